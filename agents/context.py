@@ -1,0 +1,398 @@
+"""What a running job knows beside its checkpointed state: rebuilt from the stores whenever the job is resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from agents.budget import Spent
+from agents.inspection import doubted
+from agents.standing import leader
+from agents.state import WorkflowState
+from services.domain import codec
+from services.domain.candidates import EvaluatedCandidate, Origin, content_hash
+from services.domain.chat import AttemptFact, ChatMessage, Facts, PlanFact, SearchBrief, Usage
+from services.domain.evaluations import Baselines, EvaluationReport, ValidationReport
+from services.domain.events import EventKind, JsonValue
+from services.domain.experiences import RecalledExperience, StartValues
+from services.domain.jobs import Budget, Job, Lease, Stage
+from services.domain.problems import Problem, ProblemAnalysis
+from services.domain.steps import ModelCall, Step
+from services.learning import Setting
+from services.memory.keys import dtype, shape_class
+from services.ports import (
+    ArtefactStore,
+    CandidateStore,
+    ChatModel,
+    Clock,
+    EventLog,
+    JobStore,
+    Memory,
+    MeteredChatModel,
+    SearchState,
+    Strategy,
+)
+
+EMPTY_REPLY = "(nothing)"
+"""Shown in a repair turn for a reply without text: providers refuse a turn that says nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stores:
+    """Where a workflow reads and writes."""
+
+    jobs: JobStore
+    candidates: CandidateStore
+    events: EventLog
+    memory: Memory
+    artefacts: ArtefactStore
+
+
+class LeaseHolder:
+    """The lease in its latest renewal."""
+
+    def __init__(self, lease: Lease, jobs: JobStore, clock: Clock, ttl_s: float) -> None:
+        self.current = lease
+        self._jobs = jobs
+        self._clock = clock
+        self._ttl_s = ttl_s
+
+    async def renew(self) -> None:
+        """Extend the lease. Raises `LeaseLostError`."""
+        self.current = await self._jobs.renew(self.current, self._ttl_s)
+
+    async def ensure(self) -> None:
+        """Before a write that the store does not fence: a lease that has run out by our own clock (this process was
+        asleep) may be somebody else's by now. Raises `LeaseLostError`."""
+        if self._clock.now() >= self.current.expires_at:
+            await self.renew()
+
+
+@dataclass(kw_only=True)
+class Desk:
+    """What one step has at hand; lost with the process and read again from the stores."""
+
+    calls: dict[str, ModelCall] = field(default_factory=dict)
+    """Its model calls by artefact key."""
+    kept: list[ModelCall] = field(default_factory=list)
+    """Its calls as they were kept outside the step while it was not recorded, by earlier runs too."""
+    candidate: EvaluatedCandidate | None = None
+    recalled: tuple[RecalledExperience, ...] | None = None
+    """Its experiences, once loaded."""
+    plan: tuple[str, PlanFact] | None = None
+    """Its plan with the artefact key."""
+
+    @property
+    def lost(self) -> list[ModelCall]:
+        """Its calls that came to no answer: they cost all the same."""
+        return [call for call in self.kept if content_hash(codec.dumps(call)) not in self.calls]
+
+    @property
+    def spent(self) -> Spent:
+        """What its model calls and its evaluation have used."""
+        usage = sum((call.usage for call in (*self.calls.values(), *self.lost)), Usage())
+        report = self.candidate.report if self.candidate is not None else None
+        return Spent(usage=usage, device_s=report.phases_s.total if report is not None else 0.0)
+
+
+@dataclass(kw_only=True)
+class JobContext:
+    """One run of one job."""
+
+    job: Job
+    lease: LeaseHolder
+    stores: Stores
+    model: ChatModel
+    strategy: Strategy
+    public_problem: Problem
+    """The problem as agents may see it."""
+    validation: ValidationReport
+    attempts: list[AttemptFact] = field(default_factory=list)
+    """Recorded steps, oldest first; the list's index is the step's."""
+    recorded: Spent = field(default_factory=Spent)
+    """What the recorded steps have used."""
+    dearest: Spent = field(default_factory=Spent)
+    """What the recorded step used that took most tokens."""
+    desks: dict[int, Desk] = field(default_factory=dict)
+    """What the steps of the current round have at hand, by index."""
+    system_prompts: dict[str, ChatMessage] = field(default_factory=dict)
+    """The stable part of each prompt, by the name of the schema it asks for."""
+    notice: str | None = None
+    """What the job was last told works less well than it should."""
+    in_vain: int = 0
+    """Steps in a row, of this run, that gave no candidate."""
+    announced: set[tuple[str, int, str]] = field(default_factory=set)
+    """Events of an earlier run of the interrupted step: (kind, step, detail)."""
+
+    @property
+    def analysis(self) -> ProblemAnalysis:
+        """The problem's analysis; validation came first."""
+        if self.job.analysis is None:
+            raise ValueError(f"job {self.job.id} has not been validated")
+        return self.job.analysis
+
+    @property
+    def setting(self) -> Setting:
+        """Where this job's experiences are made and its values are learned."""
+        device = self.validation.device
+        return Setting(
+            family=self.analysis.family,
+            device=self.job.spec.device,
+            toolchain=device.toolchain if device is not None else "unknown",
+            dtype=dtype(self.analysis),
+            shape_class=shape_class(self.analysis),
+        )
+
+    def count_vain(self, step: Step) -> None:
+        """Count this run's steps in a row without a candidate: an earlier run may have asked another model."""
+        self.in_vain = self.in_vain + 1 if step.candidate_id is None else 0
+
+    async def load(self) -> None:
+        """Read the recorded steps, and what the log says of the step that was interrupted."""
+        team_id, job_id = self.job.team_id, self.job.id
+        steps = await self.stores.jobs.steps(team_id, job_id)
+        known = {item.candidate.id: item for item in await self.stores.candidates.list(team_id, job_id)}
+        for step in steps:
+            self.record(step, known.get(step.candidate_id or ""))
+        for index, kept in (await self.stores.jobs.kept_calls(team_id, job_id)).items():
+            self.desks[index] = Desk(kept=list(kept))
+        after = 0
+        while page := await self.stores.events.read(job_id, after):
+            self.announced.update(_mark(event.kind, event.data) for event in page)
+            after = page[-1].seq
+
+    def record(self, step: Step, candidate: EvaluatedCandidate | None) -> None:
+        """Take a recorded step into account; a step that is known already changes nothing."""
+        if step.index != len(self.attempts):
+            return
+        self.attempts.append(attempt_of(step, candidate))
+        report = candidate.report if candidate is not None else None
+        if step.usage.input_tokens + step.usage.output_tokens > (
+            self.dearest.usage.input_tokens + self.dearest.usage.output_tokens
+        ):
+            self.dearest = Spent(usage=step.usage)
+        self.recorded = Spent(
+            usage=self.recorded.usage + step.usage,
+            device_s=self.recorded.device_s + (report.phases_s.total if report is not None else 0.0),
+        )
+
+    def desk(self, state: WorkflowState) -> Desk:
+        """The current step's."""
+        return self.desks.setdefault(state["step"], Desk())
+
+    def spent(self, state: WorkflowState) -> Spent:
+        """What counts against the step's budget: everything so far, or a branch's own expenses against its share."""
+        own = self.desk(state).spent
+        if state.get("share") is not None:
+            return own
+        return Spent(usage=self.recorded.usage + own.usage, device_s=self.recorded.device_s + own.device_s)
+
+    def budget(self, state: WorkflowState) -> Budget:
+        """What the step may spend: the job's budget, or a branch's share of what was left when its round began."""
+        whole, share = self.job.spec.budget, state.get("share")
+        if share is None:
+            return whole
+        tokens = share["tokens"]
+        return replace(
+            whole,
+            tokens=None if tokens is None else int(tokens),
+            dollars=share["dollars"],
+            device_s=share["device_s"],
+        )
+
+    async def emit(self, kind: EventKind, data: Mapping[str, JsonValue]) -> None:
+        """Append an event, unless an earlier run of the interrupted step did so."""
+        mark = _mark(kind, data)
+        if mark in self.announced:
+            self.announced.discard(mark)
+            return
+        await self.lease.ensure()
+        await self.stores.events.append(self.job.id, kind, data)
+
+    async def calls(self, state: WorkflowState) -> tuple[ModelCall, ...]:
+        """The current step's model calls, from the store where this run did not make them."""
+        known = self.desk(state).calls
+        for key in state["calls"]:
+            if key not in known:
+                text = await self.stores.artefacts.get(self.job.team_id, key)
+                known[key] = codec.loads(ModelCall, text)
+        return tuple(known[key] for key in state["calls"])
+
+    async def add_call(self, state: WorkflowState, call: ModelCall) -> str:
+        """Keep a model call; its key."""
+        key = await self.stores.artefacts.put(self.job.team_id, codec.dumps(call).encode(), job_id=self.job.id)
+        self.desk(state).calls[key] = call
+        return key
+
+    async def keep_call(self, state: WorkflowState, call: ModelCall) -> None:
+        """Keep what a call without an answer has used, at once: its step may go on in another process."""
+        await self._keep(state["step"], call)
+
+    async def keep_calls(self) -> None:
+        """Keep the answered calls of steps that are not recorded: the job ends within them, and they cost something."""
+        for index, desk in self.desks.items():
+            known = {content_hash(codec.dumps(call)) for call in desk.kept}
+            for key, call in desk.calls.items():
+                if index >= len(self.attempts) and key not in known and call.usage.tokens:
+                    await self._keep(index, call)
+
+    async def _keep(self, index: int, call: ModelCall) -> None:
+        self.desks.setdefault(index, Desk()).kept.append(call)
+        await self.stores.jobs.keep_call(self.lease.current, index, call)
+
+    async def keep_plan(self, state: WorkflowState, plan: PlanFact) -> str:
+        """Keep the step's plan; its key."""
+        key = await self.stores.artefacts.put(self.job.team_id, codec.dumps(plan).encode(), job_id=self.job.id)
+        self.desk(state).plan = (key, plan)
+        return key
+
+    async def plan(self, state: WorkflowState) -> PlanFact | None:
+        """The current step's plan."""
+        key, desk = state.get("plan"), self.desk(state)
+        if key is None:
+            return None
+        if desk.plan is None or desk.plan[0] != key:
+            text = await self.stores.artefacts.get(self.job.team_id, key)
+            desk.plan = (key, codec.loads(PlanFact, text))
+        return desk.plan[1]
+
+    async def current_candidate(self, state: WorkflowState) -> EvaluatedCandidate | None:
+        """The current step's candidate with its report, where there is one; the Judge's doubt counts."""
+        wanted, desk = state.get("candidate_id"), self.desk(state)
+        if wanted is None:
+            return None
+        if desk.candidate is None or desk.candidate.candidate.id != wanted:
+            desk.candidate = await self.stores.candidates.get(self.job.team_id, wanted)
+        doubt, report = state.get("doubt"), desk.candidate.report
+        if doubt is not None and report is not None:
+            return replace(desk.candidate, report=doubted(report, doubt))
+        return desk.candidate
+
+    async def experiences(self, state: WorkflowState) -> tuple[RecalledExperience, ...]:
+        """The current step's experiences."""
+        desk = self.desk(state)
+        if desk.recalled is None:
+            memory, team_id = self.stores.memory, self.job.team_id
+            desk.recalled = tuple(
+                [
+                    RecalledExperience(experience=await memory.get(team_id, item), similarity=similarity, value=value)
+                    for item, similarity, value in state["recalled"]
+                ]
+            )
+        return desk.recalled
+
+    def inspects(self, state: WorkflowState) -> bool:
+        """Whether the Judge is asked for a second opinion: about what agents wrote, where the model can have an opinion
+        (offline models answer from rules and would only repeat the referee)."""
+        return not state["seeded"] and isinstance(self.model, MeteredChatModel)
+
+    def forget_round(self) -> None:
+        """Drop what belonged to the round before."""
+        self.desks.clear()
+
+    def best(self, before: int | None = None) -> AttemptFact | None:
+        """The leading attempt of the steps before an index (all by default), see `agents.standing`."""
+        return leader(self.attempts[:before])
+
+    def baselines(self, before: int | None = None) -> Baselines:
+        """The latest known latencies of the reference."""
+        known = self.validation.baselines
+        for item in self.attempts[:before]:
+            if item.report is not None:
+                found = item.report.baselines
+                known = Baselines(
+                    eager=found.eager or known.eager,
+                    compile=found.compile or known.compile,
+                    compile_max=found.compile_max or known.compile_max,
+                )
+        return known
+
+    def start_point(self, state: WorkflowState) -> AttemptFact | None:
+        """The attempt that the current step starts from."""
+        index = state.get("start_step")
+        return None if index is None else self.attempts[index]
+
+    def search(self, known: int | None = None, start_values: StartValues | None = None) -> SearchState:
+        """What a strategy decides from, when so many steps were recorded (all by default)."""
+        best = self.best(known)
+        return SearchState(
+            attempts=tuple(self.attempts[:known]),
+            best_candidate_id=best.candidate_id if best is not None else None,
+            baselines=self.baselines(known),
+            floor_us=self.analysis.floor_us,
+            seed=self.job.spec.seed,
+            start_values=start_values,
+        )
+
+    def brief(self, state: WorkflowState) -> SearchBrief:
+        """What the strategy tells the step's agents."""
+        search = replace(self.search(state["known"]), branch=state["branch"], width=state["width"])
+        return self.strategy.brief(search, self.start_point(state))
+
+    async def facts(self, state: WorkflowState) -> Facts:
+        """The data that the step's next prompt is rendered from: complete, so that an offline model can work on it."""
+        current = await self.current_candidate(state)
+        return Facts(
+            job_id=self.job.id,
+            step=state["step"],
+            stage=Stage(state["stage"]),
+            seed=self.job.spec.seed,
+            problem=self.public_problem,
+            analysis=self.analysis,
+            backend=self.job.spec.backend,
+            device=self.validation.device,
+            baselines=self.baselines(state["known"]),
+            attempts=tuple(self.attempts[: state["known"]]),
+            experiences=await self.experiences(state),
+            start_point=self.start_point(state),
+            plan=await self.plan(state),
+            source=current.candidate.source if current is not None else None,
+            report=current.report if current is not None else None,
+            metrics=tuple(state["metrics"]),
+            brief=self.brief(state),
+            branch=state["branch"],
+            width=state["width"],
+        )
+
+    async def repair_turn(self, state: WorkflowState) -> tuple[ChatMessage, ...]:
+        """What is added to the prompt when the last reply did not fit: the reply, and what was wrong with it."""
+        if state["attempt"] == 0:
+            return ()
+        last = (await self.calls(state))[-1]
+        complaint = (
+            f"Your answer cannot be used: {last.error}. Answer again with one JSON document that fits the schema."
+        )
+        said = last.reply if last.reply.strip() else EMPTY_REPLY
+        return (ChatMessage(role="assistant", content=said), ChatMessage(role="user", content=complaint))
+
+
+def started_at(state: WorkflowState) -> datetime:
+    """When the current step began."""
+    return datetime.fromisoformat(state["started_at"])
+
+
+def attempt_of(step: Step, candidate: EvaluatedCandidate | None) -> AttemptFact:
+    """A recorded step as agents see it."""
+    report: EvaluationReport | None = candidate.report if candidate is not None else None
+    return AttemptFact(
+        step=step.index,
+        stage=step.stage,
+        candidate_id=step.candidate_id,
+        parent_id=candidate.candidate.parent_id if candidate is not None else step.start_point,
+        plan=step.plan,
+        source=candidate.candidate.source if candidate is not None else None,
+        report=report,
+        failure=step.failure,
+        critique=step.critique,
+        confirms=candidate.candidate.parent_id if candidate is not None and _is_confirmation(candidate) else None,
+    )
+
+
+def _is_confirmation(candidate: EvaluatedCandidate) -> bool:
+    return candidate.candidate.origin is Origin.CONFIRMATION
+
+
+def _mark(kind: EventKind, data: Mapping[str, JsonValue]) -> tuple[str, int, str]:
+    step = data.get("step")
+    return (kind.value, step if isinstance(step, int) else -1, str(data.get("agent", "")))

@@ -1,0 +1,80 @@
+"""A trajectory in few words: every variant with its score side by side, and what the telling changes were.
+
+Contrast teaches more than a list of successes (CUDA-L1): the table ranks what was tried, the differences show which
+change of code brought what.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+
+from agents import describe, predictions
+from agents.trimming import SectionTokens, cut, keep
+from services.domain.chat import AttemptFact, Facts
+
+_DIFF_CONTEXT = 1
+
+
+def variants(facts: Facts, limit: SectionTokens) -> str:
+    """All steps, fastest first and failures after them; the oldest are left out first, the best never."""
+    best = _best(facts.attempts)
+    shown = keep(facts.attempts, limit.trajectory, _row, lambda item: (item is best, item.step))
+    rows = sorted(shown, key=lambda item: (_median_us(item), item.step))
+    left_out = len(facts.attempts) - len(shown)
+    note = [f"({left_out} older steps left out)"] if left_out else []
+    return "\n".join([*map(_row, rows), *note])
+
+
+def contrast(facts: Facts, limit: SectionTokens) -> str:
+    """Two telling pairs with their scores: what the change that made the start point brought, and what spoiled it."""
+    start = facts.start_point
+    if start is None or start.source is None:
+        return ""
+    known = {item.candidate_id: item for item in facts.attempts if item.candidate_id}
+    parent = known.get(start.parent_id or "")
+    worse = [item for item in facts.attempts if item.parent_id == start.candidate_id and item.source]
+    worst = max(worse, key=lambda item: (_median_us(item), item.step), default=None)
+    half = limit.contrast // 2
+    pairs = [(parent, start)] if parent is not None else []
+    if worst is not None and _median_us(worst) > _median_us(start):
+        pairs.append((start, worst))
+    return "\n\n".join(cut(_pair(old, new), half) for old, new in pairs)
+
+
+def record(facts: Facts) -> str:
+    """How good the predictions of earlier plans were."""
+    return predictions.describe(predictions.predictions(facts.attempts))
+
+
+def _row(item: AttemptFact) -> str:
+    return describe.attempt(item)
+
+
+def _pair(old: AttemptFact, new: AttemptFact) -> str:
+    difference = difflib.unified_diff(
+        (old.source or "").splitlines(), (new.source or "").splitlines(), lineterm="", n=_DIFF_CONTEXT
+    )
+    changes = [line for line in difference if not line.startswith(("---", "+++"))]
+    return f"{_score(old)} became {_score(new)} by:\n" + "\n".join(changes)
+
+
+def _score(item: AttemptFact) -> str:
+    median = _median_us(item)
+    outcome = f"{median:.1f} µs" if median < math.inf else "not accepted"
+    return f"{item.candidate_id} ({outcome})"
+
+
+def _best(attempts: tuple[AttemptFact, ...]) -> AttemptFact | None:
+    best = min(attempts, key=lambda item: (_median_us(item), item.step), default=None)
+    return best if best is not None and _median_us(best) < math.inf else None
+
+
+def _median_us(item: AttemptFact) -> float:
+    report = item.report
+    if report is None or not report.accepted or report.latency is None:
+        return math.inf
+    return report.latency.median_us
+
+
+__all__ = ["contrast", "record", "variants"]

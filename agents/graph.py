@@ -1,0 +1,128 @@
+"""The graph: nodes of `Workflow`, and the routes between them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Literal
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Send
+
+from agents.checkpoints import OneNodeSaver
+from agents.context import JobContext
+from agents.state import BranchOutput, WorkflowState
+from agents.workflow import Workflow
+from services.domain.evaluations import Verdict
+
+Graph = CompiledStateGraph[WorkflowState, JobContext, WorkflowState, WorkflowState]
+
+
+def build_graph(workflow: Workflow, checkpointer: BaseCheckpointSaver[Any]) -> Graph:
+    """The compiled workflow; a run's thread id is its job's id, its context a `JobContext`.
+
+    A round of one step runs in the graph itself; the branches of a wider one run at the same time, each through the
+    same nodes in a graph of its own (LangGraph's `Send`), and meet again in `learn`."""
+    graph = StateGraph(WorkflowState, context_schema=JobContext)
+    graph.add_node("analyse", workflow.analyse)
+    graph.add_node("branch", _branch(workflow))
+    graph.add_node("learn", workflow.learn)
+    graph.add_node("select", workflow.select)
+    _add_step(graph, workflow, {"learn": "learn"})
+    graph.add_edge(START, "analyse")
+    graph.add_conditional_edges("analyse", again_or_finish, ["recall", "branch", END])
+    graph.add_edge("branch", "learn")
+    graph.add_edge("learn", "select")
+    graph.add_conditional_edges("select", again_or_finish, ["recall", "branch", END])
+    return graph.compile(checkpointer=OneNodeSaver(checkpointer))
+
+
+def _branch(workflow: Workflow) -> CompiledStateGraph[Any, JobContext, Any, Any]:
+    """One step as a graph of its own; its last node hands the step's state back to the round."""
+    graph = StateGraph(WorkflowState, context_schema=JobContext, output_schema=BranchOutput)
+    graph.add_node("hand_back", workflow.hand_back)
+    _add_step(graph, workflow, {"learn": "hand_back"})
+    graph.add_edge(START, "recall")
+    return graph.compile()
+
+
+def _add_step(graph: StateGraph[WorkflowState, JobContext, Any, Any], workflow: Workflow, end: dict[str, str]) -> None:
+    """The nodes of a step and their routes; `end` says which node stands for `learn`."""
+    graph.add_node("recall", workflow.recall)
+    graph.add_node("plan", workflow.plan)
+    graph.add_node("code", workflow.code)
+    graph.add_node("evaluate", workflow.evaluate)
+    graph.add_node("inspect", workflow.inspect)
+    graph.add_node("profile", workflow.profile)
+    graph.add_node("judge", workflow.judge)
+    graph.add_conditional_edges("recall", after_recall, _ways(end, "plan", "code"))
+    graph.add_conditional_edges("plan", after_plan, _ways(end, "plan", "code", "learn"))
+    graph.add_conditional_edges("code", after_code, _ways(end, "code", "evaluate", "learn"))
+    graph.add_conditional_edges("evaluate", after_evaluate, _ways(end, "inspect", "profile", "judge", "learn"))
+    graph.add_conditional_edges("inspect", after_inspect, _ways(end, "inspect", "profile", "learn"))
+    graph.add_conditional_edges("profile", after_profile, _ways(end, "profile", "judge", "learn"))
+    graph.add_conditional_edges("judge", after_judge, _ways(end, "judge", "learn"))
+
+
+def _ways(end: dict[str, str], *names: str) -> dict[Hashable, str]:
+    return {name: end.get(name, name) for name in names}
+
+
+def again_or_finish(state: WorkflowState) -> Literal["recall", "__end__"] | list[Send]:
+    """Another step, or a round of several at the same time, unless a stop rule holds."""
+    if state.get("stop"):
+        return "__end__"
+    branches = state.get("round")
+    return [Send("branch", branch) for branch in branches] if branches else "recall"
+
+
+def after_recall(state: WorkflowState) -> Literal["plan", "code"]:
+    """A kernel that came with the job needs no plan, nor does one that is measured again."""
+    return "code" if state["seeded"] or state.get("confirms") else "plan"
+
+
+def after_plan(state: WorkflowState) -> Literal["plan", "code", "learn"]:
+    """A reply that did not fit goes back once; a second one is a failed step."""
+    if state.get("failure"):
+        return "learn"
+    return "plan" if state["attempt"] else "code"
+
+
+def after_code(state: WorkflowState) -> Literal["code", "evaluate", "learn"]:
+    """As after the plan."""
+    if state.get("failure"):
+        return "learn"
+    return "code" if state["attempt"] else "evaluate"
+
+
+def after_evaluate(
+    state: WorkflowState, runtime: Runtime[JobContext]
+) -> Literal["inspect", "profile", "judge", "learn"]:
+    """What was accepted is inspected once more, what ran to its timing profiled; what failed goes to the Judge."""
+    if state.get("failure") or state["evaluate_only"] or state.get("confirms"):
+        return "learn"
+    if state.get("verdict") == Verdict.ACCEPTED.value and runtime.context.inspects(state):
+        return "inspect"
+    ran = state.get("verdict") in (Verdict.ACCEPTED.value, Verdict.SUSPICIOUS.value)
+    return "profile" if ran else "judge"
+
+
+def after_inspect(state: WorkflowState) -> Literal["inspect", "profile", "learn"]:
+    """A repair turn, or on to the Profiler; a spent budget ends the step."""
+    if state.get("stop"):
+        return "learn"
+    return "inspect" if state["attempt"] else "profile"
+
+
+def after_profile(state: WorkflowState) -> Literal["profile", "judge", "learn"]:
+    """A repair turn, or on to the Judge; a spent budget ends the step."""
+    if state.get("stop"):
+        return "learn"
+    return "profile" if state["attempt"] else "judge"
+
+
+def after_judge(state: WorkflowState) -> Literal["judge", "learn"]:
+    """A repair turn, or the record."""
+    return "judge" if state["attempt"] else "learn"

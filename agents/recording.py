@@ -1,0 +1,156 @@
+"""What a step leaves behind: its candidate, and the record that is written in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from agents.coder import Draft
+from agents.context import JobContext, attempt_of, started_at
+from agents.standing import leader
+from agents.state import WorkflowState
+from services.domain.candidates import Candidate, EvaluatedCandidate, Origin, candidate_id, evaluation_id
+from services.domain.chat import AttemptFact
+from services.domain.evaluations import EvaluationReport
+from services.domain.events import EventKind, JsonValue
+from services.domain.experiences import Experience, ExperienceUse
+from services.domain.jobs import Stage
+from services.domain.steps import Lesson, ModelCall, NewEvent, Step, StepRecord
+from services.learning import experiences_of, lesson_of, reward
+
+
+def candidate_of(state: WorkflowState, context: JobContext, draft: Draft, at: datetime) -> Candidate:
+    """The candidate that a step made, under the id it has on every resume."""
+    start = context.start_point(state)
+    return Candidate(
+        id=candidate_id(context.job.id, state["step"]),
+        job_id=context.job.id,
+        team_id=context.job.team_id,
+        step=state["step"],
+        parent_id=start.candidate_id if start is not None else None,
+        origin=_origin(state, start),
+        backend=context.job.spec.backend,
+        source=draft.source,
+        summary=draft.summary,
+        created_at=at,
+    )
+
+
+async def step_record(state: WorkflowState, context: JobContext, at: datetime) -> StepRecord:
+    """The finished step with its experiences, the new best, and the event that tells of it."""
+    current = await context.current_candidate(state)
+    confirms = bool(state.get("confirms"))  # a second measurement is no news: memory learned from the first
+    report = current.report if current is not None else None
+    step = await _step(state, context, report, at)
+    best_id, best_speedup = _best(context, step, current)
+    return StepRecord(
+        step=step,
+        experiences=() if confirms else _experiences(context, state, step, current),
+        uses=tuple(
+            ExperienceUse(experience_id=item, similarity=similarity, value=value)
+            for item, similarity, value in state["recalled"]
+        ),
+        best_candidate_id=best_id,
+        stricter=report if state.get("doubt") is not None else None,
+        lesson=None if confirms else _lesson(state, context, report),
+        events=(NewEvent(kind=EventKind.STEP_FINISHED, data=_finished(step, best_id, best_speedup)),),
+    )
+
+
+def _lesson(state: WorkflowState, context: JobContext, report: EvaluationReport | None) -> Lesson | None:
+    return lesson_of(
+        report,
+        context.setting,
+        holdout=state["holdout"],
+        searched=not state["seeded"],
+        backend=context.job.spec.backend,
+    )
+
+
+async def _step(state: WorkflowState, context: JobContext, report: EvaluationReport | None, at: datetime) -> Step:
+    start = context.start_point(state)
+    made = state.get("candidate_id")
+    stage = Stage(state["stage"])
+    return Step(
+        job_id=context.job.id,
+        team_id=context.job.team_id,
+        index=state["step"],
+        stage=stage,
+        start_point=start.candidate_id if start is not None else None,
+        plan=await context.plan(state),
+        calls=_in_order(await context.calls(state), context.desk(state).lost),
+        candidate_id=made,
+        evaluation_id=evaluation_id(made) if made is not None and report is not None else None,
+        verdict=report.verdict if report is not None else None,
+        experiences_used=tuple(item[0] for item in state["recalled"]),
+        reward=None if state.get("confirms") else reward(stage, report, _best_median_us(context, state["known"])),
+        critique=state.get("critique"),
+        failure=state.get("failure"),
+        started_at=started_at(state),
+        finished_at=at,
+    )
+
+
+def _in_order(answered: Sequence[ModelCall], lost: Sequence[ModelCall]) -> tuple[ModelCall, ...]:
+    """A step's calls, those that came to no answer before the ones that the same role was asked next."""
+    left, calls = list(lost), list[ModelCall]()
+    for call in answered:
+        before = [item for item in left if item.role is call.role]
+        left = [item for item in left if item.role is not call.role]
+        calls += [*before, call]
+    return (*calls, *left)
+
+
+def _experiences(
+    context: JobContext, state: WorkflowState, step: Step, current: EvaluatedCandidate | None
+) -> tuple[Experience, ...]:
+    if current is None or current.report is None:
+        return ()
+    return experiences_of(
+        current.candidate,
+        current.report,
+        stage=step.stage,
+        plan=step.plan,
+        critique=step.critique,
+        used=step.experiences_used,
+        setting=context.setting,
+        subject=context.analysis.subject,
+        bottleneck=state.get("diagnosis"),
+        at=step.finished_at,
+    )
+
+
+def _origin(state: WorkflowState, start: AttemptFact | None) -> Origin:
+    if state["seeded"]:
+        return Origin.SEED
+    if state.get("confirms"):
+        return Origin.CONFIRMATION
+    if start is None:
+        return Origin.DRAFT
+    accepted = start.report is not None and start.report.accepted
+    return Origin.REFINEMENT if accepted else Origin.REPAIR
+
+
+def _best_median_us(context: JobContext, before: int) -> float | None:
+    best = context.best(before)
+    return None if best is None or best.report is None or best.report.latency is None else best.report.latency.median_us
+
+
+def _best(context: JobContext, step: Step, current: EvaluatedCandidate | None) -> tuple[str | None, float | None]:
+    """The best candidate after the step, with its speedup against the best baseline."""
+    lead = leader([*context.attempts[: step.index], attempt_of(step, current)])
+    if lead is None or lead.report is None:
+        return None, None
+    return lead.candidate_id, lead.report.speedup.best_baseline
+
+
+def _finished(step: Step, best_id: str | None, best_speedup: float | None) -> dict[str, JsonValue]:
+    return {
+        "step": step.index,
+        "stage": step.stage.value,
+        "verdict": step.verdict.value if step.verdict is not None else None,
+        "reward": step.reward,
+        "best_candidate_id": best_id,
+        "best_speedup": best_speedup,
+        "failure": step.failure,
+    }

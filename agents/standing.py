@@ -1,0 +1,82 @@
+"""Which accepted candidate leads, and whose lead rests on one measurement only.
+
+The fastest of many noisy measurements is faster than its kernel: choosing the minimum chooses luck. So the leaders are
+measured again at the end of a job, and once some were, only those compete, with their second figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from services.domain.chat import AttemptFact
+from services.domain.evaluations import Verdict
+
+ROUNDS_EACH = 4
+"""Rounds of a budget for each confirmation: a job of less than four rounds has none."""
+
+
+def median_us(attempt: AttemptFact) -> float | None:
+    """Latency of an accepted attempt; None for everything else."""
+    report = attempt.report
+    if report is None or report.verdict is not Verdict.ACCEPTED or report.latency is None:
+        return None
+    return report.latency.median_us
+
+
+def leader(attempts: Sequence[AttemptFact]) -> AttemptFact | None:
+    """The accepted attempt with the lowest latency; among confirmations alone once there are any."""
+    accepted = _accepted(attempts)
+    confirmed = [item for item in accepted if item.confirms is not None]
+    return min(confirmed or accepted, key=_figure, default=None)
+
+
+def unconfirmed(attempts: Sequence[AttemptFact]) -> AttemptFact | None:
+    """What to measure again next: the fastest attempt measured once, where it would lead; None where none would."""
+    again = {item.confirms for item in attempts}
+    once = [item for item in _accepted(attempts) if item.candidate_id not in again and item.confirms is None]
+    first = min(once, key=_figure, default=None)
+    lead = leader(attempts)
+    if first is None or lead is None or _figure(first) > _figure(lead):
+        return None
+    return first
+
+
+def kept_rounds(rounds: int, most: int) -> int:
+    """Rounds of a budget that are kept for confirming at most so many leaders."""
+    return min(most, rounds // ROUNDS_EACH)
+
+
+def next_move(
+    attempts: Sequence[AttemptFact], rounds: int, stop: str | None, most: int
+) -> tuple[AttemptFact | None, str | None]:
+    """(the attempt to measure again, why the job is over); both None where the search goes on.
+
+    `rounds` is the budget, `stop` why the strategy would end the search, `most` bounds the second measurements.
+    """
+    search = searched(attempts)
+    left, confirmed = rounds - len(attempts), len(attempts) - len(search)
+    kept = kept_rounds(rounds, most) - confirmed
+    if left <= 0:
+        return None, stop if stop and confirmed else f"all {rounds} rounds are used"
+    if not confirmed and stop is None and (left > kept or leader(attempts) is None):
+        return None, None  # before anything is accepted, the rounds kept are better spent on trying
+    doubtful = unconfirmed(attempts) if kept > 0 else None
+    if doubtful is not None:
+        return doubtful, None
+    return None, stop or f"the best kernel of {len(search)} rounds was measured again"
+
+
+def searched(attempts: Sequence[AttemptFact]) -> tuple[AttemptFact, ...]:
+    """The attempts before the first confirmation: what the search is over."""
+    first = next((number for number, item in enumerate(attempts) if item.confirms is not None), len(attempts))
+    return tuple(attempts[:first])
+
+
+def _accepted(attempts: Sequence[AttemptFact]) -> list[AttemptFact]:
+    """The accepted attempts, without kernels that a second evaluation did not accept."""
+    refuted = {item.confirms for item in attempts if item.report is not None and median_us(item) is None}
+    return [item for item in attempts if median_us(item) is not None and item.candidate_id not in refuted]
+
+
+def _figure(attempt: AttemptFact) -> float:
+    return median_us(attempt) or 0.0

@@ -1,0 +1,318 @@
+"""The nodes of the workflow. Each returns the part of the state that it changes; `learn` alone records the step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar, cast
+
+from langgraph.runtime import Runtime
+
+from agents import describe
+from agents.asking import Agent, Asker, Patience
+from agents.budget import BudgetSpentError, reserve_device
+from agents.coder import Draft, read_draft
+from agents.context import JobContext
+from agents.inspection import doubt_of, inspection_in_brief, inspection_schema, read_inspection
+from agents.judge import critique_in_brief, critique_in_full, critique_schema, read_critique
+from agents.planner import chosen_start, plan_in_brief, read_plan
+from agents.precedent import NEAREST, precedent, with_precedent
+from agents.profiler import read_diagnosis
+from agents.recording import candidate_of, step_record
+from agents.replies import CoderReply, PlannerReply, ProfilerReply
+from agents.rounds import RoundRules, after_round, begin_round
+from agents.seeding import SUMMARY, evaluation_of
+from agents.state import BranchOutput, WorkflowState
+from services.domain.candidates import Candidate, EvaluatedCandidate, evaluation_id
+from services.domain.chat import AgentRole, Facts
+from services.domain.errors import InfrastructureError
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
+from services.domain.events import EventKind, JsonValue
+from services.domain.experiences import RecalledExperience, RecallQuery
+from services.domain.jobs import Stage
+from services.domain.ratios import seed_figures
+from services.learning import evidence
+from services.ports import Clock, EvaluationQueue
+
+T = TypeVar("T")
+Run = Runtime[JobContext]
+
+PLANNER = Agent(
+    role=AgentRole.PLANNER,
+    schema=lambda _facts: PlannerReply,
+    read=read_plan,
+    summary=plan_in_brief,
+)
+CODER = Agent(
+    role=AgentRole.CODER, schema=lambda _facts: CoderReply, read=read_draft, summary=lambda draft: draft.summary
+)
+PROFILER = Agent(
+    role=AgentRole.PROFILER,
+    schema=lambda _facts: ProfilerReply,
+    read=read_diagnosis,
+    summary=lambda found: found.bottleneck,
+)
+INSPECTOR = Agent(
+    role=AgentRole.JUDGE,
+    task="inspector",
+    schema=inspection_schema,
+    read=read_inspection,
+    summary=inspection_in_brief,
+)
+JUDGE = Agent(role=AgentRole.JUDGE, schema=critique_schema, read=read_critique, summary=critique_in_brief)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn(Generic[T]):
+    """What an agent's call changes in the state, and its answer where there is one."""
+
+    update: WorkflowState
+    value: T | None
+
+
+class Workflow:
+    """Planner, Coder, referee, Profiler and Judge in turns, until a stop rule holds."""
+
+    def __init__(
+        self,
+        queue: EvaluationQueue,
+        clock: Clock,
+        *,
+        patience: Patience,
+        machine_patience: Patience | None = None,
+        evaluation_timeout_s: float = 120.0,
+        context_size: int = 6,
+        holdout_share: float = 0.0,
+        confirmations: int = 0,
+    ) -> None:
+        """`context_size`: experiences recalled for a step. `holdout_share`: steps (0 to 1) that run without memory.
+        `confirmations`: leaders that are measured a second time at a job's end, at most. `machine_patience` is for
+        workers that fail, `patience` for models and, by default, for both."""
+        self._queue = queue
+        self._clock = clock
+        self._patience = machine_patience or patience
+        self._asker = Asker(clock, patience)
+        self._timeout_s = evaluation_timeout_s
+        self._context_size = context_size
+        self._rules = RoundRules(
+            holdout_share=holdout_share, evaluation_s=evaluation_timeout_s, confirmations=confirmations
+        )
+
+    async def analyse(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:  # noqa: ARG002 -- langgraph names it
+        """Take stock of the validated problem and what was done before; begin the first step."""
+        return await begin_round(runtime.context, self._rules, self._clock.now(), None)
+
+    async def recall(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
+        """Ask memory what helped with problems like this one."""
+        context = runtime.context
+        await context.emit(EventKind.STEP_STARTED, {"step": state["step"], "stage": state["stage"]})
+        if state["holdout"] or state["seeded"] or state.get("confirms"):
+            context.desk(state).recalled = ()
+            return {"recalled": []}
+        found = await context.stores.memory.recall(self._query(state, context))
+        if state["stage"] == Stage.DRAFT:
+            found = with_precedent(found, await self._precedent(context), self._context_size)
+        await self._pass_on_notice(context, state["step"])
+        context.desk(state).recalled = found
+        return {"recalled": [(item.experience.id, item.similarity, item.value) for item in found]}
+
+    def _query(self, state: WorkflowState, context: JobContext) -> RecallQuery:
+        start = context.start_point(state)
+        profile = start.report.profile if start is not None and start.report is not None else None
+        bottleneck = profile.bottleneck if profile is not None else None
+        return RecallQuery(
+            team_id=context.job.team_id,
+            stage=Stage(state["stage"]),
+            text=describe.need(context.analysis, state["stage"], bottleneck),
+            family=context.analysis.family,
+            backend=context.job.spec.backend,
+            device=context.job.spec.device,
+            bottleneck=bottleneck,
+            dtype=context.setting.dtype,
+            shape_class=context.setting.shape_class,
+            site=context.setting.site,
+            start_point=start.candidate_id if start is not None else None,
+            limit=self._context_size,
+            seed=context.job.spec.seed + state["step"],
+        )
+
+    async def _precedent(self, context: JobContext) -> RecalledExperience | None:
+        """The fastest kernel known for the most similar problem."""
+        subject = context.analysis.subject
+        near = await context.stores.memory.search(context.job.team_id, subject, NEAREST)
+        return precedent(near, context.setting, context.job.spec.backend, subject)
+
+    async def plan(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
+        """Ask the Planner."""
+        context = runtime.context
+        facts = await context.facts(state)
+        turn = await self._turn(PLANNER, state, context, facts)
+        update, reply = turn.update, turn.value
+        if reply is None:
+            return update
+        if reply.unable is not None:
+            return {**update, "failure": f"no plan: {reply.unable}", "stop": reply.unable}
+        start = chosen_start(reply, facts)
+        fact = replace(reply.fact(), start_point=start.candidate_id if start is not None else None)
+        start_step = start.step if start is not None else None
+        return {**update, "plan": await context.keep_plan(state, fact), "start_step": start_step}
+
+    async def code(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
+        """Ask the Coder, or take the user's own kernel as the first candidate, or a leading one to measure again."""
+        context = runtime.context
+        if state["seeded"]:
+            source = context.job.spec.seed_candidate or ""
+            return await self._add(state, context, Draft(source=source, summary=SUMMARY))
+        start = context.start_point(state)
+        if state.get("confirms") and start is not None:
+            summary = f"the kernel of step {start.step}, measured again"
+            return await self._add(state, context, Draft(source=start.source or "", summary=summary))
+        turn = await self._turn(CODER, state, context, await context.facts(state))
+        if turn.value is None:
+            return turn.update
+        return {**turn.update, **await self._add(state, context, turn.value)}
+
+    async def evaluate(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
+        """Have the candidate judged. Raises `InfrastructureError` when no worker could, after some attempts."""
+        context = runtime.context
+        current = await context.current_candidate(state)
+        assert current is not None
+        request = self._evaluation(context, current.candidate, thorough=bool(state.get("confirms")))
+        report = current.report
+        where: dict[str, JsonValue] = {"step": state["step"], "candidate_id": current.candidate.id}
+        if report is None:
+            try:
+                reserve_device(context.budget(state), context.spent(state), self._timeout_s)
+            except BudgetSpentError as spent:
+                return {"failure": str(spent), "stop": str(spent)}
+            await context.emit(EventKind.EVALUATION_STARTED, where)
+            report = await self._judged(context, request)
+        context.desk(state).candidate = replace(current, report=report)
+        await context.emit(EventKind.EVALUATION_FINISHED, {**where, **_figures(report)})
+        return {"verdict": report.verdict.value}
+
+    async def inspect(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
+        """Ask the Judge for a second opinion on an accepted candidate before it counts."""
+        context = runtime.context
+        turn = await self._turn(INSPECTOR, state, context, await context.facts(state))
+        doubt = doubt_of(turn.value)
+        update: WorkflowState = {**turn.update, "doubt": doubt}
+        if doubt is not None:
+            update["verdict"] = Verdict.SUSPICIOUS.value
+        return _tolerant(update)
+
+    async def profile(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
+        """Ask the Profiler what limits a candidate that ran."""
+        context = runtime.context
+        turn = await self._turn(PROFILER, state, context, await context.facts(state))
+        found = turn.value
+        if found is None:
+            return _tolerant(turn.update)
+        return {**turn.update, "diagnosis": found.bottleneck, "metrics": list(found.metrics)}
+
+    async def judge(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
+        """Ask the Judge what is wrong, or what to improve."""
+        context = runtime.context
+        turn = await self._turn(JUDGE, state, context, await context.facts(state))
+        return _tolerant({**turn.update, "critique": critique_in_full(turn.value)})
+
+    async def learn(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
+        """Record the round's steps in order, each with everything it produced in one fenced transaction."""
+        ends = [cast("WorkflowState", end) for end in state.get("branches", [])] or [state]
+        for end in sorted(ends, key=lambda end: end["step"]):
+            await self._record(end, runtime.context)
+        return {}
+
+    async def select(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
+        """Decide whether to go on, how wide, and from where."""
+        context, ends = runtime.context, state.get("branches", [])
+        if state.get("stop"):
+            return {}
+        context.forget_round()
+        width = after_round(ends) if ends else state["next_width"]
+        return await begin_round(context, self._rules, self._clock.now(), width)
+
+    async def _pass_on_notice(self, context: JobContext, step: int) -> None:
+        """Say on the job that memory works less well than it should, once for each reason."""
+        notice = context.stores.memory.notice()
+        if notice is not None and notice != context.notice:
+            await context.emit(EventKind.JOB_NOTICE, {"step": step, "message": notice})
+        context.notice = notice
+
+    async def hand_back(self, state: WorkflowState) -> BranchOutput:
+        """The end of a branch: its state, for the round's record."""
+        own = {name: value for name, value in state.items() if name not in ("branches", "round")}
+        return BranchOutput(branches=[own])
+
+    async def _record(self, state: WorkflowState, context: JobContext) -> None:
+        record = await step_record(state, context, self._clock.now())
+        await context.stores.jobs.record_step(context.lease.current, record)
+        context.record(record.step, await context.current_candidate(state))
+        context.count_vain(record.step)
+
+    async def _turn(self, agent: Agent[T], state: WorkflowState, context: JobContext, facts: Facts) -> Turn[T]:
+        """One call of an agent: its answer, or a state that asks for a repair turn, or one that gives up."""
+        try:
+            answer = await self._asker.ask(agent, state, context, facts)
+        except BudgetSpentError as spent:
+            return Turn(update={"failure": str(spent), "stop": str(spent), "attempt": 0}, value=None)
+        calls = [*state["calls"], answer.call_key]
+        if answer.error is None:
+            return Turn(update={"calls": calls, "attempt": 0}, value=answer.value)
+        if state["attempt"] == 0:
+            return Turn(update={"calls": calls, "attempt": 1}, value=None)
+        failure = f"the {agent.name}'s reply could not be used: {answer.error}"
+        return Turn(update={"calls": calls, "attempt": 0, "failure": failure}, value=None)
+
+    async def _add(self, state: WorkflowState, context: JobContext, draft: Draft) -> WorkflowState:
+        candidate = candidate_of(state, context, draft, self._clock.now())
+        await context.stores.candidates.add(context.lease.current, candidate)
+        proven = await context.stores.candidates.report(evaluation_id(candidate.id)) if state["seeded"] else None
+        context.desk(state).candidate = EvaluatedCandidate(candidate=candidate, report=proven)
+        await context.emit(
+            EventKind.CANDIDATE_CREATED,
+            {
+                "step": candidate.step,
+                "candidate_id": candidate.id,
+                "parent_id": candidate.parent_id,
+                "summary": candidate.summary,
+            },
+        )
+        return {"candidate_id": candidate.id}
+
+    def _evaluation(self, context: JobContext, candidate: Candidate, *, thorough: bool) -> EvaluationRequest:
+        first = context.attempts[0].report if context.attempts and context.job.spec.seed_candidate is not None else None
+        return evaluation_of(context.job, candidate, self._timeout_s, thorough=thorough, seed=seed_figures(first))
+
+    async def _judged(self, context: JobContext, request: EvaluationRequest) -> EvaluationReport:
+        """The queue's report, stored. An infrastructure error is asked again, then raised."""
+        for failures in range(1, self._patience.attempts + 1):
+            report = await self._queue.evaluate(request)
+            if report.verdict is not Verdict.INFRASTRUCTURE_ERROR:
+                if await context.stores.candidates.finish(request, report):
+                    return report
+                return await context.stores.candidates.report(request.evaluation_id) or report
+            if failures < self._patience.attempts:
+                await self._clock.sleep(self._patience.wait_s(failures))
+        detail = " ".join(gate.detail for gate in report.gates if gate.detail)
+        raise InfrastructureError(
+            f"no worker could evaluate {request.candidate_id} in {self._patience.attempts} attempts"
+            + (f": {detail}" if detail else "")
+        )
+
+
+def _tolerant(update: WorkflowState) -> WorkflowState:
+    """Without the agent's failure: a candidate that was judged counts, whatever the Profiler and the Judge say."""
+    if "failure" in update:
+        update = update.copy()
+        del update["failure"]
+    return update
+
+
+def _figures(report: EvaluationReport) -> dict[str, JsonValue]:
+    return {
+        "verdict": report.verdict.value,
+        "failed_gate": report.failed_gate.value if report.failed_gate is not None else None,
+        "detail": evidence(report)[:400] or None,
+        "median_us": report.latency.median_us if report.latency is not None else None,
+        "speedup": report.speedup.best_baseline,
+    }

@@ -1,0 +1,5 @@
+"""`python -m kernelwright` is the command line."""
+
+from kernelwright.cli import main
+
+main()

@@ -1,0 +1,79 @@
+"""What must hold before a worker may join an installation. Each rule says what to do about it."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from services.domain.errors import ConfigurationError, QueueError
+from services.domain.nodes import Node
+
+MOST_SKEW_S = 5.0
+"""Claims and leases are given for some tens of seconds: clocks that differ by more than this break them."""
+MOST_SLOTS = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seat:
+    """A worker's name, kept for as long as the process and its children live."""
+
+    name: str
+    socket: socket.socket
+
+
+def take_seat(device: str, host: str | None = None) -> Seat:
+    """The first free name of this device's workers on this host: two of them never share one, and one that starts again
+    gets its old name, so that it may take up at once what it was doing. Raises `ConfigurationError`."""
+    host = host or socket.gethostname()
+    for slot in range(1, MOST_SLOTS + 1):
+        # Linux's abstract sockets vanish with the last process that holds them, however it ends (unix(7)).
+        seat = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            seat.bind(f"\0kernelwright-worker/{device}/{slot}")
+        except OSError:
+            seat.close()
+            continue
+        return Seat(name=f"kernelwright-{device}-{slot}@{host}", socket=seat)
+    raise ConfigurationError(f"{MOST_SLOTS} workers of the device {device} run on this host already")
+
+
+def check_version(version: str, orchestrators: Sequence[Node]) -> None:
+    """Raise `ConfigurationError` for a worker of another version than every living orchestrator."""
+    running = sorted({node.version for node in orchestrators})
+    if running and version not in running:
+        raise ConfigurationError(
+            f"this worker is version {version}, and the installation's orchestrators are {', '.join(running)}: "
+            "install the same version here (upgrade orchestrators first, then workers)"
+        )
+
+
+def check_clock(own: datetime, other: datetime, whose: str) -> None:
+    """Raise `ConfigurationError` where two clocks differ too much for claims to mean anything."""
+    skew_s = (own - other).total_seconds()
+    if abs(skew_s) > MOST_SKEW_S:
+        ahead = "ahead of" if skew_s > 0 else "behind"
+        raise ConfigurationError(
+            f"this machine's clock is {abs(skew_s):.0f} s {ahead} {whose}: set it (NTP), at most {MOST_SKEW_S:.0f} s "
+            "are tolerated"
+        )
+
+
+def broker_time(url: str, attempts_s: float = 20.0) -> datetime:
+    """The broker's clock. Raises `QueueError` when it stays out of reach."""
+    import redis
+
+    deadline = time.monotonic() + attempts_s
+    while True:
+        try:
+            with redis.Redis.from_url(url, socket_connect_timeout=2, socket_timeout=2) as client:
+                seconds, micros = client.time()
+            return datetime.fromtimestamp(seconds + micros / 1e6, UTC)
+        except (redis.RedisError, ValueError) as error:
+            if time.monotonic() > deadline or isinstance(error, ValueError):
+                raise QueueError(
+                    f"the message broker cannot be reached: {error}; start Redis, or set KERNELWRIGHT_REDIS_URL"
+                ) from None
+        time.sleep(0.5)

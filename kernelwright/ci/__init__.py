@@ -1,0 +1,1 @@
+"""Kernels of a repository, judged on every change."""

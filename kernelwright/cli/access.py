@@ -1,0 +1,294 @@
+"""`kernelwright team`, `user`, `token`, `audit`: who may do what, changed in the database itself.
+
+Whoever may write to the database is the operator: these commands ask for no token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import getpass
+import re
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from kernelwright.cli.output import print_json, print_table, say
+from services.domain.access import ALL_SCOPES, Principal, Role, Scope
+from services.domain.errors import ConfigurationError, NotFoundError
+from services.domain.jobs import LOCAL_TEAM
+from services.domain.quotas import Period, Quota, Resource
+
+if TYPE_CHECKING:
+    from services.access import AccessService, NewToken
+    from services.domain.access import ApiToken, Member
+    from services.domain.quotas import QuotaStanding
+    from services.quotas import QuotaService
+
+T = TypeVar("T")
+_LIMIT = re.compile(rf"(?P<resource>{'|'.join(Resource)})=(?P<most>none|\d+(?:\.\d+)?)/(?P<period>{'|'.join(Period)})")
+team = typer.Typer(help="Teams.", no_args_is_help=True)
+user = typer.Typer(help="Members of a team.", no_args_is_help=True)
+token = typer.Typer(help="API tokens.", no_args_is_help=True)
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+OfTeam = Annotated[str, typer.Option("--team", help="The team.")]
+Login = Annotated[str, typer.Argument(help="E-mail address, as the identity provider knows it.")]
+RoleOption = Annotated[Role, typer.Option("--role", help="What the person may do.")]
+
+
+@team.callback()
+def team_root() -> None:
+    """Teams."""
+
+
+@team.command("create")
+def create_team(name: Annotated[str, typer.Argument(help="1 to 63 of a-z, 0-9 and -.")]) -> None:
+    """Make a team."""
+    typer.echo(_with_access(lambda access: access.create_team(name, _actor())).id)
+
+
+@team.command("list")
+def list_teams(as_json: AsJson = False) -> None:
+    """List all teams."""
+    found = _with_access(lambda access: access.teams())
+    print_json(found) if as_json else print_table(
+        ("team", "since"), [(item.id, _day(item.created_at)) for item in found]
+    )
+
+
+@team.command("quota")
+def quota(
+    name: Annotated[str, typer.Argument(metavar="TEAM")],
+    limits: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RESOURCE=MOST/PERIOD]...", help="jobs=200/day, dollars=50/month; none takes one away."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Set what a team may use (jobs, tokens, dollars, device_s; a day or month in UTC), and show what it has used."""
+    wanted = [_limit(text) for text in limits or ()]
+
+    async def work(quotas: QuotaService) -> tuple[QuotaStanding, ...]:
+        for resource, period, most in wanted:
+            if most is None:
+                await quotas.drop(name, resource, period, _actor())
+            else:
+                await quotas.set(name, Quota(resource=resource, period=period, most=most), _actor())
+        return await quotas.standings(name)
+
+    found = _with_quotas(work)
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (item.quota.resource, item.quota.period, f"{item.quota.most:g}", f"{item.used:g}", _day(item.resets_at))
+        for item in found
+    ]
+    print_table(("resource", "period", "most", "used", "begins anew"), rows)
+
+
+@user.callback()
+def user_root() -> None:
+    """Members of a team."""
+
+
+@user.command("add")
+def add_user(
+    login: Login,
+    of_team: OfTeam = LOCAL_TEAM,
+    role: RoleOption = Role.MEMBER,
+    name: Annotated[str, typer.Option(help="What others see.")] = "",
+) -> None:
+    """Make somebody a member of a team, who may sign in from then on."""
+    member = _with_access(lambda access: access.add_member(of_team, login, role, _actor(), name))
+    typer.echo(member.user.id)
+
+
+@user.command("list")
+def list_users(of_team: OfTeam = LOCAL_TEAM, as_json: AsJson = False) -> None:
+    """List a team's members."""
+
+    async def work(access: AccessService) -> tuple[Member, ...]:
+        await _check_team(access, of_team)
+        return await access.members(of_team)
+
+    found = _with_access(work)
+    if as_json:
+        print_json(found)
+        return
+    rows = [(item.user.login, item.role, _day(item.since), "yes" if item.user.subject else "no") for item in found]
+    print_table(("login", "role", "since", "has signed in"), rows)
+
+
+@user.command("role")
+def set_role(login: Login, role: Annotated[Role, typer.Argument()], of_team: OfTeam = LOCAL_TEAM) -> None:
+    """Give a member another role."""
+
+    async def work(access: AccessService) -> Member:
+        return await access.set_role(of_team, (await access.member(of_team, login)).user.id, role, _actor())
+
+    typer.echo(f"{login} is {_with_access(work).role} of {of_team}")
+
+
+@user.command("remove")
+def remove_user(login: Login, of_team: OfTeam = LOCAL_TEAM) -> None:
+    """End a membership; the person's tokens of this team open nothing from then on."""
+
+    async def work(access: AccessService) -> None:
+        await access.remove_member(of_team, (await access.member(of_team, login)).user.id, _actor())
+
+    _with_access(work)
+    typer.echo(f"{login} is no member of {of_team} any more")
+
+
+@token.callback()
+def token_root() -> None:
+    """API tokens."""
+
+
+@token.command("create")
+def create_token(
+    name: Annotated[str, typer.Argument(help="What it is for.")],
+    of_team: OfTeam = LOCAL_TEAM,
+    login: Annotated[str | None, typer.Option("--user", help="Whose rights it lends (default: the team's).")] = None,
+    scopes: Annotated[str, typer.Option(help="read, write, admin: comma-separated.")] = "read,write",
+    days: Annotated[int | None, typer.Option(min=1, help="How long it lives.", show_default="90")] = None,
+    for_ever: Annotated[bool, typer.Option("--for-ever", help="It never expires.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a token and print it: it is never shown again."""
+    if for_ever and days is not None:
+        raise ConfigurationError("--days and --for-ever contradict each other")
+    wanted = _scopes(scopes)
+    lives = None if for_ever else days or 90
+
+    async def work(access: AccessService) -> NewToken:
+        await _check_team(access, of_team)
+        owner = None if login is None else (await access.member(of_team, login)).user
+        return await access.create_token(_operator(of_team), name, wanted, days=lives, owner=owner)
+
+    made = _with_access(work)
+    if as_json:
+        print_json({"token": _plain(made.token), "text": made.text})
+        return
+    say(f"token {made.token.id} of team {of_team}; keep it now, it is not shown again:")
+    typer.echo(made.text)
+
+
+@token.command("list")
+def list_tokens(of_team: OfTeam = LOCAL_TEAM, as_json: AsJson = False) -> None:
+    """List a team's tokens, never their secrets."""
+
+    async def work(access: AccessService) -> tuple[ApiToken, ...]:
+        await _check_team(access, of_team)
+        return await access.tokens(_operator(of_team))
+
+    found = _with_access(work)
+    if as_json:
+        print_json([_plain(item) for item in found])
+        return
+    rows = [
+        (
+            item.id,
+            item.name,
+            ",".join(sorted(item.scopes)),
+            "revoked" if item.revoked_at else _day(item.expires_at),
+            _day(item.used_at),
+        )
+        for item in found
+    ]
+    print_table(("token", "name", "scopes", "until", "last used"), rows)
+
+
+@token.command("revoke")
+def revoke_token(
+    token_id: Annotated[str, typer.Argument(metavar="TOKEN", help="The token's id, as list shows it.")],
+    of_team: OfTeam = LOCAL_TEAM,
+) -> None:
+    """End a token at once."""
+    _with_access(lambda access: access.revoke(_operator(of_team), token_id))
+    typer.echo(f"token {token_id} opens nothing any more")
+
+
+def audit(
+    of_team: OfTeam = LOCAL_TEAM,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="How many.")] = 50,
+    before: Annotated[int | None, typer.Option(help="Entries with smaller numbers only.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Who did what in a team, latest first."""
+    found = _with_access(lambda access: access.audit(of_team, before=before, limit=limit))
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (str(item.id), f"{item.at:%Y-%m-%d %H:%M:%S}", item.actor, item.action, item.subject, item.detail)
+        for item in found
+    ]
+    print_table(("number", "when (UTC)", "who", "what", "to", "detail"), rows)
+
+
+def _scopes(text: str) -> frozenset[Scope]:
+    given = {part.strip() for part in text.split(",") if part.strip()}
+    if unknown := sorted(given - set(Scope)):
+        raise ConfigurationError(f"unknown scope {unknown[0]!r}; known: {', '.join(Scope)}")
+    return frozenset(map(Scope, given))
+
+
+def _actor() -> str:
+    return f"cli:{getpass.getuser()}"
+
+
+def _operator(of_team: str) -> Principal:
+    return Principal(team_id=of_team, actor=_actor(), role=Role.ADMIN, scopes=ALL_SCOPES)
+
+
+def _limit(text: str) -> tuple[Resource, Period, float | None]:
+    """`jobs=200/day` as resource, period and limit; None for `none`. Raises `ConfigurationError`."""
+    found = _LIMIT.fullmatch(text)
+    if found is None:
+        raise ConfigurationError(
+            f"not a quota: {text!r}; write RESOURCE=MOST/PERIOD with {', '.join(Resource)} and {' or '.join(Period)}"
+        )
+    most = None if found["most"] == "none" else float(found["most"])
+    return Resource(found["resource"]), Period(found["period"]), most
+
+
+def _with_quotas(work: Callable[[QuotaService], Awaitable[T]]) -> T:
+    from kernelwright.access import open_quotas
+    from kernelwright.settings import load_settings
+
+    async def run() -> T:
+        async with open_quotas(load_settings()) as quotas:
+            return await work(quotas)
+
+    return asyncio.run(run())
+
+
+async def _check_team(access: AccessService, name: str) -> None:
+    if name not in {known.id for known in await access.teams()}:
+        raise NotFoundError(f"no team {name}: kernelwright team create {name}")
+
+
+def _with_access(work: Callable[[AccessService], Awaitable[T]]) -> T:
+    from kernelwright.access import open_access
+    from kernelwright.settings import load_settings
+
+    async def run() -> T:
+        async with open_access(load_settings()) as access:
+            return await work(access)
+
+    return asyncio.run(run())
+
+
+def _plain(token: ApiToken) -> dict[str, object]:
+    names = [field.name for field in dataclasses.fields(token)]
+    return {name: getattr(token, name) for name in names} | {"scopes": sorted(token.scopes)}
+
+
+def _day(moment: datetime | None) -> str:
+    return "" if moment is None else f"{moment:%Y-%m-%d}"

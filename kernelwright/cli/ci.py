@@ -1,0 +1,103 @@
+"""`kernelwright ci`: the kernels of a repository, judged on every change."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kernelwright.cli.output import interruptible, print_json, say
+from services.domain.errors import InfrastructureError, UserError
+
+if TYPE_CHECKING:
+    from kernelwright.ci.plan import Plan
+    from kernelwright.ci.rules import Result
+
+
+def ci(
+    config: Annotated[Path, typer.Option(help="The settings' file.")] = Path("kernelwright.toml"),
+    server: Annotated[
+        str | None, typer.Option(envvar="KERNELWRIGHT_SERVER", help="Have a server judge (default: the file's).")
+    ] = None,
+    update: Annotated[bool, typer.Option("--update", help="Record the figures of kernels that hold.")] = False,
+    summary: Annotated[Path | None, typer.Option(help="Write the Markdown summary here too.")] = None,
+    comment: Annotated[bool, typer.Option("--comment", help="Keep a comment on the pull request up to date.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of Markdown.")] = False,
+) -> None:
+    """Judge the kernels that kernelwright.toml names. Exit code 0 when all hold, 1 when some don't, 2 when unknown."""
+    from kernelwright.ci.plan import read_plan
+    from kernelwright.ci.rules import exit_code
+    from kernelwright.ci.summary import markdown, workflow_commands
+
+    plan = read_plan(config)
+    with interruptible():
+        results = _judge_all(plan, server or plan.server)
+    text = markdown(results)
+    print_json(results) if as_json else typer.echo(text)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in workflow_commands(results):
+            typer.echo(line)
+    shown = os.environ.get("GITHUB_STEP_SUMMARY")
+    for path in filter(None, (summary, Path(shown) if shown else None)):
+        _append(path, text)
+    if comment:
+        _comment(text)
+    if update:
+        _record(plan, results)
+    raise typer.Exit(exit_code(results))
+
+
+def _judge_all(plan: Plan, server: str | None) -> list[Result]:
+    from kernelwright.ci.judging import LocalJudge, ServerJudge, judge
+    from kernelwright.ci.rules import decide
+    from kernelwright.settings import load_settings
+    from services.client import Client
+
+    client = Client(server, token=os.environ.get("KERNELWRIGHT_TOKEN")) if server else None
+    results = []
+    with client or nullcontext():
+        by = ServerJudge(client, server, plan) if client and server else LocalJudge(load_settings())
+        for number, task in enumerate(plan.tasks, start=1):
+            say(f"[{number}/{len(plan.tasks)}] {task.shown}")
+            results.append(decide(task, judge(by, task)))
+            say(f"      {results[-1].colour.value}: {results[-1].reason}")
+    return results
+
+
+def _append(path: Path, text: str) -> None:
+    try:
+        with path.open("a") as file:
+            file.write(text)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _comment(text: str) -> None:
+    """A comment that GitHub does not take must not turn a green run red."""
+    from kernelwright.ci.comment import keep_comment
+
+    try:
+        keep_comment(text, os.environ)
+    except InfrastructureError as error:
+        say(f"kernelwright: {error}")
+
+
+def _record(plan: Plan, results: list[Result]) -> None:
+    """Write the figures of kernels that hold; what others had recorded stays."""
+    from kernelwright.ci.plan import read_record
+    from kernelwright.ci.rules import Colour
+
+    figures = dict(read_record(plan.record))
+    for result in results:
+        if result.colour is Colour.GREEN and result.speedup is not None and result.speedup.best_baseline is not None:
+            figures[result.task.key] = round(result.speedup.best_baseline, 4)
+    document = {"kernels": {key: {"speedup": value} for key, value in sorted(figures.items())}}
+    try:
+        plan.record.write_text(json.dumps(document, indent=2) + "\n")
+    except OSError as error:
+        raise UserError(f"{plan.record}: cannot be written: {error.strerror or error}") from None
+    say(f"recorded in {plan.record}")

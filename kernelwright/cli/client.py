@@ -1,0 +1,222 @@
+"""`kernelwright submit`, `jobs`, `watch`, `cancel`, `delete`, `best`, `bundle`: clients of the REST API."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kernelwright.cli.output import answers, errors, interruptible, print_json, say
+from services.domain.errors import NotFoundError, UserError
+from services.domain.formats import ExportFormat
+
+if TYPE_CHECKING:
+    from services.client import Client
+
+Server = Annotated[str, typer.Option(envvar="KERNELWRIGHT_SERVER", help="The server's address.", show_default=True)]
+JobId = Annotated[str, typer.Argument(metavar="JOB", help="The job's id.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+LOCAL = "http://127.0.0.1:8000"
+
+
+def submit(
+    problem: Annotated[Path, typer.Argument(metavar="PROBLEM.py", help="The problem.")],
+    backend: Annotated[str, typer.Option(help="Language of the kernel.")] = "cpp",
+    device: Annotated[str, typer.Option(help="Where it runs.")] = "cpu",
+    model: Annotated[str, typer.Option(help="The chat model.")] = "playbook",
+    strategy: Annotated[str, typer.Option(help="Search strategy.")] = "greedy",
+    beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates at the same time; each is one round.")] = 1,
+    rounds: Annotated[int, typer.Option(min=1, max=1000, help="Evaluated rounds at most.")] = 10,
+    seed_candidate: Annotated[Path | None, typer.Option(help="A kernel to start from.")] = None,
+    allow_library: Annotated[str, typer.Option(help="Library operators it may keep, comma-separated.")] = "",
+    tag: Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")] = None,
+    idempotency_key: Annotated[str | None, typer.Option(help="Submit once, however often this runs.")] = None,
+    watching: Annotated[bool, typer.Option("--watch", help="Watch the job to its end.")] = False,
+    as_json: AsJson = False,
+    server: Server = LOCAL,
+) -> None:
+    """Submit a job to a server and print its id."""
+    from kernelwright.workbench import read_problem, read_source
+
+    found = read_problem(problem, tuple(filter(None, allow_library.split(","))))
+    body: dict[str, Any] = {
+        "problem": {
+            "name": found.name,
+            "source": found.source,
+            "path": found.path,
+            "allow_library": list(found.allow_library),
+        },
+        "backend": backend,
+        "device": device,
+        "model": model,
+        "strategy": strategy,
+        "beam": beam,
+        "budget": {"rounds": rounds},
+        "tags": tag or [],
+        "seed_candidate": None if seed_candidate is None else read_source(seed_candidate, "candidate"),
+    }
+    with open_client(server) as client:
+        job = client.submit(body, idempotency_key=idempotency_key)
+        if not watching:
+            print_json(job) if as_json else typer.echo(job["id"])
+            return
+        say(f"job {job['id']}")
+        _watch(client, job["id"], as_json)
+
+
+def jobs(
+    status: Annotated[str | None, typer.Option(help="Only jobs of this status.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Where the page before ended.")] = None,
+    as_json: AsJson = False,
+    server: Server = LOCAL,
+) -> None:
+    """List a server's jobs, newest first."""
+    with open_client(server) as client:
+        page = client.jobs(status=status, limit=limit, cursor=cursor)
+    if as_json:
+        print_json(page)
+        return
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("job", "status", "problem", "model", "rounds", "created"):
+        table.add_column(heading, no_wrap=heading in ("job", "status"))
+    for job in page["jobs"]:
+        cells = (job["id"], job["status"], job["problem"], job["model"], str(job["steps_done"]))
+        table.add_row(*cells, job["created_at"][:16].replace("T", " "))
+    answers().print(table)
+    if page["next_cursor"]:
+        say(f"more: --cursor {page['next_cursor']}")
+
+
+def watch(job_id: JobId, as_json: AsJson = False, server: Server = LOCAL) -> None:
+    """Follow a job to its end, through restarts of the server. Exit code 0 when a candidate was accepted."""
+    with open_client(server) as client:
+        _watch(client, job_id, as_json)
+
+
+def cancel(job_id: JobId, as_json: AsJson = False, server: Server = LOCAL) -> None:
+    """Stop a job; what it found stays."""
+    with open_client(server) as client:
+        job = client.steer(job_id, "cancel")
+    if as_json:
+        print_json(job)
+    else:
+        typer.echo(job["status"] if job["status"] == "cancelled" else f"{job['status']}, will be cancelled")
+
+
+def delete(
+    job_id: JobId,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+    server: Server = LOCAL,
+) -> None:
+    """Delete a job that has ended, with everything that came from it; there is no way back."""
+    with open_client(server) as client:
+        job = client.job(job_id)
+        if not yes and not typer.confirm(f"delete {job_id} ({job['problem']}, {job['status']}) for good?", err=True):
+            raise typer.Exit(1)
+        deletion = client.delete(job_id)
+    if as_json:
+        print_json(deletion)
+        return
+    parts = ("steps", "candidates", "experiences", "contents")
+    typer.echo(f"deleted {job_id}: " + ", ".join(f"{deletion[part]} {part}" for part in parts))
+
+
+def best(
+    job_id: JobId,
+    out: Annotated[Path | None, typer.Option(help="Write the kernel to this file.")] = None,
+    as_json: AsJson = False,
+    server: Server = LOCAL,
+) -> None:
+    """Print a job's best kernel. Exit code 1 while there is none."""
+    with open_client(server) as client:
+        client.job(job_id)
+        try:
+            found = client.best(job_id)
+        except NotFoundError as error:
+            say(f"kernelwright: {error}")
+            raise typer.Exit(1) from None
+    if out is not None:
+        _write(out, found["source"])
+    if as_json:
+        print_json(found)
+    elif out is None:
+        sys.stdout.write(found["source"])
+
+
+def bundle(
+    job_id: JobId,
+    out: Annotated[Path | None, typer.Option(help="The archive's path (default JOB.zip).")] = None,
+    form: Annotated[
+        ExportFormat, typer.Option("--format", help="The evidence, or what another tool takes.")
+    ] = ExportFormat.BUNDLE,
+    patch: Annotated[
+        Path | None, typer.Option(help="Instead: print a patch that puts the kernel into this file of a repository.")
+    ] = None,
+    server: Server = LOCAL,
+) -> None:
+    """Download a job's kernel with its tests and evidence as a zip archive, or in the form another tool takes."""
+    with open_client(server) as client:
+        if patch is not None:
+            sys.stdout.write(_patch(patch, client.best(job_id)["source"]))
+            return
+        path = (out or Path(f"{job_id}.zip")).absolute()
+        client.save_bundle(job_id, path, form.value)
+    typer.echo(str(path))
+
+
+def _patch(path: Path, source: str) -> str:
+    """A unified diff, for `git apply`, that gives a file the kernel's text; the file need not exist yet."""
+    try:
+        old = path.read_text() if path.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read: {error}") from None
+    name = path.as_posix().removeprefix("./")
+    before = f"a/{name}" if path.exists() else "/dev/null"
+    lines = difflib.unified_diff(old.splitlines(keepends=True), source.splitlines(keepends=True), before, f"b/{name}")
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def open_client(server: str) -> Client:
+    """A client of the server with this process's token."""
+    from services.client import Client
+
+    return Client(server, token=os.environ.get("KERNELWRIGHT_TOKEN"))
+
+
+def _watch(client: Client, job_id: str, as_json: bool) -> None:
+    from kernelwright.cli.progress import Progress
+    from services.domain import codec
+    from services.domain.evaluations import EvaluationReport
+
+    with (
+        interruptible(f"the job goes on; watch again with: kernelwright watch {job_id}"),
+        Progress(errors()) as progress,
+    ):
+        for event in client.events(job_id):
+            data = event.data["data"]
+            report: EvaluationReport | None = None
+            if event.kind == "evaluation.finished":
+                found = client.candidate(data["candidate_id"])["report"]
+                report = codec.from_data(EvaluationReport, found) if found else None
+            progress.show(event.kind, data, report)
+    result = client.result(job_id)
+    if as_json:
+        print_json(result)
+    elif result["best"] is not None:
+        say(f"kernel: kernelwright best {job_id}; all of it: kernelwright bundle {job_id}")
+    raise typer.Exit(0 if result["best"] is not None else 1)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None

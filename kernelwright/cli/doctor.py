@@ -1,0 +1,52 @@
+"""`kernelwright doctor`: what this machine can do, and what is missing."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kernelwright.cli.output import answers, print_json
+
+_MARKS = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "missing": "[red]missing[/]"}
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    remote: Annotated[str | None, typer.Option(metavar="URL", help="Check a server instead of this machine.")] = None,
+    check_worker: Annotated[
+        str | None, typer.Option(metavar="DEVICE", help="Only: does a worker of this device do a task now?")
+    ] = None,
+    check_api: Annotated[
+        str | None, typer.Option(metavar="URL", help="Only: does the API there reach its database?")
+    ] = None,
+) -> None:
+    """Check this machine, or a server. Exit code 2 when something that is needed is missing."""
+    from kernelwright.diagnosis import diagnose
+    from kernelwright.health import api_answers, worker_answers
+    from kernelwright.settings import load_settings
+
+    settings = load_settings()
+    asked = [worker_answers(settings, check_worker)] if check_worker else []
+    asked += [api_answers(check_api)] if check_api else []
+    if remote is not None:
+        from kernelwright.remote_diagnosis import diagnose_remote
+        from kernelwright.wiring import version
+
+        asked += diagnose_remote(remote, settings.token, version())
+    findings = tuple(asked) or diagnose(settings)
+    if as_json:
+        print_json(findings)
+    else:
+        from rich.markup import escape
+        from rich.table import Table
+
+        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for finding in findings:
+            text = escape(finding.detail) + (f"\n[dim]→ {escape(finding.remedy)}[/]" if finding.remedy else "")
+            table.add_row(finding.name, _MARKS[finding.state], text)
+        answers().print(table)
+    raise typer.Exit(2 if any(finding.state == "missing" for finding in findings) else 0)

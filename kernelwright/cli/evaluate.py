@@ -1,0 +1,46 @@
+"""`kernelwright evaluate`: judge one candidate on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kernelwright.cli.output import errors, interruptible, print_json
+
+
+def evaluate(
+    problem: Annotated[Path, typer.Argument(metavar="PROBLEM.py", help="The problem.")],
+    candidate: Annotated[Path, typer.Argument(metavar="CANDIDATE.py", help="A module defining ModelNew.")],
+    backend: Annotated[str, typer.Option(help="Language of the candidate.")] = "cpp",
+    device: Annotated[str, typer.Option(help="Where it runs.")] = "cpu",
+    baselines: Annotated[str, typer.Option(help="Comma-separated: eager, compile, compile_max.")] = "eager,compile",
+    allow_library: Annotated[str, typer.Option(help="Library operators it may keep, comma-separated.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Judge a candidate: gates, latency, baselines, verdict. Exit code 0 when it is accepted."""
+    from kernelwright import evaluate as evaluation
+    from kernelwright.sandboxing import sandbox_maker
+    from kernelwright.settings import load_settings
+    from kernelwright.workbench import read_problem, read_source
+
+    settings = load_settings()
+    with interruptible():
+        report = evaluation.evaluate(
+            read_problem(problem, tuple(filter(None, allow_library.split(",")))),
+            read_source(candidate, "candidate"),
+            backend=backend,
+            device=device,
+            baselines=tuple(filter(None, baselines.split(","))),
+            directory=settings.directory,
+            make=sandbox_maker(settings),
+        )
+    if as_json:
+        print_json(report)
+    else:
+        from kernelwright.cli.card import report_card
+
+        errors().print(report_card(report))
+        typer.echo(report.verdict.value)
+    raise typer.Exit(evaluation.exit_code(report))

@@ -1,0 +1,281 @@
+"""`kernelwright memory`: the team's experiences, what they are worth, and what they bring."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from kernelwright.cli.output import answers, print_json, say
+from services.domain.errors import UserError
+from services.domain.jobs import LOCAL_TEAM
+
+if TYPE_CHECKING:
+    from services.experiences import ExperienceService, Worth
+    from services.memory.effect import Effect, Interval
+
+app = typer.Typer(help="The experience memory.", no_args_is_help=True)
+T = TypeVar("T")
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Team = Annotated[str, typer.Option(help="Whose experiences.")]
+Limit = Annotated[int, typer.Option(min=1, max=200, help="How many.")]
+
+
+@app.callback()
+def root() -> None:
+    """The experience memory."""
+
+
+@app.command("list")
+def list_(
+    kind: Annotated[str | None, typer.Option(help="api_template, best_practice, success, failure or trace.")] = None,
+    family: Annotated[str | None, typer.Option(help="Operator family.")] = None,
+    backend: Annotated[str | None, typer.Option(help="Language of the kernel.")] = None,
+    job: Annotated[str | None, typer.Option(help="Only what this job taught.")] = None,
+    limit: Limit = 50,
+    cursor: Annotated[str | None, typer.Option(help="Where the page before ended.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List experiences with their learned values, newest first."""
+    from services.domain.experiences import ExperienceFilter, ExperienceKind
+
+    if kind is not None and kind not in {str(known) for known in ExperienceKind}:
+        raise UserError(f"unknown kind {kind!r}; known: {', '.join(ExperienceKind)}")
+    chosen = ExperienceKind(kind) if kind is not None else None
+    wanted = ExperienceFilter(kind=chosen, family=family, backend=backend, job_id=job)
+    page = _with_memory(lambda memory: memory.page(LOCAL_TEAM, wanted, limit=limit, cursor=cursor))
+    if as_json:
+        print_json(page)
+        return
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading, width in (("experience", 24), ("kind", 13), ("family", 9), ("backend", 7), ("value", 1), ("title", 1)):
+        table.add_column(heading, no_wrap=True, min_width=width)
+    for item in page.items:
+        known = item.experience
+        table.add_row(known.id, known.kind, known.family, known.backend, _values(item.worth), known.title)
+    answers().print(table)
+    if page.next_cursor:
+        say(f"more: --cursor {page.next_cursor}")
+
+
+@app.command("search")
+def search(
+    text: Annotated[str, typer.Argument(help="What it should be about.")], limit: Limit = 20, as_json: AsJson = False
+) -> None:
+    """Find the experiences nearest to a text."""
+    found = _with_memory(lambda memory: memory.search(LOCAL_TEAM, text, limit))
+    if as_json:
+        print_json(found)
+        return
+    for item in found:
+        typer.echo(f"{item.similarity:6.3f}  {item.experience.id}  {item.experience.title}")
+
+
+@app.command("show")
+def show(experience: Annotated[str, typer.Argument(help="The experience's id.")], as_json: AsJson = False) -> None:
+    """Show one experience with its value history and where it was used."""
+    card = _with_memory(lambda memory: memory.show(LOCAL_TEAM, experience))
+    if as_json:
+        print_json(card)
+        return
+    item = card.experience
+    typer.echo(f"{item.id}  {item.kind}  {item.family}  {item.backend}{'  RETRACTED' if card.retracted else ''}")
+    typer.echo(f"{item.title}\n\n{item.text}\n")
+    if item.code:
+        typer.echo(item.code)
+    typer.echo(f"value: {_values(card.worth)}")
+    for change in card.history:
+        typer.echo(
+            f"  {change.seq:6d} {change.stage} {change.scope.family} {change.scope.site}: "
+            f"{change.before:+.4f} → {change.after:+.4f} (reward {change.reward:+.3f}, weight {change.weight:.3f})"
+        )
+    for use in card.uses:
+        typer.echo(f"  used by {use.job_id} step {use.step} ({use.stage}): {use.verdict or 'no candidate'}")
+
+
+@app.command("effect")
+def effect(
+    backend: Annotated[str | None, typer.Option(help="Only jobs of this backend (default: all, and each).")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What memory brings: steps with it against steps held out, with 95 % intervals."""
+
+    async def work(memory: ExperienceService) -> dict[str, Effect]:
+        if backend is not None:
+            return {backend: await memory.effect(LOCAL_TEAM, backend)}
+        return {"all": await memory.effect(LOCAL_TEAM), **await memory.effects(LOCAL_TEAM)}
+
+    found = _with_memory(work)
+    if as_json:
+        print_json(next(iter(found.values())) if backend else {**_fields(found["all"]), "backends": _each(found)})
+        return
+    for name, one in found.items():
+        _print_effect(name, one)
+
+
+def _print_effect(name: str, found: Effect) -> None:
+    typer.echo(f"{name}: steps with memory {found.steps_with}, held out {found.steps_without}")
+    rows = (
+        ("drafts accepted, with", found.success_with),
+        ("drafts accepted, without", found.success_without),
+        ("difference", found.success_difference),
+        ("rounds to the first accepted, with", found.rounds_with),
+        ("rounds to the first accepted, without", found.rounds_without),
+        ("rounds saved", found.rounds_saved),
+        ("speedup, with over without", found.speedup_ratio),
+    )
+    for title, interval in rows:
+        typer.echo(f"  {title:38s} {_interval(interval)}")
+
+
+def _fields(found: Effect) -> dict[str, object]:
+    return {name: getattr(found, name) for name in found.__dataclass_fields__}
+
+
+def _each(found: dict[str, Effect]) -> dict[str, object]:
+    return {name: one for name, one in found.items() if name != "all"}
+
+
+@app.command("retract")
+def retract(
+    subject: Annotated[str, typer.Argument(help="An experience, candidate or evaluation.")],
+    reason: Annotated[str, typer.Option(help="Why; kept in the audit.")],
+    as_json: AsJson = False,
+) -> None:
+    """Take back what a cheat taught, and undo every credit it gave."""
+    gone = _with_memory(lambda memory: memory.retract(LOCAL_TEAM, subject, reason, _actor()))
+    if as_json:
+        print_json({"subject": subject, "experiences": list(gone)})
+    else:
+        typer.echo(f"retracted {len(gone)} experiences: {', '.join(gone)}")
+
+
+@app.command("audit")
+def audit(limit: Limit = 50, as_json: AsJson = False) -> None:
+    """List what was changed by hand, latest first."""
+    actions = _with_memory(lambda memory: memory.audit(LOCAL_TEAM, limit))
+    if as_json:
+        print_json(actions)
+        return
+    for action in actions:
+        typer.echo(f"{action.at:%Y-%m-%d %H:%M}  {action.action}  {action.subject}  {action.actor}: {action.reason}")
+
+
+@app.command("export")
+def export(
+    out: Annotated[Path | None, typer.Option(help="Write to this file instead of standard output.")] = None,
+) -> None:
+    """Write the memory as JSON lines, with values, without secrets."""
+
+    async def work(memory: ExperienceService) -> int:
+        count = 0
+        with out.open("wb") if out is not None else sys.stdout.buffer as file:
+            for line in await memory.export(LOCAL_TEAM):
+                file.write(line)
+                count += 1
+        return count - 1
+
+    count = _with_memory(work)
+    if out is not None:
+        say(f"{count} experiences in {out.absolute()}")
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="What `memory export` wrote.")],
+    as_json: AsJson = False,
+) -> None:
+    """Take in another memory's experiences, all or nothing. Exit code 1 when lines are refused."""
+    from services.experiences import ImportRefusedError
+
+    async def work(memory: ExperienceService) -> int:
+        with file.open("rb") as stream:
+            return await memory.import_(LOCAL_TEAM, stream, _actor())
+
+    try:
+        new = _with_memory(work)
+    except FileNotFoundError:
+        raise UserError(f"{file}: no such file") from None
+    except ImportRefusedError as error:
+        for refusal in error.refusals:
+            say(f"{file}:{refusal.line}: {refusal.reason}")
+        say("nothing was imported")
+        raise typer.Exit(1) from None
+    print_json({"imported": new}) if as_json else typer.echo(f"{new} experiences were new")
+
+
+@app.command("tidy")
+def tidy(
+    cap: Annotated[
+        int | None, typer.Option(min=1, help="Experiences of a backend to keep (default: the setting).")
+    ] = None,
+) -> None:
+    """Merge near-duplicates, and forget the least worthy experiences of each backend above the cap."""
+    from kernelwright.settings import load_settings
+
+    keep = cap or load_settings().memory_cap
+    done = _with_memory(lambda memory: memory.tidy(LOCAL_TEAM, keep, _actor()))
+    typer.echo(f"merged {done.merged} near-duplicates, forgot {done.forgotten} experiences")
+
+
+@app.command("share")
+def share(
+    reader: Annotated[str, typer.Argument(metavar="TEAM", help="Who may recall this team's experiences.")],
+    revoke: Annotated[bool, typer.Option("--revoke", help="No longer.")] = False,
+    team: Team = LOCAL_TEAM,
+) -> None:
+    """Let another team recall this team's experiences; nothing crosses teams otherwise."""
+    if revoke:
+        _with_memory(lambda memory: memory.unshare(team, reader, _actor()))
+        typer.echo(f"{reader} no longer recalls the experiences of {team}")
+    else:
+        _with_memory(lambda memory: memory.share(team, reader, _actor()))
+        typer.echo(f"{reader} recalls the experiences of {team} from now on")
+
+
+@app.command("shares")
+def shares(team: Team = LOCAL_TEAM, as_json: AsJson = False) -> None:
+    """List who recalls this team's experiences, and whose experiences it recalls."""
+    found = _with_memory(lambda memory: memory.shares(team))
+    if as_json:
+        print_json(found)
+        return
+    for one in found:
+        typer.echo(f"{one.reader} recalls {one.team_id}  (granted by {one.granted_by}, {one.at:%Y-%m-%d %H:%M})")
+
+
+def _with_memory(work: Callable[[ExperienceService], Awaitable[T]]) -> T:
+    """Run something on this installation's memory."""
+    from kernelwright.settings import load_settings
+    from kernelwright.wiring import open_installation
+
+    async def run() -> T:
+        async with open_installation(load_settings()) as installation:
+            return await work(installation.experiences)
+
+    return asyncio.run(run())
+
+
+def _actor() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def _values(worth: tuple[Worth, ...]) -> str:
+    return ", ".join(f"{one.stage} {one.value:+.2f} ({one.visits:.3g})" for one in worth) or "–"
+
+
+def _interval(interval: Interval) -> str:
+    if interval.estimate is None:
+        return "not enough data"
+    bounds = "" if interval.low is None or interval.high is None else f"  [{interval.low:.3g}, {interval.high:.3g}]"
+    return f"{interval.estimate:.3g}{bounds}"

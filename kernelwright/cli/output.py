@@ -1,0 +1,75 @@
+"""What commands print: results on standard output, everything for people on standard error."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+
+import typer
+
+from services.domain import codec
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@cache
+def errors() -> Console:
+    """The console on standard error."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+
+
+@cache
+def answers() -> Console:
+    """The console on standard output."""
+    from rich.console import Console
+
+    # Nothing is cut off or wrapped for a program that reads us.
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 400)
+
+
+def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, folding: Container[str] = ()) -> None:
+    """A table on standard output; cells are plain text. Columns keep to one line but those named in `folding`."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in headings:
+        table.add_column(heading, no_wrap=heading not in folding)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    answers().print(table)
+
+
+def print_json(value: object) -> None:
+    """One JSON document on standard output."""
+    sys.stdout.write(json.dumps(codec.to_data(value), indent=2) + "\n")
+    sys.stdout.flush()
+
+
+def say(line: str) -> None:
+    """One plain line on standard error."""
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+@contextmanager
+def interruptible(hint: str = "") -> Iterator[None]:
+    """Turn Ctrl-C into exit code 130, with a hint for how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"\ninterrupted{hint and f': {hint}'}")
+        raise typer.Exit(130) from None
+
+
+def debugging() -> bool:
+    """Whether unexpected errors are shown with their traces (`KERNELWRIGHT_DEBUG=1`)."""
+    return os.environ.get("KERNELWRIGHT_DEBUG", "") not in ("", "0")

@@ -1,0 +1,225 @@
+"""`kernelwright profile`: a whole model's bottlenecks as problems, and jobs that solve them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kernelwright.cli.output import errors, interruptible, print_json, say
+from services.domain.errors import UserError
+
+if TYPE_CHECKING:
+    from kernelwright.model_plan import ModelPlan
+    from kernelwright.modelling import ModelOutcome
+    from kernelwright.settings import Settings
+    from services.domain.jobs import Budget, JobSpec
+    from services.domain.models import ModelProfile
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartDocument:
+    """One part, as `profile --json` prints it."""
+
+    number: int
+    name: str
+    operators: tuple[str, ...]
+    lines: tuple[int, ...]
+    count: int
+    time_us: float
+    share: float
+    floor_us: float
+    bound: str
+    achievable: float
+    ceiling: float
+    problem_path: str | None
+    note: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileDocument:
+    """What `profile --json` prints."""
+
+    model: str
+    device: str
+    operators: int
+    time_us: float
+    eager_us: float
+    runs: int
+    parts: tuple[PartDocument, ...]
+    run: ModelOutcome | None
+    """With `--run`."""
+
+
+def profile(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="MODEL.py", help="The model, in the form of a problem.")
+    ] = None,
+    run: Annotated[bool, typer.Option("--run", help="Solve the parts, swap the kernels in, judge the whole.")] = False,
+    parts: Annotated[int, typer.Option(min=1, max=100, help="Parts to solve at most, best first.")] = 3,
+    backend: Annotated[str, typer.Option(help="Language of the kernels.")] = "cpp",
+    device: Annotated[str, typer.Option(help="Where it runs.")] = "cpu",
+    model: Annotated[str, typer.Option(help="The chat model; playbook works offline.")] = "playbook",
+    strategy: Annotated[str, typer.Option(help="Search strategy.")] = "greedy",
+    rounds: Annotated[int, typer.Option(min=2, max=1000, help="Evaluated rounds of all jobs together.")] = 13,
+    wall: Annotated[float | None, typer.Option(min=1, help="Seconds of all jobs together.")] = None,
+    baselines: Annotated[str, typer.Option(help="Comma-separated: eager, compile, compile_max.")] = "eager,compile",
+    swap_all: Annotated[bool, typer.Option(help="Swap in accepted kernels that are not surely faster, too.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Folder for problems and results.")] = None,
+    resume: Annotated[
+        str | None, typer.Option(metavar="JOB", help="Continue an interrupted --run, as it was begun.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the document as JSON.")] = False,
+) -> None:
+    """Rank a model's parts by what faster kernels could win, and write them as problems; with --run solve them.
+
+    Exit code 0; with --run 1 where the model with new kernels was not accepted, or got none."""
+    from kernelwright.settings import load_settings
+    from services.domain.jobs import Budget
+
+    if (file is None) == (resume is None):
+        raise UserError("name a model file, or a job with --resume: one of the two")
+    settings = load_settings()
+    outcome = None
+    if file is None:
+        found, outcome = _solved(settings, None, resume, out)
+        paths = _written(found, out or settings.directory / "models" / found.name)
+    else:
+        spec = _spec(file, backend, device, model, strategy, Budget(rounds=rounds, wall_s=wall), baselines, seed)
+        if run and "eager" not in spec.baselines:
+            raise UserError("--run compares with eager, in which the rest of the model stays: add eager to --baselines")
+        with interruptible():
+            found = _profiled(settings, spec)
+            paths = _written(found, out or settings.directory / "models" / found.name)
+        if run:
+            _, outcome = _solved(settings, _plan(found, spec, parts, swap_all, out), None, out)
+    if as_json:
+        print_json(_document(found, paths, outcome))
+    raise typer.Exit(0 if outcome is None or outcome.source_path is not None else 1)
+
+
+def _spec(
+    file: Path, backend: str, device: str, model: str, strategy: str, budget: Budget, baselines: str, seed: int
+) -> JobSpec:
+    """What is asked for of the whole model."""
+    from kernelwright.workbench import check_device, read_problem
+    from services.domain.jobs import JobSpec
+
+    check_device(device, backend)
+    return JobSpec(
+        problem=read_problem(file),
+        backend=backend,
+        device=device,
+        model=model,
+        strategy=strategy,
+        budget=budget,
+        baselines=tuple(filter(None, baselines.split(","))),
+        seed=seed,
+    )
+
+
+def _plan(found: ModelProfile, spec: JobSpec, parts: int, swap_all: bool, out: Path | None) -> ModelPlan:
+    from kernelwright.model_plan import ModelPlan, Wish
+
+    return ModelPlan(profile=found, spec=spec, wish=Wish(parts=parts, swap_all=swap_all), out=_absolute(out))
+
+
+def _absolute(out: Path | None) -> str | None:
+    return None if out is None else str(out.absolute())
+
+
+def _profiled(settings: Settings, spec: JobSpec) -> ModelProfile:
+    """Profile the model and show the ranking."""
+    from kernelwright.cli.model_card import ranking, summary
+    from kernelwright.modelling import profile_model
+    from kernelwright.sandboxing import sandbox_maker
+
+    found = profile_model(settings, spec.problem, spec.device, sandbox_maker(settings))
+    for line in summary(found):
+        say(line)
+    errors().print(ranking(found))
+    return found
+
+
+def _written(found: ModelProfile, folder: Path) -> dict[int, Path]:
+    """The parts as files; where each lies, by number."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {}
+    for part in found.parts:
+        if part.source is not None:
+            paths[part.number] = (folder / f"{part.name}.py").absolute()
+            paths[part.number].write_text(part.source, encoding="utf-8")
+    say(f"problems    {folder.absolute()}")
+    return paths
+
+
+def _solved(
+    settings: Settings, plan: ModelPlan | None, resume: str | None, out: Path | None
+) -> tuple[ModelProfile, ModelOutcome]:
+    """Run the jobs of a plan, or go on with those of a job, and show the card; Ctrl-C says how to go on."""
+    from kernelwright.cli.model_card import outcome_card
+    from kernelwright.cli.progress import Progress
+    from kernelwright.modelling import ModelRun, taken_up
+    from kernelwright.solving import Listener, open_installed_solver
+
+    known: dict[str, str] = {} if resume is None else {"job": resume}
+    where = _absolute(out)
+
+    async def work(listener: Listener) -> tuple[ModelProfile, ModelOutcome]:
+        specs = [] if plan is None else [plan.spec]
+        async with open_installed_solver(settings, *specs, resume=resume) as (here, solver):
+            if plan is not None:
+                run = await ModelRun.begin(here, solver, plan)
+            else:
+                run = await taken_up(here, solver, known["job"], where)
+            known["job"] = run.job_id
+            say(f"job {run.job_id}")
+            return run.profile, await run.finish(listener, say)
+
+    try:
+        with Progress(errors()) as progress:
+            found, outcome = asyncio.run(
+                work(lambda event, report: progress.show(event.kind.value, event.data, report))
+            )
+    except KeyboardInterrupt:
+        with interruptible(f"continue with: kernelwright profile --resume {known['job']}" if known else ""):
+            raise
+        raise AssertionError("unreachable") from None
+    errors().print(outcome_card(found, outcome))
+    if outcome.source_path is not None:
+        say(f"model       {outcome.source_path}")
+    return found, outcome
+
+
+def _document(found: ModelProfile, paths: dict[int, Path], outcome: ModelOutcome | None) -> ProfileDocument:
+    return ProfileDocument(
+        model=found.name,
+        device=found.device,
+        operators=found.operators,
+        time_us=found.time_us,
+        eager_us=found.eager_us,
+        runs=found.runs,
+        parts=tuple(
+            PartDocument(
+                number=part.number,
+                name=part.name,
+                operators=part.operators,
+                lines=part.lines,
+                count=part.count,
+                time_us=part.time_us,
+                share=part.share,
+                floor_us=part.floor_us,
+                bound=part.bound,
+                achievable=part.achievable,
+                ceiling=part.ceiling,
+                problem_path=str(paths[part.number]) if part.number in paths else None,
+                note=part.note,
+            )
+            for part in found.parts
+        ),
+        run=outcome,
+    )

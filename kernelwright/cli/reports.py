@@ -1,0 +1,77 @@
+"""`kernelwright report` and `shares`: a job's report as a file, and links to it. Clients of the REST API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kernelwright.cli.client import LOCAL, AsJson, JobId, Server, open_client
+from kernelwright.cli.output import print_json, print_table, say
+
+app = typer.Typer(help="Read-only links to a job's report.", no_args_is_help=True)
+
+
+def report(
+    job_id: JobId,
+    out: Annotated[Path | None, typer.Option(help="The file's path (default JOB.html).")] = None,
+    server: Server = LOCAL,
+) -> None:
+    """Download a job's report as one HTML file: figures and why to believe them, gates, tree, source; no scripts."""
+    path = (out or Path(f"{job_id}.html")).absolute()
+    with open_client(server) as client:
+        client.save_report(job_id, path)
+    typer.echo(str(path))
+
+
+@app.callback()
+def root() -> None:
+    """Read-only links to a job's report."""
+
+
+@app.command("create")
+def create(
+    job_id: JobId,
+    days: Annotated[float, typer.Option(min=0, max=365, help="How long the link works.")] = 7,
+    as_json: AsJson = False,
+    server: Server = LOCAL,
+) -> None:
+    """Make a link that shows a job's report, and nothing else, without signing in; its address is told this once."""
+    with open_client(server) as client:
+        made = client.share(job_id, days)
+    if as_json:
+        print_json(made)
+        return
+    typer.echo(made["url"])
+    say(f"works until {made['expires_at'][:16].replace('T', ' ')}")
+    say(f"close it: kernelwright shares revoke {job_id} {made['id']}")
+
+
+@app.command("list")
+def list_(job_id: JobId, as_json: AsJson = False, server: Server = LOCAL) -> None:
+    """List a job's links, newest first."""
+    with open_client(server) as client:
+        found = client.shares(job_id)
+    if as_json:
+        print_json(found)
+        return
+    rows = []
+    for share in found:
+        times = (share["created_at"], share["expires_at"], share["revoked_at"] or "")
+        rows.append([share["id"], *(time[:16].replace("T", " ") for time in times)])
+    print_table(("link", "made", "works until", "revoked"), rows)
+    if not found:
+        say(f"no link yet: kernelwright shares create {job_id}")
+
+
+@app.command("revoke")
+def revoke(
+    job_id: JobId,
+    share_id: Annotated[str, typer.Argument(metavar="LINK", help="The link's id.")],
+    server: Server = LOCAL,
+) -> None:
+    """Close a link at once."""
+    with open_client(server) as client:
+        client.revoke_share(job_id, share_id)
+    say("revoked: the link shows nothing any more")

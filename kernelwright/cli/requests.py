@@ -1,0 +1,90 @@
+"""`kernelwright requests`: what manual models were asked, and the answers. A client of the REST API."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kernelwright.cli.client import LOCAL, AsJson, Server, open_client
+from kernelwright.cli.output import answers, print_json, say
+from services.domain.errors import UserError
+
+app = typer.Typer(help="Requests of manual models that wait for an answer.", no_args_is_help=True)
+RequestId = Annotated[str, typer.Argument(metavar="REQUEST", help="The request's id.")]
+
+
+@app.callback()
+def root() -> None:
+    """Requests of manual models that wait for an answer."""
+
+
+@app.command("list")
+def list_(
+    job: Annotated[str | None, typer.Option(help="Only this job's.")] = None,
+    role: Annotated[str | None, typer.Option(help="planner, coder, judge or profiler.")] = None,
+    wait: Annotated[float, typer.Option(min=0, max=25, help="Seconds to wait until there is one.")] = 0,
+    as_json: AsJson = False,
+    server: Server = LOCAL,
+) -> None:
+    """List open requests, oldest first."""
+    with open_client(server) as client:
+        found = client.requests(job_id=job, role=role, wait_s=wait)
+    if as_json:
+        print_json(found)
+        return
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("request", "job", "step", "role", "wanted", "expires"):
+        table.add_column(heading, no_wrap=heading in ("request", "job"))
+    for item in found:
+        cells = (item["id"], item["job_id"], str(item["step"]), item["role"], item["schema_name"])
+        table.add_row(*cells, item["expires_at"][:16].replace("T", " "))
+    answers().print(table)
+    if not found:
+        say("no request waits for an answer")
+
+
+@app.command("show")
+def show(request_id: RequestId, as_json: AsJson = False, server: Server = LOCAL) -> None:
+    """Print a request's prompt; with --json also the schema that its answer must fit."""
+    with open_client(server) as client:
+        found = client.request(request_id)
+    if as_json:
+        print_json(found)
+        return
+    for message in found["messages"]:
+        typer.echo(f"--- {message['role']}\n{message['content'].rstrip()}\n")
+    if found["reply"] is not None:
+        typer.echo(f"--- answered by {found['answered_by']}\n{found['reply'].rstrip()}")
+
+
+@app.command("answer")
+def answer(
+    request_id: RequestId,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="JSON that fits the schema, or a Coder's module; - for input.")
+    ],
+    by: Annotated[str | None, typer.Option(help="Who answers, for the record (default: you).")] = None,
+    as_json: AsJson = False,
+    server: Server = LOCAL,
+) -> None:
+    """Answer a request. An answer that does not fit is refused with the reason, and the request stays open."""
+    text = _read(file)
+    with open_client(server) as client:
+        found = client.answer(request_id, text, by or getpass.getuser())
+    if as_json:
+        print_json(found)
+    else:
+        say(f"answered; next: kernelwright requests list --job {found['job_id']} --wait 25")
+
+
+def _read(file: Path) -> str:
+    try:
+        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{file}: the answer cannot be read: {error}") from None

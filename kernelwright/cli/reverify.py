@@ -1,0 +1,115 @@
+"""`kernelwright reverify`: accepted results again, under today's referee."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kernelwright.cli.output import interruptible, print_json, say
+from services.domain.jobs import LOCAL_TEAM
+
+if TYPE_CHECKING:
+    from services.domain.verdicts import Verification
+    from services.reverification import Judge, Outdated, Reverification
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    """A result that would be judged again."""
+
+    evaluation_id: str
+    candidate_id: str
+    job_id: str
+    problem: str
+    why: str
+
+
+def reverify(
+    everything: Annotated[bool, typer.Option("--all", help="Results of today's referee too.")] = False,
+    listing: Annotated[bool, typer.Option("--list", help="Say what would be judged again, and do nothing.")] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="Judge at most so many.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Judge accepted results of an older referee or toolchain again; those that do not hold are taken back.
+
+    Exit code 0 when all hold, 1 when some do not, 2 when this machine could not judge some."""
+    with interruptible("what was judged is kept; run it again for the rest"):
+        code = asyncio.run(_reverify(everything=everything, listing=listing, limit=limit, as_json=as_json))
+    raise typer.Exit(code)
+
+
+async def _reverify(*, everything: bool, listing: bool, limit: int | None, as_json: bool) -> int:
+    from kernelwright.sandboxing import sandbox_maker
+    from kernelwright.settings import load_settings
+    from kernelwright.wiring import make_reverification, open_installation
+    from kernelwright.workbench import Workbenches
+
+    settings = load_settings()
+    async with open_installation(settings) as installation:
+        with Workbenches(settings.directory, sandbox_maker(settings)) as benches:
+            service = make_reverification(installation, benches.environment)
+            found, elsewhere = await service.outdated(LOCAL_TEAM, everything=everything)
+            if elsewhere:
+                say(f"{elsewhere} accepted results belong to devices or backends that this machine does not have")
+            if listing:
+                _print_list(found[:limit], as_json=as_json)
+                return 0
+            done = [await _verify(service, item, benches.evaluate) for item in found[:limit]]
+    _print_done(done, as_json=as_json)
+    return _exit_code(done)
+
+
+async def _verify(service: Reverification, item: Outdated, judge: Judge) -> Verification:
+    verification = await service.verify(item.stored, judge)
+    say(f"{verification.candidate_id}  {verification.problem}  {_outcome(verification)}  ({item.why})")
+    for line in verification.evidence.splitlines():
+        say(f"    {line}")
+    return verification
+
+
+def _outcome(verification: Verification) -> str:
+    if verification.holds:
+        return "holds"
+    if not verification.is_verdict:
+        return "could not be judged: nothing was changed"
+    count = len(verification.retracted)
+    return f"NO LONGER HOLDS: {verification.verdict.value}; {count} experiences retracted"
+
+
+def _print_list(found: Sequence[Outdated], *, as_json: bool) -> None:
+    rows = [
+        Listed(
+            evaluation_id=item.stored.request.evaluation_id,
+            candidate_id=item.stored.request.candidate_id,
+            job_id=item.stored.request.job_id,
+            problem=item.stored.request.problem.name,
+            why=item.why,
+        )
+        for item in found
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        typer.echo(f"{row.candidate_id}  {row.problem}  {row.why}")
+    say(f"{len(rows)} accepted results would be judged again")
+
+
+def _print_done(done: Sequence[Verification], *, as_json: bool) -> None:
+    if as_json:
+        print_json(list(done))
+        return
+    held = sum(one.holds for one in done)
+    fallen = sum(one.is_verdict and not one.holds for one in done)
+    unclear = sum(not one.is_verdict for one in done)
+    typer.echo(f"{len(done)} judged again: {held} hold, {fallen} do not, {unclear} could not be judged")
+
+
+def _exit_code(done: Sequence[Verification]) -> int:
+    if any(one.is_verdict and not one.holds for one in done):
+        return 1
+    return 2 if any(not one.is_verdict for one in done) else 0

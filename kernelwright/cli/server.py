@@ -1,0 +1,257 @@
+"""`kernelwright serve`, `api`, `orchestrator`, `worker`: the parts that keep running."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kernelwright.cli.output import say
+from services.domain.compilations import COMPILE
+from services.domain.errors import ConfigurationError, InfrastructureError, UserError
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from kernelwright.settings import Settings
+    from kernelwright.wiring import Installation
+    from web.context import WebServices
+
+GRACE_S = 5
+"""How long open requests may go on after the server was told to stop."""
+Port = Annotated[
+    int | None, typer.Option(min=0, max=65535, help="Port to listen on (default 8000; 0 takes a free one).")
+]
+Host = Annotated[str | None, typer.Option(help="Address to listen on (default 127.0.0.1).")]
+
+
+def serve(port: Port = None, host: Host = None) -> None:
+    """The API, an orchestrator and this machine's worker in one process."""
+    asyncio.run(_serve(port, host, alone=False))
+
+
+def api(port: Port = None, host: Host = None) -> None:
+    """The API alone."""
+    asyncio.run(_serve(port, host, alone=True))
+
+
+def orchestrator() -> None:
+    """An orchestrator alone: claims jobs from the database and drives them."""
+    asyncio.run(_orchestrate())
+
+
+def worker(
+    device: Annotated[str, typer.Option(help="What it runs kernels on; `compile` for one that only compiles.")] = "cpu",
+) -> None:
+    """This machine's worker alone, taking work from Redis. Told to stop (SIGTERM), it ends what it has begun."""
+    from kernelwright.admission import take_seat
+    from kernelwright.sandboxing import check_sandbox
+    from kernelwright.settings import load_settings
+    from kernelwright.wiring import make_celery_worker
+    from kernelwright.workbench import devices
+    from workers.tasks import queues_of
+
+    settings = load_settings()
+    if settings.queue != "celery":
+        raise ConfigurationError("a worker of its own needs KERNELWRIGHT_QUEUE=celery (serve has one inside)")
+    if device == COMPILE and settings.compiled is None:
+        raise ConfigurationError("a compile worker needs KERNELWRIGHT_COMPILED, the folder that it builds into")
+    if device not in (*devices(), COMPILE):
+        raise ConfigurationError(f"unknown device {device!r}; known: {', '.join(devices())}")
+    check_sandbox(settings)
+    _observe(settings, "worker")
+    asyncio.run(_admit(settings))
+    seat = take_seat(device)
+    options = ["--concurrency", "1", "-n", seat.name, "-Q", queues_of(device), "--loglevel", settings.log_level]
+    app = make_celery_worker(settings, device, seat.name)
+    _drain_when_told(settings, seat.name)
+    app.worker_main(["worker", *options])
+
+
+async def _admit(settings: Settings) -> None:
+    """Refuse a worker that would harm the installation. Raises `ConfigurationError`, `InfrastructureError`."""
+    from kernelwright.admission import broker_time, check_clock, check_version
+    from kernelwright.wiring import version
+    from services.clock import SystemClock
+    from services.domain.nodes import NodeRole
+    from storage.database import Database
+    from storage.nodes import SqlNodeRegistry
+
+    clock = SystemClock()
+    told = broker_time(settings.redis_url)
+    check_clock(clock.now(), told, "the message broker's")
+    database = Database(settings.database)
+    try:
+        await database.check()
+        if (server := await database.server_time()) is not None:
+            check_clock(clock.now(), server, "the database's")
+        check_version(version(), await SqlNodeRegistry(database, clock).living(NodeRole.ORCHESTRATOR))
+    finally:
+        await database.close()
+
+
+def _drain_when_told(settings: Settings, name: str) -> None:
+    """Say that the worker takes nothing new as soon as it begins to shut down."""
+    from celery import signals
+
+    from kernelwright.wiring import open_registry
+
+    async def drain() -> None:
+        async with open_registry(settings) as registry:
+            await registry.drain(name)
+
+    def draining(**_: object) -> None:
+        with contextlib.suppress(InfrastructureError):
+            asyncio.run(drain())
+
+    signals.worker_shutting_down.connect(draining, weak=False)
+
+
+def _observe(settings: Settings, part: str) -> None:
+    """Logs, traces and metrics of a process that keeps running."""
+    from kernelwright.wiring import version
+    from services.telemetry.logs import configure_logs
+
+    configure_logs(settings.log_format, settings.log_level)
+    if settings.traces_endpoint:
+        from services.telemetry.traces import configure_traces
+
+        configure_traces(settings.traces_endpoint, f"kernelwright-{part}", version())
+    if settings.metrics_port and part in ("worker", "orchestrator"):
+        from services.telemetry.metrics import serve_metrics
+
+        serve_metrics(settings.metrics_port, settings.host)
+
+
+async def _serve(port: int | None, host: str | None, *, alone: bool) -> None:
+    from kernelwright.settings import load_settings
+    from kernelwright.wiring import dispatching, make_web_services, open_installation
+
+    settings = load_settings()
+    host = settings.host if host is None else host
+    settings.check_bind(host)
+    _observe(settings, "api" if alone else "serve")
+    with listening(host, settings.port if port is None else port) as listener:
+        async with open_installation(settings) as installation, dispatching(installation):
+            services = make_web_services(installation, host=host, local_worker=not alone)
+            stop = asyncio.Event()
+            async with contextlib.nullcontext() if alone else _orchestrating(installation, stop):
+                calling = asyncio.create_task(_call_roll(installation))
+                try:
+                    await _answer(services, listener, stop)
+                finally:
+                    calling.cancel()
+
+
+async def _call_roll(installation: Installation) -> None:
+    """Know what the workers offer, so that jobs for their devices are taken."""
+    if installation.settings.queue != "celery":
+        return
+    while True:
+        with contextlib.suppress(InfrastructureError):
+            await installation.roster.refresh()
+        await asyncio.sleep(5.0)
+
+
+async def _answer(services: WebServices, listener: socket.socket, stop: asyncio.Event) -> None:
+    """Answer requests until a signal comes."""
+    import uvicorn
+
+    from kernelwright.wiring import make_app
+
+    config = uvicorn.Config(
+        make_app(services), log_level="warning", timeout_graceful_shutdown=GRACE_S, access_log=False
+    )
+    server = uvicorn.Server(config)
+    address, port = listener.getsockname()[:2]
+    say(f"Kernelwright at http://{address if ':' not in address else f'[{address}]'}:{port}  (API: /docs)")
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    watching = asyncio.create_task(_watch(server, services, stop))
+    try:
+        await asyncio.shield(serving)
+    finally:
+        server.should_exit = True
+        await asyncio.gather(serving, return_exceptions=True)
+        watching.cancel()
+        stop.set()
+
+
+async def _watch(server: uvicorn.Server, services: WebServices, stop: asyncio.Event) -> None:
+    """Tell event streams and the orchestrator as soon as the server was told to stop."""
+    while not server.should_exit:  # noqa: ASYNC110 - uvicorn offers a flag, not an event
+        await asyncio.sleep(0.1)
+    services.stopping.set()
+    stop.set()
+
+
+@contextlib.asynccontextmanager
+async def _orchestrating(
+    installation: Installation, stop: asyncio.Event, *, drain_s: float = 0.0
+) -> AsyncIterator[None]:
+    """An orchestrator over this process's queue, beside what the caller does."""
+    from kernelwright.owners import own_name
+    from kernelwright.wiring import make_keeper, make_orchestrator, open_queue, present
+
+    name, concurrency = own_name(), installation.settings.concurrency
+    async with present(installation, name), open_queue(installation) as queue:
+        orchestrator = make_orchestrator(installation, queue, name)
+        running = asyncio.create_task(orchestrator.serve(stop, concurrency, drain_s=drain_s))
+        keeping = asyncio.gather(make_keeper(installation).serve(stop), _keep_quotas(installation))
+        try:
+            yield
+        finally:
+            stop.set()
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
+            await running
+
+
+async def _keep_quotas(installation: Installation) -> None:
+    """Pause what runs for teams whose quotas are used up."""
+    while True:
+        with contextlib.suppress(InfrastructureError):
+            await installation.quotas.enforce(installation.stores.jobs, installation.stores.events)
+        await asyncio.sleep(5.0)
+
+
+async def _orchestrate() -> None:
+    from kernelwright.settings import load_settings
+    from kernelwright.wiring import open_installation
+
+    settings = load_settings()
+    _observe(settings, "orchestrator")
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    async with (
+        open_installation(settings) as installation,
+        _orchestrating(installation, stop, drain_s=settings.drain_s),
+    ):
+        say(f"orchestrating jobs of {_shown(settings)}")
+        await stop.wait()
+        say("draining: jobs go on with the next orchestrator")
+
+
+@contextlib.contextmanager
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A listening socket. Raises `UserError` when the port is busy or the address is not ours."""
+    try:
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        listener = socket.create_server(address[:2], family=family, backlog=1024)
+    except OSError as error:
+        reason = error.strerror or error
+        raise UserError(f"cannot listen on {host}:{port}: {reason}; choose another with --port") from None
+    with listener:
+        yield listener
+
+
+def _shown(settings: Settings) -> str:
+    from sqlalchemy import make_url
+
+    return make_url(settings.database).render_as_string(hide_password=True)

@@ -1,0 +1,52 @@
+"""`kernelwright trajectories`: recorded jobs as training data."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kernelwright.cli.output import say
+from services.domain.errors import UserError
+from services.domain.jobs import LOCAL_TEAM
+from services.domain.training import TrainingFormat
+
+app = typer.Typer(help="Recorded jobs as training data.", no_args_is_help=True)
+
+
+@app.callback()
+def root() -> None:
+    """Recorded jobs as training data."""
+
+
+@app.command("export")
+def export(
+    form: Annotated[TrainingFormat, typer.Option("--format", help="What the lines are for.")] = TrainingFormat.RL,
+    out: Annotated[Path | None, typer.Option(help="File to write (default: standard output).")] = None,
+    job: Annotated[str | None, typer.Option(help="Only this job.")] = None,
+    team: Annotated[str, typer.Option(help="Whose jobs.")] = LOCAL_TEAM,
+) -> None:
+    """Write multi-turn trajectories with rewards as JSON lines, only from verdicts that hold, secrets cut out."""
+    count = asyncio.run(_export(form, out, job, team))
+    say(f"{count} lines{'' if out is None else f' in {out.absolute()}'}")
+
+
+async def _export(form: TrainingFormat, out: Path | None, job: str | None, team: str) -> int:
+    from kernelwright.settings import load_settings
+    from kernelwright.wiring import make_trajectories, open_installation
+
+    async with open_installation(load_settings()) as installation:
+        lines = [line async for line in await make_trajectories(installation).export(team, form, job_id=job)]
+    if out is None:
+        sys.stdout.writelines(lines)
+        return len(lines)
+    partial = out.with_name(out.name + ".partial")
+    try:
+        partial.write_text("".join(lines), encoding="utf-8")
+        partial.replace(out)
+    except OSError as error:
+        raise UserError(f"{out}: cannot be written: {error.strerror or error}") from None
+    return len(lines)

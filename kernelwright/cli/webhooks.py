@@ -1,0 +1,118 @@
+"""`kernelwright webhooks`: who is told of a server's events, and the log of what was told. A client of the REST API."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kernelwright.cli.client import LOCAL, AsJson, Server, open_client
+from kernelwright.cli.output import print_json, print_table, say
+
+app = typer.Typer(help="Signed messages about jobs, to addresses of your own.", no_args_is_help=True)
+WebhookId = Annotated[str, typer.Argument(metavar="WEBHOOK", help="The webhook's id.")]
+
+
+@app.callback()
+def root() -> None:
+    """Signed messages about jobs, to addresses of your own."""
+
+
+@app.command("create")
+def create(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Where messages are posted to.")],
+    kind: Annotated[list[str] | None, typer.Option(help="An event; may be repeated (default job.finished).")] = None,
+    as_json: AsJson = False,
+    server: Server = LOCAL,
+) -> None:
+    """Tell an address of events from now on; prints its id and its secret, which is told this once."""
+    with open_client(server) as client:
+        made = client.create_webhook(url, kind)
+    if as_json:
+        print_json(made)
+        return
+    typer.echo(f"{made['id']} {made['secret']}")
+    say(f"keep the secret: it is not shown again. Try it: kernelwright webhooks test {made['id']}")
+
+
+@app.command("list")
+def list_(as_json: AsJson = False, server: Server = LOCAL) -> None:
+    """List webhooks, oldest first."""
+    with open_client(server) as client:
+        found = client.webhooks()
+    if as_json:
+        print_json(found)
+        return
+    rows = [[one["id"], one["url"], ", ".join(one["kinds"]), _state(one)] for one in found]
+    print_table(("webhook", "address", "events", "state"), rows, folding=("address", "events", "state"))
+    if not found:
+        say("no webhook yet: kernelwright webhooks create URL")
+
+
+@app.command("log")
+def log(
+    webhook_id: WebhookId,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="How many.")] = 50,
+    as_json: AsJson = False,
+    server: Server = LOCAL,
+) -> None:
+    """List what was sent to a webhook and what came of it, newest first."""
+    with open_client(server) as client:
+        found = client.deliveries(webhook_id, limit)
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        [one["id"], one["kind"], one["job_id"] or "", one["status"], str(one["attempts"]), one["fault"] or ""]
+        for one in found
+    ]
+    headings = ("message", "event", "job", "status", "attempts", "last fault")
+    print_table(headings, rows, folding=("event", "status", "attempts", "last fault"))
+
+
+@app.command("test")
+def try_(webhook_id: WebhookId, server: Server = LOCAL) -> None:
+    """Send a message of type webhook.test."""
+    with open_client(server) as client:
+        client.test_webhook(webhook_id)
+    say(f"on its way; what came of it: kernelwright webhooks log {webhook_id}")
+
+
+@app.command("resend")
+def resend(
+    webhook_id: WebhookId,
+    message_id: Annotated[str, typer.Argument(metavar="MESSAGE", help="The message's id.")],
+    server: Server = LOCAL,
+) -> None:
+    """Send a message once more, under its own id."""
+    with open_client(server) as client:
+        client.resend_delivery(webhook_id, message_id)
+    say(f"on its way; what came of it: kernelwright webhooks log {webhook_id}")
+
+
+@app.command("enable")
+def enable(webhook_id: WebhookId, server: Server = LOCAL) -> None:
+    """Switch a webhook on again."""
+    with open_client(server) as client:
+        client.switch_webhook(webhook_id, enabled=True)
+    say("on")
+
+
+@app.command("disable")
+def disable(webhook_id: WebhookId, server: Server = LOCAL) -> None:
+    """Switch a webhook off: it is told of nothing until it is on again."""
+    with open_client(server) as client:
+        client.switch_webhook(webhook_id, enabled=False)
+    say("off")
+
+
+@app.command("remove")
+def remove(webhook_id: WebhookId, server: Server = LOCAL) -> None:
+    """Remove a webhook with its log."""
+    with open_client(server) as client:
+        client.remove_webhook(webhook_id)
+    say("removed")
+
+
+def _state(webhook: dict[str, object]) -> str:
+    return "on" if webhook["enabled"] else str(webhook["note"] or "off")

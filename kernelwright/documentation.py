@@ -1,0 +1,167 @@
+"""Writes the reference pages that follow from the code: `python -m kernelwright.documentation`.
+
+Settings and report fields come from the classes and the sentences below their fields, commands from the command line.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer.core
+from typer.main import get_command
+
+ROOT = Path(__file__).resolve().parents[1]
+REFERENCE = ROOT / "docs" / "reference"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """One annotated name of a class body."""
+
+    name: str
+    kind: str
+    default: str | None
+    text: str
+
+
+def pages() -> dict[str, str]:
+    """File name to text of every generated page."""
+    return {"settings.md": _settings(), "report.md": _report(), "commands.md": _commands()}
+
+
+def main() -> int:
+    """Write the pages."""
+    REFERENCE.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (REFERENCE / name).write_text(text)
+    return 0
+
+
+def fields(path: Path, name: str) -> Iterator[Field]:
+    """The annotated names of a class, each with the sentence below it."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            for entry, following in zip(node.body, [*node.body[1:], None], strict=True):
+                if isinstance(entry, ast.AnnAssign):
+                    default = None if entry.value is None else ast.unparse(entry.value)
+                    yield Field(
+                        name=ast.unparse(entry.target),
+                        kind=_plain(entry.annotation),
+                        default=default,
+                        text=_sentence(following),
+                    )
+
+
+def _settings() -> str:
+    lines = [
+        "# Settings",
+        "",
+        "Environment variables; all have defaults that work on one machine. A secret may lie in a file instead: add",
+        "`_FILE` to its name and give the path.",
+        "",
+        "| variable | kind | default | meaning |",
+        "|---|---|---|---|",
+    ]
+    for field in fields(ROOT / "kernelwright" / "settings.py", "Settings"):
+        if field.name != "model_config":
+            variable = f"`KERNELWRIGHT_{field.name.upper()}`"
+            lines.append(f"| {variable} | {_code(field.kind)} | {_code(field.default)} | {field.text} |")
+    lines += [
+        "",
+        "## Providers of chat models",
+        "",
+        "For each of `OPENAI`, `ANTHROPIC` and `COMPATIBLE`, for example `KERNELWRIGHT_OPENAI__EFFORT`. Limits hold",
+        "for one process: with three orchestrators a provider sees up to three times as much.",
+        "",
+        "| variable | kind | default | meaning |",
+        "|---|---|---|---|",
+    ]
+    for field in fields(ROOT / "kernelwright" / "provider_options.py", "ProviderOptions"):
+        if field.name != "model_config":
+            variable = f"`KERNELWRIGHT_…__{field.name.upper()}`"
+            lines.append(f"| {variable} | {_code(field.kind)} | {_code(field.default)} | {field.text} |")
+    return "\n".join(lines) + "\n"
+
+
+_REPORT = (
+    "EvaluationReport", "GateResult", "Latency", "Baselines", "Speedup", "ShapeResult", "Roofline", "Profile", "Tuned",
+    "Listing", "Environment", "PhasesS",
+)  # fmt: skip
+
+
+def _report() -> str:
+    lines = [
+        "# The evaluation report",
+        "",
+        "The same document from `kernelwright evaluate --json`, the API and the database.",
+    ]
+    path = ROOT / "services" / "domain" / "evaluations.py"
+    for name in _REPORT:
+        lines += ["", f"## {name}", "", "| field | kind | meaning |", "|---|---|---|"]
+        lines += [f"| `{field.name}` | {_code(field.kind)} | {field.text} |" for field in fields(path, name)]
+    return "\n".join(lines) + "\n"
+
+
+def _commands() -> str:
+    from kernelwright.cli.app import app
+
+    root = get_command(app)
+    lines = ["# Commands", "", "Results go to standard output, everything for people to standard error.", ""]
+    lines += ["Exit codes: 0 an accepted candidate, 1 none, 2 wrong use or a broken environment, 130 interrupted."]
+    for name, command in _leaves("kernelwright", root):
+        with command.context_class(command, info_name=name) as context:
+            lines += ["", f"## {name}", "", (command.help or "").strip().replace("\n\n", "\n"), "", "```"]
+            lines += [f"{name} {' '.join(command.collect_usage_pieces(context))}", "```", ""]
+            lines += list(_options(command, context))
+    return "\n".join(lines) + "\n"
+
+
+def _leaves(name: str, command: typer.core.TyperCommand | object) -> Iterator[tuple[str, typer.core.TyperCommand]]:
+    """The commands that do something, with their whole names."""
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        assert isinstance(command, typer.core.TyperCommand)
+        yield name, command
+        return
+    for word, child in inner.items():
+        yield from _leaves(f"{name} {word}", child)
+
+
+def _options(command: typer.core.TyperCommand, context: Any) -> Iterator[str]:
+    rows = [record for parameter in command.params if (record := parameter.get_help_record(context)) is not None]
+    if rows:
+        yield "| option | meaning |"
+        yield "|---|---|"
+        for names, text in rows:
+            yield f"| `{_cell(names)}` | {_cell(text)} |"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def _code(text: str | None) -> str:
+    return "–" if text is None else f"`{_cell(text)}`"
+
+
+def _plain(annotation: ast.expr) -> str:
+    """An annotation as people read it: what `Annotated` adds is left out."""
+    if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "Annotated":
+        inner = annotation.slice
+        return ast.unparse(inner.elts[0] if isinstance(inner, ast.Tuple) else inner)
+    return ast.unparse(annotation)
+
+
+def _sentence(node: ast.stmt | None) -> str:
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        return _cell(node.value.value)
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,206 @@
+"""Settings from the environment (`KERNELWRIGHT_…`). Only this package reads them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, Field, SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from kernelwright.provider_options import ProviderOptions
+from services.domain.errors import ConfigurationError
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def _standard(name: str) -> FieldInfo:
+    """A setting that may also come under the name its provider's own tools read."""
+    field: FieldInfo = Field(validation_alias=AliasChoices(f"KERNELWRIGHT_{name}", name))
+    return field
+
+
+class Settings(BaseSettings):
+    """Everything that can be set; every default works on one machine without a server, key or GPU."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="KERNELWRIGHT_", env_nested_delimiter="__", frozen=True, extra="ignore"
+    )
+
+    home: Path = Path(".kernelwright")
+    """Directory of all state: database, results, compiled libraries, measurements."""
+    database_url: str | None = None
+    """`sqlite+aiosqlite:///FILE` or `postgresql+psycopg://…`; default an SQLite file under `home`."""
+    artefacts: str | None = None
+    """Where large artefacts lie: a directory that all parts share, or `s3://bucket/prefix` (needs `kernelwright[s3]`,
+    credentials as AWS's own tools read them); unset for the database."""
+    queue: Literal["in-process", "celery"] = "in-process"
+    redis_url: str = "redis://127.0.0.1:6379/0"
+    """Broker of the Celery queue."""
+    redis_prefix: str = ""
+    """Put before every key in the broker, so that installations can share one."""
+    compiled: Path | None = None
+    """Folder of compiled libraries that compile workers write (`worker --device compile`) and other workers only read;
+    unset, every worker compiles for itself."""
+    sandbox: Literal["process", "docker"] = "process"
+    """Where compilers, problems and candidates run: Linux namespaces of this machine, or hardened containers."""
+    sandbox_image: str | None = None
+    """Image of the containers; default the one that `make sandbox-image` builds for this version."""
+    sandbox_python: Literal["image", "host"] = "image"
+    """Whose Python and torch are used in containers: the image's, or this machine's, shown read-only."""
+    sandbox_sockets: Path | None = None
+    """Folder for the containers' sockets, which the Docker host must see under the same path; default under `home`."""
+    sandbox_warm: Annotated[int, Field(ge=1, le=64)] = 3
+    """Containers kept warm."""
+    sandbox_gpu: str | None = None
+    """UUID of the GPU that containers are given; default the machine's first."""
+    docker_host: Annotated[str | None, _standard("DOCKER_HOST")] = None
+    """Address of the Docker daemon; default its usual socket."""
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    token: str | None = None
+    """The server's own token: whoever sends it is an admin of the team `local`, which runs the installation."""
+    oidc_issuer: str | None = None
+    """Identity provider for the web UI, as it calls itself: `https://accounts.example.org`."""
+    oidc_client_id: str | None = None
+    """This installation's name at the provider; its redirect address is `PUBLIC_URL/auth/callback`."""
+    oidc_client_secret: SecretStr | None = None
+    """Unset for a public client."""
+    oidc_name: str = "single sign-on"
+    """What the button calls the provider."""
+    public_url: Annotated[str | None, Field(pattern=r"^https?://[^/?#]+/?$")] = None
+    """The server's address as browsers see it, where a proxy stands before it: `https://kernels.example.org`."""
+    rate_limit: Annotated[int, Field(ge=1)] | None = 1200
+    """Requests a minute that one token or person may send to one API process; unset for no limit."""
+    team_rate_limit: Annotated[int, Field(ge=1)] | None = 6000
+    """The same for a team."""
+    sign_in: Literal["auto", "required"] = "auto"
+    """Whether everybody needs a token or a session. `auto`: not on loopback, as long as `token`, `oidc_issuer` and
+    `public_url` are unset."""
+    concurrency: Annotated[int, Field(ge=1, le=10_000)] = 200
+    """Jobs that one orchestrator runs at once."""
+    team_concurrency: Annotated[int, Field(ge=1)] | None = None
+    """Jobs of one team that run at once, on all orchestrators together; unset for no limit."""
+    drain_s: Annotated[float, Field(ge=0, le=600)] = 8.0
+    """How long an orchestrator that was told to stop lets its jobs reach their next checkpoint."""
+    lease_s: Annotated[float, Field(ge=1, le=600)] = 15.0
+    """How long a silent orchestrator keeps its jobs."""
+    claim_s: Annotated[float, Field(ge=3, le=3600)] = 30.0
+    """How long a silent worker keeps what it was working on."""
+    log_format: Literal["text", "json"] = "text"
+    """How processes that keep running log on standard error."""
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    metrics_port: Annotated[int, Field(ge=0, le=65535)] = 0
+    """Where an orchestrator or worker of its own serves Prometheus's /metrics (the API does so on its own port)."""
+    traces_endpoint: str | None = None
+    """OTLP over HTTP, for example `http://127.0.0.1:4318/v1/traces`; needs `kernelwright[telemetry]`."""
+    openai_api_key: Annotated[SecretStr | None, _standard("OPENAI_API_KEY")] = None
+    openai_base_url: str | None = None
+    anthropic_api_key: Annotated[SecretStr | None, _standard("ANTHROPIC_API_KEY")] = None
+    anthropic_base_url: str | None = None
+    compatible_api_key: SecretStr | None = None
+    compatible_base_url: str | None = None
+    """Root of an OpenAI-compatible server (vLLM, llama.cpp, Ollama), usually ending in `/v1`."""
+    openai: ProviderOptions = ProviderOptions()
+    """Limits and options of the provider as JSON, or one by one: see below."""
+    anthropic: ProviderOptions = ProviderOptions()
+    compatible: ProviderOptions = ProviderOptions()
+    forbid_private_hosts: bool = False
+    """Whether the base URLs of models must lead to public addresses: for services that many teams share."""
+    webhook_private_hosts: bool = False
+    """Whether webhooks may lead to private addresses: for a server whose users may reach this network anyway."""
+    manual_timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 86400.0
+    """Seconds that a request of the manual model waits for its answer."""
+    evaluation_timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 120.0
+    baselines_max_age_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 3600.0
+    """Age from which the latencies of a problem's reference are measured again within a job."""
+    holdout: Annotated[float, Field(ge=0, le=1)] = 0.1
+    """Share of steps that run without memory, so that its effect can be measured."""
+    embedder: Annotated[str, Field(pattern=r"^(auto|minilm|hashing|compatible:.+:[1-9][0-9]{0,4})$")] = "auto"
+    """How experiences are compared: `auto` takes MiniLM where its model is installed, else `hashing`;
+    `compatible:MODEL:DIMENSIONS` asks a service with OpenAI's `/v1/embeddings`."""
+    embedder_base_url: str | None = None
+    """Root of that service, ending in `/v1`; default `compatible_base_url`."""
+    embedder_api_key: SecretStr | None = None
+    """Default `compatible_api_key`."""
+    embedder_timeout_s: Annotated[float, Field(gt=0, le=60, allow_inf_nan=False)] = 5.0
+    """Seconds that a recall waits for the service before it goes on with the local embedder."""
+    memory_cap: Annotated[int, Field(ge=100)] = 100_000
+    """Experiences of one backend that a team keeps."""
+    keep_events_days: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
+    """Days that a job's events are kept after its end; unset for good."""
+    keep_trajectories_days: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
+    """Days that a job's plans, critiques, prompts and replies are kept after its end; unset for good."""
+    keep_artefacts_days: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
+    """Days that a job keeps what it could be resumed from, and machine code, after its end; unset for good."""
+
+    @property
+    def directory(self) -> Path:
+        """`home`, absolute."""
+        return self.home.absolute()
+
+    @property
+    def database(self) -> str:
+        """The database's address."""
+        return self.database_url or f"sqlite+aiosqlite:///{self.directory / 'kernelwright.db'}"
+
+    def results(self, job_id: str) -> Path:
+        """Where a job's results go when the user names no folder."""
+        return self.directory / "jobs" / job_id
+
+    def check_bind(self, host: str) -> None:
+        """Raise `ConfigurationError` for an address other machines reach while everybody is let in."""
+        if host not in LOOPBACK and self._lets_all_in:
+            raise ConfigurationError(
+                f"refusing to listen on {host} without authentication: set KERNELWRIGHT_TOKEN or "
+                "KERNELWRIGHT_SIGN_IN=required, or use 127.0.0.1"
+            )
+
+    def is_open(self, host: str) -> bool:
+        """Whether a caller without token or session is the one user of this machine."""
+        return host in LOOPBACK and self._lets_all_in
+
+    @property
+    def _lets_all_in(self) -> bool:
+        configured = self.token or self.oidc_issuer or self.public_url
+        return not configured and self.sign_in != "required"
+
+
+def load_settings() -> Settings:
+    """The settings of this process. Raises `ConfigurationError` naming the variable."""
+    try:
+        return Settings(**_from_files(os.environ))
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        name = "__".join(str(part) for part in fault["loc"]).upper()
+        raise ConfigurationError(f"KERNELWRIGHT_{name}={fault['input']!r}: {fault['msg']}") from None
+
+
+def _from_files(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Settings whose values lie in files, as Docker and Kubernetes hand over secrets: `KERNELWRIGHT_TOKEN_FILE=PATH`.
+
+    Raises `ConfigurationError` for a file that cannot be read, and where a value is given as well."""
+    found: dict[str, Any] = {}
+    for field, info in Settings.model_fields.items():
+        alias = info.validation_alias
+        names = [str(name) for name in alias.choices] if isinstance(alias, AliasChoices) else []
+        names = names or [f"KERNELWRIGHT_{field.upper()}"]
+        for name in names:
+            path = environment.get(f"{name}_FILE")
+            if path is None:
+                continue
+            if name in environment:
+                raise ConfigurationError(f"{name} and {name}_FILE are both set: unset one")
+            if content := _content(f"{name}_FILE", path):  # an empty file stands for no secret
+                found[names[0] if isinstance(alias, AliasChoices) else field] = content
+    return found
+
+
+def _content(name: str, path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{name}={path!r} cannot be read: {error}") from None

@@ -1,0 +1,419 @@
+"""Kernelwright's run-time module: builds C++ and CUDA sources into shared libraries, calls their functions on tensors.
+
+It lies beside every exported kernel and needs only Python, torch and a compiler (g++; nvcc for GPUs):
+
+    import kernelwright_rt
+
+    lib = kernelwright_rt.compile_cpp('''
+    #include <cstdint>
+    extern "C" void scale(const float* x, float* y, int64_t n, double factor) {
+        #pragma omp parallel for
+        for (int64_t i = 0; i < n; ++i) y[i] = x[i] * (float)factor;
+    }''')
+
+    y = torch.empty_like(x)
+    lib.scale(x, y, x.numel(), 2.0)
+
+Arguments: a tensor becomes the pointer to its data, an int an `int64_t`, a float a `double`, a bool an `int32_t`, None
+a null pointer. The caller allocates outputs; functions return nothing. A tensor must be on the CPU and contiguous,
+because its strides are not passed; to hand over another one, pass `x.data_ptr()` and its strides as ints. Element types
+are not checked: the source must know them.
+
+`compile_cuda` does the same with nvcc: tensors must be on the GPU, and every function gets the current stream as a last
+argument of type `cudaStream_t`. No header of torch is involved, so that a build takes about a second.
+
+Where a library comes from: on its own, this module runs the compiler and keeps the result in a private directory,
+`KERNELWRIGHT_RT_CACHE` or `~/.cache/kernelwright_rt`. Inside Kernelwright a worker builds it beforehand, and this
+module only loads it from the directory in `KERNELWRIGHT_RT_ARTEFACTS`. GPU code is built for the GPU of this machine,
+or for `KERNELWRIGHT_RT_CUDA_ARCH` (for example `90a`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import json
+import numbers
+import os
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+__all__ = ["CompileError", "LaunchError", "Library", "compile_cpp", "compile_cuda"]
+
+COMPILER = "g++"
+BASE_FLAGS = ("-O3", "-march=native", "-fopenmp", "-std=c++20", "-shared", "-fPIC")
+CUDA_COMPILER = "nvcc"
+CUDA_FLAGS = ("-O3", "-std=c++17", "-shared", "-Xcompiler", "-fPIC", "-lineinfo")
+CUDA_EPILOGUE = """
+#include <cuda_runtime_api.h>
+extern "C" int kernelwright_last_error() { return (int)cudaGetLastError(); }
+extern "C" const char* kernelwright_error_text(int code) { return cudaGetErrorString((cudaError_t)code); }
+"""
+"""Added to every CUDA source: the runtime is linked statically, so that torch would not see its errors."""
+CACHE_VARIABLE = "KERNELWRIGHT_RT_CACHE"
+ARTEFACTS_VARIABLE = "KERNELWRIGHT_RT_ARTEFACTS"
+ARCHITECTURE_VARIABLE = "KERNELWRIGHT_RT_CUDA_ARCH"
+
+Builder = Callable[[str, "tuple[str, ...]", str], str]
+"""Builds a source with further flags in a language (`cpp`, `cuda`) and returns the path of the library."""
+
+_builder: Builder | None = None
+
+
+class CompileError(RuntimeError):
+    """The compiler refused a source, or there is no compiler; the message holds all it said."""
+
+
+class LaunchError(RuntimeError):
+    """CUDA refused a launch: more threads or shared memory than there are, an earlier kernel that failed, …"""
+
+
+class Library:
+    """A loaded shared library; every `extern "C"` function is an attribute."""
+
+    def __init__(self, path: str, language: str = "cpp") -> None:
+        self._path = path
+        self._language = language
+        self._library = ctypes.CDLL(path)
+
+    def __getattr__(self, name: str) -> Function:
+        """Look a function up once; later accesses find it as a plain attribute."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            symbol = self._library[name]
+        except AttributeError:
+            raise AttributeError(f'the source defines no extern "C" function `{name}`') from None
+        function = Function(name, symbol, None if self._language == "cpp" else _Cuda(name, self._library))
+        setattr(self, name, function)
+        return function
+
+    def __repr__(self) -> str:
+        return f"<Library {self._path}>"
+
+
+class Function:
+    """One C function; calls are bound once per combination of argument types."""
+
+    def __init__(self, name: str, symbol: Any, cuda: _Cuda | None = None) -> None:
+        self.name = name
+        self._symbol = symbol
+        self._cuda = cuda
+        self._calls: dict[tuple[type, ...], Callable[..., None]] = {}
+
+    def __call__(self, *arguments: object) -> None:
+        """Call it. Raises `TypeError` for an argument C cannot take, `ValueError` for a tensor it must not get."""
+        call = self._calls.get(tuple(map(type, arguments)))
+        if call is None:
+            call = self._bind(arguments)
+        call(*arguments)
+
+    def _bind(self, arguments: tuple[object, ...]) -> Callable[..., None]:
+        kinds = [_kind(self.name, position, argument) for position, argument in enumerate(arguments)]
+        types = [_C_TYPES[kind] for kind in kinds] + ([] if self._cuda is None else [ctypes.c_void_p])
+        target = ctypes.CFUNCTYPE(None, *types)(ctypes.cast(self._symbol, ctypes.c_void_p).value or 0)
+        call = _specialise(self.name, kinds, target, self._cuda)
+        self._calls[tuple(map(type, arguments))] = call
+        return call
+
+
+class _Cuda:
+    """What a call on the GPU needs beside its arguments: the current stream, and CUDA's last error."""
+
+    def __init__(self, name: str, library: ctypes.CDLL) -> None:
+        import torch
+
+        self._name = name
+        self._text = library["kernelwright_error_text"]
+        self._text.restype = ctypes.c_char_p
+        self.error = library["kernelwright_last_error"]
+        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # 0.1 µs; the public way takes 3 µs
+        device = torch.cuda.current_device() if torch.cuda.is_available() else 0
+        self.stream: Callable[[], int] = (
+            functools.partial(raw, device) if raw else lambda: torch.cuda.current_stream().cuda_stream
+        )
+
+    def fail(self, code: int) -> None:
+        """Raise what CUDA says of an error."""
+        raise LaunchError(f"{self._name}(): {self._text(code).decode(errors='replace')} (CUDA error {code})")
+
+
+_C_TYPES: dict[str, Any] = {
+    "tensor": ctypes.c_void_p,
+    "none": ctypes.c_void_p,
+    "bool": ctypes.c_int32,
+    "int": ctypes.c_int64,
+    "float": ctypes.c_double,
+}
+_CONVERSIONS = {"tensor": "{0}.data_ptr()", "none": "None", "bool": "{0}", "int": "int({0})", "float": "float({0})"}
+
+
+def _kind(function: str, position: int, argument: object) -> str:
+    import torch
+
+    if isinstance(argument, torch.Tensor):
+        return "tensor"
+    if argument is None:
+        return "none"
+    if isinstance(argument, bool):
+        return "bool"
+    if isinstance(argument, numbers.Integral):
+        return "int"
+    if isinstance(argument, numbers.Real):
+        return "float"
+    raise TypeError(
+        f"{function}(): argument {position} is a {type(argument).__name__}; pass tensors, ints, floats, bools or None"
+    )
+
+
+def _specialise(name: str, kinds: list[str], target: Any, cuda: _Cuda | None) -> Callable[..., None]:
+    """A Python function for one list of kinds, without loops or tests of type: an empty call takes about 1 µs."""
+    names = [f"a{position}" for position in range(len(kinds))]
+    tensors = [argument for argument, kind in zip(names, kinds, strict=True) if kind == "tensor"]
+    place = "is_cpu" if cuda is None else "is_cuda"
+    test = " and ".join(f"{argument}.{place} and {argument}.is_contiguous()" for argument in tensors)
+    values = [_CONVERSIONS[kind].format(argument) for argument, kind in zip(names, kinds, strict=True)]
+    lines = [f"def call({', '.join(names)}):"]
+    if tensors:
+        lines.append(f"    if not ({test}): refuse({', '.join(names)})")
+    scope: dict[str, Any] = {"target": target, "refuse": functools.partial(_refuse, name, place)}
+    if cuda is None:
+        lines.append(f"    target({', '.join(values)})")
+    else:
+        lines += [f"    target({', '.join([*values, 'stream()'])})", "    code = error()", "    if code: fail(code)"]
+        scope |= {"stream": cuda.stream, "error": cuda.error, "fail": cuda.fail}
+    exec("\n".join(lines), scope)  # noqa: S102 - made of position numbers only
+    call: Callable[..., None] = scope["call"]
+    return call
+
+
+def _refuse(function: str, place: str, *arguments: Any) -> None:
+    """Say which tensor cannot be handed over."""
+    for position, argument in enumerate(arguments):
+        if not hasattr(argument, "data_ptr"):
+            continue
+        if not getattr(argument, place):
+            wanted = "CPU" if place == "is_cpu" else "GPU"
+            raise ValueError(f"{function}(): argument {position} is on {argument.device}, not on the {wanted}")
+        if not argument.is_contiguous():
+            raise ValueError(
+                f"{function}(): argument {position} is not contiguous (shape {tuple(argument.shape)}, strides "
+                f"{argument.stride()}); call .contiguous(), or pass .data_ptr() and the strides"
+            )
+
+
+def compile_cpp(source: str, flags: Sequence[str] = ()) -> Library:
+    """Build a C++ source (once per source, flags, compiler and processor) and load it. Raises `CompileError`.
+
+    It is compiled with `g++ -O3 -march=native -fopenmp -std=c++20 -shared -fPIC` and then `flags`.
+    """
+    return Library(locate(str(source), _separate(flags), "cpp"))
+
+
+def compile_cuda(source: str, flags: Sequence[str] = ()) -> Library:
+    """Build a CUDA source (once per source, flags, compiler and architecture) and load it. Raises `CompileError`.
+
+    It is compiled with `nvcc -O3 -std=c++17 -shared -Xcompiler -fPIC -lineinfo` for one architecture, and then `flags`.
+    Its `extern "C"` functions run on the host: they take the current `cudaStream_t` last and launch kernels on it.
+    Calls raise `LaunchError` where CUDA refuses the launch.
+    """
+    return Library(locate(str(source), _separate(flags), "cuda"), "cuda")
+
+
+def _separate(flags: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(flags, str):
+        raise TypeError("flags must be a sequence of strings, one for each flag")
+    return tuple(str(flag) for flag in flags)
+
+
+def set_builder(builder: Builder | None) -> None:
+    """Have libraries built by someone else (Kernelwright's compile stage)."""
+    global _builder
+    _builder = builder
+
+
+def locate(source: str, flags: tuple[str, ...], language: str) -> str:
+    """Path of the library of a source: built by someone else, built beforehand, or built here. Raises `CompileError`.
+
+    The languages `torch` and `torch_cuda` (sources with torch's headers) are only ever built by someone else."""
+    if _builder is not None:
+        return _builder(source, flags, language)
+    directory = os.environ.get(ARTEFACTS_VARIABLE)
+    if directory is None:
+        return _build_here(source, flags, language)
+    path = Path(directory) / artefact_name(source, flags, language)
+    if not path.exists():
+        raise CompileError(
+            f"this source was not built at the compile stage: call {_caller(language)} when the module is imported, "
+            "with a source that does not depend on the inputs"
+        )
+    return str(path)
+
+
+def _caller(language: str) -> str:
+    return "load_inline" if language.startswith("torch") else f"compile_{language}"
+
+
+def artefact_name(source: str, flags: Sequence[str], language: str = "cpp", architecture: str | None = None) -> str:
+    """File name of a library: a hash of what it is built from; its directory stands for toolchain and processor.
+
+    `architecture` is what GPU code is built for, by default what `cuda_architecture` says of this machine."""
+    parts: list[Any] = [source, list(flags), list(BASE_FLAGS)]
+    if language == "cuda":
+        parts = [source, list(flags), list(CUDA_FLAGS), CUDA_EPILOGUE, architecture or cuda_architecture()]
+    elif language != "cpp":
+        target = (architecture or cuda_architecture()) if language == "torch_cuda" else ""
+        parts = [source, list(flags), language, metadata.version("torch"), target]
+    text = json.dumps(parts)
+    return f"{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}.so"
+
+
+def command(
+    source: str, output: str, flags: Sequence[str], language: str = "cpp", architecture: str | None = None
+) -> list[str]:
+    """The compiler's command line. Raises `CompileError` where CUDA's compiler or architecture is not known."""
+    if language == "cpp":
+        return [COMPILER, *BASE_FLAGS, *flags, source, "-o", output]
+    target = architecture or cuda_architecture()
+    code = f"-gencode=arch=compute_{target},code=sm_{target}"
+    return [cuda_compiler(), *CUDA_FLAGS, code, *flags, source, "-o", output]
+
+
+def cuda_compiler() -> str:
+    """Path of nvcc: on `PATH`, below `CUDA_HOME`, or where CUDA is usually installed. Raises `CompileError`."""
+    for place in (None, f"{os.environ.get('CUDA_HOME', '/usr/local/cuda')}/bin", "/usr/local/cuda/bin"):
+        found = shutil.which(CUDA_COMPILER, path=place)
+        if found is not None:
+            return found
+    raise CompileError(f"no CUDA compiler: {CUDA_COMPILER} is neither on PATH nor in /usr/local/cuda/bin")
+
+
+def cuda_architecture() -> str:
+    """What GPU code is built for, for example `90a`: `KERNELWRIGHT_RT_CUDA_ARCH`, else this machine's GPU.
+
+    Raises `CompileError` where there is neither."""
+    named = os.environ.get(ARCHITECTURE_VARIABLE)
+    if named:
+        return named
+    import torch
+
+    if not torch.cuda.is_available():
+        raise CompileError(f"this machine has no GPU to build for; set {ARCHITECTURE_VARIABLE}, for example to 90a")
+    major, minor = torch.cuda.get_device_capability()
+    return architecture_of(major, minor)
+
+
+def architecture_of(major: int, minor: int) -> str:
+    """A compute capability as nvcc names it, with the features of exactly that one from Hopper on."""
+    return f"{major}{minor}a" if major >= 9 else f"{major}{minor}"
+
+
+@functools.cache
+def cuda_toolchain() -> str:
+    """nvcc's version, for example `nvcc 13.0.88`. Raises `CompileError` without it."""
+    try:
+        found = subprocess.run([cuda_compiler(), "--version"], capture_output=True, text=True, check=True, timeout=60)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise CompileError(f"the CUDA compiler does not work: {error}") from None
+    version = re.search(r"V(\d[\d.]*)", found.stdout)
+    return f"{CUDA_COMPILER} {version.group(1) if version else found.stdout.split()[-1]}"
+
+
+@functools.cache
+def toolchain() -> str:
+    """Compiler, version and the processor's instruction set. Raises `CompileError` without a compiler."""
+    try:
+        found = subprocess.run([COMPILER, "-dumpfullversion"], capture_output=True, text=True, check=True, timeout=60)
+    except FileNotFoundError:
+        raise CompileError(f"no C++ compiler: {COMPILER} is not installed (apt install {COMPILER})") from None
+    except (OSError, subprocess.SubprocessError) as error:
+        raise CompileError(f"the C++ compiler does not work: {error}") from None
+    features = processor_features()
+    shown = " ".join(name for name in features if re.fullmatch(r"avx\d*f?|fma|amx_tile|asimd|sve\d?", name))
+    digest = hashlib.sha256(" ".join(features).encode()).hexdigest()[:8]
+    return f"{COMPILER} {' '.join(found.stdout.split())} -march=native ({shown or 'baseline'}; {digest})"
+
+
+@functools.cache
+def processor_features() -> tuple[str, ...]:
+    """Instruction-set extensions as the kernel lists them, sorted."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ()
+    line = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
+    return tuple(sorted(line.group(1).split())) if line else ()
+
+
+def toolchain_key(language: str = "cpp") -> str:
+    """A short directory name for the toolchain."""
+    names = toolchain() if language == "cpp" else f"{cuda_toolchain()} with {toolchain()}"
+    return hashlib.sha256(names.encode()).hexdigest()[:16]
+
+
+def _build_here(source: str, flags: tuple[str, ...], language: str) -> str:
+    """Build into our own cache, unless it is there."""
+    directory = _private(_cache_directory()) / toolchain_key(language)
+    target = directory / artefact_name(source, flags, language)
+    if target.exists():
+        return str(target)
+    directory.mkdir(mode=0o700, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=directory) as scratch:
+        file = file_name(language)
+        Path(scratch, file).write_text(complete(source, language), encoding="utf-8")
+        line = command(file, "kernel.so", flags, language)
+        try:
+            done = subprocess.run(line, cwd=scratch, capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise CompileError(f"cannot run {line[0]}: {error.strerror}") from None
+        if done.returncode != 0:
+            raise CompileError(f"{Path(line[0]).name} failed:\n{done.stdout}{done.stderr}")
+        Path(scratch, "kernel.so").replace(target)
+    return str(target)
+
+
+def file_name(language: str) -> str:
+    """What a source's file is called when it is compiled."""
+    return "kernel.cpp" if language == "cpp" else "kernel.cu"
+
+
+def complete(source: str, language: str) -> str:
+    """A source as it is compiled."""
+    return source if language == "cpp" else source + CUDA_EPILOGUE
+
+
+def _cache_directory() -> Path:
+    named = os.environ.get(CACHE_VARIABLE)
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME")
+    try:
+        home = Path(base) if base else Path.home() / ".cache"
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if os.access(home, os.W_OK):
+            return home / "kernelwright_rt"
+    except (OSError, RuntimeError):
+        pass
+    return Path(tempfile.gettempdir()) / f"kernelwright_rt-{os.getuid()}"
+
+
+def _private(directory: Path) -> Path:
+    """The directory, made with mode 0700. What lies in it is loaded into the process: nobody else may write there."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = directory.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+        raise CompileError(f"{directory} is not a directory of our own; set {CACHE_VARIABLE} to one")
+    return directory
+
+
+def have_compiler() -> bool:
+    """Whether g++ is installed."""
+    return shutil.which(COMPILER) is not None

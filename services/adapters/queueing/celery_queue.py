@@ -1,0 +1,171 @@
+"""The `EvaluationQueue` for distributed workers: orders are rows, Celery messages doorbells that carry their ids."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TypeVar
+
+from celery import Celery
+
+from services.adapters.queueing.bell import Bell
+from services.adapters.queueing.compile_ahead import CompileAhead
+from services.adapters.queueing.failures import infrastructure_report
+from services.domain.errors import InfrastructureError, QueueError, StorageError
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
+from services.domain.work import Doorbell, Report, WorkOrder, WorkState, WorkStatus, order_of
+from services.ports import Clock, EvaluationQueue, WorkStore
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+_OPEN = frozenset({WorkStatus.QUEUED, WorkStatus.RUNNING})
+MOST_BACKOFF_S = 5.0
+
+
+class CeleryQueue(EvaluationQueue):
+    """Places orders, rings, and waits for the rows: one query for all orders that are waited for.
+
+    A message may be lost (a broker without persistence, a worker killed at the wrong moment), so a sweeper rings again
+    for orders that nobody has taken for a while, where the broker holds fewer messages than there are orders, or whose
+    worker went silent. A bell too many does nothing. While the broker or the database is away, orders wait.
+    """
+
+    def __init__(
+        self,
+        app: Celery,
+        orders: WorkStore,
+        clock: Clock,
+        *,
+        poll_s: float = 0.1,
+        ring_again_s: float = 15.0,
+        sweep_s: float = 5.0,
+        strand_s: float = 120.0,
+        give_up_s: float = 600.0,
+        ahead: CompileAhead | None = None,
+    ) -> None:
+        """`strand_s`: after so long without a worker whose results compare with the job's earlier ones, an order fails.
+        `give_up_s`: so long may broker or database be away before that is an infrastructure error.
+        `ahead` has candidates compiled by workers without a device first."""
+        self._orders = orders
+        self._clock = clock
+        self._poll_s = poll_s
+        self._ring_again_s = ring_again_s
+        self._sweep_s = min(sweep_s, ring_again_s)
+        self._strand_s = strand_s
+        self._give_up_s = give_up_s
+        self._ahead = ahead
+        self._bell = Bell(app, clock)
+        self._waiting: dict[str, asyncio.Future[WorkState]] = {}
+        self._chores: list[asyncio.Task[None]] = []
+        self._closed = False
+
+    async def validate(self, request: ValidationRequest) -> ValidationReport:
+        """Have a worker run the problem's reference. Raises `InfrastructureError`."""
+        result = await self._done(order_of(request))
+        if not isinstance(result, ValidationReport):
+            raise InfrastructureError(f"the order of {request.job_id} was answered with another kind of report")
+        return result
+
+    async def evaluate(self, request: EvaluationRequest) -> EvaluationReport:
+        """Have a worker judge a candidate, once an evaluation id."""
+        try:
+            if self._ahead is not None:
+                await self._ahead.compiled(request, self._done)
+            result = await self._done(order_of(request))
+        except InfrastructureError as error:
+            return infrastructure_report(request, str(error))
+        if not isinstance(result, EvaluationReport):
+            return infrastructure_report(request, "the order was answered with another kind of report")
+        return result
+
+    async def cancel(self, job_id: str) -> None:
+        """End the job's orders, whose workers notice within seconds, and have workers free what they keep for it."""
+        await self._orders.cancel(job_id)
+        await self._bell.tell_ended(job_id)
+
+    async def close(self) -> None:
+        """Stop waiting; orders go on and their results stay."""
+        self._closed = True
+        for chore in self._chores:
+            chore.cancel()
+        await asyncio.gather(*self._chores, return_exceptions=True)
+        self._fail_all(QueueError("the evaluation queue was closed"))
+
+    async def _done(self, order: WorkOrder) -> Report:
+        if self._closed:
+            raise QueueError("the evaluation queue is closed")
+        self._begin()
+        state = await self._patiently(lambda: self._orders.place(order))
+        if state.status in _OPEN:
+            answer = self._waiting.get(order.id)
+            if answer is None:
+                answer = self._waiting[order.id] = asyncio.get_running_loop().create_future()
+                self._bell.ring([Doorbell(order_id=order.id, device=order.request.device)])
+            state = await asyncio.shield(answer)
+        if state.result is None:
+            raise InfrastructureError(state.fault or "the order ended without a result")
+        return state.result
+
+    async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Try again while the database is away. Raises `StorageError` when that lasts."""
+        waited_s, pause_s = 0.0, 0.25
+        while True:
+            try:
+                return await work()
+            except StorageError:
+                if self._closed or waited_s > self._give_up_s:
+                    raise
+            await self._clock.sleep(pause_s)
+            waited_s, pause_s = waited_s + pause_s, min(2 * pause_s, MOST_BACKOFF_S)
+
+    def _begin(self) -> None:
+        """Start what goes on beside the waiting, at the first order."""
+        if not self._chores:
+            chores: list[Coroutine[None, None, None]] = [
+                self._bell.run(),
+                self._forever(self._poll_s, self._look),
+                self._forever(self._sweep_s, self._sweep),
+            ]
+            self._chores = [asyncio.create_task(chore) for chore in chores]
+
+    async def _forever(self, pause_s: float, chore: Callable[[], Awaitable[None]]) -> None:
+        failing = False
+        while True:
+            await self._clock.sleep(pause_s)
+            try:
+                await chore()
+                failing = False
+            except InfrastructureError as error:
+                if not failing:
+                    log.warning("evaluation queue: %s", error)
+                failing = True
+                await self._clock.sleep(1.0)
+
+    async def _look(self) -> None:
+        """Hand out what has ended."""
+        if not self._waiting:
+            return
+        for order_id, state in (await self._orders.ended(tuple(self._waiting))).items():
+            answer = self._waiting.pop(order_id, None)
+            if answer is not None and not answer.done():
+                answer.set_result(state)
+
+    async def _sweep(self) -> None:
+        """Ring for what was lost; end what nobody can do."""
+        if self._bell.away_s > self._give_up_s:
+            self._fail_all(QueueError(f"the message broker cannot be reached: {self._bell.fault}"))
+        await self._orders.strand(self._strand_s)
+        waiting = await self._orders.waiting()
+        lost = {device for device, count in waiting.items() if await self._bell.length(device) < count}
+        bells = await self._orders.unattended(self._ring_again_s)
+        self._bell.ring(bell for bell in bells if bell.silent or bell.device in lost)
+
+    def _fail_all(self, error: QueueError) -> None:
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(error)
+                with contextlib.suppress(asyncio.CancelledError):
+                    answer.exception()  # read once, so that an answer nobody waits for is no warning
+        self._waiting.clear()

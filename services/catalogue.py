@@ -1,0 +1,53 @@
+"""The names a job may ask for: backends, devices, models and strategies of this installation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from services.domain.errors import ConfigurationError
+from services.domain.evaluations import BASELINES
+from services.domain.jobs import JobSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Catalogue:
+    """What is installed and configured; anything else is refused at submission, with the known names."""
+
+    backends: tuple[str, ...]
+    devices: tuple[str, ...]
+    strategies: tuple[str, ...]
+    models: tuple[str, ...]
+    """Models as people may name them; `provider:<model>` stands for any model of a provider."""
+    resolve_model: Callable[[str], object]
+    """Makes the model of a name; raises `ConfigurationError` where it is unknown or lacks a setting."""
+    backends_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Backends by device of this machine, for devices that do not run all of them."""
+    elsewhere: Callable[[], Mapping[str, tuple[str, ...]]] = dict
+    """Devices that workers on other machines offer, with the backends of each."""
+
+    def check(self, spec: JobSpec) -> None:
+        """Raise `ConfigurationError` for the first name of a spec that is not known."""
+        elsewhere = self.elsewhere()
+        _check_name("backend", spec.backend, _union(self.backends, *elsewhere.values()))
+        _check_name("device", spec.device, _union(self.devices, tuple(elsewhere)))
+        here = self.backends_of.get(spec.device, self.backends) if spec.device in self.devices else ()
+        runs = _union(here, elsewhere.get(spec.device, ()))
+        if spec.backend not in runs:
+            raise ConfigurationError(
+                f"the backend {spec.backend} does not run on the device {spec.device}, "
+                f"which runs {', '.join(runs) or 'none'}"
+            )
+        _check_name("strategy", spec.strategy, self.strategies)
+        self.resolve_model(spec.model)
+        for baseline in spec.baselines:
+            _check_name("baseline", baseline, BASELINES)
+
+
+def _union(*names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for group in names for name in group))
+
+
+def _check_name(what: str, name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        raise ConfigurationError(f"unknown {what} {name!r}; known: {', '.join(known) or 'none'}")

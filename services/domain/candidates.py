@@ -1,0 +1,68 @@
+"""Candidates: kernel sources with their lineage."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from services.domain.evaluations import EvaluationReport
+
+
+class Origin(StrEnum):
+    """How a candidate came to be."""
+
+    DRAFT = "draft"
+    REFINEMENT = "refinement"
+    REPAIR = "repair"
+    SEED = "seed"
+    CONFIRMATION = "confirmation"
+    """The same source again, to be measured a second time."""
+
+
+def content_hash(text: str) -> str:
+    """SHA-256 of a text in UTF-8, as 64 hexadecimal digits: the key under which sources and artefacts are stored."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def candidate_id(job_id: str, step: int, branch: int = 0) -> str:
+    """The id of the candidate that a step's branch makes: the same on every resume, so nothing is made twice."""
+    return f"cand-{content_hash(f'{job_id}/{step}/{branch}')[:20]}"
+
+
+def evaluation_id(candidate: str) -> str:
+    """The id of a candidate's evaluation: one per candidate."""
+    return f"eval-{candidate.removeprefix('cand-')}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """One kernel source: a Python module defining `ModelNew`."""
+
+    id: str
+    job_id: str
+    team_id: str
+    step: int
+    """Index of the step that made it, from 0."""
+    parent_id: str | None
+    """The start point it was derived from."""
+    origin: Origin
+    backend: str
+    source: str
+    summary: str
+    """One line: the plan's hypothesis in short."""
+    created_at: datetime
+
+    @property
+    def source_hash(self) -> str:
+        """Content hash of the source."""
+        return content_hash(self.source)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluatedCandidate:
+    """A candidate with its report, where there is one yet."""
+
+    candidate: Candidate
+    report: EvaluationReport | None

@@ -1,0 +1,196 @@
+"""Chat: what an agent asks a model, and what comes back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from services.domain.evaluations import Baselines, DeviceSheet, EvaluationReport
+from services.domain.events import JsonValue
+from services.domain.experiences import RecalledExperience
+from services.domain.jobs import LOCAL_TEAM, Stage
+from services.domain.problems import Problem, ProblemAnalysis
+
+
+class AgentRole(StrEnum):
+    """Who is asking."""
+
+    PLANNER = "planner"
+    CODER = "coder"
+    JUDGE = "judge"
+    PROFILER = "profiler"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatMessage:
+    """One rendered message."""
+
+    role: str
+    """`system`, `user` or `assistant`."""
+    content: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoveFact:
+    """One optimisation move with its parameters, as a plan names it."""
+
+    name: str
+    """For example `fuse`, `vectorise`, `parallelise`, `tile_rows`, `split_reduction`, `online_softmax`."""
+    parameters: tuple[tuple[str, int | float | str | bool], ...] = ()
+    """Tunables of the move as (name, value)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HypothesisFact:
+    """One node of the tree of ideas that a Planner keeps (K-Search's world model); the same id again replaces it."""
+
+    id: str
+    parent: str | None
+    """The idea that this one builds on; None for one about the problem itself."""
+    statement: str
+    difficulty: float = 0.5
+    """How hard it is to get right, 0 to 1."""
+    score: float = 0.5
+    """How promising it is by all that is known, 0 to 1."""
+    refuted: bool = False
+    """Whether the evidence speaks against it: it is not tried again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanFact:
+    """The Planner's answer, as later agents see it."""
+
+    start_point: str | None
+    """Candidate to start from; None for a fresh draft."""
+    hypothesis: str
+    moves: tuple[MoveFact, ...]
+    expected_gain: float
+    """Expected latency ratio, old over new."""
+    hypothesis_id: str | None = None
+    """The idea of the tree that the plan tries, where the strategy keeps one."""
+    hypotheses: tuple[HypothesisFact, ...] = ()
+    """Ideas that the Planner added or judged anew."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttemptFact:
+    """An earlier step of the same job, as agents see it."""
+
+    step: int
+    stage: Stage
+    candidate_id: str | None
+    parent_id: str | None
+    plan: PlanFact | None
+    source: str | None
+    report: EvaluationReport | None
+    failure: str | None = None
+    """Why the step produced no candidate, when it did not."""
+    critique: str | None = None
+    """The Judge's words about it."""
+    confirms: str | None = None
+    """The candidate whose kernel it measured a second time; None for a kernel of its own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchBrief:
+    """What a strategy wants the Planner and the Coder to know beside the start point."""
+
+    text: str = ""
+    """Where the search stands, in the strategy's terms; rendered as data."""
+    inspirations: tuple[AttemptFact, ...] = ()
+    """Other accepted candidates to learn from, best first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """The data a prompt was rendered from. The playbook model works from it alone; chat models never see it."""
+
+    job_id: str
+    step: int
+    stage: Stage
+    seed: int
+    problem: Problem
+    """With `HELD_OUT` cut out of the source."""
+    analysis: ProblemAnalysis
+    backend: str
+    device: DeviceSheet | None
+    baselines: Baselines
+    attempts: tuple[AttemptFact, ...]
+    """All earlier steps, oldest first."""
+    experiences: tuple[RecalledExperience, ...]
+    start_point: AttemptFact | None
+    """What the strategy chose to start from; None in draft without a start."""
+    plan: PlanFact | None = None
+    """For Coder and later: the plan of this step."""
+    source: str | None = None
+    """For Judge and Profiler: the candidate's source."""
+    report: EvaluationReport | None = None
+    """For Judge and Profiler: the candidate's evaluation."""
+    metrics: tuple[str, ...] = ()
+    """For the Judge: the counters that the Profiler selected; none for all."""
+    brief: SearchBrief = field(default_factory=SearchBrief)
+    """What the strategy adds to the prompt."""
+    branch: int = 0
+    """Which of the round's candidates this is, from 0."""
+    width: int = 1
+    """How many candidates the round makes at the same time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatRequest:
+    """One call of a chat model."""
+
+    key: str
+    """Idempotency key: `{job}/{step}/{role}/{attempt}`."""
+    role: AgentRole
+    messages: tuple[ChatMessage, ...]
+    schema_name: str
+    schema: dict[str, JsonValue]
+    """JSON schema that the reply must fit."""
+    facts: Facts
+    max_output_tokens: int = 8192
+    team_id: str = LOCAL_TEAM
+    """Whose job asks: providers are shared fairly between teams."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """Tokens and price of one or several calls."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    """Part of the input tokens served from the provider's cache."""
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    """Part of the output tokens spent on reasoning."""
+    dollars: float | None = 0.0
+    """None where a price is unknown ("unpriced")."""
+
+    @property
+    def tokens(self) -> int:
+        """Input and output together."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        """Both together; an unknown price stays unknown."""
+        unknown = self.dollars is None or other.dollars is None
+        return Usage(
+            calls=self.calls + other.calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+            dollars=None if unknown else (self.dollars or 0.0) + (other.dollars or 0.0),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChatReply:
+    """A model's answer: text that should hold one JSON document fitting the schema."""
+
+    text: str
+    model: str
+    usage: Usage
+    stop_reason: str = "stop"
+    """`stop`, `length`, `refusal` or `error`."""

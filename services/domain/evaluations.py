@@ -1,0 +1,328 @@
+"""What the workers found out about one candidate. Field names are the report's JSON names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from services.domain.problems import Problem, ProblemAnalysis
+
+
+class Verdict(StrEnum):
+    """The referee's conclusion."""
+
+    ACCEPTED = "accepted"
+    SUSPICIOUS = "suspicious"
+    REJECTED = "rejected"
+    INFRASTRUCTURE_ERROR = "infrastructure_error"
+
+
+class GateName(StrEnum):
+    """The gates, cheapest first; their order here is the order they run in."""
+
+    SCREEN = "screen"
+    COMPILE = "compile"
+    LOAD = "load"
+    CORRECTNESS = "correctness"
+    INTEGRITY = "integrity"
+    GENERALIZATION = "generalization"
+    TIMING = "timing"
+
+
+class GateStatus(StrEnum):
+    """What one gate said."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SUSPICIOUS = "suspicious"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateResult:
+    """One gate's outcome with its evidence."""
+
+    name: GateName
+    """Which gate."""
+    status: GateStatus
+    """Its outcome; hard evidence fails, hints make suspicious."""
+    detail: str
+    """The evidence in words a kernel engineer can act on (compiler message, first mismatch, rule and line)."""
+    seconds: float
+    """Time the gate took."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Latency:
+    """A distribution of one call's duration, in microseconds."""
+
+    median_us: float
+    mean_us: float
+    p10_us: float
+    p90_us: float
+    ci95_us: tuple[float, float]
+    """Bootstrap 95 % confidence interval of the median."""
+    samples: int
+    """Number of timed calls."""
+
+
+BASELINES = ("eager", "compile", "compile_max")
+"""Names of the fields of `Baselines`, which those of `Speedup` share."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Baselines:
+    """Latencies of the reference; those asked for, the rest None."""
+
+    eager: Latency | None = None
+    compile: Latency | None = None
+    """`torch.compile` with its default mode."""
+    compile_max: Latency | None = None
+    """`torch.compile` with mode `max-autotune-no-cudagraphs`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speedup:
+    """Baseline latency over candidate latency; above 1 is faster."""
+
+    eager: float | None = None
+    compile: float | None = None
+    compile_max: float | None = None
+    best_baseline: float | None = None
+    """Against the fastest baseline, from the interleaved pair."""
+    ci95: tuple[float, float] | None = None
+    """95 % confidence interval of `best_baseline`."""
+    seed: float | None = None
+    """Against the kernel that the job started from, where there was one."""
+    seed_ci95: tuple[float, float] | None = None
+    """95 % confidence interval of `seed`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShapeResult:
+    """Figures of one input set."""
+
+    shapes: tuple[tuple[int, ...], ...]
+    """Shapes of the tensor inputs."""
+    latency: Latency
+    speedup: Speedup
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roofline:
+    """Where the candidate stands against what the device can do."""
+
+    bytes: int
+    """Fewest bytes to move."""
+    flops: int
+    """Floating-point operations of the reference."""
+    floor_us: float
+    """The larger of bytes over bandwidth and FLOPs over peak rate, in microseconds."""
+    fraction: float
+    """floor_us over the candidate's median: 1.0 is the roof."""
+    bound: str
+    """`memory`, `compute` or `latency`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """Hardware counters, where permitted, and the diagnosis drawn from them."""
+
+    source: str
+    """`ncu`, `perf`, `torch` or `none`."""
+    metrics: dict[str, float]
+    """Counter name to value, under the source's own names."""
+    bottleneck: str
+    """Class of the limit: `memory`, `compute`, `latency`, `occupancy`, `spills`, …"""
+    reason: str
+    """The evidence the diagnosis rests on, in one sentence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuned:
+    """Outcome of a search over declared `TUNABLES`."""
+
+    parameters: dict[str, int | float | str | bool]
+    """The winner's values."""
+    tried: int
+    """How many settings were run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listing:
+    """The machine code of a candidate, as its toolchain shows it; or why there is none to show."""
+
+    form: str
+    """`assembly`, `sass`, or `none`."""
+    tool: str
+    """The program that made it; empty without one."""
+    functions: tuple[str, ...]
+    """The candidate's own functions that are in it."""
+    cut: bool
+    """Whether there is more than was kept."""
+    note: str
+    """Why there is none, and what would enable it; empty where there is one."""
+    hash: str | None
+    """The artefact that holds the text; null where none is kept."""
+    text: str = ""
+    """On its way from the worker to whoever keeps it as an artefact; empty from then on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Environment:
+    """What the figures depend on."""
+
+    device: str
+    driver: str | None
+    torch: str | None
+    triton: str | None
+    toolkit: str | None
+    """Compiler and version that built the candidate."""
+    cpu: str
+    referee_version: str
+    tf32: bool
+    clocks: dict[str, float] = field(default_factory=dict)
+    """Clock readings in MHz, where they can be read."""
+    isolation: str
+    """`docker`, `namespaces` or `limits`: the level that was reached, not the one that was asked for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhasesS:
+    """Seconds spent in each phase."""
+
+    warm: float = 0.0
+    compile: float = 0.0
+    load: float = 0.0
+    correctness: float = 0.0
+    integrity: float = 0.0
+    timing: float = 0.0
+    profile: float = 0.0
+    total: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationReport:
+    """The one document about a candidate: the same from the command line, the API and the database."""
+
+    verdict: Verdict
+    failed_gate: GateName | None
+    gates: tuple[GateResult, ...]
+    latency: Latency | None
+    baselines: Baselines
+    speedup: Speedup
+    shapes: tuple[ShapeResult, ...]
+    roofline: Roofline | None
+    profile: Profile | None
+    tuned: Tuned | None
+    environment: Environment
+    phases_s: PhasesS
+    listing: Listing | None = None
+    """Its machine code; null where it was never built, or judged before listings were kept."""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the candidate counts: correct and honest."""
+        return self.verdict is Verdict.ACCEPTED
+
+    def gate(self, name: GateName) -> GateResult | None:
+        """The result of one gate, or None where it was not reached."""
+        return next((gate for gate in self.gates if gate.name is name), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceSheet:
+    """What a worker measured about its device: prompts, rooflines and placement use it."""
+
+    name: str
+    """The name jobs ask for: `cpu`, `h200`, …"""
+    model: str
+    """The hardware's own name."""
+    units: int
+    """Cores a kernel may use (CPU) or streaming multiprocessors (GPU)."""
+    copy_bandwidth_gb_s: float
+    """Measured large-copy bandwidth, bytes read plus written, in GB/s."""
+    cache_bandwidth_gb_s: float
+    """Measured bandwidth for a working set that fits the last-level cache, in GB/s."""
+    cache_bytes: int
+    """Size of the last-level cache."""
+    peak_gflop_s: float
+    """Measured fp32 fused multiply-add rate, in GFLOP/s."""
+    launch_us: float
+    """Measured duration of an empty call, in microseconds."""
+    instruction_set: tuple[str, ...]
+    """ISA extensions or compute capability, for example `avx512f`, `sm_90`."""
+    toolchain: str
+    """Compiler, torch and driver versions that results depend on."""
+    peak_half_gflop_s: float | None = None
+    """Measured fp16 matrix rate, in GFLOP/s, where the device has units for it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidationRequest:
+    """Ask a worker to run a problem's reference: is it usable, and what is it made of?"""
+
+    job_id: str
+    team_id: str
+    problem: Problem
+    device: str
+    backend: str
+    baselines: tuple[str, ...] = ("eager", "compile")
+    """Which of the reference's latencies are wanted; a worker leaves dear ones to the first evaluation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """Why a problem cannot be used, in terms of its file."""
+
+    reason: str
+    remedy: str
+    line: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValidationReport:
+    """A worker's answer: exactly one of `analysis` and `refusal` is set."""
+
+    analysis: ProblemAnalysis | None
+    refusal: Refusal | None
+    device: DeviceSheet | None
+    baselines: Baselines = field(default_factory=Baselines)
+    """Measured on the way, where they were cheap to get."""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedFigures:
+    """What was measured of the kernel that a job started from."""
+
+    latency: Latency
+    baselines: Baselines
+    speedup: Speedup
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationRequest:
+    """Ask a worker for a report. `evaluation_id` makes it idempotent: asking twice gives the same report."""
+
+    evaluation_id: str
+    job_id: str
+    team_id: str
+    candidate_id: str
+    problem: Problem
+    source: str
+    """The candidate's module."""
+    device: str
+    backend: str
+    baselines: tuple[str, ...] = ("eager", "compile")
+    """Which baselines to compare with: `eager`, `compile`, `compile_max`."""
+    timeout_s: float = 120.0
+    """Wall seconds after which the evaluation is stopped and the candidate blamed for hanging."""
+    profile: bool = True
+    """Whether to run a candidate once more below a profiler that needs a process of its own (ncu: some seconds)."""
+    thorough: bool = False
+    """Whether to take more samples than a search needs: for the figures that a job reports."""
+    every_gate: bool = True
+    """False for a quick look: right on five draws, and how fast. Its verdict is `suspicious` at best."""
+    seed: SeedFigures | None = None
+    """Of the kernel that the job started from: the report says how much faster the candidate is."""

@@ -1,0 +1,191 @@
+"""Jobs: one request to solve a problem on a device within a budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from services.domain.errors import ConflictError
+from services.domain.problems import Problem, ProblemAnalysis
+
+LOCAL_TEAM = "local"
+"""The team of every row in embedded mode."""
+EVALUATE_ONLY = "evaluate-only"
+"""Tag of a job that wants its seed candidate judged and nothing else: no agent is asked."""
+
+
+class JobStatus(StrEnum):
+    """Where a job is. The last five are final."""
+
+    QUEUED = "queued"
+    VALIDATING = "validating"
+    RUNNING = "running"
+    PAUSED = "paused"
+    SOLVED = "solved"
+    UNSOLVED = "unsolved"
+    REFUSED = "refused"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing will happen to the job any more."""
+        return self in FINAL_STATUSES
+
+
+FINAL_STATUSES = frozenset(
+    {JobStatus.SOLVED, JobStatus.UNSOLVED, JobStatus.REFUSED, JobStatus.FAILED, JobStatus.CANCELLED}
+)
+
+
+class Stage(StrEnum):
+    """*draft* until the first accepted candidate, *refine* after it."""
+
+    DRAFT = "draft"
+    REFINE = "refine"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """Stop rules; None means no limit. Each expense reserves its ceiling beforehand, so a job never passes one."""
+
+    rounds: int = 10
+    """Evaluated rounds (an infrastructure error is not charged)."""
+    wall_s: float | None = None
+    """Seconds of wall time since the job first ran, pauses included."""
+    tokens: int | None = None
+    """Input plus output tokens over all model calls."""
+    dollars: float | None = None
+    """Price of all model calls; calls with unknown price are refused when this is set."""
+    device_s: float | None = None
+    """Seconds of device time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobSpec:
+    """What the user asked for."""
+
+    problem: Problem
+    backend: str = "cpp"
+    device: str = "cpu"
+    model: str = "playbook"
+    strategy: str = "greedy"
+    beam: int = 1
+    """Candidates made and judged at the same time; each counts as one of the budget's rounds."""
+    budget: Budget = field(default_factory=Budget)
+    baselines: tuple[str, ...] = ("eager", "compile")
+    seed: int = 0
+    """Seed of every random choice of the workflow."""
+    seed_candidate: str | None = None
+    """Source of an existing kernel to start from."""
+    tags: tuple[str, ...] = ()
+    priority: int = 0
+    """-100 to 100: the higher one of a team's own waiting jobs goes first. Teams share by turns, whatever they write
+    here."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A job as stored."""
+
+    id: str
+    team_id: str
+    spec: JobSpec
+    status: JobStatus
+    created_at: datetime
+    updated_at: datetime
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    analysis: ProblemAnalysis | None = None
+    """Set when validation succeeded."""
+    best_candidate_id: str | None = None
+    """The accepted candidate with the lowest latency."""
+    steps_done: int = 0
+    """Number of recorded steps."""
+    message: str | None = None
+    """One line for people: why it was refused, failed, cancelled or ended unsolved."""
+    cancel_requested: bool = False
+    pause_requested: bool = False
+    parent_id: str | None = None
+    """The job that this one works for, and whose budget it shares."""
+
+    @property
+    def awaits_parts(self) -> bool:
+        """Whether it wants a kernel judged that its children have yet to make."""
+        return EVALUATE_ONLY in self.spec.tags and self.spec.seed_candidate is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wishes:
+    """What people want of a running job, and under which lease it runs."""
+
+    token: int
+    """Of the lease that is in force."""
+    cancel_requested: bool
+    pause_requested: bool
+    started_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobFilter:
+    """Which jobs a listing shows; what is left empty is open."""
+
+    statuses: frozenset[JobStatus] = frozenset()
+    """Any of these."""
+    text: str = ""
+    """Words that all occur in the job's id, names or tags, whatever their case."""
+    tags: tuple[str, ...] = ()
+    """All of these."""
+
+    @property
+    def narrows(self) -> bool:
+        """Whether it asks for more than a status."""
+        return bool(self.text.strip() or self.tags)
+
+    def admits(self, job: Job) -> bool:
+        """Whether a listing shows the job."""
+        spec = job.spec
+        named = (job.id, spec.problem.name, spec.backend, spec.device, spec.model, spec.strategy, *spec.tags)
+        haystack = "\n".join(named).casefold()
+        return (
+            (not self.statuses or job.status in self.statuses)
+            and all(word in haystack for word in self.text.casefold().split())
+            and set(self.tags) <= set(spec.tags)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobPage:
+    """One page of a listing."""
+
+    jobs: tuple[Job, ...]
+    next_cursor: str | None
+    """Pass it to get the following page; None on the last one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lease:
+    """The right to write to a job. Every write carries it; a stale token is refused with `LeaseLostError`."""
+
+    job_id: str
+    team_id: str
+    owner: str
+    """Name of the orchestrator that holds it."""
+    token: int
+    """Fencing token: grows by one with each new holder."""
+    expires_at: datetime
+
+
+def check_reopens(job_id: str, status: JobStatus) -> None:
+    """Raise `ConflictError` unless a job of this status can go on with another model."""
+    if status is JobStatus.FAILED or status is JobStatus.PAUSED:
+        return
+    advice = "it has its result" if status.is_final else "pause it first"
+    raise ConflictError(f"job {job_id} is {status}: only a failed or paused job goes on with another model; {advice}")
+
+
+def check_awaits(job: Job) -> None:
+    """Raise `ConflictError` unless a job is paused and waits for a kernel that its children make."""
+    if not (job.awaits_parts and job.status is JobStatus.PAUSED):
+        raise ConflictError(f"job {job.id} is {job.status} and waits for no kernel")

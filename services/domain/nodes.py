@@ -1,0 +1,69 @@
+"""Nodes: the processes of an installation that others must know of, and what a worker offers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+NODE_TTL_S = 30.0
+"""A node that has not been seen for so long counts as gone."""
+
+
+class NodeRole(StrEnum):
+    """What a node does."""
+
+    WORKER = "worker"
+    ORCHESTRATOR = "orchestrator"
+
+
+class NodeState(StrEnum):
+    """Whether a node takes work."""
+
+    STARTING = "starting"
+    READY = "ready"
+    DRAINING = "draining"
+    """It ends what it has begun and takes nothing new."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """What a worker can do, and with what its results can be compared."""
+
+    device: str
+    """The device's name as jobs ask for it."""
+    backends: tuple[str, ...]
+    """Backends that it has the toolchain for."""
+    evaluator: str
+    """Version of the referee, the device's model and toolchain: results of different ones are never compared."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node:
+    """A process as it registered itself."""
+
+    name: str
+    """Unique in the installation; a worker's claims are held under it."""
+    role: NodeRole
+    version: str
+    """The program's version."""
+    state: NodeState
+    device: str | None = None
+    """Workers: the device's name."""
+    backends: tuple[str, ...] = ()
+    evaluator: str | None = None
+    """Workers: see `Offer`; None until the device has been measured."""
+    toolchain: str | None = None
+    isolation: str | None = None
+    units: int = 0
+    """Workers: cores or multiprocessors that a kernel may use."""
+    memory_bytes: int = 0
+    """Workers: ceiling of one sandboxed process."""
+    load: float = 0.0
+    """Load average of the host over one minute, a CPU."""
+    busy_s: float = 0.0
+    """Seconds spent on orders since it started."""
+    done: int = 0
+    """Orders ended since it started."""
+    started_at: datetime
+    seen_at: datetime

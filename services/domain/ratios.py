@@ -1,0 +1,84 @@
+"""Speedups from measurements that were not interleaved with each other."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from services.domain.evaluations import BASELINES, Baselines, EvaluationReport, Latency, SeedFigures
+
+
+def ratio_bounds(baseline: Latency, latency: Latency) -> tuple[float, float] | None:
+    """Bounds of a ratio of medians from the 95 % intervals of both: wider than a paired interval would be.
+
+    None where a measurement is too short to divide by."""
+    if min(latency.ci95_us[0], baseline.median_us) <= 0:
+        return None
+    return baseline.ci95_us[0] / latency.ci95_us[1], baseline.ci95_us[1] / latency.ci95_us[0]
+
+
+def baseline_bounds(report: EvaluationReport, name: str) -> tuple[float, float] | None:
+    """Bounds of a report's speedup over the baseline `eager`, `compile` or `compile_max`.
+
+    The interleaved pair's where this baseline was in it. Where another one was, the speedup is the pair's times what
+    the two baselines took by themselves, and its bounds are as wide as all three intervals together."""
+    speedup, latency = report.speedup, report.latency
+    value: float | None = getattr(speedup, name)
+    baseline: Latency | None = getattr(report.baselines, name)
+    if value is None or baseline is None or latency is None:
+        return None
+    pair = speedup.ci95
+    rival = next((each for each in BASELINES if getattr(speedup, each) == speedup.best_baseline), None)
+    if pair is None or rival is None:
+        return ratio_bounds(baseline, latency)
+    if rival == name:
+        return pair
+    beside = ratio_bounds(baseline, getattr(report.baselines, rival))
+    return None if beside is None else (pair[0] * beside[0], pair[1] * beside[1])
+
+
+def eager_bounds(report: EvaluationReport) -> tuple[float, float] | None:
+    """Bounds of a report's speedup over eager mode."""
+    return baseline_bounds(report, "eager")
+
+
+def seed_figures(report: EvaluationReport | None) -> SeedFigures | None:
+    """What later candidates are compared with, of the report on a job's seed; None unless it was accepted and timed."""
+    if report is None or not report.accepted or report.latency is None:
+        return None
+    return SeedFigures(latency=report.latency, baselines=report.baselines, speedup=report.speedup)
+
+
+def with_seed(report: EvaluationReport, seed: SeedFigures | None) -> EvaluationReport:
+    """The report with the candidate's speedup over the seed, where both were timed.
+
+    Both were interleaved with a baseline. Where it was the same one, its speedups are divided, which takes the
+    machine's moods out; else the medians are."""
+    if seed is None or report.latency is None or min(report.latency.ci95_us[0], seed.latency.ci95_us[0]) <= 0:
+        return report
+    value, bounds = _over_baseline(report, seed) or (
+        seed.latency.median_us / report.latency.median_us,
+        ratio_bounds(seed.latency, report.latency),
+    )
+    return replace(report, speedup=replace(report.speedup, seed=value, seed_ci95=bounds))
+
+
+def _over_baseline(report: EvaluationReport, seed: SeedFigures) -> tuple[float, tuple[float, float]] | None:
+    """The ratio of two interleaved speedups; their relative errors are independent, so their squares add up."""
+    own, its = report.speedup, seed.speedup
+    if _fastest(report.baselines) != _fastest(seed.baselines):
+        return None
+    if not own.best_baseline or not its.best_baseline or own.ci95 is None or its.ci95 is None:
+        return None
+    if min(own.ci95[0], its.ci95[0]) <= 0:
+        return None
+    value = own.best_baseline / its.best_baseline
+    down = math.hypot(math.log(own.best_baseline / own.ci95[0]), math.log(its.ci95[1] / its.best_baseline))
+    up = math.hypot(math.log(own.ci95[1] / own.best_baseline), math.log(its.best_baseline / its.ci95[0]))
+    return value, (value * math.exp(-down), value * math.exp(up))
+
+
+def _fastest(baselines: Baselines) -> str | None:
+    named = {"eager": baselines.eager, "compile": baselines.compile, "compile_max": baselines.compile_max}
+    known = {name: latency.median_us for name, latency in named.items() if latency is not None}
+    return min(known, key=known.__getitem__, default=None)

@@ -1,0 +1,132 @@
+"""Webhooks: who is told of a team's events, and what was told to them. Messages follow the Standard Webhooks spec."""
+
+from __future__ import annotations
+
+import base64
+import json
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from services.domain.candidates import content_hash
+from services.domain.events import Event, EventKind, JsonValue
+
+DELIVERABLE = (
+    EventKind.JOB_STATUS,
+    EventKind.JOB_VALIDATED,
+    EventKind.EVALUATION_FINISHED,
+    EventKind.STEP_FINISHED,
+    EventKind.JOB_NOTICE,
+    EventKind.JOB_FINISHED,
+)
+"""Events that are worth a message; the rest (an agent's words as they come) are for those who watch."""
+TEST_KIND = "webhook.test"
+RETRY_S = (5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
+"""Seconds between attempts, as the spec suggests: about three days in all."""
+_SECRET_BYTES = 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class Webhook:
+    """One receiver of a team's events."""
+
+    id: str
+    team_id: str
+    url: str
+    kinds: tuple[EventKind, ...]
+    """What it is told of."""
+    secret: str
+    """`whsec_…`: the key of the signatures, shown to people once."""
+    enabled: bool
+    note: str | None
+    """Why it was switched off, where that was not a person's doing."""
+    created_at: datetime
+
+
+class DeliveryStatus(StrEnum):
+    """Where a message is."""
+
+    PENDING = "pending"
+    """Sent when it is due, for the first time or again."""
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    """Given up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delivery:
+    """One message to one receiver, and how far it got."""
+
+    id: str
+    """The message's `webhook-id`: the same at every attempt, so that a receiver can tell what it knows already."""
+    team_id: str
+    webhook_id: str
+    job_id: str | None
+    """None for a test."""
+    kind: str
+    body: str
+    """JSON as it is signed and sent."""
+    status: DeliveryStatus
+    attempts: int
+    answer: int | None
+    """HTTP status of the last attempt; None where no answer came."""
+    fault: str | None
+    """What was wrong with the last attempt."""
+    created_at: datetime
+    due_at: datetime
+    """When it is tried next."""
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What came of one attempt."""
+
+    delivered: bool
+    answer: int | None = None
+    fault: str | None = None
+
+    @property
+    def gone(self) -> bool:
+        """Whether the receiver wants no more messages (HTTP 410)."""
+        return self.answer == 410
+
+
+def new_secret() -> str:
+    """A fresh key of 256 random bits, as the spec writes it."""
+    return f"whsec_{base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()}"
+
+
+def event_delivery(webhook: Webhook, event: Event) -> Delivery:
+    """The message that tells a receiver of an event."""
+    data: dict[str, JsonValue] = {**event.data, "job_id": event.job_id, "seq": event.seq}
+    number = content_hash(f"{webhook.id}/{event.job_id}/{event.seq}")[:24]
+    return _delivery(webhook, f"msg_{number}", event.kind.value, data, event.at, event.job_id)
+
+
+def check_delivery(webhook: Webhook, at: datetime) -> Delivery:
+    """A message that tells nothing, to see whether it arrives."""
+    data: dict[str, JsonValue] = {"webhook_id": webhook.id}
+    return _delivery(webhook, f"msg_{secrets.token_hex(12)}", TEST_KIND, data, at, None)
+
+
+def _delivery(
+    webhook: Webhook, own_id: str, kind: str, data: dict[str, JsonValue], at: datetime, job_id: str | None
+) -> Delivery:
+    body = json.dumps({"type": kind, "timestamp": at.isoformat(), "data": data}, ensure_ascii=True)
+    return Delivery(
+        id=own_id,
+        team_id=webhook.team_id,
+        webhook_id=webhook.id,
+        job_id=job_id,
+        kind=kind,
+        body=body,
+        status=DeliveryStatus.PENDING,
+        attempts=0,
+        answer=None,
+        fault=None,
+        created_at=at,
+        due_at=at,
+        ended_at=None,
+    )

@@ -1,0 +1,75 @@
+"""Work orders: what distributed workers are asked to do. The stored order is the truth, a message only names it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from services.domain.compilations import CompileReport, CompileRequest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
+
+Request = ValidationRequest | EvaluationRequest | CompileRequest
+Report = ValidationReport | EvaluationReport | CompileReport
+
+
+class WorkStatus(StrEnum):
+    """Where an order is. The last three are ends; placing a failed or cancelled order again queues it again."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkOrder:
+    """One validation or evaluation for a device, or a compilation."""
+
+    id: str
+    request: Request
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkClaim:
+    """A worker's right to answer an order. A result under an older token is refused."""
+
+    order: WorkOrder
+    owner: str
+    """The worker's unique name."""
+    token: int
+    """Fencing token: grows by one with each claim."""
+    expires_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkState:
+    """What is known about an order."""
+
+    status: WorkStatus
+    result: Report | None = None
+    """Set when done."""
+    fault: str | None = None
+    """Why it failed or was cancelled."""
+    claim_expires_at: datetime | None = None
+    """Until when the running worker holds it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Doorbell:
+    """An order that somebody should be told of."""
+
+    order_id: str
+    device: str
+    silent: bool = False
+    """Whether a worker had taken it and was heard of no more."""
+
+
+def order_of(request: Request) -> WorkOrder:
+    """The order for a request: the same id each time, so that nothing is done twice."""
+    if isinstance(request, ValidationRequest):
+        return WorkOrder(id=f"val-{request.job_id}", request=request)
+    if isinstance(request, CompileRequest):
+        return WorkOrder(id=request.id, request=request)
+    return WorkOrder(id=request.evaluation_id, request=request)

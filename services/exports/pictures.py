@@ -1,0 +1,170 @@
+"""The pictures of a report as geometry: where candidates stand in a tree, how speedup grew. A template draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from services.domain.digests import CandidateDigest
+from services.domain.evaluations import Verdict
+
+COLUMN, LEVEL = 132, 74
+BOX_WIDTH, BOX_HEIGHT = 118, 46
+PLOT_WIDTH, PLOT_HEIGHT = 640, 260
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 16, 16, 40
+_TICKS = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Box:
+    """One candidate of the tree; its upper left corner in pixels."""
+
+    candidate: CandidateDigest
+    kind: str
+    """`best`, or its verdict in one word: the colour."""
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A straight line in pixels."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tree:
+    """Candidates by descent."""
+
+    boxes: tuple[Box, ...]
+    edges: tuple[Line, ...]
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """A place in pixels with what is written there."""
+
+    x: float
+    y: float
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plot:
+    """Accepted candidates' speedups over the fastest baseline by round, and the best so far."""
+
+    points: tuple[Mark, ...]
+    best: str
+    """Points of the best-so-far line, as SVG's `polyline` takes them."""
+    one: float
+    """Height of the baseline, 1×."""
+    across: tuple[Mark, ...]
+    """Ticks of the rounds."""
+    up: tuple[Mark, ...]
+    """Ticks of the speedup."""
+
+
+def kind_of(candidate: CandidateDigest, best_id: str | None) -> str:
+    """What a candidate is shown as."""
+    if candidate.id == best_id:
+        return "best"
+    if candidate.verdict is Verdict.INFRASTRUCTURE_ERROR:
+        return "machine"
+    return "pending" if candidate.verdict is None else candidate.verdict.value
+
+
+def descent(candidates: Sequence[CandidateDigest], best_id: str | None) -> Tree:
+    """A place for every candidate: parents above the middle of their children, generations in rows."""
+    places = _places(candidates)
+    boxes = tuple(
+        Box(candidate=one, kind=kind_of(one, best_id), x=places[one.id][0] * COLUMN, y=places[one.id][1] * LEVEL)
+        for one in candidates
+    )
+    at = {box.candidate.id: box for box in boxes}
+    edges = tuple(_edge(at[parent], box) for box in boxes if (parent := _parent(box.candidate, at)) is not None)
+    return Tree(
+        boxes=boxes,
+        edges=edges,
+        width=max((box.x for box in boxes), default=0) + BOX_WIDTH + 2,
+        height=max((box.y for box in boxes), default=0) + BOX_HEIGHT + 2,
+    )
+
+
+def _edge(parent: Box, child: Box) -> Line:
+    half = BOX_WIDTH / 2
+    return Line(x1=parent.x + half, y1=parent.y + BOX_HEIGHT, x2=child.x + half, y2=child.y)
+
+
+def _parent(candidate: CandidateDigest, known: dict[str, Box] | dict[str, CandidateDigest]) -> str | None:
+    parent = candidate.parent_id
+    return parent if parent in known and parent != candidate.id else None
+
+
+def _places(candidates: Sequence[CandidateDigest]) -> dict[str, tuple[float, int]]:
+    """Candidate id to column and row. By hand rather than by recursion: a chain of a thousand is an ordinary job."""
+    known = {one.id: one for one in candidates}
+    children: dict[str | None, list[str]] = {}
+    for one in candidates:
+        children.setdefault(_parent(one, known), []).append(one.id)
+    found: dict[str, tuple[float, int]] = {}
+    column = 0
+    waiting = [(name, 0, False) for name in reversed(children.get(None, []))]
+    while waiting:
+        name, row, seen = waiting.pop()
+        own = children.get(name, [])
+        if own and not seen:
+            waiting.append((name, row, True))
+            waiting += [(child, row + 1, False) for child in reversed(own)]
+        elif own:
+            found[name] = ((found[own[0]][0] + found[own[-1]][0]) / 2, row)
+        else:
+            found[name] = (column, row)
+            column += 1
+    # Rows that name each other as parents never come from us, but a report is not the place to fall over them.
+    return {**{one.id: (column, 0) for one in candidates}, **found}
+
+
+def speedups(candidates: Sequence[CandidateDigest]) -> Plot | None:
+    """The plot of a job's accepted candidates; None where none was timed."""
+    timed = [
+        (one.step + 1, one.speedup.best_baseline)
+        for one in candidates
+        if one.verdict is Verdict.ACCEPTED and one.speedup and one.speedup.best_baseline
+    ]
+    if not timed:
+        return None
+    last = max(2, max(one.step for one in candidates) + 1)
+    top = max(1.0, max(value for _, value in timed)) * 1.1
+
+    def x(step: float) -> float:
+        return round(_LEFT + (step - 1) / (last - 1) * (PLOT_WIDTH - _LEFT - _RIGHT), 1)
+
+    def y(value: float) -> float:
+        return round(PLOT_HEIGHT - _BOTTOM - value / top * (PLOT_HEIGHT - _TOP - _BOTTOM), 1)
+
+    line = [f"{x(step)},{y(value)}" for step, value in _staircase(sorted(timed), last)]
+    steps = sorted({round(1 + tick * (last - 1) / _TICKS) for tick in range(_TICKS + 1)})
+    return Plot(
+        points=tuple(Mark(x=x(step), y=y(value), text=f"round {step}: {value:.2f}×") for step, value in timed),
+        best=" ".join(line),
+        one=y(1.0),
+        across=tuple(Mark(x=x(step), y=PLOT_HEIGHT - _BOTTOM, text=str(step)) for step in steps),
+        up=tuple(Mark(x=_LEFT, y=y(top * tick / 4), text=f"{top * tick / 4:.2g}×") for tick in range(5)),
+    )
+
+
+def _staircase(timed: Sequence[tuple[int, float]], last: int) -> list[tuple[int, float]]:
+    """The best value so far, as corners of a line that ends at the last round."""
+    corners: list[tuple[int, float]] = []
+    best = 0.0
+    for step, value in timed:
+        if value > best:
+            corners += ([(step, best)] if corners else []) + [(step, value)]
+            best = value
+    return [*corners, (last, best)]

@@ -1,0 +1,122 @@
+"""A job's report as one HTML file: no scripts, nothing loaded, every text escaped. Deterministic for one job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import jinja2
+
+from services.domain.candidates import EvaluatedCandidate
+from services.domain.digests import CandidateDigest
+from services.domain.evaluations import EvaluationReport, Latency
+from services.domain.jobs import Job
+from services.exports import pictures
+from services.exports.winner import exported_source
+
+TEMPLATE = "report.html.j2"
+QUESTIONS = {
+    "screen": "Its text was read for forbidden ways: timers, frame walks, fallbacks to the reference.",
+    "compile": "It was compiled in a sandbox without device and network.",
+    "load": "It was loaded with the reference's own weights, in a process that never sees the reference.",
+    "correctness": "Its outputs were compared on several draws of inputs, against a tolerance and a float64 run.",
+    "integrity": "Inputs unchanged, work done on every call, nothing left running, clocks agree.",
+    "generalization": "Shapes and seeds chosen after it was submitted, which it could not know.",
+    "timing": "Timed in turns with the fastest baseline, caches flushed between calls.",
+}
+_MARKS = {"passed": "accepted", "failed": "rejected", "suspicious": "suspicious", "skipped": "pending"}
+_WORDS = {
+    "best": "★ best",
+    "accepted": "accepted",
+    "suspicious": "suspicious",
+    "rejected": "rejected",
+    "machine": "machine failed",
+    "pending": "not judged",
+}
+_ISOLATION = {
+    "docker": "containers",
+    "namespaces": "namespaces with a user of its own",
+    "limits": "resource limits only",
+}
+_SIZE = {
+    "plot_width": pictures.PLOT_WIDTH,
+    "plot_height": pictures.PLOT_HEIGHT,
+    "box_width": pictures.BOX_WIDTH,
+    "box_height": pictures.BOX_HEIGHT,
+}
+
+
+def static_report(job: Job, candidates: Sequence[CandidateDigest], best: EvaluatedCandidate | None) -> str:
+    """The page. `best` is the job's accepted candidate with its report, or None."""
+    judged = best if best is not None and best.report is not None else None
+    report = None if judged is None else judged.report
+    return _template().render(
+        job=job,
+        candidates=candidates,
+        best=judged,
+        latencies=[] if report is None else _latencies(report),
+        surroundings=[] if report is None else _surroundings(report),
+        source=None if judged is None else exported_source(judged),
+        plot=pictures.speedups(candidates),
+        tree=pictures.descent(candidates, job.best_candidate_id),
+        questions=QUESTIONS,
+        marks=_MARKS,
+        words=_WORDS,
+        size=_SIZE,
+    )
+
+
+@cache
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,  # everything here was written by people, models or compilers
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters |= {"micros": _micros, "ratio": _ratio}
+    return environment.get_template(TEMPLATE)
+
+
+def _micros(value: float | None) -> str:
+    """A duration with a fitting unit: `532 µs`, `12.3 ms`."""
+    if value is None:
+        return "–"
+    if value < 1000:
+        return f"{value:.3g} µs"
+    return f"{value / 1000:.3g} ms" if value < 1e6 else f"{value / 1e6:.3g} s"
+
+
+def _ratio(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}×"
+
+
+def _latencies(report: EvaluationReport) -> list[tuple[str, Latency]]:
+    baselines = report.baselines
+    rows = {
+        "this kernel": report.latency,
+        "eager": baselines.eager,
+        "torch.compile": baselines.compile,
+        "torch.compile, max-autotune-no-cudagraphs": baselines.compile_max,
+    }
+    return [(name, latency) for name, latency in rows.items() if latency is not None]
+
+
+def _surroundings(report: EvaluationReport) -> list[tuple[str, str]]:
+    there, tuned = report.environment, report.tuned
+    facts = {
+        "Device": there.device,
+        "Processor": there.cpu,
+        "Driver": there.driver,
+        "PyTorch": there.torch,
+        "Triton": there.triton,
+        "Toolkit": there.toolkit,
+        "TF32": "allowed on both sides" if there.tf32 else "off on both sides",
+        "Isolation": _ISOLATION.get(there.isolation, there.isolation),
+        "Referee": there.referee_version,
+        "Clocks": ", ".join(f"{name} {mhz:g} MHz" for name, mhz in there.clocks.items()) or None,
+        "Tuned": None
+        if tuned is None
+        else f"{', '.join(f'{name}={value}' for name, value in tuned.parameters.items())} (of {tuned.tried} settings)",
+    }
+    return [(name, value) for name, value in facts.items() if value]

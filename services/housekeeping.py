@@ -1,0 +1,111 @@
+"""Keeping a team's memory small by itself: near-duplicates become one, and what never helped goes above the cap."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from services.domain.errors import InfrastructureError
+from services.domain.experiences import Experience, ExperienceKind
+from services.domain.jobs import Stage
+from services.memory.hygiene import PROTECTED, Holding, identity, near_duplicates, to_forget
+from services.memory.values import Values
+from services.ports import MemoryRecords
+
+log = logging.getLogger(__name__)
+
+ACTOR = "housekeeping"
+LARGEST_GROUP = 4096
+"""Experiences of one kind that are compared with each other; of more only the newest are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tidied:
+    """What housekeeping did."""
+
+    merged: int = 0
+    """Experiences that became part of another one."""
+    forgotten: int = 0
+
+
+class Housekeeper:
+    """Merges and forgets, now and then after a job."""
+
+    def __init__(self, records: MemoryRecords, *, cap: int, every: int = 1000, threshold: float = 0.98) -> None:
+        """`cap`: experiences that a team keeps of one backend. `every`: new experiences after which it is looked at,
+        less where the cap is small; a merge makes readers fold the value log anew, so not after each job. `threshold`:
+        cosine similarity from which on two experiences that agree in their keys, verdict and moves are one."""
+        self._records = records
+        self._cap = cap
+        self._every = max(1, min(every, cap // 10))
+        self._threshold = threshold
+
+    async def after_job(self, team_id: str) -> Tidied:
+        """Tidy where enough is new. What fails is left for the next time: the job has ended well."""
+        try:
+            if await self._records.untidied(team_id) < self._every:
+                return Tidied()
+            return await self.tidy(team_id, ACTOR)
+        except InfrastructureError as error:
+            log.warning("the memory of team %s was not tidied: %s", team_id, error)
+            return Tidied()
+
+    async def tidy(self, team_id: str, actor: str, cap: int | None = None) -> Tidied:
+        """Merge what is nearly the same among what is new, then forget above the cap."""
+        grown = await self._records.untidied(team_id)
+        merged = await self._merge(team_id, grown, actor)
+        forgotten = await self._forget(team_id, cap or self._cap, actor)
+        await self._records.tidied(team_id)
+        return Tidied(merged=merged, forgotten=forgotten)
+
+    async def _merge(self, team_id: str, grown: int, actor: str) -> int:
+        outline = await self._records.outline(team_id)
+        values = await self._records.values(team_id)
+        pairs: list[tuple[str, str]] = []
+        for group in _groups(outline, grown):
+            vectors = await self._records.vectors(team_id, [item.id for item in group])
+            known = [item for item in group if item.id in vectors]
+            if len(known) > 1:
+                matrix = np.array([vectors[item.id] for item in known], dtype=np.float32)
+                held = [_holding(values, item) for item in known]
+                pairs += [
+                    (merge.kept, merge.absorbed) for merge in near_duplicates(held, matrix, threshold=self._threshold)
+                ]
+        return await self._records.merge(team_id, pairs, actor) if pairs else 0
+
+    async def _forget(self, team_id: str, cap: int, actor: str) -> int:
+        outline = await self._records.outline(team_id)
+        values = await self._records.values(team_id)
+        going: list[str] = []
+        for backend in sorted({item.backend for item in outline}):
+            going += to_forget([_holding(values, item) for item in outline if item.backend == backend], cap)
+        reason = f"more than {cap} experiences of a backend"
+        return await self._records.forget(team_id, going, reason, actor) if going else 0
+
+
+def _groups(outline: Sequence[Experience], grown: int) -> Iterator[list[Experience]]:
+    """Experiences that may be the same, with a new one among them. `outline` is oldest first, its end is new.
+
+    Traces are left alone: each is its own candidate's start point, with code that no words tell apart."""
+    groups: dict[tuple[object, ...], list[Experience]] = {}
+    for item in outline:
+        if item.kind not in PROTECTED and item.kind is not ExperienceKind.TRACE:
+            groups.setdefault(identity(item), []).append(item)
+    new = {item.id for item in outline[max(0, len(outline) - grown) :]}
+    for group in groups.values():
+        if len(group) > 1 and any(item.id in new for item in group):
+            yield group[-LARGEST_GROUP:]
+
+
+def _holding(values: Values, experience: Experience) -> Holding:
+    visits = {stage: values.visits(stage, experience.id) for stage in Stage}
+    learned = [values.normalised(at, experience.id, experience.family) for at, seen in visits.items() if seen]
+    return Holding(
+        experience=experience,
+        value=max(learned, default=0.0),
+        visits=sum(visits.values()),
+        last_used_at=None,
+    )

@@ -1,0 +1,182 @@
+"""What a step teaches: its reward, and the experience made of its outcome. Pure functions.
+
+Rewards follow EvoKernel (section 3.2): in draft only feasibility counts, in refine the gain over the best latency so
+far. A suspicious candidate earns nothing and an infrastructure error is nobody's: neither is learned from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from services.domain.candidates import Candidate
+from services.domain.chat import MoveFact, PlanFact
+from services.domain.evaluations import EvaluationReport, GateStatus, Verdict
+from services.domain.experiences import Experience, ExperienceKind, experience_id
+from services.domain.jobs import Stage
+from services.domain.steps import Lesson
+from services.memory.recording import site
+from services.memory.values import draft_reward, refine_reward
+
+_DETAIL_CHARACTERS = 600
+"""How much of a gate's evidence an experience keeps: enough for the first compiler error."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """Where an experience was made."""
+
+    family: str
+    device: str
+    toolchain: str
+    dtype: str | None = None
+    """Floating-point type of the problem."""
+    shape_class: str | None = None
+    """Coarse class of the problem's shapes."""
+
+    @property
+    def site(self) -> str:
+        """Device and toolchain, as values are kept by."""
+        return site(self.device, self.toolchain)
+
+
+def reward(stage: Stage, report: EvaluationReport | None, best_median_us: float | None) -> float | None:
+    """The step's reward in [-1, 1]; None where it earns none.
+
+    Draft: r1 = +1 when accepted, else −1. Refine: r2 = tanh(ln b − ln l) with the best latency b before the step and
+    the candidate's l, −1 when it is rejected.
+    """
+    if report is None or report.verdict in (Verdict.SUSPICIOUS, Verdict.INFRASTRUCTURE_ERROR):
+        return None
+    if stage is Stage.DRAFT or best_median_us is None:
+        return draft_reward(accepted=report.accepted)
+    if report.accepted and report.latency is None:
+        return None
+    median_us = report.latency.median_us if report.latency is not None else None
+    return refine_reward(accepted=report.accepted, best_us=best_median_us, median_us=median_us)
+
+
+def lesson_of(
+    report: EvaluationReport | None, setting: Setting, *, holdout: bool, searched: bool, backend: str | None = None
+) -> Lesson | None:
+    """What memory learns from a step's report; None where it learns nothing."""
+    if report is None or report.verdict not in (Verdict.ACCEPTED, Verdict.REJECTED):
+        return None
+    return Lesson(
+        report=report,
+        family=setting.family,
+        site=setting.site,
+        holdout=holdout,
+        searched=searched,
+        backend=backend,
+    )
+
+
+def experiences_of(
+    candidate: Candidate,
+    report: EvaluationReport,
+    *,
+    stage: Stage,
+    plan: PlanFact | None,
+    critique: str | None,
+    used: tuple[str, ...],
+    setting: Setting,
+    subject: str = "",
+    bottleneck: str | None = None,
+    at: datetime,
+) -> tuple[Experience, ...]:
+    """What an evaluated candidate adds to memory: of an accepted one its trace (the code, a start point for others)
+    and what was learned in words; of a rejected one the failure with its code; nothing for doubtful outcomes.
+
+    `subject` says what the problem computes, so that later problems find it. `bottleneck` is the Profiler's reading;
+    without one the report's own diagnosis is kept."""
+    if report.verdict not in (Verdict.ACCEPTED, Verdict.REJECTED):
+        return ()
+    kind = ExperienceKind.SUCCESS if report.accepted else ExperienceKind.FAILURE
+    moves = plan.moves if plan is not None else ()
+    experience = Experience(
+        id=experience_id(candidate.id, kind),
+        team_id=candidate.team_id,
+        kind=kind,
+        stage=stage,
+        family=setting.family,
+        backend=candidate.backend,
+        device=setting.device,
+        toolchain=setting.toolchain,
+        title=_title(setting.family, candidate, moves, report),
+        text=_text(subject or f"Operator family: {setting.family}.", plan, moves, report, critique),
+        code=candidate.source,
+        moves=tuple(move.name for move in moves),
+        verdict=report.verdict,
+        bottleneck=bottleneck or _bottleneck(report),
+        dtype=setting.dtype,
+        shape_class=setting.shape_class,
+        speedup=report.speedup.best_baseline if report.accepted else None,
+        median_us=report.latency.median_us if report.accepted and report.latency is not None else None,
+        job_id=candidate.job_id,
+        candidate_id=candidate.id,
+        used=used,
+        created_at=at,
+    )
+    if not report.accepted:
+        return (experience,)
+    trace_id = experience_id(candidate.id, ExperienceKind.TRACE)
+    return (replace(experience, id=trace_id, kind=ExperienceKind.TRACE), replace(experience, code=None))
+
+
+def describe_moves(moves: tuple[MoveFact, ...]) -> str:
+    """Moves with their parameters: `fuse, tile_rows(rows=4)`; `no named move` where there are none."""
+    return ", ".join(_move(move) for move in moves) or "no named move"
+
+
+def describe_outcome(report: EvaluationReport) -> str:
+    """Verdict with the figure or the gate that explains it, in a few words."""
+    if report.failed_gate is not None:
+        return f"{report.verdict.value} at {report.failed_gate.value}"
+    if report.latency is None:
+        return report.verdict.value
+    ratio = report.speedup.best_baseline
+    gain = "" if ratio is None else f", {ratio:.2f}× the best baseline"
+    return f"{report.verdict.value} at {report.latency.median_us:.1f} µs{gain}"
+
+
+def evidence(report: EvaluationReport) -> str:
+    """The evidence of the gates that failed or doubted, one line each, cut to what a reader needs."""
+    lines = [
+        f"{gate.name.value}: {gate.detail[:_DETAIL_CHARACTERS]}"
+        for gate in report.gates
+        if gate.status in (GateStatus.FAILED, GateStatus.SUSPICIOUS)
+    ]
+    return "\n".join(lines)
+
+
+def _move(move: MoveFact) -> str:
+    parameters = ", ".join(f"{name}={value}" for name, value in move.parameters)
+    return f"{move.name}({parameters})" if parameters else move.name
+
+
+def _title(family: str, candidate: Candidate, moves: tuple[MoveFact, ...], report: EvaluationReport) -> str:
+    return f"{family} in {candidate.backend}: {describe_moves(moves)}: {describe_outcome(report)}"
+
+
+def _text(
+    subject: str,
+    plan: PlanFact | None,
+    moves: tuple[MoveFact, ...],
+    report: EvaluationReport,
+    critique: str | None,
+) -> str:
+    lines = [f"{subject} Moves: {describe_moves(moves)}. Outcome: {describe_outcome(report)}."]
+    if plan is not None:
+        lines.append(f"Hypothesis: {plan.hypothesis}")
+    if report.profile is not None:
+        lines.append(f"Bottleneck: {report.profile.bottleneck} ({report.profile.reason})")
+    if failed := evidence(report):
+        lines.append(failed)
+    if critique:
+        lines.append(f"Judge: {critique}")
+    return "\n".join(lines)
+
+
+def _bottleneck(report: EvaluationReport) -> str | None:
+    return report.profile.bottleneck if report.profile is not None else None

@@ -1,0 +1,56 @@
+"""Doubles of the ports, and builders of domain values, for tests and benchmarks."""
+
+from services.testing.builders import (
+    a_candidate,
+    a_device,
+    a_job,
+    a_latency,
+    a_problem,
+    a_report,
+    a_step,
+    an_analysis,
+    an_evaluation_request,
+    an_experience,
+)
+from services.testing.clock import FrozenClock
+from services.testing.memory import InMemoryMemory
+from services.testing.memory_records import InMemoryMemoryRecords
+from services.testing.model import ScriptedModel, agreeable_answers
+from services.testing.queue import FakeQueue
+from services.testing.requests import InMemoryRequestStore
+from services.testing.shares import InMemoryShareStore
+from services.testing.stores import (
+    InMemoryArtefactStore,
+    InMemoryCandidateStore,
+    InMemoryDatabase,
+    InMemoryEventLog,
+    InMemoryJobStore,
+)
+from services.testing.webhooks import InMemoryWebhookStore
+
+__all__ = [
+    "FakeQueue",
+    "FrozenClock",
+    "InMemoryArtefactStore",
+    "InMemoryCandidateStore",
+    "InMemoryDatabase",
+    "InMemoryEventLog",
+    "InMemoryJobStore",
+    "InMemoryMemory",
+    "InMemoryMemoryRecords",
+    "InMemoryRequestStore",
+    "InMemoryShareStore",
+    "InMemoryWebhookStore",
+    "ScriptedModel",
+    "a_candidate",
+    "a_device",
+    "a_job",
+    "a_latency",
+    "a_problem",
+    "a_report",
+    "a_step",
+    "agreeable_answers",
+    "an_analysis",
+    "an_evaluation_request",
+    "an_experience",
+]

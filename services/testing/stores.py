@@ -1,0 +1,565 @@
+"""The stores in dictionaries: one `InMemoryDatabase`, and a store of each kind over it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from services.domain.candidates import Candidate, EvaluatedCandidate
+from services.domain.deletion import Deletion
+from services.domain.digests import (
+    CandidateDigest,
+    RecordedStep,
+    RecordedUse,
+    StepDigest,
+    digest_candidate,
+    digest_step,
+)
+from services.domain.errors import ConfigurationError, ConflictError, DeletedError, LeaseLostError, NotFoundError
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
+from services.domain.events import Event, EventKind, JsonValue
+from services.domain.experiences import (
+    Experience,
+    ExperienceKind,
+    ExperienceUse,
+    MemoryAction,
+    MemoryShare,
+    experience_id,
+)
+from services.domain.jobs import Job, JobFilter, JobPage, JobStatus, Lease, Wishes, check_awaits, check_reopens
+from services.domain.problems import ProblemAnalysis
+from services.domain.requests import ModelRequest
+from services.domain.steps import Lesson, ModelCall, Step, StepRecord
+from services.domain.webhooks import Delivery, Webhook, event_delivery
+from services.memory.log import LogEntry
+from services.memory.recording import outcome_entry
+from services.ports import ArtefactStore, CandidateStore, Clock, EventLog, JobStore
+from services.testing.clock import FrozenClock
+from services.testing.erasure import erase
+
+
+@dataclass(kw_only=True)
+class InMemoryDatabase:
+    """What the stores share. Its methods never await, so each is a transaction."""
+
+    clock: Clock = field(default_factory=FrozenClock)
+    jobs: dict[str, Job] = field(default_factory=dict)
+    tokens: dict[str, int] = field(default_factory=dict)
+    leases: dict[str, Lease] = field(default_factory=dict)
+    served: dict[str, int] = field(default_factory=dict)
+    """Team id to the number of the claim it was served last."""
+    steps: dict[str, list[Step]] = field(default_factory=dict)
+    uses: dict[tuple[str, int], tuple[ExperienceUse, ...]] = field(default_factory=dict)
+    kept_calls: dict[tuple[str, int], tuple[ModelCall, ...]] = field(default_factory=dict)
+    """Job and step to the experiences in its context."""
+    candidates: dict[str, Candidate] = field(default_factory=dict)
+    reports: dict[str, EvaluationReport] = field(default_factory=dict)
+    evaluation_of: dict[str, str] = field(default_factory=dict)
+    """Candidate id to evaluation id."""
+    events: dict[str, list[Event]] = field(default_factory=dict)
+    experiences: dict[str, Experience] = field(default_factory=dict)
+    lessons: list[Lesson] = field(default_factory=list)
+    """What recorded steps teach, in order."""
+    logs: dict[str, list[LogEntry]] = field(default_factory=dict)
+    """Value logs by team."""
+    states: dict[str, str] = field(default_factory=dict)
+    """Why experiences left recall; those in use are missing."""
+    vectors: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    audits: dict[str, list[MemoryAction]] = field(default_factory=dict)
+    shares: dict[tuple[str, str], MemoryShare] = field(default_factory=dict)
+    """By team and reader."""
+    tidied: dict[str, int] = field(default_factory=dict)
+    artefacts: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    artefact_owners: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    """Jobs that keep an artefact; one that was kept for none stays for good."""
+    deleted: dict[str, str] = field(default_factory=dict)
+    """Deleted jobs, with their teams."""
+    requests: dict[str, ModelRequest] = field(default_factory=dict)
+    """What manual models were asked, by id."""
+    webhooks: dict[str, Webhook] = field(default_factory=dict)
+    messages: dict[str, Delivery] = field(default_factory=dict)
+    """What is to be told to webhooks, by id."""
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set and replaced whenever an event is appended."""
+
+    @property
+    def teams(self) -> set[str]:
+        """Those that have a job or an experience."""
+        return {job.team_id for job in self.jobs.values()} | {item.team_id for item in self.experiences.values()}
+
+    def in_use(self) -> list[Experience]:
+        """Experiences that can be recalled, oldest first."""
+        return [item for name, item in self.experiences.items() if name not in self.states]
+
+    def visible(self, team_id: str) -> set[str]:
+        """Teams whose experiences a team may recall."""
+        return {team_id} | {owner for owner, reader in self.shares if reader == team_id}
+
+    def learn(self, record: StepRecord, made: Sequence[str]) -> None:
+        """Append what a step teaches to its team's value log."""
+        lesson, step = record.lesson, record.step
+        if lesson is None:
+            return
+        self.lessons.append(lesson)
+        log = self.logs.setdefault(step.team_id, [])
+        sheets = {name for name, item in self.experiences.items() if item.kind is ExperienceKind.API_TEMPLATE}
+        used = () if lesson.holdout else tuple(name for name in step.experiences_used if name not in sheets)
+        trace = experience_id(step.start_point, ExperienceKind.TRACE) if step.start_point else None
+        entry = outcome_entry(
+            len(log) + 1,
+            replace(step, experiences_used=used),
+            lesson.report,
+            family=lesson.family,
+            site=lesson.site,
+            similarities={use.experience_id: use.similarity for use in record.uses},
+            start_point=trace if trace in self.experiences else None,
+            made=tuple(made),
+            holdout=lesson.holdout,
+        )
+        if entry is not None:
+            log.append(replace(entry, searched=lesson.searched, backend=lesson.backend))
+
+    def job(self, team_id: str, job_id: str) -> Job:
+        """One job of a team. Raises `NotFoundError`."""
+        job = self.jobs.get(job_id)
+        if self.deleted.get(job_id) == team_id and job is None:
+            raise DeletedError(f"job {job_id} was deleted, with everything that came from it")
+        if job is None or job.team_id != team_id:
+            raise NotFoundError(f"no job {job_id}")
+        return job
+
+    def check(self, lease: Lease) -> Job:
+        """The leased job. Raises `LeaseLostError` unless the lease is the current one.
+
+        A lease past its time still counts while nobody else took the job: what makes writing safe is the token."""
+        held = self.leases.get(lease.job_id)
+        if held is None or held.token != lease.token:
+            raise LeaseLostError(f"the lease on {lease.job_id} is lost")
+        return self.jobs[lease.job_id]
+
+    def held(self, job_id: str) -> bool:
+        """Whether a lease on the job is in force."""
+        lease = self.leases.get(job_id)
+        return lease is not None and lease.expires_at > self.clock.now()
+
+    def append(self, job_id: str, kind: EventKind, data: Mapping[str, JsonValue]) -> Event:
+        """Add an event and wake followers."""
+        log = self.events.setdefault(job_id, [])
+        event = Event(job_id=job_id, seq=len(log) + 1, kind=kind, data=dict(data), at=self.clock.now())
+        log.append(event)
+        for webhook in self.webhooks.values():
+            if webhook.enabled and kind in webhook.kinds and webhook.team_id == self.jobs[job_id].team_id:
+                message = event_delivery(webhook, event)
+                self.messages.setdefault(message.id, message)
+        self.changed.set()
+        self.changed = asyncio.Event()
+        return event
+
+    def move(self, job: Job, status: JobStatus, message: str | None = None) -> Job:
+        """Change a job's status and write its event."""
+        now = self.clock.now()
+        started = job.started_at
+        if started is None and status in (JobStatus.VALIDATING, JobStatus.RUNNING):
+            started = now
+        job = replace(
+            job,
+            status=status,
+            updated_at=now,
+            started_at=started,
+            finished_at=now if status.is_final else None,
+            message=job.message if message is None else message,
+        )
+        ended = status.is_final and not self.jobs[job.id].status.is_final
+        self.jobs[job.id] = job
+        self.append(job.id, EventKind.JOB_STATUS, {"status": status.value, "message": message})
+        if ended:
+            self.append(job.id, EventKind.JOB_FINISHED, self._ending(job))
+        return job
+
+    def _ending(self, job: Job) -> dict[str, JsonValue]:
+        """What is said of a job's end."""
+        report = self.reports.get(self.evaluation_of.get(job.best_candidate_id or "", ""))
+        return {
+            "status": job.status.value,
+            "message": job.message,
+            "best_candidate_id": job.best_candidate_id,
+            "speedup": report.speedup.best_baseline if report is not None else None,
+            "rounds": job.steps_done,
+        }
+
+    def remember(self, experiences: Sequence[Experience]) -> int:
+        """Store experiences that are new by id and by content; returns how many."""
+        known = {(item.team_id, item.content_key) for item in self.experiences.values()}
+        before = len(self.experiences)
+        for item in experiences:
+            key = (item.team_id, item.content_key)
+            if item.id not in self.experiences and key not in known:
+                self.experiences[item.id] = item
+                known.add(key)
+        return len(self.experiences) - before
+
+
+class InMemoryJobStore(JobStore):
+    """A `JobStore` with leases, fencing and idempotent steps."""
+
+    def __init__(self, database: InMemoryDatabase) -> None:
+        self._database = database
+
+    async def create(self, job: Job) -> None:
+        """Store a new job. Raises `ConflictError` where its id is taken."""
+        if job.id in self._database.jobs:
+            raise ConflictError(f"job {job.id} exists")
+        self._database.jobs[job.id] = job
+        self._database.steps[job.id] = []
+        self._database.append(job.id, EventKind.JOB_STATUS, {"status": job.status.value, "message": job.message})
+
+    async def get(self, team_id: str, job_id: str) -> Job:
+        """One job. Raises `NotFoundError`."""
+        return self._database.job(team_id, job_id)
+
+    async def list(
+        self,
+        team_id: str,
+        *,
+        status: JobStatus | None = None,
+        wanted: JobFilter | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> JobPage:
+        """Newest first; the cursor is the last id of the page before."""
+        wanted = wanted or JobFilter()
+        jobs = [
+            job
+            for job in self._database.jobs.values()
+            if job.team_id == team_id and (status is None or job.status is status) and wanted.admits(job)
+        ]
+        jobs.sort(key=lambda job: (job.created_at, job.id), reverse=True)
+        if cursor is not None:
+            last = self._database.job(team_id, cursor)
+            jobs = [job for job in jobs if (job.created_at, job.id) < (last.created_at, last.id)]
+        page = tuple(jobs[:limit])
+        return JobPage(jobs=page, next_cursor=page[-1].id if len(jobs) > limit else None)
+
+    async def acquire(
+        self,
+        owner: str,
+        ttl_s: float,
+        job_id: str | None = None,
+        *,
+        team_cap: int | None = None,
+        busy: Collection[str] = (),
+    ) -> Lease | None:
+        """Lease the next free job, or the named one. A paused job is taken only by name or after its resume."""
+        database = self._database
+        free: Sequence[Job] = [
+            job
+            for job in database.jobs.values()
+            if not job.status.is_final and not database.held(job.id) and job_id in (None, job.id)
+        ]
+        if job_id is None:
+            free = [job for job in free if not (job.status is JobStatus.PAUSED and job.pause_requested)]
+            free = self._of_next_team([job for job in free if job.id not in busy], team_cap)
+        if not free:
+            return None
+        job = min(free, key=lambda job: (-job.spec.priority, job.created_at, job.id))
+        database.served[job.team_id] = max(database.served.values(), default=0) + 1
+        database.tokens[job.id] = database.tokens.get(job.id, 0) + 1
+        return self._grant(
+            Lease(
+                job_id=job.id,
+                team_id=job.team_id,
+                owner=owner,
+                token=database.tokens[job.id],
+                expires_at=database.clock.now(),
+            ),
+            ttl_s,
+        )
+
+    async def wishes(self, owner: str) -> Mapping[str, Wishes]:
+        """What is wanted of the jobs that an orchestrator holds."""
+        database = self._database
+        mine = [lease for lease in database.leases.values() if lease.owner == owner]
+        return {lease.job_id: _wishes(database.jobs[lease.job_id], lease) for lease in mine}
+
+    async def renew(self, lease: Lease, ttl_s: float) -> Lease:
+        """Extend a lease. Raises `LeaseLostError`."""
+        self._database.check(lease)
+        return self._grant(lease, ttl_s)
+
+    async def release(self, lease: Lease) -> None:
+        """Give a lease back."""
+        held = self._database.leases.get(lease.job_id)
+        if held is not None and held.token == lease.token:
+            del self._database.leases[lease.job_id]
+
+    async def holder(self, job_id: str) -> Lease | None:
+        """The lease in force."""
+        return self._database.leases[job_id] if self._database.held(job_id) else None
+
+    async def set_status(
+        self, lease: Lease, status: JobStatus, *, message: str | None = None, analysis: ProblemAnalysis | None = None
+    ) -> Job:
+        """Move the job. Raises `LeaseLostError`."""
+        job = self._database.check(lease)
+        if analysis is not None:
+            job = replace(job, analysis=analysis)
+        return self._database.move(job, status, message)
+
+    async def request(self, team_id: str, job_id: str, action: str) -> Job:
+        """Ask for `cancel`, `pause` or `resume`. Raises `NotFoundError`, `ConflictError`."""
+        job = self._database.job(team_id, job_id)
+        if action not in ("cancel", "pause", "resume"):
+            raise ConfigurationError(f"unknown action {action!r}: use cancel, pause or resume")
+        if job.status.is_final:
+            if action == "cancel" and job.status is JobStatus.CANCELLED:
+                return job
+            raise ConflictError(f"job {job_id} is {job.status.value}: it cannot {action}")
+        waiting = not self._database.held(job_id) and job.status in (JobStatus.QUEUED, JobStatus.PAUSED)
+        job = self._flag(job, action)
+        return self._move_waiting(job, action) if waiting else job
+
+    async def reopen(self, team_id: str, job_id: str, *, model: str, rounds: int) -> Job:
+        """Let a failed or paused job go on. Raises `NotFoundError`, `ConflictError`."""
+        job = self._database.job(team_id, job_id)
+        check_reopens(job_id, job.status)
+        spec = replace(job.spec, model=model, budget=replace(job.spec.budget, rounds=rounds))
+        self._database.jobs[job_id] = replace(job, spec=spec)
+        if job.status is JobStatus.PAUSED:
+            return await self.request(team_id, job_id, "resume")
+        afresh = replace(self._database.jobs[job_id], cancel_requested=False, pause_requested=False, message=None)
+        return self._database.move(afresh, JobStatus.QUEUED)
+
+    async def children(self, team_id: str, job_id: str) -> tuple[Job, ...]:
+        """The jobs that work for one. Raises `NotFoundError`."""
+        self._database.job(team_id, job_id)
+        found = [job for job in self._database.jobs.values() if job.parent_id == job_id]
+        return tuple(sorted(found, key=lambda job: (job.created_at, job.id)))
+
+    async def hand_in(self, team_id: str, job_id: str, source: str, allow_library: Sequence[str]) -> Job:
+        """Give a paused job its kernel. Raises `NotFoundError`, `ConflictError`."""
+        job = self._database.job(team_id, job_id)
+        check_awaits(job)
+        problem = replace(job.spec.problem, allow_library=tuple(allow_library))
+        spec = replace(job.spec, problem=problem, seed_candidate=source)
+        self._database.jobs[job_id] = replace(job, spec=spec)
+        return await self.request(team_id, job_id, "resume")
+
+    async def delete(self, team_id: str, job_id: str, actor: str) -> Deletion:
+        """Remove an ended job. Raises `NotFoundError`, `DeletedError`, `ConflictError`."""
+        job = self._database.job(team_id, job_id)
+        if not job.status.is_final:
+            raise ConflictError(f"job {job_id} is {job.status.value}: cancel it, and delete it when it has ended")
+        return erase(self._database, job, actor)
+
+    async def record_step(self, lease: Lease, record: StepRecord) -> bool:
+        """Write a step and what it produced. Raises `LeaseLostError`."""
+        job = self._database.check(lease)
+        steps = self._database.steps[job.id]
+        if any(step.index == record.step.index for step in steps):
+            return False
+        steps.append(record.step)
+        self._database.kept_calls.pop((job.id, record.step.index), None)
+        self._database.uses[job.id, record.step.index] = record.uses
+        steps.sort(key=lambda step: step.index)
+        known = set(self._database.experiences)
+        self._database.remember(record.experiences)
+        judged = self._database.reports.get(record.step.evaluation_id or "")
+        if record.stricter is not None and judged is not None and judged.accepted:
+            self._database.reports[record.step.evaluation_id or ""] = record.stricter
+        made = [item.id for item in record.experiences if item.id in self._database.experiences.keys() - known]
+        self._database.learn(record, made)
+        self._database.jobs[job.id] = replace(
+            job,
+            steps_done=len(steps),
+            best_candidate_id=record.best_candidate_id or job.best_candidate_id,
+            updated_at=self._database.clock.now(),
+        )
+        for event in record.events:
+            self._database.append(job.id, event.kind, event.data)
+        return True
+
+    async def keep_call(self, lease: Lease, step: int, call: ModelCall) -> None:
+        """Keep a call of a step that is not recorded. Raises `LeaseLostError`."""
+        job = self._database.check(lease)
+        if all(known.index != step for known in self._database.steps[job.id]):
+            kept = self._database.kept_calls
+            kept[job.id, step] = (*kept.get((job.id, step), ()), call)
+
+    async def kept_calls(self, team_id: str, job_id: str) -> Mapping[int, tuple[ModelCall, ...]]:
+        """Calls kept of steps that are not recorded. Raises `NotFoundError`."""
+        self._database.job(team_id, job_id)
+        return {step: calls for (name, step), calls in self._database.kept_calls.items() if name == job_id}
+
+    async def steps(self, team_id: str, job_id: str) -> tuple[Step, ...]:
+        """All steps in order. Raises `NotFoundError`."""
+        self._database.job(team_id, job_id)
+        return tuple(self._database.steps[job_id])
+
+    async def step(self, team_id: str, job_id: str, index: int) -> RecordedStep:
+        """One step with the experiences it used. Raises `NotFoundError`."""
+        for step in await self.steps(team_id, job_id):
+            if step.index == index:
+                ranked = {use.experience_id: use for use in self._database.uses[job_id, index]}
+                uses = (self._use(name, ranked.get(name)) for name in dict.fromkeys(step.experiences_used))
+                return RecordedStep(step=step, uses=tuple(uses))
+        raise NotFoundError(f"job {job_id} has no step {index}")
+
+    async def step_digests(self, team_id: str, job_id: str) -> tuple[StepDigest, ...]:
+        """All steps in order, without prompts and replies. Raises `NotFoundError`."""
+        return tuple(map(digest_step, await self.steps(team_id, job_id)))
+
+    def _use(self, experience_id: str, ranked: ExperienceUse | None) -> RecordedUse:
+        known = self._database.experiences.get(experience_id)
+        return RecordedUse(
+            experience_id=experience_id,
+            title=known.title if known else None,
+            kind=known.kind if known else None,
+            similarity=ranked.similarity if ranked else None,
+            value=ranked.value if ranked else None,
+        )
+
+    def _grant(self, lease: Lease, ttl_s: float) -> Lease:
+        granted = replace(lease, expires_at=self._database.clock.now() + timedelta(seconds=ttl_s))
+        self._database.leases[lease.job_id] = granted
+        return granted
+
+    def _of_next_team(self, free: Sequence[Job], team_cap: int | None) -> Sequence[Job]:
+        """The free jobs of the team whose turn it is."""
+        database = self._database
+        running = {job.team_id: 0 for job in free}
+        for lease in database.leases.values():
+            if lease.team_id in running and database.held(lease.job_id):
+                running[lease.team_id] += 1
+        allowed = [team for team, count in running.items() if team_cap is None or count < team_cap]
+        turn = min(allowed, key=lambda team: (running[team], database.served.get(team, 0), team), default=None)
+        return [job for job in free if job.team_id == turn]
+
+    def _flag(self, job: Job, action: str) -> Job:
+        job = replace(
+            job,
+            cancel_requested=job.cancel_requested or action == "cancel",
+            pause_requested=(job.pause_requested or action == "pause") and action != "resume",
+            updated_at=self._database.clock.now(),
+        )
+        self._database.jobs[job.id] = job
+        return job
+
+    def _move_waiting(self, job: Job, action: str) -> Job:
+        """Nobody runs the job: what was asked happens here."""
+        target = {"cancel": JobStatus.CANCELLED, "pause": JobStatus.PAUSED, "resume": JobStatus.QUEUED}[action]
+        if job.status is target:
+            return job
+        return self._database.move(job, target)
+
+
+def _wishes(job: Job, lease: Lease) -> Wishes:
+    return Wishes(
+        token=lease.token,
+        cancel_requested=job.cancel_requested,
+        pause_requested=job.pause_requested,
+        started_at=job.started_at,
+    )
+
+
+class InMemoryCandidateStore(CandidateStore):
+    """A `CandidateStore` where the first report stays."""
+
+    def __init__(self, database: InMemoryDatabase) -> None:
+        self._database = database
+
+    async def add(self, lease: Lease, candidate: Candidate) -> None:
+        """Store a candidate once. Raises `LeaseLostError`."""
+        self._database.check(lease)
+        self._database.candidates.setdefault(candidate.id, candidate)
+
+    async def get(self, team_id: str, candidate_id: str) -> EvaluatedCandidate:
+        """One candidate with its report. Raises `NotFoundError`."""
+        candidate = self._database.candidates.get(candidate_id)
+        if candidate is None or candidate.team_id != team_id:
+            raise NotFoundError(f"no candidate {candidate_id}")
+        return self._evaluated(candidate)
+
+    async def list(self, team_id: str, job_id: str) -> tuple[EvaluatedCandidate, ...]:
+        """A job's candidates in order of their steps. Raises `NotFoundError`."""
+        self._database.job(team_id, job_id)
+        candidates = [item for item in self._database.candidates.values() if item.job_id == job_id]
+        return tuple(self._evaluated(item) for item in sorted(candidates, key=lambda item: (item.step, item.id)))
+
+    async def digests(self, team_id: str, job_id: str) -> tuple[CandidateDigest, ...]:
+        """A job's candidates in order of their steps, without sources. Raises `NotFoundError`."""
+        return tuple(map(digest_candidate, await self.list(team_id, job_id)))
+
+    async def speedups(self, team_id: str, candidate_ids: Sequence[str]) -> Mapping[str, float]:
+        """Candidate id to speedup over the fastest baseline, of those that were timed."""
+        wanted = [self._database.candidates[name] for name in candidate_ids if name in self._database.candidates]
+        reports = {item.id: self._evaluated(item).report for item in wanted if item.team_id == team_id}
+        ratios = {name: report.speedup.best_baseline for name, report in reports.items() if report is not None}
+        return {name: ratio for name, ratio in ratios.items() if ratio is not None}
+
+    async def finish(self, request: EvaluationRequest, report: EvaluationReport) -> bool:
+        """Store a report once."""
+        if request.evaluation_id in self._database.reports:
+            return False
+        self._database.reports[request.evaluation_id] = report
+        self._database.evaluation_of[request.candidate_id] = request.evaluation_id
+        return True
+
+    async def report(self, evaluation_id: str) -> EvaluationReport | None:
+        """The stored report, if any."""
+        return self._database.reports.get(evaluation_id)
+
+    def _evaluated(self, candidate: Candidate) -> EvaluatedCandidate:
+        evaluation = self._database.evaluation_of.get(candidate.id, "")
+        return EvaluatedCandidate(candidate=candidate, report=self._database.reports.get(evaluation))
+
+
+class InMemoryEventLog(EventLog):
+    """An `EventLog` in lists."""
+
+    def __init__(self, database: InMemoryDatabase) -> None:
+        self._database = database
+
+    async def append(self, job_id: str, kind: EventKind, data: Mapping[str, JsonValue]) -> Event:
+        """Add one event."""
+        return self._database.append(job_id, kind, data)
+
+    async def read(self, job_id: str, after: int = 0, limit: int = 500) -> tuple[Event, ...]:
+        """Events after a sequence number."""
+        return tuple(self._database.events.get(job_id, [])[after : after + limit])
+
+    async def follow(self, job_id: str, after: int = 0) -> AsyncIterator[Event]:
+        """Events as they come, until `job.finished`."""
+        while True:
+            changed = self._database.changed
+            for event in await self.read(job_id, after):
+                after = event.seq
+                yield event
+                if event.kind is EventKind.JOB_FINISHED and not await self.read(job_id, after, 1):
+                    return
+            if changed is self._database.changed:
+                await changed.wait()
+
+
+class InMemoryArtefactStore(ArtefactStore):
+    """An `ArtefactStore` in a dictionary."""
+
+    def __init__(self, database: InMemoryDatabase) -> None:
+        self._database = database
+
+    async def put(self, team_id: str, content: bytes, *, job_id: str | None = None) -> str:
+        """Keep a content under its SHA-256."""
+        key = hashlib.sha256(content).hexdigest()
+        if job_id is not None:
+            self._database.artefact_owners.setdefault((team_id, key), set()).add(job_id)
+        self._database.artefacts[team_id, key] = content
+        return key
+
+    async def get(self, team_id: str, key: str) -> bytes:
+        """The content. Raises `NotFoundError`."""
+        try:
+            return self._database.artefacts[team_id, key]
+        except KeyError:
+            raise NotFoundError(f"no artefact {key}") from None

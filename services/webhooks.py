@@ -1,0 +1,146 @@
+"""What people do with webhooks, and the task that sends what is due. Takes ports."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import uuid
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from services.domain.errors import ConfigurationError, InfrastructureError
+from services.domain.events import EventKind
+from services.domain.webhooks import DELIVERABLE, RETRY_S, Delivery, Outcome, Webhook, check_delivery, new_secret
+from services.ports import Clock, MessageSender, WebhookStore
+
+log = logging.getLogger(__name__)
+
+MOST_WEBHOOKS = 20
+"""Of one team."""
+BATCH = 20
+"""Messages sent at the same time."""
+LEASE_S = 60.0
+"""How long a message is left alone that somebody tries to send; well above the sender's time limit."""
+POLL_S = 1.0
+KEPT_DAYS = 30
+"""How long what was delivered or given up stays in the log."""
+_PRUNE_S = 3600.0
+_JITTER = 0.1
+
+
+class WebhookService:
+    """A team's webhooks and the log of what was sent to them."""
+
+    def __init__(self, webhooks: WebhookStore, check_address: Callable[[str], None], clock: Clock) -> None:
+        """`check_address` raises `ConfigurationError` for an address that no receiver may have."""
+        self._webhooks = webhooks
+        self._check_address = check_address
+        self._clock = clock
+
+    async def create(self, team_id: str, url: str, kinds: Sequence[EventKind]) -> Webhook:
+        """A new receiver with a fresh secret. Raises `ConfigurationError`."""
+        self._check_address(url)
+        if not kinds or not set(kinds) <= set(DELIVERABLE):
+            raise ConfigurationError(f"name one or more events of: {', '.join(DELIVERABLE)}")
+        if len(await self._webhooks.list(team_id)) >= MOST_WEBHOOKS:
+            raise ConfigurationError(f"a team has at most {MOST_WEBHOOKS} webhooks: remove one first")
+        webhook = Webhook(
+            id=f"hook-{uuid.uuid4().hex[:20]}",
+            team_id=team_id,
+            url=url,
+            kinds=tuple(kind for kind in DELIVERABLE if kind in kinds),
+            secret=new_secret(),
+            enabled=True,
+            note=None,
+            created_at=self._clock.now(),
+        )
+        await self._webhooks.add(webhook)
+        return webhook
+
+    async def list(self, team_id: str) -> tuple[Webhook, ...]:
+        """The team's webhooks, oldest first."""
+        return await self._webhooks.list(team_id)
+
+    async def enable(self, team_id: str, webhook_id: str, *, enabled: bool) -> Webhook:
+        """Switch a webhook on or off: while off, it is told of nothing new. Raises `NotFoundError`."""
+        return await self._webhooks.enable(team_id, webhook_id, enabled=enabled, note=None)
+
+    async def remove(self, team_id: str, webhook_id: str) -> None:
+        """Remove a webhook with its log. Raises `NotFoundError`."""
+        await self._webhooks.remove(team_id, webhook_id)
+
+    async def check(self, team_id: str, webhook_id: str) -> Delivery:
+        """Send a message that tells nothing. Raises `NotFoundError`."""
+        webhook = await self._webhooks.get(team_id, webhook_id)
+        delivery = check_delivery(webhook, self._clock.now())
+        await self._webhooks.place(delivery)
+        return delivery
+
+    async def deliveries(self, team_id: str, webhook_id: str, limit: int = 50) -> tuple[Delivery, ...]:
+        """What was sent or is to be sent, newest first. Raises `NotFoundError`."""
+        await self._webhooks.get(team_id, webhook_id)
+        return await self._webhooks.deliveries(team_id, webhook_id, limit)
+
+    async def resend(self, team_id: str, webhook_id: str, delivery_id: str) -> Delivery:
+        """Send a message once more, under its own id, whatever became of it. Raises `NotFoundError`."""
+        return await self._webhooks.resend(team_id, webhook_id, delivery_id)
+
+
+class Dispatcher:
+    """Sends what is due, again and again until it was taken or given up. Several may run at once."""
+
+    def __init__(self, webhooks: WebhookStore, sender: MessageSender, clock: Clock, *, poll_s: float = POLL_S) -> None:
+        self._webhooks = webhooks
+        self._sender = sender
+        self._clock = clock
+        self._poll_s = poll_s
+        self._pruned_at = float("-inf")
+
+    async def serve(self) -> None:
+        """Go on until cancelled; while the database is away, wait for it."""
+        while True:
+            try:
+                sent = await self.send_due()
+                await self._prune()
+            except InfrastructureError as error:
+                log.warning("webhooks wait: %s", error)
+                sent = 0
+            if not sent:
+                await self._clock.sleep(self._poll_s)
+
+    async def send_due(self) -> int:
+        """Try what is due now; how many messages that were."""
+        due = await self._webhooks.claim(BATCH, LEASE_S)
+        await asyncio.gather(*(self._try(webhook, delivery) for webhook, delivery in due))
+        return len(due)
+
+    async def _try(self, webhook: Webhook, delivery: Delivery) -> None:
+        now = self._clock.now()
+        outcome = await self._sender.send(webhook, delivery, now)
+        retry_s = None if outcome.delivered or outcome.gone else _wait_s(delivery)
+        due_at = None if retry_s is None else now + timedelta(seconds=retry_s)
+        await self._webhooks.settle(delivery, outcome, due_at)
+        if outcome.gone:
+            note = "switched off: it answered 410, which asks for no more messages"
+            await self._webhooks.enable(webhook.team_id, webhook.id, enabled=False, note=note)
+        self._report(webhook, delivery, outcome, retry_s)
+
+    def _report(self, webhook: Webhook, delivery: Delivery, outcome: Outcome, retry_s: float | None) -> None:
+        if not outcome.delivered:
+            then = "given up" if retry_s is None else f"again in {retry_s:.0f} s"
+            log.warning("webhook %s, message %s: %s; %s", webhook.id, delivery.id, outcome.fault, then)
+
+    async def _prune(self) -> None:
+        now = self._clock.monotonic()
+        if now - self._pruned_at >= _PRUNE_S:
+            await self._webhooks.prune(self._clock.now() - timedelta(days=KEPT_DAYS))
+            self._pruned_at = now
+
+
+def _wait_s(delivery: Delivery) -> float | None:
+    """Seconds until the next attempt of a claimed delivery; None after the last one."""
+    if delivery.attempts > len(RETRY_S):
+        return None
+    # Apart from each other, so that a receiver that comes back is not met by all at once.
+    return RETRY_S[delivery.attempts - 1] * (1 + random.uniform(0, _JITTER))  # noqa: S311

@@ -1,0 +1,148 @@
+"""Texts and artefacts by content hash: what is stored twice is kept once a team."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, select
+from sqlalchemy.exc import IntegrityError
+
+from services.domain.errors import NotFoundError, StorageError
+from services.ports import Clock
+from storage.artefact_files import ArtefactFiles, Directory
+from storage.database import Database
+from storage.statements import insert_new
+from storage.tables import blobs, doomed_files, job_artefacts, teams
+
+IN_ROW_BYTES = 64 << 10
+"""Artefacts up to this size live in the row, larger ones in a file."""
+
+_TEXTS = select(blobs.c.hash, blobs.c.content).where(
+    blobs.c.team_id == bindparam("team"), blobs.c.hash.in_(bindparam("hashes", expanding=True))
+)
+_HELD = (
+    select(blobs.c.hash)
+    .where(blobs.c.team_id == bindparam("team"), blobs.c.hash.in_(bindparam("hashes", expanding=True)))
+    .order_by(blobs.c.hash)
+    .with_for_update(read=True, key_share=True)
+)
+
+
+def ensure_team(connection: Connection, team_id: str, at: datetime) -> None:
+    """Make the team's row, unless it exists."""
+    insert_new(connection, teams, [{"id": team_id, "created_at": at}])
+
+
+def put_texts(connection: Connection, team_id: str, texts: Sequence[str]) -> list[str]:
+    """Keep texts; their hashes in order. Equal to `content_hash` for every text that UTF-8 can hold."""
+    contents = [text.encode(errors="replace") for text in texts]
+    hashes = [hashlib.sha256(content).hexdigest() for content in contents]
+    rows = {
+        key: {"team_id": team_id, "hash": key, "bytes": len(content), "content": content}
+        for key, content in zip(hashes, contents, strict=True)
+    }
+    # Sorted, so that two transactions that keep the same texts never wait for one another crosswise.
+    keep_contents(connection, team_id, [rows[key] for key in sorted(rows)])
+    return hashes
+
+
+def keep_contents(connection: Connection, team_id: str, rows: Sequence[dict[str, Any]]) -> None:
+    """Insert what is new, and hold what is known until the transaction ends, against being removed as unused.
+
+    SQLite has one writer at a time, so nothing is removed beside it."""
+    missing = list(rows)
+    while missing:
+        insert_new(connection, blobs, missing)
+        if connection.dialect.name == "sqlite":
+            return
+        held = set(connection.execute(_HELD, {"team": team_id, "hashes": [row["hash"] for row in missing]}).scalars())
+        missing = [row for row in missing if row["hash"] not in held]
+
+
+def get_texts(connection: Connection, team_id: str, hashes: Iterable[str | None]) -> dict[str, str]:
+    """The texts of a team's hashes. Raises `StorageError` where one is missing."""
+    wanted = {key for key in hashes if key is not None}
+    if not wanted:
+        return {}
+    rows = connection.execute(_TEXTS, {"team": team_id, "hashes": sorted(wanted)})
+    found = {key: content.decode() for key, content in rows if content is not None}
+    if missing := wanted - found.keys():
+        raise StorageError(f"the text {min(missing)} is gone from the database")
+    return found
+
+
+class SqlArtefactStore:
+    """The `ArtefactStore` port: small contents in the database, large ones as files where a place is given."""
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        *,
+        directory: Path | None = None,
+        files: ArtefactFiles | None = None,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._known_teams: set[str] = set()
+        self._files = Directory(directory) if directory is not None else files
+
+    async def put(self, team_id: str, content: bytes, *, job_id: str | None = None) -> str:
+        """Keep an artefact, with `job_id` until that job is deleted; its SHA-256. Raises `StorageError`."""
+        key = hashlib.sha256(content).hexdigest()
+        as_file = self._files is not None and len(content) > IN_ROW_BYTES
+        if as_file:
+            await self._write(team_id, key, content, again=True)
+        row = {"team_id": team_id, "hash": key, "bytes": len(content), "content": None if as_file else content}
+
+        def work(connection: Connection) -> None:
+            if team_id not in self._known_teams:
+                ensure_team(connection, team_id, self._clock.now())
+            if as_file:
+                # Whoever removes the file of an earlier, unused content of the same hash is waited for.
+                gone = (doomed_files.c.team_id == team_id) & (doomed_files.c.hash == key)
+                connection.execute(delete(doomed_files).where(gone))
+            keep_contents(connection, team_id, [row])
+            if job_id is not None:
+                insert_new(connection, job_artefacts, [{"job_id": job_id, "hash": key, "team_id": team_id}])
+
+        try:
+            await self._database.write(work)
+        except IntegrityError:
+            raise StorageError(f"job {job_id} is not there: nothing can be kept for it") from None
+        self._known_teams.add(team_id)
+        if as_file:
+            await self._write(team_id, key, content, again=False)
+        return key
+
+    async def _write(self, team_id: str, key: str, content: bytes, *, again: bool) -> None:
+        """Write a file; over one that is there too, where wanted: it may be damaged."""
+        files, name = self._files, file_name(team_id, key)
+        if files is not None and (again or not await asyncio.to_thread(files.exists, name)):
+            await asyncio.to_thread(files.write, name, content)
+
+    async def get(self, team_id: str, key: str) -> bytes:
+        """An artefact. Raises `NotFoundError`, and `StorageError` where its file is gone or damaged."""
+        query = select(blobs.c.content).where(blobs.c.team_id == team_id, blobs.c.hash == key)
+        row = await self._database.read(lambda connection: connection.execute(query).one_or_none())
+        if row is None:
+            raise NotFoundError(f"no artefact {key}")
+        content = row.content
+        if content is None:
+            if self._files is None:
+                raise StorageError(f"the artefact {key} is a file, and no place for artefacts is configured")
+            content = await asyncio.to_thread(self._files.read, file_name(team_id, key))
+        if hashlib.sha256(content).hexdigest() != key:
+            raise StorageError(f"the artefact {key} is damaged")
+        return bytes(content)
+
+
+def file_name(team_id: str, key: str) -> str:
+    """Where the file of a content lies, below the place for artefacts."""
+    team = hashlib.sha256(team_id.encode()).hexdigest()[:16]
+    return f"{team}/{key[:2]}/{key}"

@@ -1,0 +1,107 @@
+"""The `NodeRegistry` port over the database."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, select, update
+
+from services.domain.codec import dumps
+from services.domain.jobs import LOCAL_TEAM
+from services.domain.nodes import NODE_TTL_S, Node, NodeRole, NodeState
+from services.ports import Clock
+from storage.blobs import ensure_team
+from storage.database import Database
+from storage.statements import upsert
+from storage.tables import nodes
+
+FORGET_S = 3600.0
+"""Rows of nodes that left without a word are removed after so long."""
+
+
+class SqlNodeRegistry:
+    """Nodes as rows; each method is one transaction."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def register(self, node: Node) -> None:
+        """Write a node's row, over an earlier one of its name; long gone nodes are forgotten on the way."""
+        now = self._clock.now()
+        forgotten = delete(nodes).where(nodes.c.seen_at < now - timedelta(seconds=FORGET_S))
+
+        def work(connection: Connection) -> None:
+            ensure_team(connection, LOCAL_TEAM, now)
+            connection.execute(forgotten)
+            upsert(connection, nodes, [_to_row(node, now)])
+
+        await self._database.write(work)
+
+    async def beat(self, name: str, *, load: float = 0.0, busy_s: float = 0.0, done: int = 0) -> bool:
+        """Say that a node is there and what it has done; False when its row is gone."""
+        said = {"seen_at": self._clock.now(), "load": load, "busy_s": busy_s, "done": done}
+        query = update(nodes).where(nodes.c.name == name).values(said)
+        return await self._database.write(lambda connection: connection.execute(query).rowcount == 1)
+
+    async def drain(self, name: str) -> None:
+        """Mark a node that takes nothing new."""
+        query = update(nodes).where(nodes.c.name == name).values(state=str(NodeState.DRAINING))
+        await self._database.write(lambda connection: connection.execute(query))
+
+    async def leave(self, name: str) -> None:
+        """Remove a node's row."""
+        await self._database.write(lambda connection: connection.execute(delete(nodes).where(nodes.c.name == name)))
+
+    async def living(self, role: NodeRole | None = None) -> tuple[Node, ...]:
+        """Nodes seen lately, by name."""
+        query = select(nodes).where(nodes.c.seen_at > self._clock.now() - timedelta(seconds=NODE_TTL_S))
+        if role is not None:
+            query = query.where(nodes.c.role == role)
+        rows = await self._database.read(lambda connection: connection.execute(query.order_by(nodes.c.name)).all())
+        return tuple(_node(row) for row in rows)
+
+
+def _to_row(node: Node, now: datetime) -> dict[str, Any]:
+    return {
+        "name": node.name,
+        "team_id": LOCAL_TEAM,
+        "role": str(node.role),
+        "version": node.version,
+        "state": str(node.state),
+        "device": node.device,
+        "backends": dumps(node.backends),
+        "evaluator": node.evaluator,
+        "toolchain": node.toolchain,
+        "isolation": node.isolation,
+        "units": node.units,
+        "memory_bytes": node.memory_bytes,
+        "load": node.load,
+        "busy_s": node.busy_s,
+        "done": node.done,
+        "started_at": node.started_at,
+        "seen_at": now,
+    }
+
+
+def _node(row: Row[Any]) -> Node:
+    return Node(
+        name=row.name,
+        role=NodeRole(row.role),
+        version=row.version,
+        state=NodeState(row.state),
+        device=row.device,
+        backends=tuple(json.loads(row.backends)),
+        evaluator=row.evaluator,
+        toolchain=row.toolchain,
+        isolation=row.isolation,
+        units=row.units,
+        memory_bytes=row.memory_bytes,
+        load=row.load,
+        busy_s=row.busy_s,
+        done=row.done,
+        started_at=row.started_at,
+        seen_at=row.seen_at,
+    )

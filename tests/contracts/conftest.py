@@ -1,0 +1,184 @@
+"""The implementations that every store contract runs against. A new one is one more entry of `STORES`."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from services.adapters.embeddings.hashing import HashingEmbedder
+from services.ports import ArtefactStore, CandidateStore, EventLog, JobStore, Memory, MemoryRecords
+from services.testing import (
+    FrozenClock,
+    InMemoryArtefactStore,
+    InMemoryCandidateStore,
+    InMemoryDatabase,
+    InMemoryEventLog,
+    InMemoryJobStore,
+    InMemoryMemory,
+    InMemoryMemoryRecords,
+)
+from storage.blobs import SqlArtefactStore
+from storage.candidates import SqlCandidateStore
+from storage.database import Database
+from storage.events import SqlEventLog
+from storage.jobs import SqlJobStore
+from storage.memory import SqlMemory
+from storage.memory_records import SqlMemoryRecords
+from tests.databases import empty_tables, pgvector_server, postgres_database
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stores:
+    """One implementation of every store, over one database and a clock that stands still."""
+
+    clock: FrozenClock
+    jobs: JobStore
+    candidates: CandidateStore
+    events: EventLog
+    memory: Memory
+    records: MemoryRecords
+    artefacts: ArtefactStore
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "tests/contracts" in item.path.as_posix():
+            item.add_marker("contracts")
+
+
+def sql_stores(database: Database, directory: Path) -> Stores:
+    clock, embedder = FrozenClock(), HashingEmbedder()
+    memory = SqlMemory(database, embedder)
+    return Stores(
+        clock=clock,
+        jobs=SqlJobStore(database, clock),
+        candidates=SqlCandidateStore(database, clock),
+        events=SqlEventLog(database, clock),
+        memory=memory,
+        records=SqlMemoryRecords(database, memory, embedder.name, clock),
+        artefacts=SqlArtefactStore(database, clock, directory=directory),
+    )
+
+
+@asynccontextmanager
+async def _sqlite(request: pytest.FixtureRequest) -> AsyncIterator[Stores]:
+    database = Database(request.getfixturevalue("sqlite_address"))
+    yield sql_stores(database, request.getfixturevalue("tmp_path"))
+    await database.close()
+
+
+@asynccontextmanager
+async def _postgres(request: pytest.FixtureRequest) -> AsyncIterator[Stores]:
+    database = Database(request.getfixturevalue("postgres_address"))
+    yield sql_stores(database, request.getfixturevalue("tmp_path"))
+    await database.close()
+
+
+@asynccontextmanager
+async def _doubles(request: pytest.FixtureRequest) -> AsyncIterator[Stores]:
+    clock = FrozenClock()
+    database = InMemoryDatabase(clock=clock)
+    yield Stores(
+        clock=clock,
+        jobs=InMemoryJobStore(database),
+        candidates=InMemoryCandidateStore(database),
+        events=InMemoryEventLog(database),
+        memory=InMemoryMemory(database),
+        records=InMemoryMemoryRecords(database),
+        artefacts=InMemoryArtefactStore(database),
+    )
+
+
+@asynccontextmanager
+async def _pgvector(request: pytest.FixtureRequest) -> AsyncIterator[Stores]:
+    database = Database(request.getfixturevalue("pgvector_address"))
+    yield sql_stores(database, request.getfixturevalue("tmp_path"))
+    await database.close()
+
+
+Opener = Callable[[pytest.FixtureRequest], AbstractAsyncContextManager[Stores]]
+STORES: dict[str, Opener] = {"sqlite": _sqlite, "postgres": _postgres, "doubles": _doubles}
+MEMORIES = (*STORES, "pgvector")
+"""What the memory's contracts run against beside: `pytestmark = parametrize("stores", MEMORIES, indirect=True)`."""
+DATABASES = ("sqlite", "postgres")
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("template") / "template.db"
+    _upgrade(f"sqlite+aiosqlite:///{path}")
+    return path
+
+
+@pytest.fixture
+def sqlite_address(sqlite_template: Path, tmp_path: Path) -> str:
+    path = tmp_path / "kernelwright.db"
+    shutil.copy(sqlite_template, path)
+    return f"sqlite+aiosqlite:///{path}"
+
+
+@pytest.fixture(scope="session")
+def postgres_migrated() -> Iterator[str]:
+    with postgres_database() as address:
+        _upgrade(address)
+        yield address
+
+
+@pytest.fixture
+def postgres_address(postgres_migrated: str) -> str:
+    empty_tables(postgres_migrated)
+    return postgres_migrated
+
+
+@pytest.fixture(scope="session")
+def pgvector_migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with pgvector_server(tmp_path_factory.mktemp("server")) as address:
+        _upgrade(address)
+        yield address
+
+
+@pytest.fixture
+def pgvector_address(pgvector_migrated: str) -> str:
+    empty_tables(pgvector_migrated)
+    return pgvector_migrated
+
+
+@pytest.fixture(params=DATABASES)
+def address(request: pytest.FixtureRequest) -> str:
+    """The address of a migrated, empty database."""
+    found: str = request.getfixturevalue(f"{request.param}_address")
+    return found
+
+
+@pytest_asyncio.fixture
+async def database(address: str) -> AsyncIterator[Database]:
+    opened = Database(address)
+    yield opened
+    await opened.close()
+
+
+@pytest_asyncio.fixture(params=STORES)
+async def stores(request: pytest.FixtureRequest) -> AsyncIterator[Stores]:
+    opener = _pgvector if request.param == "pgvector" else STORES[request.param]
+    async with opener(request) as opened:
+        yield opened
+
+
+def _upgrade(address: str) -> None:
+    """Migrate, in a thread of its own: fixtures may be asked for while the test's event loop runs."""
+
+    async def upgrade() -> None:
+        database = Database(address)
+        await database.upgrade()
+        await database.close()
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, upgrade()).result()

@@ -1,0 +1,90 @@
+"""The REST API over a database with teams, for tests that ask it as different people."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from services.access import AccessService
+from services.catalogue import Catalogue
+from services.domain.access import Identity, Principal, Role, Scope
+from services.exports import Exporter
+from services.jobs import JobService
+from services.quotas import QuotaService
+from services.requests import RequestService
+from services.testing import a_problem
+from services.trajectories import TrajectoryService
+from storage.audit import SqlAuditLog
+from storage.blobs import SqlArtefactStore
+from storage.candidates import SqlCandidateStore
+from storage.database import Database
+from storage.events import SqlEventLog
+from storage.keys import SqlKeyStore
+from storage.quotas import SqlQuotaStore
+from storage.requests import SqlRequestStore
+from storage.teams import SqlTeamStore
+from tests.contracts.test_memory_exchange import Desk
+from web.app import create_app
+from web.context import WebServices
+from web.cookies import SESSION
+
+PROBLEM = {"name": "relu", "source": a_problem().source, "path": "relu.py"}
+ALL = frozenset(Scope)
+ADDRESS = "http://127.0.0.1:8000"
+
+
+class TeamServer:
+    """An app over a database, and what tests do to it behind its back."""
+
+    def __init__(self, database: Database, runtime: Path, **settings: Any) -> None:
+        self.database = database
+        self.desk = Desk(database)
+        clock = self.clock = self.desk.clock
+        self.access = AccessService(
+            SqlTeamStore(database, clock), SqlKeyStore(database, clock), SqlAuditLog(database, clock), clock
+        )
+        known = Catalogue(
+            backends=("cpp",), devices=("cpu",), strategies=("greedy",), models=("playbook",), resolve_model=str
+        )
+        quotas = self.quotas = QuotaService(SqlQuotaStore(database, clock), clock)
+        jobs = JobService(self.desk.jobs, SqlCandidateStore(database, clock), known, clock, quotas)
+        self.services = WebServices(
+            jobs=jobs,
+            events=SqlEventLog(database, clock),
+            exporter=Exporter(jobs, runtime),
+            experiences=self.desk.service,
+            requests=RequestService(SqlRequestStore(database, clock), lambda *_: None, clock),
+            trajectories=TrajectoryService(jobs, self.desk.records),
+            access=self.access,
+            artefacts=SqlArtefactStore(database, clock),
+            quotas=quotas,
+            **{"open_here": False, **settings},
+        )
+        self.app = create_app(self.services)
+        self._transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
+
+    def client(self, **headers: str) -> httpx.AsyncClient:
+        """Somebody without anything but headers."""
+        return httpx.AsyncClient(transport=self._transport, base_url=f"{ADDRESS}/api/v1", headers=headers)
+
+    async def member(self, team: str, login: str, role: Role) -> None:
+        """A member; the team is made where it is new."""
+        if team not in {known.id for known in await self.access.teams()}:
+            await self.access.create_team(team, "test")
+        await self.access.add_member(team, login, role, "test")
+
+    async def token(self, team: str, login: str | None = None, scopes: Collection[Scope] = ALL) -> httpx.AsyncClient:
+        """A client with a token of a member, or of the team."""
+        owner = None if login is None else (await self.access.member(team, login)).user
+        maker = Principal(team_id=team, actor="test", role=Role.ADMIN, scopes=ALL)
+        made = await self.access.create_token(maker, "test", scopes, days=None, owner=owner)
+        return self.client(Authorization=f"Bearer {made.text}")
+
+    async def browser(self, login: str, subject: str = "1") -> httpx.AsyncClient:
+        """A browser in which a member has signed in, asking from our own pages."""
+        identity = Identity(issuer="https://id.example", subject=subject, name=login, email=login)
+        secret = await self.access.sign_in(identity)
+        return self.client(Cookie=f"{SESSION}={secret}", **{"Sec-Fetch-Site": "same-origin"})

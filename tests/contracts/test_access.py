@@ -1,0 +1,246 @@
+"""Teams, users, tokens, sessions and the audit log on both kinds of database."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from functools import partial
+
+import pytest
+from sqlalchemy import Connection, delete, select, update
+from sqlalchemy.exc import IntegrityError
+
+from services.access import AccessService
+from services.domain.access import Identity, Principal, Role, Scope, User, local_principal
+from services.domain.errors import (
+    AuthenticationError,
+    ConfigurationError,
+    ConflictError,
+    ForbiddenError,
+    NotFoundError,
+)
+from services.testing import FrozenClock
+from storage.audit import SqlAuditLog
+from storage.database import Database
+from storage.keys import SqlKeyStore
+from storage.tables import api_tokens, audit_log, sessions
+from storage.teams import SqlTeamStore
+
+ALL = frozenset(Scope)
+
+
+class Office:
+    """The use cases of access over one database, and a clock that stands still."""
+
+    def __init__(self, database: Database) -> None:
+        self.database, self.clock = database, FrozenClock()
+        self.access = AccessService(
+            SqlTeamStore(database, self.clock),
+            SqlKeyStore(database, self.clock),
+            SqlAuditLog(database, self.clock),
+            self.clock,
+        )
+
+    async def team(self, name: str, *logins: str, role: Role = Role.ADMIN) -> None:
+        await self.access.create_team(name, "test")
+        for login in logins:
+            await self.access.add_member(name, login, role, "test")
+
+    async def user(self, team: str, login: str) -> User:
+        return (await self.access.member(team, login)).user
+
+    def admin(self, team: str) -> Principal:
+        return Principal(team_id=team, actor="test", role=Role.ADMIN, scopes=ALL)
+
+
+@pytest.fixture
+def office(database: Database) -> Office:
+    return Office(database)
+
+
+def an_identity(email: str | None, subject: str = "17") -> Identity:
+    return Identity(issuer="https://id.example", subject=subject, name="Ada", email=email)
+
+
+async def test_a_token_opens_its_team_with_its_scopes_and_only_its_hash_is_kept(office: Office) -> None:
+    await office.team("red")
+    made = await office.access.create_token(office.admin("red"), "ci", {Scope.READ}, days=1, owner=None)
+    caller = await office.access.by_token(made.text)
+    assert (caller.team_id, caller.scopes, caller.actor) == ("red", frozenset({Scope.READ}), f"token:{made.token.id}")
+    assert caller.may(Scope.READ)
+    assert not caller.may(Scope.WRITE)
+    rows = await office.database.read(lambda found: found.execute(select(api_tokens)).all())
+    secret = made.text.rpartition("_")[2]
+    assert made.text.startswith(f"kw_{made.token.id}_")
+    assert secret not in repr(rows)
+
+
+@pytest.mark.parametrize("wrong", ["", "kw_", "kw__", "kw_0123456789_x", "Bearer", "kw_\udce4_x"])
+async def test_what_is_no_token_opens_nothing(office: Office, wrong: str) -> None:
+    with pytest.raises(AuthenticationError):
+        await office.access.by_token(wrong)
+
+
+async def test_a_tokens_id_with_another_secret_opens_nothing(office: Office) -> None:
+    await office.team("red")
+    one, two = [
+        await office.access.create_token(office.admin("red"), name, {Scope.READ}, days=None, owner=None)
+        for name in ("one", "two")
+    ]
+    with pytest.raises(AuthenticationError, match="not known"):
+        await office.access.by_token(f"kw_{one.token.id}_{two.text.split('_', 2)[2]}")
+
+
+async def test_expired_and_revoked_tokens_open_nothing(office: Office) -> None:
+    await office.team("red")
+    caller = office.admin("red")
+    short = await office.access.create_token(caller, "short", {Scope.READ}, days=1, owner=None)
+    gone = await office.access.create_token(caller, "gone", {Scope.READ}, days=30, owner=None)
+    for _ in range(2):
+        await office.access.revoke(caller, gone.token.id)
+    with pytest.raises(AuthenticationError, match="revoked"):
+        await office.access.by_token(gone.text)
+    office.clock.advance(86400)
+    with pytest.raises(AuthenticationError, match="expired"):
+        await office.access.by_token(short.text)
+    assert [entry.action for entry in await office.access.audit("red")] == [
+        "revoke_token",
+        "create_token",
+        "create_token",
+        "create_team",
+    ]
+
+
+async def test_a_users_token_does_what_the_user_may_do_now(office: Office) -> None:
+    await office.team("red", "boss@x", "ada@x")
+    ada = await office.user("red", "ada@x")
+    made = await office.access.create_token(office.admin("red"), "mine", ALL, days=None, owner=ada)
+    assert (await office.access.by_token(made.text)).may(Scope.ADMIN)
+    await office.access.set_role("red", ada.id, Role.VIEWER, "test")
+    caller = await office.access.by_token(made.text)
+    assert (caller.actor, caller.may(Scope.READ), caller.may(Scope.WRITE)) == ("user:ada@x", True, False)
+    await office.access.remove_member("red", ada.id, "test")
+    with pytest.raises(AuthenticationError, match="left team red"):
+        await office.access.by_token(made.text)
+
+
+async def test_nobody_makes_a_token_that_may_more_than_they_do(office: Office) -> None:
+    await office.team("red", "boss@x")
+    await office.access.add_member("red", "ada@x", Role.MEMBER, "test")
+    ada = await office.user("red", "ada@x")
+    boss = await office.user("red", "boss@x")
+    member = Principal(team_id="red", actor="user:ada@x", role=Role.MEMBER, scopes=ALL, user=ada)
+    with pytest.raises(ForbiddenError, match="admin"):
+        await office.access.create_token(member, "more", {Scope.ADMIN}, days=1, owner=ada)
+    for other in (None, boss):
+        with pytest.raises(ForbiddenError, match="only admins"):
+            await office.access.create_token(member, "other", {Scope.READ}, days=1, owner=other)
+    made = await office.access.create_token(member, "own", {Scope.READ, Scope.WRITE}, days=1, owner=ada)
+    with pytest.raises(ForbiddenError, match="sign in"):
+        await office.access.create_token(
+            await office.access.by_token(made.text), "child", {Scope.READ}, days=1, owner=ada
+        )
+    with pytest.raises(ConfigurationError, match="at least one scope"):
+        await office.access.create_token(member, "none", (), days=1, owner=ada)
+
+
+async def test_members_see_and_revoke_their_own_tokens_and_admins_all_of_the_team(office: Office) -> None:
+    await office.team("red", "boss@x")
+    await office.team("blue")
+    await office.access.add_member("red", "ada@x", Role.MEMBER, "test")
+    ada = await office.user("red", "ada@x")
+    member = Principal(team_id="red", actor="user:ada@x", role=Role.MEMBER, scopes=ALL, user=ada)
+    own = await office.access.create_token(member, "own", {Scope.READ}, days=1, owner=ada)
+    other = await office.access.create_token(office.admin("red"), "ci", {Scope.READ}, days=1, owner=None)
+    assert [token.name for token in await office.access.tokens(member)] == ["own"]
+    assert {token.name for token in await office.access.tokens(office.admin("red"))} == {"own", "ci"}
+    assert await office.access.tokens(office.admin("blue")) == ()
+    for caller, token in ((member, other), (office.admin("blue"), own)):
+        with pytest.raises(NotFoundError):
+            await office.access.revoke(caller, token.token.id)
+    await office.access.revoke(member, own.token.id)
+
+
+async def test_a_team_keeps_an_admin_however_fast_they_leave(office: Office) -> None:
+    await office.team("red", "a@x", "b@x")
+    ids = [member.user.id for member in await office.access.members("red")]
+    left = await asyncio.gather(
+        *(office.access.remove_member("red", user_id, "test") for user_id in ids), return_exceptions=True
+    )
+    assert [type(outcome) for outcome in left if outcome is not None] == [ConflictError]
+    (kept,) = await office.access.members("red")
+    with pytest.raises(ConflictError, match="last admin"):
+        await office.access.set_role("red", kept.user.id, Role.MEMBER, "test")
+
+
+async def test_names_of_teams_and_logins_are_checked_and_taken_once(office: Office) -> None:
+    await office.team("red", "Ada@X")
+    for wrong in ("", "Red", "a b", "-a", "a" * 64, "../x"):
+        with pytest.raises(ConfigurationError, match="name"):
+            await office.access.create_team(wrong, "test")
+    with pytest.raises(ConflictError, match="already"):
+        await office.access.create_team("red", "test")
+    with pytest.raises(ConflictError, match="already"):
+        await office.access.add_member("red", " ada@x", Role.VIEWER, "test")
+    with pytest.raises(ConfigurationError, match="login"):
+        await office.access.add_member("red", "a da", Role.VIEWER, "test")
+    with pytest.raises(NotFoundError, match="no team green"):
+        await office.access.add_member("green", "ada@x", Role.VIEWER, "test")
+    with pytest.raises(NotFoundError):
+        await office.access.set_role("red", "usr-none", Role.VIEWER, "test")
+
+
+async def test_a_person_signs_in_under_the_address_that_an_admin_added(office: Office) -> None:
+    await office.team("red", "ada@x")
+    await office.team("blue", "ada@x", role=Role.VIEWER)
+    secret = await office.access.sign_in(an_identity("Ada@X"))
+    caller = await office.access.by_session(secret)
+    assert (caller.team_id, caller.role, caller.actor) == ("blue", Role.VIEWER, "user:ada@x")
+    await office.access.look_at(secret, "red")
+    assert (await office.access.by_session(secret)).role is Role.ADMIN
+    with pytest.raises(NotFoundError):
+        await office.access.look_at(secret, "green")
+    ada = await office.user("red", "ada@x")
+    await office.access.add_member("red", "b@x", Role.ADMIN, "test")
+    await office.access.remove_member("red", ada.id, "test")
+    assert (await office.access.by_session(secret)).team_id == "blue"
+    await office.access.sign_out(secret)
+    with pytest.raises(AuthenticationError, match="signed out"):
+        await office.access.by_session(secret)
+    rows = await office.database.read(lambda found: found.execute(select(sessions)).all())
+    assert secret not in repr(rows)
+
+
+async def test_strangers_and_other_accounts_with_the_same_address_are_refused(office: Office) -> None:
+    await office.team("red", "ada@x")
+    with pytest.raises(ForbiddenError, match=r"eve@x is no user here.*kernelwright user add"):
+        await office.access.sign_in(an_identity("eve@x"))
+    with pytest.raises(ForbiddenError, match="is no user here"):
+        await office.access.sign_in(an_identity(None))
+    await office.access.sign_in(an_identity("ada@x"))
+    with pytest.raises(ForbiddenError, match="is no user here"):
+        await office.access.sign_in(an_identity("ada@x", subject="18"))
+    await office.access.sign_in(an_identity("renamed@x"))
+
+
+async def test_a_session_ends_by_itself(office: Office) -> None:
+    await office.team("red", "ada@x")
+    secret = await office.access.sign_in(an_identity("ada@x"))
+    office.clock.advance(timedelta(hours=12).total_seconds())
+    with pytest.raises(AuthenticationError):
+        await office.access.by_session(secret)
+
+
+async def test_the_audit_log_is_paged_by_team_and_cannot_be_changed(office: Office) -> None:
+    await office.team("red")
+    for number in range(5):
+        await office.access.record(local_principal("local"), f"act_{number}", "job-1", "it\x00was")
+    first = await office.access.audit("local", limit=3)
+    assert [entry.action for entry in first] == ["act_4", "act_3", "act_2"]
+    rest = await office.access.audit("local", before=first[-1].id)
+    assert [entry.action for entry in rest] == ["act_1", "act_0"]
+    assert rest[0].detail == "it\ufffdwas"
+    assert [entry.action for entry in await office.access.audit("red")] == ["create_team"]
+    for unsay in (update(audit_log).values(actor="nobody"), delete(audit_log)):
+        with pytest.raises(IntegrityError, match="append-only"):
+            await office.database.write(partial(Connection.execute, statement=unsay))

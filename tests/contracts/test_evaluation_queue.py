@@ -1,0 +1,163 @@
+"""What every `EvaluationQueue` promises."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+
+import pytest
+import pytest_asyncio
+
+from services.adapters.queueing.in_process import InProcessQueue
+from services.domain.candidates import Candidate
+from services.domain.errors import InfrastructureError, QueueError
+from services.domain.evaluations import EvaluationRequest, ValidationRequest, Verdict
+from services.ports import EvaluationQueue
+from services.testing import (
+    InMemoryCandidateStore,
+    InMemoryDatabase,
+    a_candidate,
+    a_problem,
+    a_report,
+    an_evaluation_request,
+)
+from tests.contracts.workbench import RecordingWorkbench
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """A queue over a recording workbench."""
+
+    queue: EvaluationQueue
+    workbench: RecordingWorkbench
+
+
+@pytest_asyncio.fixture
+async def setup() -> AsyncIterator[Setup]:
+    workbench = RecordingWorkbench()
+    queue = InProcessQueue(workbench)
+    yield Setup(queue=queue, workbench=workbench)
+    await queue.close()
+
+
+def candidate(source: str = "class ModelNew: ...", step: int = 0, job_id: str = "job-1") -> Candidate:
+    return a_candidate(job_id, step, source=source)
+
+
+def evaluation(source: str = "class ModelNew: ...", step: int = 0, job_id: str = "job-1") -> EvaluationRequest:
+    return an_evaluation_request(candidate(source, step, job_id))
+
+
+def validation(source: str = "class Model: ...", job_id: str = "job-1") -> ValidationRequest:
+    return ValidationRequest(job_id=job_id, team_id="local", problem=a_problem(source), device="cpu", backend="cpp")
+
+
+async def until(condition: Callable[[], object]) -> None:
+    for _ in range(1000):
+        if condition():
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError("it never happened")
+
+
+async def test_a_candidate_is_judged(setup: Setup) -> None:
+    assert await setup.queue.evaluate(evaluation()) == a_report()
+
+
+async def test_a_problem_is_validated(setup: Setup) -> None:
+    report = await setup.queue.validate(validation())
+    assert report.analysis is not None
+
+
+async def test_asking_twice_gives_the_same_answer_and_works_once(setup: Setup) -> None:
+    together = await asyncio.gather(*(setup.queue.evaluate(evaluation()) for _ in range(5)))
+    later = await setup.queue.evaluate(evaluation())
+    assert {report.verdict for report in [*together, later]} == {Verdict.ACCEPTED}
+    assert len(setup.workbench.calls) == 1
+
+
+async def test_the_device_has_one_user_at_a_time(setup: Setup) -> None:
+    reports = await asyncio.gather(*(setup.queue.evaluate(evaluation(step=n)) for n in range(20)))
+    assert [report.verdict for report in reports] == [Verdict.ACCEPTED] * 20
+    assert len(setup.workbench.calls) == 20
+
+
+async def test_the_machines_failure_is_an_infrastructure_error_with_its_reason(setup: Setup) -> None:
+    report = await setup.queue.evaluate(evaluation("break"))
+    assert report.verdict is Verdict.INFRASTRUCTURE_ERROR
+    assert "no g++" in report.gates[0].detail
+    with pytest.raises(InfrastructureError, match=r"no g\+\+"):
+        await setup.queue.validate(validation("break"))
+
+
+async def test_an_infrastructure_error_is_tried_again_when_asked_again(setup: Setup) -> None:
+    assert (await setup.queue.evaluate(evaluation("flaky"))).verdict is Verdict.INFRASTRUCTURE_ERROR
+    assert (await setup.queue.evaluate(evaluation("flaky"))).verdict is Verdict.ACCEPTED
+
+
+async def test_our_own_mistake_blames_no_candidate_and_stops_nobody(setup: Setup) -> None:
+    report = await setup.queue.evaluate(evaluation("bug"))
+    assert report.verdict is Verdict.INFRASTRUCTURE_ERROR
+    assert "ZeroDivisionError" in report.gates[0].detail
+    assert (await setup.queue.evaluate(evaluation(step=1))).verdict is Verdict.ACCEPTED
+
+
+async def test_cancelling_a_job_ends_its_running_and_waiting_calls_and_no_others(setup: Setup) -> None:
+    running = asyncio.create_task(setup.queue.evaluate(evaluation("hang")))
+    await until(lambda: setup.workbench.calls)
+    waiting = asyncio.create_task(setup.queue.evaluate(evaluation(step=1)))
+    other = asyncio.create_task(setup.queue.evaluate(evaluation(job_id="job-2")))
+    await asyncio.sleep(0)
+    await setup.queue.cancel("job-1")
+    for ended in (running, waiting):
+        assert (await asyncio.wait_for(ended, 5)).verdict is Verdict.INFRASTRUCTURE_ERROR
+    assert (await asyncio.wait_for(other, 5)).verdict is Verdict.ACCEPTED
+    assert evaluation(step=1).evaluation_id not in setup.workbench.calls
+
+
+async def test_a_cancelled_job_may_ask_again(setup: Setup) -> None:
+    await setup.queue.cancel("job-1")
+    assert (await setup.queue.evaluate(evaluation())).verdict is Verdict.ACCEPTED
+
+
+async def test_cancelling_frees_what_was_kept_for_the_job(setup: Setup) -> None:
+    await setup.queue.cancel("job-1")
+    await until(lambda: setup.workbench.freed == ["job-1"])
+
+
+async def test_a_caller_who_gives_up_stops_nobody_else(setup: Setup) -> None:
+    first = asyncio.create_task(setup.queue.evaluate(evaluation("hang")))
+    await until(lambda: setup.workbench.calls)
+    second = asyncio.create_task(setup.queue.evaluate(evaluation("hang")))
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.wait([first])
+    assert not second.done()
+    await setup.queue.cancel("job-1")
+    assert (await asyncio.wait_for(second, 5)).verdict is Verdict.INFRASTRUCTURE_ERROR
+
+
+async def test_closing_ends_everything_and_takes_no_more(setup: Setup) -> None:
+    running = asyncio.create_task(setup.queue.evaluate(evaluation("hang")))
+    await until(lambda: setup.workbench.calls)
+    waiting = asyncio.create_task(setup.queue.validate(validation()))
+    await asyncio.sleep(0)
+    await setup.queue.close()
+    assert (await running).verdict is Verdict.INFRASTRUCTURE_ERROR
+    with pytest.raises(InfrastructureError):
+        await waiting
+    assert setup.workbench.closed
+    assert (await setup.queue.evaluate(evaluation(step=3))).verdict is Verdict.INFRASTRUCTURE_ERROR
+    with pytest.raises(QueueError):
+        await setup.queue.validate(validation())
+
+
+async def test_a_stored_report_answers_without_work() -> None:
+    candidates = InMemoryCandidateStore(InMemoryDatabase())
+    await candidates.finish(evaluation(), a_report(median_us=7.0))
+    workbench = RecordingWorkbench()
+    queue = InProcessQueue(workbench, candidates)
+    assert await queue.evaluate(evaluation()) == a_report(median_us=7.0)
+    assert workbench.calls == []
+    await queue.close()

@@ -1,0 +1,75 @@
+"""A candidate's machine code over REST: its own team reads it, another one finds nothing, and it goes with its job."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest_asyncio
+
+from services.domain.evaluations import EvaluationRequest, Listing
+from services.listings import with_listing_kept
+from services.testing import a_candidate, a_problem, a_report
+from storage.blobs import SqlArtefactStore
+from storage.candidates import SqlCandidateStore
+from storage.database import Database
+from tests.contracts.teams_server import TeamServer
+from tests.contracts.test_access_over_rest import submitted, told
+
+TEXT = "0000000000001139 <kernel_0>:\n    1139:\tret\n"
+
+
+@pytest_asyncio.fixture
+async def server(sqlite_address: str, tmp_path: Path) -> AsyncIterator[TeamServer]:
+    database = Database(sqlite_address)
+    yield TeamServer(database, tmp_path / "kernelwright_rt.py")
+    await database.close()
+
+
+async def judged(server: TeamServer, red: httpx.AsyncClient, listing: Listing | None) -> str:
+    """A candidate of a job of the team red whose report came with some machine code."""
+    job = await submitted(red)
+    lease = await server.desk.jobs.acquire("test", 60, job)
+    assert lease is not None
+    candidate = replace(a_candidate(job, 0), team_id="red")
+    candidates = SqlCandidateStore(server.database, server.clock)
+    await candidates.add(lease, candidate)
+    request = EvaluationRequest(
+        evaluation_id=f"eval-{job}",
+        job_id=job,
+        team_id="red",
+        candidate_id=candidate.id,
+        problem=a_problem(),
+        source=candidate.source,
+        device="cpu",
+        backend="cpp",
+    )
+    store = SqlArtefactStore(server.database, server.clock)
+    await candidates.finish(request, await with_listing_kept(replace(a_report(), listing=listing), request, store))
+    return candidate.id
+
+
+def a_listing(note: str = "") -> Listing:
+    form = "none" if note else "assembly"
+    return Listing(form=form, tool="objdump", functions=(), cut=False, note=note, hash=None, text="" if note else TEXT)
+
+
+async def test_its_team_reads_the_machine_code_and_the_report_holds_only_its_hash(server: TeamServer) -> None:
+    async with await server.token("red") as red, await server.token("blue") as blue:
+        name = await judged(server, red, a_listing())
+        answer = await red.get(f"/candidates/{name}/listing")
+        assert (answer.status_code, answer.text) == (200, TEXT)
+        assert answer.headers["content-type"].startswith("text/plain")
+        shown = (await red.get(f"/candidates/{name}")).json()["report"]["listing"]
+        assert (shown["form"], shown["text"], len(shown["hash"])) == ("assembly", "", 64)
+        told(await blue.get(f"/candidates/{name}/listing"), 404)
+
+
+async def test_where_there_is_none_it_is_said_why(server: TeamServer) -> None:
+    async with await server.token("red") as red:
+        noted = await judged(server, red, a_listing("objdump is not installed: install binutils"))
+        assert "install binutils" in told(await red.get(f"/candidates/{noted}/listing"), 404)
+        bare = await judged(server, red, None)
+        assert "not built" in told(await red.get(f"/candidates/{bare}/listing"), 404)

@@ -1,0 +1,118 @@
+"""What every `RequestStore` does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import cast
+
+import pytest
+
+from services.domain.chat import AgentRole, ChatMessage, ChatRequest
+from services.domain.errors import ConflictError, NotFoundError
+from services.domain.jobs import JobStatus
+from services.ports import JobStore, RequestStore
+from services.testing import FrozenClock, InMemoryRequestStore, a_job
+from services.testing.stores import InMemoryJobStore
+from storage.jobs import SqlJobStore
+from storage.requests import SqlRequestStore
+from tests.contracts.conftest import Stores
+from tests.unit.agents.some_facts import an_attempt, some_facts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """A store of requests beside the jobs it is about."""
+
+    requests: RequestStore
+    jobs: JobStore
+    clock: FrozenClock
+
+
+@pytest.fixture
+async def desk(stores: Stores) -> Desk:
+    await stores.jobs.create(a_job())
+    if isinstance(stores.jobs, InMemoryJobStore):
+        requests: RequestStore = InMemoryRequestStore(stores.jobs._database)
+    else:
+        requests = SqlRequestStore(cast("SqlJobStore", stores.jobs)._database, stores.clock)
+    return Desk(requests=requests, jobs=stores.jobs, clock=stores.clock)
+
+
+def a_request(text: str = "Write it.", *, key: str = "job-1/0/coder/0") -> ChatRequest:
+    return ChatRequest(
+        key=key,
+        role=AgentRole.CODER,
+        messages=(ChatMessage(role="user", content=text),),
+        schema_name="CoderReply",
+        schema={"type": "object"},
+        facts=some_facts(start_point=an_attempt(0)),
+    )
+
+
+async def test_a_request_waits_with_its_prompt_and_start_point_until_it_is_answered(desk: Desk) -> None:
+    opened = await desk.requests.open(a_request(), 60)
+    (found,) = await desk.requests.waiting("local", job_id="job-1", role=AgentRole.CODER)
+    assert found == opened == await desk.requests.get("local", opened.id)
+    assert found.messages[0].content == "Write it."
+    assert found.start_source is not None
+    assert "ModelNew" in found.start_source
+    answered = await desk.requests.answer("local", opened.id, "the answer", "me")
+    assert (answered.reply, answered.answered_by) == ("the answer", "me")
+    assert await desk.requests.waiting("local") == ()
+
+
+async def test_the_same_call_finds_its_answer_after_a_restart(desk: Desk) -> None:
+    opened = await desk.requests.open(a_request(), 60)
+    await desk.requests.answer("local", opened.id, "the answer", "me")
+    again = await desk.requests.open(a_request(), 60)
+    assert (again.id, again.reply) == (opened.id, "the answer")
+
+
+async def test_another_prompt_under_the_same_key_withdraws_the_open_request(desk: Desk) -> None:
+    old = await desk.requests.open(a_request(), 60)
+    new = await desk.requests.open(a_request("Write it better."), 60)
+    assert [item.id for item in await desk.requests.waiting("local")] == [new.id]
+    with pytest.raises(NotFoundError):
+        await desk.requests.answer("local", old.id, "late", "me")
+
+
+async def test_an_answer_counts_once(desk: Desk) -> None:
+    opened = await desk.requests.open(a_request(), 60)
+    await desk.requests.answer("local", opened.id, "first", "me")
+    assert (await desk.requests.answer("local", opened.id, "first", "you")).answered_by == "me"
+    with pytest.raises(ConflictError, match="was answered by me"):
+        await desk.requests.answer("local", opened.id, "second", "you")
+
+
+async def test_an_expired_request_is_closed_until_its_job_asks_again(desk: Desk) -> None:
+    opened = await desk.requests.open(a_request(), 60)
+    desk.clock.advance(61)
+    assert await desk.requests.waiting("local") == ()
+    with pytest.raises(ConflictError, match="has expired"):
+        await desk.requests.answer("local", opened.id, "late", "me")
+    await desk.requests.open(a_request(), 60)
+    assert [item.id for item in await desk.requests.waiting("local")] == [opened.id]
+
+
+async def test_requests_of_a_job_that_ended_are_not_open(desk: Desk) -> None:
+    opened = await desk.requests.open(a_request(), 60)
+    await desk.jobs.request("local", "job-1", "cancel")
+    assert (await desk.jobs.get("local", "job-1")).status is JobStatus.CANCELLED
+    assert await desk.requests.waiting("local") == ()
+    with pytest.raises(ConflictError, match="cancelled"):
+        await desk.requests.answer("local", opened.id, "late", "me")
+
+
+async def test_another_team_sees_and_answers_nothing(desk: Desk) -> None:
+    opened = await desk.requests.open(a_request(), 60)
+    assert await desk.requests.waiting("rivals") == ()
+    with pytest.raises(NotFoundError):
+        await desk.requests.get("rivals", opened.id)
+    with pytest.raises(NotFoundError):
+        await desk.requests.answer("rivals", opened.id, "mine", "rival")
+
+
+async def test_a_request_of_an_unknown_job_is_refused(desk: Desk) -> None:
+    request = a_request()
+    with pytest.raises(NotFoundError):
+        await desk.requests.open(replace(request, facts=replace(request.facts, job_id="job-none")), 60)

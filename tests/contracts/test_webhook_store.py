@@ -1,0 +1,162 @@
+"""What every `WebhookStore` does, and that events leave messages in their own transaction."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import cast
+
+import pytest
+
+from services.domain.errors import LeaseLostError, NotFoundError
+from services.domain.events import EventKind
+from services.domain.jobs import JobStatus
+from services.domain.webhooks import DeliveryStatus, Outcome, Webhook, check_delivery
+from services.ports import EventLog, JobStore, WebhookStore
+from services.testing import FrozenClock, InMemoryWebhookStore, a_job
+from services.testing.builders import MOMENT
+from services.testing.stores import InMemoryJobStore
+from storage.jobs import SqlJobStore
+from storage.webhooks import SqlWebhookStore
+from tests.contracts.conftest import Stores
+
+TAKEN = Outcome(delivered=True, answer=204)
+REFUSED = Outcome(delivered=False, answer=500, fault="it answered 500")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Post:
+    """A store of webhooks beside the jobs whose events it tells of."""
+
+    webhooks: WebhookStore
+    jobs: JobStore
+    events: EventLog
+    clock: FrozenClock
+
+
+@pytest.fixture
+async def post(stores: Stores) -> Post:
+    await stores.jobs.create(a_job())
+    if isinstance(stores.jobs, InMemoryJobStore):
+        webhooks: WebhookStore = InMemoryWebhookStore(stores.jobs._database)
+    else:
+        webhooks = SqlWebhookStore(cast("SqlJobStore", stores.jobs)._database, stores.clock)
+    return Post(webhooks=webhooks, jobs=stores.jobs, events=stores.events, clock=stores.clock)
+
+
+def a_webhook(number: int = 1, *kinds: EventKind, team_id: str = "local") -> Webhook:
+    return Webhook(
+        id=f"hook-{number}",
+        team_id=team_id,
+        url="https://example.com/hook?x=1",
+        kinds=kinds or (EventKind.JOB_FINISHED,),
+        secret="whsec_AAAA",
+        enabled=True,
+        note=None,
+        created_at=MOMENT + timedelta(seconds=number),
+    )
+
+
+async def test_an_event_leaves_one_message_for_each_receiver_that_wants_its_kind(post: Post) -> None:
+    await post.webhooks.add(a_webhook(1))
+    await post.webhooks.add(a_webhook(2, EventKind.STEP_FINISHED, EventKind.JOB_FINISHED))
+    await post.events.append("job-1", EventKind.STEP_FINISHED, {"step": 0})
+    await post.events.append("job-1", EventKind.AGENT_DELTA, {"text": "…"})
+    finished = await post.events.append("job-1", EventKind.JOB_FINISHED, {"status": "solved"})
+    (told,) = await post.webhooks.deliveries("local", "hook-1", 10)
+    assert len(await post.webhooks.deliveries("local", "hook-2", 10)) == 2
+    body = json.loads(told.body)
+    assert body["type"] == told.kind == "job.finished"
+    assert body["data"] == {"status": "solved", "job_id": "job-1", "seq": finished.seq}
+    assert (told.status, told.attempts, told.job_id) == (DeliveryStatus.PENDING, 0, "job-1")
+
+
+async def test_a_write_that_fails_leaves_no_message(post: Post) -> None:
+    await post.webhooks.add(a_webhook(1, EventKind.JOB_STATUS))
+    lease = await post.jobs.acquire("one", 60, "job-1")
+    assert lease is not None
+    with pytest.raises(LeaseLostError):
+        await post.jobs.set_status(replace(lease, token=lease.token + 1), JobStatus.RUNNING)
+    assert await post.webhooks.deliveries("local", "hook-1", 10) == ()
+    await post.jobs.set_status(lease, JobStatus.RUNNING)
+    assert len(await post.webhooks.deliveries("local", "hook-1", 10)) == 1
+
+
+async def test_a_receiver_that_is_switched_off_is_told_of_nothing(post: Post) -> None:
+    await post.webhooks.add(a_webhook())
+    await post.webhooks.place(check_delivery(a_webhook(), MOMENT))
+    off = await post.webhooks.enable("local", "hook-1", enabled=False, note="it answered 410")
+    assert (off.enabled, off.note) == (False, "it answered 410")
+    await post.events.append("job-1", EventKind.JOB_FINISHED, {})
+    assert len(await post.webhooks.deliveries("local", "hook-1", 10)) == 1
+    assert await post.webhooks.claim(10, 60) == ()
+    await post.webhooks.enable("local", "hook-1", enabled=True, note=None)
+    assert len(await post.webhooks.claim(10, 60)) == 1
+
+
+async def test_a_claimed_message_is_due_again_when_its_sender_dies(post: Post) -> None:
+    await post.webhooks.add(a_webhook())
+    await post.webhooks.place(check_delivery(a_webhook(), MOMENT))
+    ((webhook, first),) = await post.webhooks.claim(10, 60)
+    assert (webhook, first.attempts) == (a_webhook(), 1)
+    assert await post.webhooks.claim(10, 60) == ()
+    post.clock.advance(61)
+    ((_, second),) = await post.webhooks.claim(10, 60)
+    assert (second.id, second.body, second.attempts) == (first.id, first.body, 2)
+    assert await post.webhooks.settle(first, TAKEN, None) is False, "the first sender was only slow"
+    assert await post.webhooks.settle(second, TAKEN, None) is True
+    (told,) = await post.webhooks.deliveries("local", "hook-1", 10)
+    assert (told.status, told.answer, told.ended_at) == (DeliveryStatus.DELIVERED, 204, post.clock.now())
+
+
+async def test_a_refused_message_waits_for_its_time_and_ends_where_there_is_none(post: Post) -> None:
+    await post.webhooks.add(a_webhook())
+    await post.webhooks.place(check_delivery(a_webhook(), MOMENT))
+    ((_, taken),) = await post.webhooks.claim(10, 60)
+    assert await post.webhooks.settle(taken, REFUSED, post.clock.now() + timedelta(seconds=300))
+    post.clock.advance(299)
+    assert await post.webhooks.claim(10, 60) == ()
+    post.clock.advance(1)
+    ((_, taken),) = await post.webhooks.claim(10, 60)
+    assert await post.webhooks.settle(taken, REFUSED, None)
+    (told,) = await post.webhooks.deliveries("local", "hook-1", 10)
+    assert (told.status, told.answer, told.fault) == (DeliveryStatus.FAILED, 500, "it answered 500")
+
+
+async def test_a_message_is_sent_again_under_its_own_id(post: Post) -> None:
+    await post.webhooks.add(a_webhook())
+    await post.webhooks.place(check_delivery(a_webhook(), MOMENT))
+    ((_, taken),) = await post.webhooks.claim(10, 60)
+    await post.webhooks.settle(taken, TAKEN, None)
+    again = await post.webhooks.resend("local", "hook-1", taken.id)
+    assert (again.id, again.status, again.attempts) == (taken.id, DeliveryStatus.PENDING, 0)
+    assert len(await post.webhooks.claim(10, 60)) == 1
+    for team, hook, message in (("other", "hook-1", taken.id), ("local", "hook-2", taken.id), ("local", "hook-1", "m")):
+        with pytest.raises(NotFoundError, match="no message"):
+            await post.webhooks.resend(team, hook, message)
+
+
+async def test_old_ends_are_removed_and_what_is_pending_stays(post: Post) -> None:
+    await post.webhooks.add(a_webhook())
+    for _ in range(2):
+        await post.webhooks.place(check_delivery(a_webhook(), MOMENT))
+    ((_, taken), _other) = await post.webhooks.claim(10, 60)
+    await post.webhooks.settle(taken, TAKEN, None)
+    assert await post.webhooks.prune(post.clock.now()) == 0
+    assert await post.webhooks.prune(post.clock.now() + timedelta(seconds=1)) == 1
+    assert len(await post.webhooks.deliveries("local", "hook-1", 10)) == 1
+
+
+async def test_a_webhook_is_its_teams_and_goes_with_its_messages(post: Post) -> None:
+    await post.webhooks.add(a_webhook(2))
+    await post.webhooks.add(a_webhook(1))
+    await post.webhooks.place(check_delivery(a_webhook(), MOMENT))
+    assert [one.id for one in await post.webhooks.list("local")] == ["hook-1", "hook-2"]
+    assert await post.webhooks.list("other") == ()
+    for act in (post.webhooks.get, post.webhooks.remove):
+        with pytest.raises(NotFoundError, match="no webhook"):
+            await act("other", "hook-1")
+    await post.webhooks.remove("local", "hook-1")
+    assert await post.webhooks.deliveries("local", "hook-1", 10) == ()
+    assert await post.webhooks.claim(10, 60) == ()

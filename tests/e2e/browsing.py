@@ -1,0 +1,148 @@
+"""A real browser before the real service: what the tests of the web UI share."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.e2e.programs import ROOT, SMALL, Program, a_free_port, until
+
+UI = ROOT / "web" / "ui"
+AXE = UI / "node_modules" / "axe-core" / "axe.min.js"
+CHROMIUM = os.environ.get("KERNELWRIGHT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+WAIT_MS = 120_000
+VIOLATIONS = """within => axe
+    .run(within ?? document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
+    .then(found => found.violations.map(one => one.id + ": " + one.nodes.slice(0, 3)
+        .map(node => node.target.join(" ") + " — " + node.failureSummary).join(" | ")))"""
+
+
+def skip_unless_there() -> None:
+    """Skip, saying what to install, where this machine cannot show the UI."""
+    pytest.importorskip("playwright", reason="playwright is missing: pip install playwright")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium: apt-get install chromium, or name one in KERNELWRIGHT_CHROMIUM")
+    if not (UI / "dist" / "index.html").is_file():
+        pytest.skip("the web UI is not built: install Node.js 20.19 or newer and run make web")
+
+
+@dataclass(kw_only=True)
+class Service:
+    """`kernelwright serve` on a port that stays the same when it is started again."""
+
+    home: Path
+    port: int = field(default_factory=a_free_port)
+    program: Program | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        self.program = Program("serve", "--port", str(self.port), home=self.home, **self.settings)
+        self.program.wait_for(rf"http://127\.0\.0\.1:{self.port} ")
+
+    def kill(self) -> None:
+        assert self.program is not None
+        self.program.stop(signal.SIGKILL)
+        self.program.close()
+
+    def close(self) -> None:
+        if self.program is not None:
+            self.program.close()
+
+    def get(self, path: str, **params: Any) -> Any:
+        answer = httpx.get(f"{self.address}/api/v1{path}", params=params, timeout=30)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def post(self, path: str, **body: Any) -> Any:
+        answer = httpx.post(f"{self.address}/api/v1{path}", json=body, timeout=30)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    def submit(self, **fields: Any) -> str:
+        problem = {"name": "scaled_silu", "source": SMALL, "path": "scaled_silu.py"}
+        body = {"problem": problem, "baselines": ["eager"], **fields}
+        answer = httpx.post(f"{self.address}/api/v1/jobs", json=body, timeout=30)
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["id"])
+
+    def ended(self, job_id: str, timeout_s: float = 280) -> dict[str, Any]:
+        until(lambda: self.get(f"/jobs/{job_id}")["finished_at"] is not None, timeout_s)
+        job: dict[str, Any] = self.get(f"/jobs/{job_id}")
+        return job
+
+
+@contextmanager
+def serving(home: Path, **settings: str) -> Iterator[Service]:
+    service = Service(home=home, settings=settings)
+    try:
+        service.start()
+        yield service
+    finally:
+        service.close()
+
+
+@contextmanager
+def a_browser() -> Iterator[Any]:
+    """Chromium without a window; root needs it without its own sandbox, and it only sees our own pages."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@dataclass(kw_only=True)
+class Visitor:
+    """One tab, and everything it complained about."""
+
+    page: Any
+    complaints: list[str] = field(default_factory=list)
+
+    def violations(self, within: str | None = None) -> list[str]:
+        """What axe finds wrong with the page, or the part that a selector names, as it is now."""
+        if not self.page.evaluate("() => 'axe' in window"):
+            self.page.evaluate(AXE.read_text())  # through the debugger: the page's policy permits no script of ours
+        found: list[str] = self.page.evaluate(VIOLATIONS, within)
+        return found
+
+
+@contextmanager
+def visiting(browser: Any, address: str, **options: Any) -> Iterator[Visitor]:
+    """A tab of its own; script errors, refused scripts and dialogs are complaints."""
+    context = browser.new_context(base_url=address, **options)
+    try:
+        page = context.new_page()
+        page.set_default_timeout(WAIT_MS)
+        visitor = Visitor(page=page)
+        page.on("pageerror", lambda error: visitor.complaints.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: _asked(visitor, dialog))
+        page.on("console", lambda message: _heard(visitor, message))
+        yield visitor
+    finally:
+        context.close()
+
+
+def _asked(visitor: Visitor, dialog: Any) -> None:
+    visitor.complaints.append(f"dialog: {dialog.message}")
+    dialog.dismiss()
+
+
+def _heard(visitor: Visitor, message: Any) -> None:
+    if "Content Security Policy" in message.text:
+        visitor.complaints.append(message.text)

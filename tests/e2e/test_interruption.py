@@ -1,0 +1,53 @@
+"""A run that is interrupted, politely and not: what was finished stays, and the same job goes on."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.programs import SMALL, alive, descendants, run, running, until
+
+pytestmark = pytest.mark.e2e
+
+ROUNDS = 4
+
+
+def test_a_job_survives_ctrl_c_and_sigkill_and_repeats_no_finished_step(tmp_path: Path) -> None:
+    home, problem = tmp_path / "home", tmp_path / "scaled_silu.py"
+    problem.write_text(SMALL)
+    options = ("--rounds", str(ROUNDS), "--baselines", "eager", "--json")
+
+    with running("run", problem, *options, home=home) as first:
+        job_id = first.wait_for(r"^job (job-\w+)").group(1)
+        first.wait_for("^round 2")
+        assert first.stop(signal.SIGINT) == 130
+        first.wait_for(rf"continue with: kernelwright run --resume {job_id}$")
+
+    with running("run", "--resume", job_id, "--json", home=home) as second:
+        second.wait_for("^round 3")
+        children = descendants(second.process.pid)
+        second.stop(signal.SIGKILL)
+    until(lambda: not any(alive(child) for child in children))
+
+    began = time.monotonic()
+    third = run("run", "--resume", job_id, "--json", home=home)
+    assert third.returncode == 0, third.stderr
+    assert time.monotonic() - began < 60
+    assert "holds the job" not in third.stderr, "the holder's process is gone: its lease is not waited for"
+    document = json.loads(third.stdout)
+    assert (document["job_id"], document["status"]) == (job_id, "solved")
+    assert (document["rounds"], document["candidates"]) == (ROUNDS, ROUNDS)
+    steps = [json.loads(line)["step"] for line in Path(document["trajectory_path"]).read_text().splitlines()]
+    assert [step["index"] for step in steps] == list(range(ROUNDS))
+    assert all(step["verdict"] == "accepted" for step in steps)
+    whole = "".join(first.lines) + "".join(second.lines) + third.stderr
+    assert whole.count("round 1 ") == 1
+    assert whole.count("round 4 ") == 1
+
+    again = run("run", "--resume", job_id, "--json", home=home)
+    assert again.returncode == 0
+    assert json.loads(again.stdout) == document

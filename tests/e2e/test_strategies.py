@@ -1,0 +1,92 @@
+"""Every search strategy, and a beam of four, through the whole program on the CPU: database, orchestrator, referee."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import pytest
+
+from agents.strategies.registry import STRATEGIES
+from kernelwright.settings import Settings
+from kernelwright.solving import open_installed_solver
+from services.domain.candidates import EvaluatedCandidate
+from services.domain.jobs import LOCAL_TEAM, Budget, Job, JobSpec, JobStatus, Stage
+from services.domain.problems import Problem
+from services.domain.steps import Step
+from tests.e2e.programs import SMALL
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
+ROUNDS = 2
+BEAM = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solved:
+    """What one job left behind."""
+
+    job: Job
+    steps: tuple[Step, ...]
+    candidates: tuple[EvaluatedCandidate, ...]
+
+
+def a_spec(strategy: str, *, beam: int = 1, rounds: int = ROUNDS) -> JobSpec:
+    return JobSpec(
+        problem=Problem(name="small", source=SMALL, path="small.py"),
+        strategy=strategy,
+        beam=beam,
+        budget=Budget(rounds=rounds),
+        baselines=("eager",),
+    )
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Solved]:
+    """Each strategy's job by its name, and that of a beam."""
+    home = tmp_path_factory.mktemp("home")
+    specs = {name: a_spec(name) for name in sorted(STRATEGIES)}
+    specs["beam"] = a_spec("greedy", beam=BEAM, rounds=BEAM + 1)
+
+    async def work() -> dict[str, Solved]:
+        found = {}
+        async with open_installed_solver(Settings(home=home), *specs.values()) as (here, solver):
+            for name, spec in specs.items():
+                job = await solver.submit(spec)
+                outcome = await solver.finish(job.id, out=None, listener=lambda _event, _report: None)
+                found[name] = Solved(
+                    job=outcome.job,
+                    steps=await here.stores.jobs.steps(LOCAL_TEAM, job.id),
+                    candidates=await here.stores.candidates.list(LOCAL_TEAM, job.id),
+                )
+        return found
+
+    return asyncio.run(work())
+
+
+@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+def test_a_strategy_drafts_refines_and_ends_with_an_accepted_kernel(solved: dict[str, Solved], strategy: str) -> None:
+    found = solved[strategy]
+    assert found.job.spec.strategy == strategy
+    assert found.job.status is JobStatus.SOLVED
+    assert found.job.best_candidate_id in {item.candidate.id for item in found.candidates}
+    assert found.steps[0].stage is Stage.DRAFT
+    assert 2 <= len(found.steps) <= ROUNDS
+    made = {item.candidate.id: item for item in found.candidates}
+    for step in found.steps:
+        assert step.candidate_id is not None
+        assert made[step.candidate_id].report is not None
+        assert step.start_point is None or step.start_point in made
+
+
+def test_a_beam_of_four_makes_its_candidates_at_the_same_time_and_keeps_to_the_rounds(
+    solved: dict[str, Solved],
+) -> None:
+    found = solved["beam"]
+    assert found.job.status is JobStatus.SOLVED
+    first, later = found.steps[:BEAM], found.steps[BEAM:]
+    assert [step.index for step in first] == list(range(BEAM))
+    assert {step.start_point for step in first} == {None}
+    assert {step.stage for step in first} == {Stage.DRAFT}
+    assert max(step.started_at for step in first) <= min(step.finished_at for step in first)
+    assert len(found.steps) <= BEAM + 1
+    assert all(step.started_at >= max(one.started_at for one in first) for step in later)

@@ -1,0 +1,182 @@
+"""Programs that grab, flood, hang and look around, in a sandbox beside a neighbour that works; nothing may get out."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from services.ports import ExitStatus, Sandbox, SandboxLimits
+from tests.contracts.sandboxes import SANDBOXES, Bench, Inside, bench_of, processes_of
+from tests.faults.ground import until
+from workers.sandboxes.plan import Level
+
+if TYPE_CHECKING:
+    from tests.faults.installation import Installation
+    from tests.faults.rows import Fault, Tally
+
+KINDS = {"process": f"process-{Level.PRIVILEGED if os.geteuid() == 0 else Level.USER}", "docker": "docker"}
+OUTPUT_BYTES = 1 << 20
+WATCHED_S = 2.0
+"""So long a neighbour is watched, alone and beside a bomb."""
+
+NEIGHBOUR = """
+while True:
+    channel.receive(timeout_s=120)
+    total = 0
+    for number in range(20_000):
+        total += number * number
+    channel.send({"result": total})
+"""
+"""A candidate that is called again and again: about a millisecond of work a call."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bomb:
+    """A hostile program, what it may use, and how its end must look."""
+
+    code: str
+    limits: SandboxLimits
+    contained: Callable[[ExitStatus], bool]
+    warm_s: float = 0.0
+    """Until it does its worst."""
+
+
+def _timed_out(status: ExitStatus) -> bool:
+    return status.timed_out
+
+
+def _out_of_memory(status: ExitStatus) -> bool:
+    return status.out_of_memory and not status.timed_out
+
+
+def _cut(status: ExitStatus) -> bool:
+    return status.output_cut and status.output == "x" * OUTPUT_BYTES
+
+
+BOMBS = {
+    "fork bomb": Bomb(
+        code="""
+import os
+channel.send({"result": os.getuid()})
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass
+""",
+        limits=SandboxLimits(wall_s=3.0, processes=64),
+        contained=_timed_out,
+    ),
+    "memory bomb": Bomb(
+        code="""
+import os
+channel.send({"result": os.getuid()})
+held = []
+while True:
+    held.append(bytearray(os.urandom(4096)) * 1024)
+""",
+        limits=SandboxLimits(wall_s=30.0, memory_bytes=384 << 20),
+        contained=_out_of_memory,
+    ),
+    "1 GB of output": Bomb(
+        code="""
+import os
+channel.send({"result": os.getuid()})
+for _ in range(1024):
+    os.write(1, b"x" * (1 << 20))
+""",
+        limits=SandboxLimits(wall_s=60.0, output_bytes=OUTPUT_BYTES),
+        contained=_cut,
+    ),
+    "busy loop": Bomb(
+        code="""
+import os
+channel.send({"result": os.getuid()})
+for _ in range(3):
+    os.fork()
+while True:
+    pass
+""",
+        limits=SandboxLimits(wall_s=3.0, processes=64),
+        contained=_timed_out,
+    ),
+    "hang in a system call": Bomb(
+        code="""
+import os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+reading, writing = os.pipe()
+channel.send({"result": os.getuid()})
+os.read(reading, 1)
+""",
+        limits=SandboxLimits(wall_s=3.0),
+        contained=_timed_out,
+    ),
+}
+
+
+def bombed(kind: str, sandbox: str) -> Fault:
+    """A bomb goes off in a sandbox, beside a neighbour in another one."""
+    bomb = BOMBS[kind]
+
+    def fault(place: Installation, times: int, tally: Tally) -> str:
+        del place  # its processes are neighbours too
+        alone: list[float] = []
+        beside: list[float] = []
+        with benches(sandbox) as bench:
+            neighbour = bench.run(NEIGHBOUR, SandboxLimits(wall_s=3600.0))
+            for _ in range(times):
+                alone += calls_of(neighbour, lambda began: time.monotonic() - began < WATCHED_S)
+                beside += _explode(bench, bomb, neighbour)
+            assert bench.result_of("result = 6 * 7") == 42, "the sandbox serves no more"
+        usual, worst = percentile(alone, 0.95), percentile(beside, 0.95)
+        tally.saw("neighbour's p95 ms alone", usual * 1e3)
+        tally.saw("beside it", worst * 1e3)
+        return "contained" + (", output cut at 1 MB and marked" if bomb.contained is _cut else "")
+
+    return fault
+
+
+def _explode(bench: Bench, bomb: Bomb, neighbour: Inside) -> list[float]:
+    """One bomb to its end; how long the neighbour's calls took meanwhile, in seconds."""
+    struck = bench.run(bomb.code, bomb.limits)
+    uid = struck.answer(60.0)
+    calls = calls_of(neighbour, lambda _began: struck.process.wait(0.0) is None)
+    status = struck.end(90.0)
+    assert bomb.contained(status), f"not contained: {status}"
+    assert len(status.output) <= OUTPUT_BYTES
+    if uid != os.getuid():
+        until(lambda: not processes_of(uid), 15.0, "the end of all its processes")
+    return calls
+
+
+def calls_of(neighbour: Inside, going_on: Callable[[float], bool]) -> list[float]:
+    """Seconds that each call took, one after another, while a condition holds."""
+    began, took = time.monotonic(), []
+    while going_on(began):
+        asked = time.monotonic()
+        neighbour.channel.send({"call": 1})
+        neighbour.answer(60.0)
+        took.append(time.monotonic() - asked)
+        time.sleep(0.002)
+    return took
+
+
+@contextmanager
+def benches(sandbox: str) -> Iterator[Bench]:
+    """A sandbox of a kind; skips where this machine does not give it."""
+    made: Sandbox = SANDBOXES[KINDS[sandbox]]()
+    try:
+        with contextmanager(bench_of)(made) as bench:
+            yield bench
+    finally:
+        made.close()
+
+
+def percentile(values: list[float], share: float) -> float:
+    """Of some values; 0 where there are none."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0

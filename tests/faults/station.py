@@ -1,0 +1,220 @@
+"""The processes that the fault suite kills: the program's own parts, with a scripted model and kernels that do nothing.
+
+    python -m tests.faults.station orchestrator|worker
+
+`FAULT_LOG` names the file where every model call and every phase of an evaluation is written down before it happens.
+`FAULT_AT=operation:number:before|after` makes an orchestrator kill itself (SIGKILL) at the n-th call of an operation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import inspect
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from celery import signals
+
+from kernelwright.admission import take_seat
+from kernelwright.cli.server import _observe
+from kernelwright.settings import Settings, load_settings
+from kernelwright.wiring import celery_settings, open_installation, open_queue, open_registry, present, worker_node
+from services.clock import SystemClock
+from services.domain.chat import ChatReply, ChatRequest
+from services.domain.errors import SandboxError
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
+from services.domain.nodes import Offer
+from services.ports import SandboxLimits, Workbench
+from services.testing import ScriptedModel, a_device, a_report, agreeable_answers, an_analysis
+from workers.wire import Channel, WireError
+
+PHASES = ("compile", "correctness", "timing")
+
+
+def note(line: str) -> None:
+    """One line, whole, however many processes write at once."""
+    descriptor = os.open(os.environ["FAULT_LOG"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.write(descriptor, f"{time.time():.3f} {os.getpid()} {line}\n".encode())
+    os.close(descriptor)
+
+
+class Trap:
+    """Kills this process at a chosen moment."""
+
+    def __init__(self, at: str | None) -> None:
+        self._operation, number, self._when = (at or "::").split(":")
+        self._number = int(number or 0)
+        self._seen: Counter[str] = Counter()
+
+    def around(self, target: object, *names: str) -> None:
+        """Set the trap around some coroutine methods of an object."""
+        for name in names:
+            setattr(target, name, self._trapped(getattr(target, name), name))
+
+    def _trapped(self, method: Callable[..., Any], name: str) -> Callable[..., Any]:
+        assert inspect.iscoroutinefunction(method), name
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            self._seen[name] += 1
+            now = name == self._operation and self._seen[name] == self._number
+            if now and self._when == "before":
+                os.kill(os.getpid(), signal.SIGKILL)
+            result = await method(*args, **kwargs)
+            if now:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return result
+
+        return call
+
+
+class NotedModel(ScriptedModel):
+    """Writes each call down."""
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        note(f"model {request.key}")
+        return await super().complete(request)
+
+
+class NoopWorkbench(Workbench):
+    """Goes through the phases of an evaluation, and accepts."""
+
+    def __init__(self, phase_s: float) -> None:
+        self._phase_s = phase_s
+
+    def validate(self, request: ValidationRequest, cancelled: Callable[[], bool] = lambda: False) -> ValidationReport:
+        note(f"validate {request.job_id}")
+        return ValidationReport(analysis=an_analysis(), refusal=None, device=a_device())
+
+    def evaluate(self, request: EvaluationRequest, cancelled: Callable[[], bool]) -> EvaluationReport:
+        for phase in PHASES:
+            note(f"{phase} {request.evaluation_id}")
+            deadline = time.monotonic() + self._phase_s
+            while time.monotonic() < deadline:
+                if cancelled():
+                    note(f"stopped {request.evaluation_id}")
+                    return a_report(median_us=900.0)
+                time.sleep(0.01)
+        note(f"judged {request.evaluation_id}")
+        return a_report(median_us=900.0 - int(request.candidate_id[-4:], 16) % 100)
+
+    def close_job(self, job_id: str) -> None:
+        """Nothing is kept."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class ContainedWorkbench(NoopWorkbench):
+    """The same, and a process in a container of its own for each candidate."""
+
+    def __init__(self, phase_s: float) -> None:
+        from workers.sandboxes.docker_recipe import Recipe
+        from workers.sandboxes.docker_sandbox import DockerSandbox
+
+        super().__init__(phase_s)
+        recipe = Recipe(image=os.environ["FAULT_IMAGE"], host_python=True)
+        sockets, address = Path(os.environ["FAULT_SOCKETS"]), os.environ["FAULT_DOCKER"]
+        self._sandbox = DockerSandbox(recipe, sockets, address=address, warm=1)
+        self._sandbox.start()
+
+    def evaluate(self, request: EvaluationRequest, cancelled: Callable[[], bool]) -> EvaluationReport:
+        self._sandbox.dedicate(request.job_id)
+        process = self._sandbox.fork("workers.sandboxes.probe:describe", SandboxLimits(wall_s=60.0))
+        channel = Channel(process.socket)
+        try:
+            channel.receive(timeout_s=60.0)
+        except WireError as error:
+            raise SandboxError(f"the container went away: {error}") from None
+        finally:
+            process.kill()
+            channel.close()
+        return super().evaluate(request, cancelled)
+
+    def close(self) -> None:
+        """Remove the containers."""
+        self._sandbox.close()
+
+
+def worker(settings: Settings, device: str, evaluator: str) -> None:
+    from storage.database import Database
+    from storage.work import SqlWorkStore
+    from workers.presence import Presence
+    from workers.tasks import Station, create_app, queues_of
+
+    seat = take_seat(device)
+    bench = ContainedWorkbench if "FAULT_DOCKER" in os.environ else NoopWorkbench
+
+    def open_station() -> Station:
+        return Station(
+            orders=SqlWorkStore(Database(settings.database), SystemClock()),
+            workbench=bench(float(os.environ.get("FAULT_PHASE_S", "0"))),
+            offer=Offer(device=device, backends=("cpp",), evaluator=evaluator),
+        )
+
+    def open_presence() -> Presence:
+        return Presence(worker_node(device, seat.name), lambda: open_registry(settings))
+
+    app = create_app(celery_settings(settings), open_station, open_presence)
+    signals.worker_ready.connect(lambda **_: note("worker ready"), weak=False)
+    app.worker_main(["worker", "--concurrency", "1", "-n", seat.name, "-Q", queues_of(device), "--loglevel", "INFO"])
+
+
+async def orchestrator(settings: Settings) -> None:
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    async with open_installation(settings) as opened:
+        await _serve(opened, settings, stop)
+
+
+async def _serve(opened: Any, settings: Settings, stop: asyncio.Event) -> None:
+    from kernelwright import wiring
+    from kernelwright.owners import own_name
+
+    trap = Trap(os.environ.get("FAULT_AT"))
+    model = NotedModel(agreeable_answers, name="playbook", latency_s=float(os.environ.get("FAULT_MODEL_S", "0")))
+    trap.around(model, "complete")
+    installation = dataclasses.replace(opened, models=_Only(model))
+    stores = installation.stores
+    trap.around(stores.jobs, "record_step", "set_status")
+    trap.around(stores.candidates, "add", "finish")
+    trap.around(stores.memory, "recall")
+    trap.around(stores.artefacts, "put")
+    name = own_name()
+    async with open_queue(installation) as queue, present(installation, name):
+        trap.around(queue, "evaluate", "validate")
+        made = wiring.make_orchestrator(installation, queue, name)
+        trap.around(made._with.graph.checkpointer, "aput")
+        note("orchestrator ready")
+        await made.serve(stop, settings.concurrency, drain_s=settings.drain_s)
+
+
+class _Only:
+    """The models of this installation: one."""
+
+    def __init__(self, model: NotedModel) -> None:
+        self._model = model
+
+    def resolve(self, name: str) -> NotedModel:
+        """That one."""
+        del name
+        return self._model
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+if __name__ == "__main__":
+    loaded = load_settings()
+    os.environ.setdefault("FAULT_LOG", str(Path("faults.log")))
+    _observe(loaded, "test")
+    if sys.argv[1] == "worker":
+        worker(loaded, "cpu", os.environ.get("FAULT_EVALUATOR", "noop 1"))
+    else:
+        asyncio.run(orchestrator(loaded))

@@ -1,0 +1,30 @@
+"""Each fault once or a few times. `make faults` lets them happen as often as the deployment's promises ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.faults.ground import UnavailableError
+from tests.faults.installation import Installation
+from tests.faults.rows import ROWS, Row, ground, happen
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Installation]:
+    try:
+        with ground() as installation:
+            yield installation
+    except UnavailableError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.quick], ids=lambda row: row.name)
+def test_nothing_is_lost_and_nothing_done_twice_after(row: Row, place: Installation) -> None:
+    try:
+        assert happen(row, row.quick, place).times == row.quick
+    except UnavailableError as error:
+        pytest.skip(str(error))

@@ -1,0 +1,59 @@
+"""The Celery application that the integration test's worker runs: `celery -A tests.integration.celery_station`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from services.clock import SystemClock
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
+from services.ports import Workbench
+from services.testing import a_device, a_report, an_analysis
+from storage.database import Database
+from storage.work import SqlWorkStore
+from workers.tasks import CelerySettings, Station, create_app
+
+
+class LoggingWorkbench(Workbench):
+    """Writes down what it does; sources say what to do: `die` (SIGKILL to itself), `hang` (until cancelled)."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def validate(self, request: ValidationRequest, cancelled: Callable[[], bool] = lambda: False) -> ValidationReport:
+        self._note(f"validate {request.job_id}")
+        return ValidationReport(analysis=an_analysis(), refusal=None, device=a_device())
+
+    def evaluate(self, request: EvaluationRequest, cancelled: Callable[[], bool]) -> EvaluationReport:
+        self._note(f"{request.source} {request.candidate_id}")
+        if request.source == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        while request.source == "hang":
+            if cancelled():
+                self._note(f"stopped {request.candidate_id}")
+                break
+            time.sleep(0.02)
+        return a_report()
+
+    def close_job(self, job_id: str) -> None:
+        self._note(f"freed {job_id}")
+
+    def close(self) -> None:
+        self._note("closed")
+
+    def _note(self, line: str) -> None:
+        with self._path.open("a") as file:
+            file.write(f"{line}\n")
+
+
+def open_station() -> Station:
+    database = Database(os.environ["TEST_DATABASE"])
+    return Station(
+        orders=SqlWorkStore(database, SystemClock()), workbench=LoggingWorkbench(Path(os.environ["TEST_LOG"]))
+    )
+
+
+app = create_app(CelerySettings(broker_url=os.environ["TEST_BROKER"], claim_ttl_s=5.0, beat_s=0.2), open_station)

@@ -1,0 +1,173 @@
+"""The Celery queue with a real broker, a real worker and its real children."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+import redis
+from celery import Celery
+
+from services.adapters.queueing.bell import TASK, device_queue
+from services.adapters.queueing.celery_queue import CeleryQueue
+from services.clock import SystemClock
+from services.domain.evaluations import EvaluationRequest, ValidationRequest, Verdict
+from services.domain.work import order_of
+from services.testing import a_candidate, a_problem, a_report, an_evaluation_request
+from storage.database import Database
+from storage.work import SqlWorkStore
+from workers.tasks import CelerySettings, create_app, queues_of
+
+pytestmark = pytest.mark.integration
+
+BROKER = os.environ.get("KERNELWRIGHT_TEST_REDIS", "redis://127.0.0.1:6379/15")
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """A queue, and what its worker did."""
+
+    queue: CeleryQueue
+    app: Celery
+    device: str
+    log: Path
+
+    def evaluation(self, source: str, step: int = 0, job_id: str = "job-1") -> EvaluationRequest:
+        return replace(an_evaluation_request(a_candidate(job_id, step, source=source)), device=self.device)
+
+    def did(self) -> list[str]:
+        return self.log.read_text().splitlines() if self.log.exists() else []
+
+
+def broker() -> redis.Redis:
+    client = redis.Redis.from_url(BROKER)
+    try:
+        client.ping()
+    except redis.ConnectionError as error:
+        pytest.skip(f"no Redis ({error}): set KERNELWRIGHT_TEST_REDIS to the address of a database for tests")
+    return client
+
+
+@pytest_asyncio.fixture
+async def setup(tmp_path: Path) -> AsyncIterator[Setup]:
+    client = broker()
+    device, log = f"test-{uuid.uuid4().hex[:8]}", tmp_path / "did.txt"
+    address = f"sqlite+aiosqlite:///{tmp_path / 'kernelwright.db'}"
+    database = Database(address)
+    await database.upgrade()
+    environment = {**os.environ, "TEST_BROKER": BROKER, "TEST_DATABASE": address, "TEST_LOG": str(log)}
+    command = [sys.executable, "-m", "celery", "-A", "tests.integration.celery_station", "worker", "--loglevel"]
+    command += ["WARNING", "-Q", queues_of(device), "-n", f"{device}@here", "--concurrency", "1"]
+    output = (tmp_path / "worker.txt").open("wb")
+    worker = subprocess.Popen(  # noqa: ASYNC220 - starts at once, and its end is awaited in a thread
+        command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+    )
+    app = create_app(CelerySettings(broker_url=BROKER))
+    queue = CeleryQueue(app, SqlWorkStore(database, SystemClock()), SystemClock(), poll_s=0.05, ring_again_s=3.0)
+    yield Setup(queue=queue, app=app, device=device, log=log)
+    await queue.close()
+    await asyncio.to_thread(end, worker)
+    output.close()
+    await database.close()
+    app.close()
+    for key in client.scan_iter(f"*{device}*"):
+        client.delete(key)
+    client.close()
+
+
+def end(worker: subprocess.Popen[bytes]) -> None:
+    """Stop the worker and whatever it started."""
+    worker.send_signal(signal.SIGTERM)
+    try:
+        worker.wait(15)
+    except subprocess.TimeoutExpired:
+        os.killpg(worker.pid, signal.SIGKILL)
+        worker.wait()
+
+
+async def until(condition: Callable[[], object]) -> None:
+    for _ in range(600):
+        if condition():
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError("it never happened")
+
+
+async def test_a_worker_validates_evaluates_and_does_nothing_twice(setup: Setup) -> None:
+    request = ValidationRequest(
+        job_id="job-1", team_id="local", problem=a_problem(), device=setup.device, backend="cpp"
+    )
+    validated = await asyncio.wait_for(setup.queue.validate(request), 60)
+    assert validated.analysis is not None
+    evaluations = [setup.evaluation("ok", step) for step in range(3)]
+    reports = await asyncio.wait_for(asyncio.gather(*map(setup.queue.evaluate, evaluations * 2)), 60)
+    assert reports == [a_report()] * 6
+    setup.app.send_task(TASK, args=[evaluations[0].evaluation_id], queue=device_queue(setup.device))
+    await asyncio.wait_for(setup.queue.evaluate(setup.evaluation("ok", 9)), 60)
+    assert sorted(setup.did()) == sorted(
+        ["validate job-1", *(f"ok {setup.evaluation('ok', step).candidate_id}" for step in (0, 1, 2, 9))]
+    )
+
+
+async def test_a_poisonous_order_ends_and_the_worker_lives_on(setup: Setup) -> None:
+    report = await asyncio.wait_for(setup.queue.evaluate(setup.evaluation("die")), 90)
+    assert report.verdict is Verdict.INFRASTRUCTURE_ERROR
+    assert "died 3 times" in report.gates[0].detail
+    assert len([line for line in setup.did() if line.startswith("die")]) == 3
+    assert await asyncio.wait_for(setup.queue.evaluate(setup.evaluation("ok", 1)), 60) == a_report()
+
+
+async def test_a_cancelled_job_frees_its_worker(setup: Setup) -> None:
+    hanging = asyncio.create_task(setup.queue.evaluate(setup.evaluation("hang")))
+    await until(lambda: any(line.startswith("hang") for line in setup.did()))
+    await setup.queue.cancel("job-1")
+    assert (await asyncio.wait_for(hanging, 10)).verdict is Verdict.INFRASTRUCTURE_ERROR
+    await until(lambda: "freed job-1" in setup.did())
+    assert await asyncio.wait_for(setup.queue.evaluate(setup.evaluation("ok", 1, "job-2")), 60) == a_report()
+
+
+async def test_a_worker_frees_what_it_kept_for_a_job_that_has_ended(setup: Setup) -> None:
+    assert await asyncio.wait_for(setup.queue.evaluate(setup.evaluation("ok")), 60) == a_report()
+    assert "freed job-1" not in setup.did()
+    await setup.queue.cancel("job-1")
+    await until(lambda: "freed job-1" in setup.did())
+    await asyncio.sleep(0.3)
+    assert setup.did().count("freed job-1") == 1
+
+
+async def test_an_order_whose_message_was_lost_is_rung_for_again(setup: Setup) -> None:
+    blocker = asyncio.create_task(setup.queue.evaluate(setup.evaluation("hang", 0, "job-0")))
+    await until(lambda: any(line.startswith("hang") for line in setup.did()))
+    lost = asyncio.create_task(setup.queue.evaluate(setup.evaluation("ok", 1)))
+    client = broker()
+    await until(lambda: client.llen(device_queue(setup.device)))
+    client.delete(device_queue(setup.device))
+    client.close()
+    await setup.queue.cancel("job-0")
+    assert await asyncio.wait_for(lost, 60) == a_report()
+    assert (await blocker).verdict is Verdict.INFRASTRUCTURE_ERROR
+
+
+async def test_a_broker_out_of_reach_is_an_infrastructure_error(tmp_path: Path) -> None:
+    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'kernelwright.db'}")
+    await database.upgrade()
+    app = create_app(CelerySettings(broker_url="redis://127.0.0.1:1/0"))
+    clock = SystemClock()
+    queue = CeleryQueue(app, SqlWorkStore(database, clock), clock, sweep_s=0.2, give_up_s=0.5)
+    request = an_evaluation_request(a_candidate())
+    report = await asyncio.wait_for(queue.evaluate(request), 60)
+    assert report.verdict is Verdict.INFRASTRUCTURE_ERROR
+    assert "broker" in report.gates[0].detail
+    assert (await SqlWorkStore(database, clock).state(order_of(request).id)).status == "queued"
+    await database.close()
+    app.close()

@@ -1,0 +1,121 @@
+"""The compose file: pinned, without passwords, hardened, and accepted by Compose."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "docker-compose.yml"
+VERSIONS = {"KERNELWRIGHT_VERSION": "1.2.3", "DOCKER_GID": "999"}
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    yaml = pytest.importorskip("yaml")
+    found: dict[str, Any] = yaml.safe_load(FILE.read_text())["services"]
+    return found
+
+
+def test_every_image_is_pinned(services: dict[str, Any]) -> None:
+    for name, service in services.items():
+        tag = service["image"].partition(":")[2]
+        assert tag.startswith("${KERNELWRIGHT_VERSION") or re.search(r"\d+\.\d+", tag), name
+        assert "latest" not in tag
+
+
+def test_no_password_is_written_down_and_none_has_a_default(services: dict[str, Any]) -> None:
+    for name, service in services.items():
+        for variable, value in service.get("environment", {}).items():
+            if re.search(r"PASSWORD|TOKEN|KEY|SECRET|_URL", variable):
+                assert variable.endswith("_FILE"), f"{name}: {variable}"
+                assert value.startswith("/run/secrets/")
+    assert not re.search(r"\$\{[A-Z_]*(PASSWORD|TOKEN|KEY)[A-Z_]*:?-", FILE.read_text())
+
+
+def test_our_own_services_are_hardened(services: dict[str, Any]) -> None:
+    for name, service in services.items():
+        if service["image"].startswith("kernelwright/"):
+            assert service["read_only"] is True, name
+            assert service["cap_drop"] == ["ALL"], name
+            assert "no-new-privileges:true" in service["security_opt"], name
+            assert "privileged" not in service, name
+
+
+def test_only_the_api_is_published_and_only_on_loopback(services: dict[str, Any]) -> None:
+    published = {name: service["ports"] for name, service in services.items() if "ports" in service}
+    assert list(published) == ["api"]
+    assert all(port.startswith("127.0.0.1:") for port in published["api"])
+
+
+def test_workers_are_healthy_when_a_task_has_run(services: dict[str, Any]) -> None:
+    workers = [service for name, service in services.items() if name.startswith("worker")]
+    assert len(workers) == 3
+    assert all("--check-worker" in worker["healthcheck"]["test"] for worker in workers)
+
+
+def test_compiled_libraries_are_written_by_the_compile_worker_only(services: dict[str, Any]) -> None:
+    shown = {
+        name: [volume for volume in service.get("volumes", ()) if volume.startswith("compiled:")]
+        for name, service in services.items()
+    }
+    assert shown.pop("worker-compile") == ["compiled:/var/lib/kernelwright-compiled"]
+    assert {name: volumes for name, volumes in shown.items() if volumes} == {
+        name: ["compiled:/var/lib/kernelwright-compiled:ro"] for name in ("worker-cpu", "worker-gpu")
+    }
+
+
+def test_secrets_are_drawn_once_and_kept(tmp_path: Path) -> None:
+    def draw() -> dict[str, str]:
+        subprocess.run([ROOT / "docker" / "secrets.sh", tmp_path / "secrets"], check=True, capture_output=True)
+        return {path.name: path.read_text() for path in (tmp_path / "secrets").iterdir()}
+
+    first = draw()
+    assert draw() == first
+    assert len(first["postgres_password"]) >= 32
+    assert first["postgres_password"] in first["database_url"]
+    assert first["redis_password"] in first["redis.conf"]
+    assert "appendfsync everysec" in first["redis.conf"]
+    assert "maxmemory-policy noeviction" in first["redis.conf"]
+    assert stat.S_IMODE((tmp_path / "secrets").stat().st_mode) == 0o700
+    secrets = set(re.findall(r"file: \./secrets/([\w.]+)", FILE.read_text()))
+    assert secrets <= set(first), "every secret of the compose file is drawn"
+
+
+def test_images_are_built_with_the_description_that_the_ui_is_made_from() -> None:
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    assert "docs" not in ignored
+    assert "!docs/openapi.json" in ignored
+
+
+def test_compose_accepts_the_file_and_refuses_to_guess(tmp_path: Path) -> None:
+    compose = shutil.which("docker-compose")
+    if compose is None:
+        pytest.skip("no docker-compose: apt-get install docker-compose")
+    subprocess.run([ROOT / "docker" / "secrets.sh", tmp_path / "secrets"], check=True, capture_output=True)
+    shutil.copy(FILE, tmp_path)
+
+    def check(**environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [compose, "config", "--quiet"],
+            cwd=tmp_path,
+            env={"PATH": os.environ["PATH"], **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    accepted = check(**VERSIONS)
+    assert accepted.returncode == 0, accepted.stderr
+    refused = check()
+    assert refused.returncode != 0
+    assert "KERNELWRIGHT_VERSION" in refused.stderr or "DOCKER_GID" in refused.stderr

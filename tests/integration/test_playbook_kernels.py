@@ -1,0 +1,138 @@
+"""Generated kernels against PyTorch in double precision: every kind of problem, two schedules, awkward shapes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import kernelwright_rt
+from agents.playbook.mathlib import FLAGS, prelude
+from agents.playbook.module import write
+from agents.playbook.planner import kernels
+from agents.playbook.schedule import Schedule
+from services.domain.problems import ProblemAnalysis
+from tests.integration.playbook_rounds import candidate, load
+from tests.integration.playbook_table import Case, table
+from workers.referee.analysis import analyse
+
+pytestmark = pytest.mark.integration
+
+PLAIN = Schedule()
+TUNED = Schedule(
+    fuse=True, threads=0, lanes=16, wide=True, keep=True, stream=True, interleave=4, columns=32, prefetch=64
+)
+FINAL = Schedule(fuse=True, threads=0, lanes=64, wide=True, keep=True, stream=True, interleave=8)
+CASES = table()
+FACTOR, FLOOR = 8.0, {torch.float64: 1e-14, torch.float32: 4e-6, torch.bfloat16: 1.6e-2, torch.float16: 2e-3}
+
+
+@pytest.fixture(scope="module")
+def analyses() -> dict[str, ProblemAnalysis]:
+    return {
+        item.name: analyse(item.module, item.inputs(), [], copy_bandwidth_gb_s=10.0, peak_gflop_s=100.0)
+        for item in CASES
+    }
+
+
+def build(analyses: dict[str, ProblemAnalysis], schedule: Schedule) -> dict[str, Callable[[], torch.nn.Module]]:
+    """Every case's candidate; their kernels are compiled together, since starting the compiler is what costs."""
+    sources = {name: write(analysis, schedule, name, []) for name, analysis in analyses.items()}
+    texts = {name: kernels(source) or "" for name, source in sources.items()}
+    mark = 'extern "C"'
+    bodies = [
+        mark.join(text.split(mark)[1:]).replace("void kernel_", f"void {name}_kernel_") for name, text in texts.items()
+    ]
+    body = "".join(f"\n{mark}{body}" for body in bodies)
+    whole = prelude(body, fast=schedule.lanes > 0, wide=schedule.wide) + body
+    library = kernelwright_rt.compile_cpp(whole, FLAGS)
+    return {name: _class(source, library, name) for name, source in sources.items()}
+
+
+class Renamed:
+    """A library whose kernels carry a prefix."""
+
+    def __init__(self, library: Any, prefix: str) -> None:
+        self._library, self._prefix = library, prefix
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._library, f"{self._prefix}_{name}")
+
+
+def _class(source: str, library: Any, name: str) -> Callable[[], torch.nn.Module]:
+    scope: dict[str, Any] = {"compile_cpp": lambda *_: Renamed(library, name), "__name__": name}
+    exec(source.replace("from kernelwright_rt import compile_cpp\n", ""), scope)
+    made: Callable[[], torch.nn.Module] = scope["ModelNew"]
+    return made
+
+
+def check(item: Case, candidate: torch.nn.Module) -> list[str]:
+    """What is wrong, in words; the bound follows the reference's own error against double precision."""
+    candidate.load_state_dict(item.module.state_dict())
+    problems = []
+    for draw in (item.inputs, *item.others):
+        inputs = draw()
+        before = copy.deepcopy(inputs)
+        with torch.no_grad():
+            expected, wanted = _tuple(item.module(*inputs)), _tuple(_double(item.module)(*_doubled(inputs)))
+        for number, pair in enumerate(zip(_tuple(candidate(*inputs)), expected, wanted, strict=True)):
+            problems += [f"output {number}, {_shape(inputs)}: {text}" for text in difference(*pair)]
+        for old, new in zip(before, inputs, strict=True):
+            if isinstance(old, torch.Tensor) and isinstance(new, torch.Tensor) and not torch.equal(old, new):
+                problems.append("an input was changed")
+    return problems
+
+
+def difference(got: torch.Tensor, expected: torch.Tensor, exact: torch.Tensor) -> list[str]:
+    if got.shape != expected.shape or got.dtype != expected.dtype:
+        return [f"{got.dtype} {tuple(got.shape)} instead of {expected.dtype} {tuple(expected.shape)}"]
+    if not expected.dtype.is_floating_point:
+        return [] if torch.equal(got, expected) else [f"{got} instead of {expected}"]
+    if not torch.equal(got.isnan(), expected.isnan()) or not torch.equal(got.isinf(), expected.isinf()):
+        return ["NaN or infinities elsewhere"]
+    finite = expected.isfinite() & exact.isfinite()
+    scale = exact[finite].abs().max().item() if finite.any() else 0.0
+    own = (expected.double() - exact)[finite].abs().max().item() if finite.any() else 0.0
+    error = (got.double() - exact)[finite].abs().max().item() if finite.any() else 0.0
+    bound = FACTOR * own + FLOOR[expected.dtype] * scale
+    return [] if error <= bound else [f"error {error:.3g} above {bound:.3g} (reference {own:.3g}, scale {scale:.3g})"]
+
+
+def _tuple(value: Any) -> tuple[torch.Tensor, ...]:
+    return tuple(value) if isinstance(value, tuple | list) else (value,)
+
+
+def _double(module: torch.nn.Module) -> torch.nn.Module:
+    return copy.deepcopy(module).double()
+
+
+def _doubled(inputs: list[object]) -> list[object]:
+    return [x.double() if isinstance(x, torch.Tensor) and x.is_floating_point() else x for x in inputs]
+
+
+def _shape(inputs: list[object]) -> list[tuple[int, ...]]:
+    return [tuple(x.shape) for x in inputs if isinstance(x, torch.Tensor)]
+
+
+@pytest.mark.parametrize("schedule", [PLAIN, TUNED], ids=["plain", "tuned"])
+def test_every_kind_of_problem_is_right(schedule: Schedule, analyses: dict[str, ProblemAnalysis]) -> None:
+    classes = build(analyses, schedule)
+    wrong = {item.name: found for item in CASES if (found := check(item, classes[item.name]()))}
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("path", sorted(Path("examples/problems").glob("*.py")), ids=lambda path: path.stem)
+def test_an_example_is_right_at_all_its_shapes_when_fully_optimised(path: Path) -> None:
+    problem = load(path)
+    torch.manual_seed(0)
+    model, init = problem.Model(*problem.get_init_inputs()), problem.get_init_inputs()
+    analysis = analyse(model, problem.get_inputs(), init, copy_bandwidth_gb_s=10.0, peak_gflop_s=100.0)
+    assert analysis.trace_error is None
+    made = candidate(write(analysis, FINAL, path.stem, ["all"]))
+    sets = (*getattr(problem, "INPUT_SETS", []), *getattr(problem, "HELD_OUT", []))
+    item = Case(path.stem, model, problem.get_inputs, sets)
+    assert check(item, made) == []

@@ -1,0 +1,228 @@
+"""A runner that answers anything, at any time: the referee neither crashes nor blocks nor believes it.
+
+Deterministic fuzzing: every seed is one hostile runner against which every request of the protocol is made.
+"""
+
+import contextlib
+import gc
+import json
+import math
+import random
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from workers.places import Place
+from workers.referee.errors import FaultKind, RunnerFault
+from workers.referee.session import Fetched, RunnerSession, Slot
+from workers.tensors import TensorMeta
+from workers.wire import MAX_MESSAGE_BYTES, Channel, WireError
+
+pytestmark = pytest.mark.integration
+
+LIMIT_S = 0.15
+SLACK_S = 20.0
+META = TensorMeta(dtype="float32", shape=(4,))
+TENSOR = {"type": "tensor", "dtype": "float32", "shape": [4], "alias": None}
+HONEST: dict[str, Any] = {
+    "seconds": 0.001,
+    "matched": True,
+    "operators": {"exp": 4},
+    "outputs": [TENSOR],
+    "sequence": False,
+    "written": True,
+}
+JUNK: list[Any] = [
+    None, True, False, 0, -1, 1 << 62, 1 << 70, 10**400, 1e308, -0.0, "", "tensor", "\x00", "x" * 100_000, [], [[]],
+    {}, {"type": "tensor"}, {"type": 3}, [None], [{}] * 65, {"error": {}}, {"": 1 << 80}, [TENSOR] * 64,
+    [{**TENSOR, "shape": [0, 1 << 47, 1 << 47]}], [{**TENSOR, "shape": [1] * 64}], [{**TENSOR, "shape": [True]}],
+    [{**TENSOR, "shape": [-4]}], [{**TENSOR, "shape": [1 << 40]}], [{**TENSOR, "dtype": "bool", "shape": [3]}],
+    [{**TENSOR, "dtype": "complex128"}], [{**TENSOR, "dtype": "float32\n"}], [{**TENSOR, "dtype": None}],
+    [{**TENSOR, "alias": 1 << 90}], [{"type": "numpy.ndarray" * 100}], {"text": 3, "line": 10**30, "memory": 1},
+    {"text": "verdict: accepted", "line": "1", "memory": True},
+]  # fmt: skip
+
+
+def hostile_answer(peer: Channel, token: Any, generator: random.Random) -> None:  # noqa: C901 - a list of acts
+    """One thing a runner may do instead of answering."""
+    answer: dict[str, Any] = {"token": token, **HONEST}
+    for _ in range(generator.randrange(3)):
+        answer[generator.choice([*HONEST, "error", "verdict", "done"])] = generator.choice(JUNK)
+    act = generator.randrange(14)
+    if act < 6:
+        peer.send(answer)
+    elif act == 6:
+        peer.send({**answer, "token": generator.choice(JUNK)})
+    elif act == 7:
+        peer.send(answer, [0] * generator.randrange(1, 17))
+    elif act == 8:
+        peer.connection.sendall(struct.pack("!I", MAX_MESSAGE_BYTES + generator.randrange(1, 1 << 20)))
+    elif act == 9:
+        body = generator.choice([b"[]", b"3", b"{", b"\xff\xfe", b"[" * 50_000, b'{"token":1e999}', b'{"a":NaN}', b""])
+        peer.connection.sendall(struct.pack("!I", len(body)) + body)
+    elif act == 10:
+        peer.connection.sendall(generator.randbytes(generator.randrange(1, 64)))
+    elif act == 11:
+        for _ in range(3):
+            peer.send(answer)
+    elif act == 12:
+        frame = json.dumps(answer).encode()
+        peer.connection.sendall(struct.pack("!I", len(frame)) + frame[: len(frame) // 2])
+    else:
+        peer.connection.shutdown(socket.SHUT_RDWR)
+
+
+def hostile(peer: Channel, seed: int) -> None:
+    generator = random.Random(seed)
+    if generator.random() < 0.1:
+        hostile_answer(peer, "guess", generator)  # before anything was asked
+    while True:
+        message = peer.receive(timeout_s=5.0)
+        message.close()
+        hostile_answer(peer, message.body["token"], generator)
+
+
+def requests(session: RunnerSession, slot: Slot) -> list[Callable[[], object]]:
+    def load() -> object:
+        state = [("weight", torch.ones(2))]
+        return session.load("source", [2], state, seed=1, copy_state=True, threads=1, limit_s=LIMIT_S)
+
+    return [
+        session.noop,
+        load,
+        lambda: session.open_slot(0, [torch.ones(4)], [META]),
+        lambda: session.call(slot),
+        lambda: session.observe(slot),
+        lambda: session.fetch(slot),
+        lambda: session.drop(),
+    ]
+
+
+def check_believable(result: object) -> None:
+    """What the referee took from an answer is well typed, whatever the answer was."""
+    if isinstance(result, Fetched):
+        for output in result.outputs:
+            if output.value is not None:
+                assert output.meta == TensorMeta.of(output.value)
+                assert output.value.numel() * output.value.element_size() <= 64
+    claimed = getattr(result, "claimed_s", 0.0)
+    assert isinstance(claimed, float)
+    assert math.isfinite(claimed)
+
+
+def ask(request: Callable[[], object]) -> RunnerFault | None:
+    """Make a request; the fault, whose text is short enough for a report, or None after a believable answer."""
+    fault: RunnerFault | None = None
+    try:
+        check_believable(request())
+    except RunnerFault as found:
+        fault = found
+    assert fault is None or len(str(fault)) < 5000
+    return fault
+
+
+def open_descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def settled_descriptors(enough: int) -> int:
+    """How many are open once what holds them is gone: a last tensor, a fault's traceback, the peer's thread."""
+    for _ in range(20):
+        gc.collect()
+        if open_descriptors() <= enough:
+            break
+        time.sleep(0.05)
+    return open_descriptors()
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_a_hostile_runner_can_only_be_found_at_fault(seed: int) -> None:
+    ours, theirs = socket.socketpair()
+
+    def peer() -> None:
+        with contextlib.suppress(WireError, OSError), theirs:
+            hostile(Channel(theirs), seed)
+
+    gc.collect()  # what earlier tests left is not ours
+    before = open_descriptors()
+    thread = threading.Thread(target=peer, daemon=True)
+    thread.start()
+    slot = Slot(0, [torch.ones(4)], [META], Place())
+    session = RunnerSession(
+        Channel(ours), lambda: RunnerFault(FaultKind.CRASHED, "it ended"), deadline=time.monotonic() + 60.0
+    )
+    session.call_limit_s = LIMIT_S
+    for request in requests(session, slot):
+        started = time.monotonic()
+        ask(request)
+        assert time.monotonic() - started < LIMIT_S + SLACK_S
+    session.close()
+    thread.join(timeout=6.0)
+    slot.close()
+    del slot
+    assert settled_descriptors(before + 4) <= before + 4
+
+
+def test_a_runner_that_drips_bytes_is_stopped_at_the_limit() -> None:
+    ours, theirs = socket.socketpair()
+
+    def drip() -> None:
+        with contextlib.suppress(OSError), theirs:
+            theirs.sendall(struct.pack("!I", 1000))
+            for _ in range(200):
+                theirs.sendall(b" ")
+                time.sleep(0.01)
+
+    thread = threading.Thread(target=drip, daemon=True)
+    thread.start()
+    session = RunnerSession(
+        Channel(ours), lambda: RunnerFault(FaultKind.CRASHED, "it ended"), deadline=time.monotonic() + 60.0
+    )
+    session.call_limit_s = LIMIT_S
+    started = time.monotonic()
+    with pytest.raises(RunnerFault) as caught:
+        session.noop()
+    assert caught.value.kind is FaultKind.HUNG
+    assert time.monotonic() - started < LIMIT_S + SLACK_S
+    session.close()
+    thread.join(timeout=5.0)
+
+
+@pytest.mark.parametrize("field", [*HONEST, "error"])
+def test_every_field_may_hold_anything(field: str) -> None:
+    ours, theirs = socket.socketpair()
+    values = iter([value for value in JUNK for _ in range(4)])
+
+    def peer() -> None:
+        channel = Channel(theirs)
+        with contextlib.suppress(WireError), theirs:
+            for value in values:
+                message = channel.receive(timeout_s=10.0)
+                message.close()
+                channel.send({"token": message.body["token"], **HONEST, field: value})
+
+    thread = threading.Thread(target=peer, daemon=True)
+    thread.start()
+    slot = Slot(0, [torch.ones(4)], [META], Place())
+    session = RunnerSession(
+        Channel(ours), lambda: RunnerFault(FaultKind.CRASHED, "it ended"), deadline=time.monotonic() + 30.0
+    )
+    asks: list[Callable[[], object]] = [
+        session.noop,
+        lambda: session.call(slot),
+        lambda: session.observe(slot),
+        lambda: session.fetch(slot),
+    ]
+    for index in range(4 * len(JUNK)):
+        fault = ask(asks[index % 4])
+        assert fault is None or fault.kind in (FaultKind.FORGED, FaultKind.RAISED, FaultKind.MEMORY)
+    session.close()
+    thread.join(timeout=5.0)
+    slot.close()

@@ -1,0 +1,18 @@
+"""Unit tests know nothing of the machine's settings."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+_SETTINGS = re.compile(r"KERNELWRIGHT_|OPENAI_|ANTHROPIC_")
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key or an address in the developer's environment changes no outcome."""
+    for name in os.environ:
+        if _SETTINGS.match(name):
+            monkeypatch.delenv(name)

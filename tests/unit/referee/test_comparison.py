@@ -1,0 +1,99 @@
+import math
+
+import pytest
+import torch
+
+from workers.referee.comparison import ErrorScale, compare, error_scale, tolerances
+
+TABLE = tolerances(None)
+EXACT = ErrorScale()
+
+
+def draw(*shape: int, scale: float = 1.0) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(3)) * scale
+
+
+def test_equal_infinities_are_right_and_opposite_ones_wrong() -> None:
+    endless = torch.tensor([math.inf, -math.inf, 1.0])
+    assert compare(endless.clone(), endless, EXACT, TABLE) is None
+    assert compare(-endless, endless, EXACT, TABLE) is not None
+    assert compare(torch.tensor([math.inf, -math.inf, 2.0]), endless, EXACT, TABLE) is not None
+
+
+def test_the_same_values_are_right() -> None:
+    assert compare(draw(64, 64), draw(64, 64), EXACT, TABLE) is None
+
+
+def test_another_order_of_summation_is_right() -> None:
+    x = draw(128, 4096)
+    expected = x.sum(-1)
+    actual = torch.stack([x[:, i::7].sum(-1) for i in range(7)]).sum(0)
+    assert compare(actual, expected, error_scale(expected, x.double().sum(-1)), TABLE) is None
+
+
+def test_an_honest_matrix_product_in_another_order_is_right() -> None:
+    a, b = draw(128, 1536), draw(1536, 128)
+    expected = a @ b
+    actual = sum((a[:, i : i + 64] @ b[i : i + 64] for i in range(0, 1536, 64)), torch.zeros(128, 128))
+    assert compare(actual, expected, error_scale(expected, a.double() @ b.double()), TABLE) is None
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
+def test_a_silent_downgrade_is_found(kind: torch.dtype) -> None:
+    x = draw(256, 256)
+    expected = torch.sigmoid(x)
+    actual = torch.sigmoid(x.to(kind)).float()
+    mismatch = compare(actual, expected, error_scale(expected, torch.sigmoid(x.double())), TABLE)
+    assert mismatch is not None
+
+
+def test_zeros_do_not_pass_where_outputs_are_small() -> None:
+    expected = draw(64, 64, scale=1e-6)
+    assert compare(torch.zeros_like(expected), expected, EXACT, TABLE) is not None
+
+
+def test_zeros_pass_where_zeros_are_expected() -> None:
+    assert compare(torch.zeros(8), torch.zeros(8), EXACT, TABLE) is None
+    assert compare(torch.full((8,), 1e-3), torch.zeros(8), EXACT, TABLE) is not None
+
+
+def test_one_wrong_element_among_many_is_found_and_named() -> None:
+    expected = draw(100, 100)
+    actual = expected.clone()
+    actual[17, 4] += 0.01
+    mismatch = compare(actual, expected, EXACT, TABLE)
+    assert mismatch is not None
+    assert "[17, 4]" in mismatch.detail
+
+
+def test_not_finite_values_must_be_where_they_are_expected() -> None:
+    expected = torch.tensor([1.0, float("nan"), float("inf"), float("-inf")])
+    assert compare(expected.clone(), expected, EXACT, TABLE) is None
+    for wrong in ([1.0, 2.0, float("inf"), float("-inf")], [1.0, float("nan"), float("-inf"), float("-inf")]):
+        assert compare(torch.tensor(wrong), expected, EXACT, TABLE) is not None
+    assert compare(torch.tensor([float("nan"), 2.0]), torch.tensor([1.0, 2.0]), EXACT, TABLE) is not None
+
+
+def test_shape_dtype_and_integers_are_exact() -> None:
+    assert compare(torch.zeros(2, 3), torch.zeros(3, 2), EXACT, TABLE) is not None
+    assert compare(torch.zeros(2).double(), torch.zeros(2), EXACT, TABLE) is not None
+    assert compare(torch.tensor([1, 2]), torch.tensor([1, 2]), EXACT, TABLE) is None
+    assert compare(torch.tensor([1, 3]), torch.tensor([1, 2]), EXACT, TABLE) is not None
+    assert compare(torch.tensor([True]), torch.tensor([False]), EXACT, TABLE) is not None
+
+
+def test_a_problems_own_tolerance_permits_what_it_says() -> None:
+    expected = draw(64, 64)
+    actual = expected.half().float()
+    assert compare(actual, expected, EXACT, TABLE) is not None
+    assert compare(actual, expected, EXACT, tolerances({torch.float32: (1e-3, 1e-3)})) is None
+
+
+@pytest.mark.parametrize("given", [{"float32": (-1.0, 0.1)}, {"float32": (1.0, 2.0)}, {"float32": 3}])
+def test_a_tolerance_that_makes_no_sense_is_refused(given: dict[str, object]) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        tolerances(given)
+
+
+def test_empty_outputs_are_right() -> None:
+    assert compare(torch.zeros(0, 3), torch.zeros(0, 3), EXACT, TABLE) is None

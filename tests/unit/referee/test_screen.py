@@ -1,0 +1,225 @@
+import pytest
+
+from workers.referee.screen import Remark, screen
+
+KERNEL = """
+import torch
+import kernelwright_rt
+lib = kernelwright_rt.compile_cpp('extern "C" void run(const float* x, float* y, int64_t n) { y[0] = x[0]; }')
+"""
+MODEL = """
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        lib.run(x, y, x.numel())
+        return y
+"""
+NOTHING: frozenset[str] = frozenset()
+
+
+LAYER = f"""{KERNEL}
+class ModelNew(torch.nn.Module):
+    def __init__(self):
+        self.fc = torch.nn.Linear(3, 3)
+
+    def forward(self, x):
+        BODY
+        return x
+"""
+FORK = """import torch
+import kernelwright_rt
+lib = kernelwright_rt.compile_cpp('''
+#include <unistd.h>
+void f() { fork(); }
+''')
+"""
+
+
+def forward(body: str) -> str:
+    return LAYER.replace("BODY", body).replace("return x", "return lib.run(x)")
+
+
+def texts(remarks: list[Remark]) -> str:
+    return "\n".join(str(remark) for remark in remarks)
+
+
+def test_a_plain_kernel_breaks_no_rule() -> None:
+    assert screen(KERNEL + MODEL, NOTHING) == []
+
+
+def test_a_banned_word_in_a_comment_or_docstring_is_no_offence() -> None:
+    source = f'"""Never calls gc.collect() or eval."""\n{KERNEL}# torch.softmax, os._exit(0)\n{MODEL}'
+    assert screen(source, NOTHING) == []
+
+
+def test_a_banned_call_in_a_cpp_comment_or_string_is_no_offence() -> None:
+    source = KERNEL.replace("y[0] = x[0];", "/* fork() */ // system(1)\\n") + MODEL
+    assert screen(source, NOTHING) == []
+
+
+def test_a_missing_model_is_named_with_a_line() -> None:
+    assert texts(screen("import torch\n", NOTHING)) == "line 1: the module defines no class ModelNew"
+
+
+def test_a_syntax_error_is_named_with_its_line() -> None:
+    remarks = screen("import torch\ndef f(:\n", NOTHING)
+    assert remarks[0].line == 2
+    assert remarks[0].hard
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("import gc", "gc"),
+        ("import ctypes", "ctypes"),
+        ("from subprocess import run", "subprocess"),
+        ("import socket as s", "socket"),
+        ("import workers.runner.session", "workers"),
+        ("from os import _exit", "os._exit"),
+        ("import sys\nx = sys.modules['workers']", "sys.modules"),
+        ("import time\ntime.perf_counter = lambda: 0.0", "time.perf_counter"),
+        ("torch.Tensor.sum = None", "torch.Tensor.sum"),
+        ("exec('x = 1')", "exec"),
+        ("f = eval('1')", "eval"),
+        ("x = (lambda: 0).__globals__", "__globals__"),
+        ("x = getattr(torch, 'soft' + 'max')", "getattr"),
+        ("x = getattr(torch, 'compile')", "torch.compile"),
+        ("from torch.utils._python_dispatch import TorchDispatchMode", "_python_dispatch"),
+    ],
+)
+def test_a_trick_at_module_level_is_evidence(statement: str, reason: str) -> None:
+    remarks = screen(KERNEL + statement + MODEL, NOTHING)
+    assert remarks
+    assert remarks[0].hard
+    assert reason in texts(remarks)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x = torch.softmax(x, -1)",
+        "x = x.softmax(-1)",
+        "x = torch.nn.functional.gelu(x)",
+        "x = x @ x",
+        "x = torch.matmul(x, x)",
+        "x = (x + 1).cumsum(0)",
+        "x = torch.linalg.vector_norm(x)",
+    ],
+)
+def test_a_library_operator_on_the_hot_path_is_evidence(body: str) -> None:
+    remarks = screen(forward(body), NOTHING)
+    assert [remark.hard for remark in remarks] == [True]
+    assert "library" in remarks[0].text
+
+
+def test_a_library_operator_reached_through_a_function_is_found() -> None:
+    source = f"{KERNEL}\ndef work(x):\n    return torch.softmax(x, 0)\n" + MODEL.replace("return y", "return work(y)")
+    assert "torch.softmax" in texts(screen(source, NOTHING))
+
+
+def test_a_layer_called_on_the_hot_path_is_found() -> None:
+    assert "torch.nn.Linear" in texts(screen(LAYER.replace("BODY", "x = self.fc(x)"), NOTHING))
+
+
+def test_a_layer_that_only_holds_parameters_is_allowed() -> None:
+    assert screen(LAYER.replace("BODY", "lib.run(x, self.fc.weight, self.fc.bias)"), NOTHING) == []
+
+
+def test_a_kernel_named_like_an_operator_is_allowed() -> None:
+    source = KERNEL.replace("run(", "softmax(") + MODEL.replace("lib.run", "lib.softmax")
+    assert screen(source, NOTHING) == []
+
+
+def test_allowed_library_operators_are_allowed() -> None:
+    source = forward("x = torch.matmul(x, x) @ x")
+    assert screen(source, frozenset({"matmul"})) == []
+
+
+def test_a_try_on_the_hot_path_is_evidence_and_elsewhere_is_not() -> None:
+    tried = "try:\n            lib.run(x)\n        except Exception:\n            pass"
+    assert "try" in texts(screen(forward(tried), NOTHING))
+    assert screen(f"try:\n    import math\nexcept ImportError:\n    math = None\n{KERNEL}{MODEL}", NOTHING) == []
+
+
+def test_a_module_without_a_kernel_is_evidence() -> None:
+    source = "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n"
+    assert "no kernel of its own" in texts(screen(source, NOTHING))
+
+
+def test_a_process_started_from_cpp_is_evidence_with_its_line() -> None:
+    remarks = screen(FORK + MODEL, NOTHING)
+    assert (remarks[0].line, remarks[0].hard) == (5, True)
+
+
+def test_a_source_that_is_nested_too_deeply_is_refused_not_crashed_on() -> None:
+    assert screen("x = " + "(" * 5000 + ")" * 5000, NOTHING)[0].hard
+
+
+@pytest.mark.parametrize(
+    ("extra", "call"),
+    [
+        ("name = 'run'", "getattr(lib, name)(x, y, x.numel())"),
+        ("", "getattr(lib, f'run_{x.shape[0]}')(x, y)"),
+        ("", "getattr(x, 'num' + 'el')()"),
+        ("def launch(handle, name, *args):\n    getattr(handle, name)(*args)", "launch(lib, 'run', x, y)"),
+        ("import functools\n@functools.lru_cache\ndef built():\n    return lib", "built().softmax(x, y)"),
+        ("KERNELS = {'a': lib.run, 'b': lib.tanh}", "KERNELS['a'](x, y)"),
+        ("HANDLES = [lib]", "[h.softmax(x, y) for h in HANDLES]"),
+        ("HANDLES = [lib]", "HANDLES[0].norm(x, y)"),
+        ("", "sizes = [3, 1]; sizes.sort(); lib.run(x, y, sizes[0])"),
+        ("", "lib.run(torch.nn.functional.pad(x, (0, 1)), y, 1)"),
+        ("from types import SimpleNamespace\nconfig = SimpleNamespace(block=4)", "lib.run(x, y, config.block)"),
+        ("import dataclasses\n@dataclasses.dataclass\nclass Plan:\n    rows: int", "lib.run(x, y, Plan(1).rows)"),
+        ("SOURCE = f'for (int i = 0; i < {3}; ++i) y[i] = 1;'", "assert x.is_contiguous(); lib.run(x, y, 1)"),
+    ],
+)
+def test_idioms_of_honest_code_break_no_rule(extra: str, call: str) -> None:
+    source = KERNEL + extra + MODEL.replace("lib.run(x, y, x.numel())", call)
+    assert texts(screen(source, NOTHING)) == ""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "try:\n            lib.run(x)\n        finally:\n            x = None",
+        "try:\n            lib.run(x)\n        except TypeError as error:\n            raise ValueError() from error",
+    ],
+)
+def test_a_try_that_hides_nothing_is_allowed(body: str) -> None:
+    assert screen(forward(body), NOTHING) == []
+
+
+def test_a_model_may_set_its_own_attributes_by_name() -> None:
+    source = LAYER.replace("self.fc = torch.nn.Linear(3, 3)", "setattr(self, 'a' + 'b', 1)").replace(
+        "BODY", "lib.run(x)"
+    )
+    assert screen(source, NOTHING) == []
+    assert screen(source.replace("setattr(self", "setattr(torch"), NOTHING)[0].hard
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import time",
+        "def f(x):\n    return getattr(x, ''.join(['soft', 'max']))",
+        "kernel = kernelwright_rt.compile_cpp('auto t = std::chrono::steady_clock::now(); f(t);')",
+    ],
+)
+def test_what_honest_code_hardly_needs_is_a_hint(statement: str) -> None:
+    remarks = screen(KERNEL + statement + MODEL, NOTHING)
+    assert [remark.hard for remark in remarks] == [False]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import os\nmode = os.getenv('MODE')",
+        "import pathlib\ntext = pathlib.Path('/proc/self/maps').read_text()",
+        'kernel = kernelwright_rt.compile_cpp(\'void f() { auto* p = fopen("/proc/self/maps", "r"); }\')',
+        "kernel = kernelwright_rt.compile_cpp('void f() { std::ifstream in(\"/tmp/x\"); }')",
+        "import builtins",
+        "f = torch.__dict__['softmax']",
+    ],
+)
+def test_looking_for_files_and_settings_is_evidence(statement: str) -> None:
+    assert screen(KERNEL + statement + MODEL, NOTHING)[0].hard

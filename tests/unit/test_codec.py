@@ -1,0 +1,96 @@
+"""Domain values survive the way to JSON and back, and a document that does not fit says where."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from services.domain.codec import CodecError, dumps, from_data, loads, to_data
+from services.domain.evaluations import EvaluationReport, Latency
+from services.domain.events import EventKind
+from services.domain.jobs import Job, JobSpec, JobStatus
+from services.domain.problems import Operator, Problem, ProblemAnalysis, TensorSpec, ValueRef
+from services.domain.steps import NewEvent
+
+
+def an_analysis() -> ProblemAnalysis:
+    operator = Operator(
+        target="aten.add.Tensor",
+        arguments=(ValueRef(ref="x"), 1.0, True, None, "torch.float32", (1, 2, (ValueRef(ref="y"),))),
+        keywords=(("limit", float("inf")),),
+        outputs=(TensorSpec(name="add", shape=(2, 3), dtype="float32"),),
+    )
+    return ProblemAnalysis(
+        family="pointwise",
+        inputs=(TensorSpec(name="x", shape=(2, 3), dtype="float32"),),
+        scalar_inputs=((1, 2), (2, "mean")),
+        parameters=(),
+        operators=(operator,),
+        outputs=("add",),
+        init_inputs=(1, (2, 3), None, "text"),
+        bytes_moved=48,
+        flops=6,
+        floor_us=0.5,
+    )
+
+
+def a_job() -> Job:
+    now = datetime.now(UTC)
+    spec = JobSpec(problem=Problem(name="relu", source="import torch"), tags=("a", "b"))
+    return Job(
+        id="job-1",
+        team_id="local",
+        spec=spec,
+        status=JobStatus.RUNNING,
+        created_at=now,
+        updated_at=now,
+        analysis=an_analysis(),
+    )
+
+
+def test_a_job_with_a_recursive_operator_graph_survives_json() -> None:
+    job = a_job()
+    assert loads(Job, dumps(job)) == job
+
+
+def test_an_infinite_literal_survives_json() -> None:
+    assert loads(ProblemAnalysis, dumps(an_analysis())).operators[0].keywords == (("limit", float("inf")),)
+
+
+def test_event_payloads_keep_their_types() -> None:
+    event = NewEvent(kind=EventKind.JOB_STATUS, data={"list": [1, 2.0, {"none": None}], "flag": True})
+    back = loads(NewEvent, dumps(event))
+    assert back == event
+    assert back.data["flag"] is True
+
+
+def test_unknown_keys_are_ignored_so_that_older_programs_read_newer_documents() -> None:
+    data = to_data(TensorSpec(name="x", shape=(1,), dtype="float32")) | {"invented_later": 1}
+    assert from_data(TensorSpec, data).name == "x"
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "where"),
+    [
+        (TensorSpec, {"name": 1, "shape": [], "dtype": "float32"}, "TensorSpec.name"),
+        (TensorSpec, {"name": "x", "shape": ["2"], "dtype": "float32"}, "TensorSpec.shape[0]"),
+        (TensorSpec, {"name": "x", "shape": [True], "dtype": "float32"}, "TensorSpec.shape[0]"),
+        (TensorSpec, {"shape": [], "dtype": "float32"}, "name"),
+        (Latency, {"ci95_us": [1.0]}, "Latency.ci95_us"),
+        (Latency, {"median_us": {"float": "abc"}}, "Latency.median_us"),
+        (Latency, {"median_us": {"float": ["nan"]}}, "Latency.median_us"),
+        (Latency, {"median_us": {"float": "1e3"}}, "Latency.median_us"),
+        (EvaluationReport, {"verdict": "perfect"}, "perfect"),
+        (EvaluationReport, [], "EvaluationReport"),
+    ],
+)
+def test_a_document_that_does_not_fit_says_where(kind: type, data: object, where: str) -> None:
+    with pytest.raises(CodecError) as error:
+        from_data(kind, data)
+    assert where in str(error.value)
+
+
+def test_text_that_is_not_json_is_a_codec_error() -> None:
+    with pytest.raises(CodecError, match="not JSON"):
+        loads(TensorSpec, "{")

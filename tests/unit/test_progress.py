@@ -1,0 +1,164 @@
+"""What people read while a job runs, and the card at its end."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console, RenderableType
+
+from kernelwright.cli.card import file_lines, report_card, result_card
+from kernelwright.cli.progress import MARGIN, Progress, figures_line
+from services.domain.evaluations import EvaluationReport, GateName, Roofline, Speedup, Verdict
+from services.domain.jobs import JobStatus
+from services.exports import Export
+from services.testing import a_job, a_report
+
+LONG = "tune: neighbouring parameters: " + ", ".join(f"parameter_{number} 1 → 2" for number in range(30))
+
+
+def a_screen(width: int) -> Console:
+    return Console(
+        file=io.StringIO(), width=width, force_terminal=True, color_system=None, highlight=False, legacy_windows=False
+    )
+
+
+def a_pipe() -> Console:
+    return Console(file=io.StringIO(), highlight=False, soft_wrap=True)
+
+
+def written(console: Console) -> list[str]:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue().splitlines()
+
+
+def shown(kind: str, data: dict[str, object], report: EvaluationReport | None = None, *, width: int = 80) -> list[str]:
+    console = a_screen(width)
+    Progress(console).show(kind, data, report)
+    return written(console)
+
+
+def drawn(card: RenderableType, width: int = 80) -> str:
+    console = a_screen(width)
+    console.print(card)
+    return "\n".join(written(console))
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_what_an_agent_says_is_cut_to_two_aligned_lines_of_a_terminal(width: int) -> None:
+    lines = shown("agent.finished", {"agent": "planner", "summary": LONG, "tokens": 0}, width=width)
+    assert len(lines) == 2
+    assert lines[0].startswith("  planner   tune: neighbouring")
+    assert lines[1].startswith(" " * MARGIN + "parameter_")
+    assert lines[1].endswith("…")
+    assert all(len(line) <= width for line in lines)
+
+
+def test_a_program_that_reads_gets_every_word_in_one_line() -> None:
+    console = a_pipe()
+    Progress(console).show("agent.finished", {"agent": "planner", "summary": LONG, "tokens": 12})
+    assert written(console) == [f"  planner   {LONG} (12 tokens)"]
+
+
+def test_brackets_in_words_of_models_are_no_markup() -> None:
+    assert shown("agent.finished", {"agent": "coder", "summary": "[bold]x[/bold] a[0]"}) == [
+        "  coder     [bold]x[/bold] a[0]"
+    ]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_an_accepted_candidate_takes_two_lines(width: int) -> None:
+    report = replace(
+        a_report(median_us=2057.0),
+        speedup=Speedup(eager=12.95, compile=11.34, best_baseline=11.34),
+        roofline=Roofline(bytes=33_600_000, flops=1, floor_us=1720.0, fraction=0.836, bound="compute"),
+    )
+    lines = shown("evaluation.finished", {"verdict": "accepted", "detail": None}, report, width=width)
+    assert lines == [
+        f"  referee   accepted: {len(report.gates)} gates passed",
+        "            2.06 ms, 12.95× eager, 11.34× compile, 84% of the compute roof",
+    ]
+
+
+def test_a_rejected_candidate_names_its_gate_and_the_evidence() -> None:
+    report = a_report(Verdict.REJECTED, failed_gate=GateName.CORRECTNESS, detail="row 3 is wrong")
+    lines = shown("evaluation.finished", {"verdict": "rejected", "detail": "correctness: row 3 is wrong\n"}, report)
+    assert lines == [
+        "  referee   rejected at the gate correctness (gates passed: 3)",
+        "            correctness: row 3 is wrong",
+    ]
+
+
+def test_a_suspicious_candidate_names_the_doubting_gate() -> None:
+    lines = shown("evaluation.finished", {"verdict": "suspicious", "detail": None}, a_report(Verdict.SUSPICIOUS))
+    assert lines[0].startswith("  referee   suspicious at ")
+
+
+def test_a_step_without_a_candidate_says_why_and_what_is_best_so_far() -> None:
+    reason = "no plan: the playbook has tried every variant it knows"
+    assert shown("step.finished", {"failure": reason, "best_speedup": 1.34}) == [
+        f"  stopped   {reason}",
+        "  best      1.34× the fastest baseline",
+    ]
+
+
+def test_words_that_were_just_said_are_not_said_again() -> None:
+    console = a_screen(80)
+    progress = Progress(console)
+    progress.show("agent.finished", {"agent": "planner", "summary": "no template for aten.conv2d"})
+    progress.show("step.finished", {"failure": "no plan: no template for aten.conv2d", "best_speedup": None})
+    assert written(console) == ["  planner   no template for aten.conv2d"]
+
+
+def test_an_event_of_a_kind_from_the_future_is_passed_over() -> None:
+    assert shown("candidate.praised", {}) == []
+
+
+def test_validation_shows_the_problem_and_the_figures_to_beat() -> None:
+    baselines = {"eager": {"median_us": 12400.0}, "compile": {"median_us": 4210.0}, "compile_max": None}
+    data = {"family": "norm", "operators": ["a"] * 6, "bytes": 33.6e6, "floor_us": 1720.0, "baselines": baselines}
+    assert shown("job.validated", data) == [
+        "validated  norm: 6 operators, 33.6 MB, roofline floor 1.72 ms",
+        "            to beat: eager 12.4 ms, compile 4.21 ms",
+    ]
+
+
+def test_figures_without_a_roofline_are_only_times() -> None:
+    report = replace(a_report(), roofline=None, speedup=Speedup())
+    assert figures_line(report) == "100 µs"
+
+
+def test_the_card_says_what_the_roofline_fraction_is_a_fraction_of() -> None:
+    report = replace(
+        a_report(median_us=2057.0),
+        roofline=Roofline(bytes=33_600_000, flops=1, floor_us=1720.0, fraction=0.836, bound="memory"),
+    )
+    text = drawn(result_card(a_job(), report), 120)
+    assert "84% of the best possible speed (memory bound: moving 33.6 MB takes this device 1.72 ms at least)" in text
+    assert "accepted" in text
+
+
+def test_the_card_of_an_unsolved_job_gives_the_reason() -> None:
+    job = replace(
+        a_job(), status=JobStatus.UNSOLVED, message="no template for aten.convolution: configure a chat model"
+    )
+    text = drawn(result_card(job, None), 100)
+    assert "no accepted candidate (unsolved)" in text
+    assert "no template for aten.convolution: configure a chat model" in text
+
+
+def test_paths_are_whole_lines_however_long_they_are() -> None:
+    folder = Path("/a/very/long/path") / ("x" * 100)
+    export = Export(folder=folder, kernel=folder / "kernel.py", report=None, trajectory=folder / "trajectory.jsonl")
+    assert file_lines(export) == [f"kernel      {folder}/kernel.py", f"trajectory  {folder}/trajectory.jsonl"]
+
+
+def test_the_card_of_an_evaluation_has_a_line_per_gate() -> None:
+    report = a_report(Verdict.REJECTED, failed_gate=GateName.LOAD, detail="ModelNew has no parameter [weight]")
+    text = drawn(report_card(report), 100)
+    for gate in report.gates:
+        assert gate.name.value in text
+    assert "ModelNew has no parameter [weight]" in text
+    assert "rejected" in text

@@ -1,0 +1,255 @@
+"""The worker's end of a referee that is honest, gone or hostile; the sandbox is a double whose peer is a thread."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from services.domain.errors import InfrastructureError
+from services.domain.tunables import Setting
+from services.ports import BuildResult, ExitStatus, Mount, SandboxLimits
+from workers.cuda_lock import DeviceLock
+from workers.profilers.sources import NoProfiler
+from workers.refereed import MAX_RUNNERS, CancelledError, RefereeLostError, RefereeProcess, Terms, Work
+from workers.wire import Channel, WireError
+
+LIMITS = SandboxLimits()
+TERMS = Terms(referee=LIMITS, runner=LIMITS, baseline=LIMITS, environment={"A": "1"})
+ENDED = ExitStatus(code=7, signal=None, timed_out=False, out_of_memory=False, output="bye", output_cut=False)
+
+
+class Process:
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self.killed = False
+
+    @property
+    def socket(self) -> socket.socket:
+        return self._connection
+
+    def kill(self) -> None:
+        self.killed = True
+
+    def wait(self, timeout_s: float | None = None) -> ExitStatus | None:
+        return ENDED
+
+
+class PeerSandbox:
+    """Every fork of the referee's entry runs `peer` in a thread; other entries get a silent socket."""
+
+    isolation = "limits"
+
+    def __init__(self, peer: Callable[[Channel], object]) -> None:
+        self._peer = peer
+        self.forked: list[tuple[str, Process, Mapping[str, str]]] = []
+        self._kept: list[socket.socket] = []
+
+    def fork(
+        self, entry: str, limits: SandboxLimits, *, mounts: Sequence[Mount] = (), environment: Mapping[str, str] = {}
+    ) -> Process:
+        ours, theirs = socket.socketpair()
+        process = Process(ours)
+        self.forked.append((entry, process, environment))
+        if entry.startswith("workers.referee.server"):
+            threading.Thread(target=self._run, args=(theirs,), daemon=True).start()
+        else:
+            self._kept.append(theirs)
+        return process
+
+    def run(
+        self,
+        command: Sequence[str],
+        limits: SandboxLimits,
+        *,
+        directory: object,
+        mounts: Sequence[Mount] = (),
+        environment: Mapping[str, str] = {},
+    ) -> ExitStatus:
+        return ENDED
+
+    def dedicate(self, owner: str) -> None:
+        pass
+
+    def close(self) -> None:
+        for connection in self._kept:
+            connection.close()
+
+    def _run(self, connection: socket.socket) -> None:
+        with connection:
+            try:
+                self._peer(Channel(connection))
+            except WireError:
+                return
+
+
+def talk(
+    peer: Callable[[Channel], object], work: Work | None = None, limit_s: float = 5.0, terms: Terms = TERMS
+) -> dict[str, object]:
+    sandbox = PeerSandbox(peer)
+    process = RefereeProcess(sandbox, terms, NoProfiler("no counters"))
+    try:
+        return process.ask({"op": "evaluate"}, work or Work(), limit_s=limit_s)
+    finally:
+        process.close()
+        sandbox.close()
+
+
+def test_requests_are_served_until_the_answer() -> None:
+    seen = []
+
+    def peer(channel: Channel) -> None:
+        channel.receive(timeout_s=5.0)
+        channel.send({"ask": "build"})
+        seen.append(dict(channel.receive(timeout_s=5.0).body))
+        channel.send({"ask": "spawn", "role": "candidate"})
+        answer = channel.receive(timeout_s=5.0)
+        seen.append({"descriptors": len(answer.descriptors), "handle": answer.body["handle"]})
+        answer.close()
+        channel.send({"ask": "exit", "handle": answer.body["handle"]})
+        seen.append(dict(channel.receive(timeout_s=5.0).body))
+        channel.send({"done": True, "report": 1})
+
+    built = BuildResult(ok=True, messages="fine", artefacts=(), seconds=0.1)
+    assert talk(peer, Work(build=lambda _setting: built, view=lambda _built: ((), {"B": "2"})))["report"] == 1
+    assert seen[0]["built"] is True
+    assert seen[1] == {"descriptors": 1, "handle": 1}
+    assert seen[2]["code"] == 7
+
+
+def test_a_toolchain_that_breaks_is_told_to_the_referee_not_raised() -> None:
+    seen = []
+
+    def broken(_setting: Setting) -> BuildResult:
+        raise InfrastructureError("g++ is gone")
+
+    def peer(channel: Channel) -> None:
+        channel.receive(timeout_s=5.0)
+        channel.send({"ask": "build"})
+        seen.append(dict(channel.receive(timeout_s=5.0).body))
+        channel.send({"done": True})
+
+    talk(peer, Work(build=broken))
+    assert seen == [{"ok": False, "error": "g++ is gone"}]
+
+
+@pytest.mark.parametrize(
+    "request_body",
+    [{"ask": "shell"}, {"ask": "kill", "handle": 99}, {"ask": "cpu"}, {"ask": "spawn", "role": "root"}, {}],
+)
+def test_a_request_that_makes_no_sense_is_refused_and_the_worker_lives_on(request_body: dict[str, str]) -> None:
+    seen = []
+
+    def peer(channel: Channel) -> None:
+        channel.receive(timeout_s=5.0)
+        channel.send(request_body)
+        seen.append(channel.receive(timeout_s=5.0).body["ok"])
+        channel.send({"done": True})
+
+    talk(peer)
+    assert seen == [False]
+
+
+def test_a_referee_cannot_fill_the_machine_with_runners() -> None:
+    answers = []
+
+    def peer(channel: Channel) -> None:
+        channel.receive(timeout_s=5.0)
+        for _ in range(MAX_RUNNERS + 1):
+            channel.send({"ask": "spawn", "role": "baseline"})
+            answer = channel.receive(timeout_s=5.0)
+            answer.close()
+            answers.append(answer.body["ok"])
+        channel.send({"done": True})
+
+    talk(peer)
+    assert answers == [True] * MAX_RUNNERS + [False]
+
+
+def test_a_referee_that_hangs_up_is_lost_with_its_exit_and_what_it_was_doing() -> None:
+    def peer(channel: Channel) -> None:
+        channel.receive(timeout_s=5.0)
+        channel.send({"progress": "get_inputs", "line": 4})
+
+    with pytest.raises(RefereeLostError) as caught:
+        talk(peer)
+    assert caught.value.status == ENDED
+    assert caught.value.doing["line"] == 4
+
+
+def test_a_referee_that_sends_noise_is_lost() -> None:
+    def peer(channel: Channel) -> None:
+        channel.receive(timeout_s=5.0)
+        channel.connection.sendall(b"\xff" * 64)
+        time.sleep(0.5)
+
+    with pytest.raises(RefereeLostError):
+        talk(peer)
+
+
+def test_a_silent_referee_is_given_up_and_a_cancelled_one_left() -> None:
+    def peer(channel: Channel) -> None:
+        channel.receive(timeout_s=5.0)
+        time.sleep(1.0)
+
+    with pytest.raises(RefereeLostError, match="in time"):
+        talk(peer, limit_s=0.3)
+    with pytest.raises(CancelledError):
+        talk(peer, Work(cancelled=lambda: True))
+
+
+def test_candidates_end_with_their_conversation_and_baselines_stay() -> None:
+    def peer(channel: Channel) -> None:
+        channel.receive(timeout_s=5.0)
+        for role in ("candidate", "baseline"):
+            channel.send({"ask": "spawn", "role": role})
+            channel.receive(timeout_s=5.0).close()
+        channel.send({"done": True})
+
+    sandbox = PeerSandbox(peer)
+    process = RefereeProcess(sandbox, TERMS, NoProfiler())
+    process.ask({"op": "evaluate"}, Work(), limit_s=5.0)
+    _, candidate, baseline = (forked for _, forked, _ in sandbox.forked)
+    assert (candidate.killed, baseline.killed) == (True, False)
+    process.close()
+    assert [one.killed for _, one, _ in sandbox.forked] == [True, True, True]
+    sandbox.close()
+
+
+def test_a_referee_has_the_device_from_asking_for_it_until_its_answer(tmp_path: Path) -> None:
+    lock, other = DeviceLock(tmp_path / "gpu.lock"), DeviceLock(tmp_path / "gpu.lock")
+    seen: list[object] = []
+
+    def peer(channel: Channel) -> None:
+        channel.receive(timeout_s=5.0)
+        seen.append(other.acquire(lambda: True) is None)
+        other.release()
+        channel.send({"ask": "hold"})
+        seen.append(channel.receive(timeout_s=5.0).body["waited_s"])
+        seen.append(other.acquire(lambda: True) is None)
+        channel.send({"done": True})
+
+    sandbox = PeerSandbox(peer)
+    process = RefereeProcess(sandbox, TERMS, NoProfiler("no counters"), lock)
+    process.ask({"op": "evaluate"}, Work(), limit_s=5.0)
+    assert seen[0] is False
+    assert isinstance(seen[1], float)
+    assert seen[2] is True
+    assert other.acquire(lambda: True) is not None
+    other.release()
+    process.close()
+    sandbox.close()
+
+
+def test_waiting_for_a_device_can_be_cancelled(tmp_path: Path) -> None:
+    other = DeviceLock(tmp_path / "gpu.lock")
+    other.acquire()
+    sandbox = PeerSandbox(lambda channel: channel.receive(timeout_s=5.0))
+    process = RefereeProcess(sandbox, TERMS, NoProfiler("no counters"), DeviceLock(tmp_path / "gpu.lock"))
+    with pytest.raises(CancelledError):
+        process.ask({"op": "prepare"}, Work(cancelled=lambda: True), limit_s=5.0)
+    process.close()
+    sandbox.close()
+    other.release()

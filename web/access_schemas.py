@@ -1,0 +1,187 @@
+"""What the part of the REST API about teams and access takes and gives."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from services.access import MAX_TOKEN_DAYS, NewToken
+from services.domain.access import ApiToken, AuditEntry, Member, Role, Scope, Team
+from services.domain.quotas import Period, QuotaStanding, Resource
+from web.schemas import Body, Name, View
+
+Login = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class TeamBody(Body):
+    """A new team."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
+
+
+class TeamView(View):
+    """A team."""
+
+    name: str
+    created_at: datetime
+
+    @classmethod
+    def of(cls, team: Team) -> TeamView:
+        """The listing's line about a team."""
+        return cls(name=team.id, created_at=team.created_at)
+
+
+class MemberBody(Body):
+    """Somebody who shall be a member."""
+
+    login: Login
+    """The e-mail address that the identity provider vouches for."""
+    role: Role = Role.MEMBER
+    name: Annotated[str, Field(max_length=200)] = ""
+
+
+class RoleBody(Body):
+    """Another role."""
+
+    role: Role
+
+
+class MemberView(View):
+    """A member of the caller's team."""
+
+    user_id: str
+    login: str
+    name: str
+    role: Role
+    since: datetime
+    signed_in: bool
+    """Whether this person has ever signed in."""
+
+    @classmethod
+    def of(cls, member: Member) -> MemberView:
+        """The listing's line about a member."""
+        user = member.user
+        return cls(
+            user_id=user.id,
+            login=user.login,
+            name=user.name,
+            role=member.role,
+            since=member.since,
+            signed_in=user.subject is not None,
+        )
+
+
+class TokenBody(Body):
+    """A new token."""
+
+    name: Name
+    """What it is for."""
+    scopes: Annotated[tuple[Scope, ...], Field(min_length=1, max_length=8)] = (Scope.READ, Scope.WRITE)
+    days: Annotated[int, Field(ge=1, le=MAX_TOKEN_DAYS)] | None = 90
+    """How long it lives; null for ever."""
+    login: Login | None = None
+    """Whose token it is: it does what they may do, as long as they are a member. Default: the caller's own, and the
+    team's where the caller is no user."""
+    of_team: bool = False
+    """Make a token of the team itself, for CI or Prometheus; only admins may."""
+
+
+class TokenView(View):
+    """A token without its secret."""
+
+    id: str
+    prefix: str
+    """How its text begins."""
+    name: str
+    user_id: str | None
+    """Null for a token of the team."""
+    scopes: tuple[Scope, ...]
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    used_at: datetime | None
+    """To the minute."""
+
+    @classmethod
+    def of(cls, token: ApiToken) -> TokenView:
+        """The listing's line about a token."""
+        names = ("id", "name", "user_id", "created_at", "expires_at", "revoked_at", "used_at")
+        known = {name: getattr(token, name) for name in names}
+        return cls(prefix=f"kw_{token.id}_", scopes=in_order(token.scopes), **known)
+
+
+class NewTokenView(View):
+    """A new token, with its text, which is never shown again."""
+
+    token: TokenView
+    text: str
+
+    @classmethod
+    def made(cls, new: NewToken) -> NewTokenView:
+        """The answer to a request for a token."""
+        return cls(token=TokenView.of(new.token), text=new.text)
+
+
+class ActView(View):
+    """An entry of the audit log."""
+
+    id: int
+    actor: str
+    action: str
+    subject: str
+    detail: str
+    at: datetime
+
+    @classmethod
+    def of(cls, entry: AuditEntry) -> ActView:
+        """The listing's line about an act."""
+        return cls(**{name: getattr(entry, name) for name in ActView.model_fields})
+
+
+class ActPageView(View):
+    """Entries, latest first."""
+
+    entries: tuple[ActView, ...]
+    next_before: int | None
+    """Pass it as `before` to get the following page; null on the last one."""
+
+
+class QuotaBody(Body):
+    """A limit."""
+
+    most: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class QuotaView(View):
+    """A limit of the caller's team, and how much of it is used."""
+
+    resource: Resource
+    period: Period
+    most: float
+    used: float
+    resets_at: datetime
+
+    @classmethod
+    def of(cls, standing: QuotaStanding) -> QuotaView:
+        """The listing's line about a quota."""
+        quota = standing.quota
+        return cls(
+            resource=quota.resource,
+            period=quota.period,
+            most=quota.most,
+            used=standing.used,
+            resets_at=standing.resets_at,
+        )
+
+
+class SessionBody(Body):
+    """Which of the caller's teams to look at."""
+
+    team: Name
+
+
+def in_order(scopes: frozenset[Scope]) -> tuple[Scope, ...]:
+    """Scopes from the least to the most."""
+    return tuple(scope for scope in Scope if scope in scopes)

@@ -1,0 +1,103 @@
+"""The ASGI app: routes, errors and the gate before them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.middleware.gzip import GZipMiddleware
+from pydantic.json_schema import models_json_schema
+
+from web import errors
+from web.context import WebServices
+from web.frontend import SafeHeaders, add_frontend
+from web.gate import MAX_BODY_BYTES, Gate
+from web.routers import (
+    access,
+    candidates,
+    events,
+    experiences,
+    jobs,
+    problems,
+    reports,
+    requests,
+    sign_in,
+    system,
+    trajectories,
+    webhooks,
+)
+from web.schemas import ProblemDocument
+
+PREFIX = "/api/v1"
+Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+
+
+def create_app(
+    services: WebServices, *, lifespan: Lifespan | None = None, max_body_bytes: int = MAX_BODY_BYTES
+) -> FastAPI:
+    """The REST API over some services."""
+    app = FastAPI(
+        title="Kernelwright",
+        version=services.version,
+        description="Writes, proves and speeds up compute kernels.",
+        lifespan=lifespan,
+        redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
+    )
+    app.state.services = services
+    for router in (
+        jobs.router,
+        events.router,
+        reports.router,
+        candidates.router,
+        experiences.router,
+        requests.router,
+        trajectories.router,
+        webhooks.router,
+        problems.router,
+        access.router,
+        system.router,
+    ):
+        app.include_router(router, prefix=PREFIX, responses=errors.responses(400, 401, 403, 413, 429, 500))
+    app.include_router(system.health)
+    app.include_router(reports.public)
+    app.include_router(sign_in.router, responses=errors.responses(429, 500))
+    add_frontend(app, services.ui)
+    errors.install(app)
+    app.add_middleware(GZipMiddleware, minimum_size=1024, compresslevel=5)
+    app.add_middleware(SafeHeaders)
+    app.add_middleware(Gate, hosts=services.hosts, max_body_bytes=max_body_bytes)
+    _document_problems(app)
+    return app
+
+
+def _document_problems(app: FastAPI) -> None:
+    """Add the problem document, which routes refer to by name, to the OpenAPI schemas."""
+    original = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = original()
+        schemas = document.setdefault("components", {}).setdefault("schemas", {})
+        if "ProblemDocument" not in schemas:
+            _, definitions = models_json_schema(
+                [(ProblemDocument, "serialization")], ref_template="#/components/schemas/{model}"
+            )
+            schemas.update(definitions["$defs"])
+            for unused in ("HTTPValidationError", "ValidationError"):
+                schemas.pop(unused, None)
+            document["components"]["schemas"] = dict(sorted(schemas.items()))
+            _refer_to_problems(document)
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _refer_to_problems(document: dict[str, Any]) -> None:
+    """A route that says nothing about 422 gets FastAPI's own document, which this API never answers with."""
+    for path in document["paths"].values():
+        for operation in path.values():
+            answer = operation["responses"].get("422", {})
+            if "HTTPValidationError" in str(answer):
+                operation["responses"].update({"422": errors.responses(422)[422]})

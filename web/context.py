@@ -1,0 +1,195 @@
+"""What the routes work with: the services of one installation, handed in by whoever builds the app."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, cast
+
+from fastapi import Depends, Request
+
+from services.access import AccessService
+from services.domain.access import Principal, Scope
+from services.domain.errors import ForbiddenError
+from services.domain.evaluations import DeviceSheet
+from services.domain.jobs import LOCAL_TEAM
+from services.domain.nodes import Node
+from services.domain.problems import Problem
+from services.experiences import ExperienceService
+from services.exports import Exporter
+from services.jobs import JobService
+from services.ports import ArtefactStore, EventLog, IdentityProvider
+from services.quotas import QuotaService
+from services.rates import RateLimiter
+from services.requests import RequestService
+from services.sharing import ShareService
+from services.trajectories import TrajectoryService
+from services.webhooks import WebhookService
+from web.callers import Bearer, identified
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerInfo:
+    """One worker that takes evaluations."""
+
+    name: str
+    device: str
+    backends: tuple[str, ...]
+    isolation: str | None
+    """Level its sandbox reached; None where it has not said."""
+    sheet: DeviceSheet | None = None
+    """What it measured about its device; None until it has."""
+    node: Node | None = None
+    """Its process as it registered itself; None where it has not."""
+
+
+async def _no_workers() -> Sequence[WorkerInfo]:
+    return ()
+
+
+async def _no_nodes() -> Sequence[Node]:
+    return ()
+
+
+async def _always_ready() -> None:
+    return
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebServices:
+    """Everything the app needs."""
+
+    jobs: JobService
+    events: EventLog
+    exporter: Exporter
+    experiences: ExperienceService | None = None
+    """The memory; None where this server keeps none."""
+    requests: RequestService | None = None
+    """Requests of manual models; None where this server has none."""
+    trajectories: TrajectoryService | None = None
+    """Training data; None where this server gives none."""
+    shares: ShareService | None = None
+    """Links to reports; None where this server gives none."""
+    webhooks: WebhookService | None = None
+    """Webhooks; None where this server sends none."""
+    artefacts: ArtefactStore | None = None
+    """Machine code of candidates; None where this server keeps none."""
+    ui: Path | None = None
+    """Folder of the web UI's build; None where it was never built."""
+    examples: Callable[[], Sequence[Problem]] = tuple
+    workers: Callable[[], Awaitable[Sequence[WorkerInfo]]] = _no_workers
+    nodes: Callable[[], Awaitable[Sequence[Node]]] = _no_nodes
+    """Every process of the installation that was seen lately."""
+    ready: Callable[[], Awaitable[None]] = _always_ready
+    """Raises an `InfrastructureError` when requests cannot be served."""
+    version: str = "0"
+    """The program's version."""
+    access: AccessService | None = None
+    """Users, tokens and the audit log; None where this server has no database of them."""
+    quotas: QuotaService | None = None
+    """What teams may use; None where nothing is limited."""
+    rates: RateLimiter | None = None
+    """How many requests callers may send; None for any number."""
+    identity: IdentityProvider | None = None
+    """Where people sign in; None where only tokens work."""
+    public_url: str | None = None
+    """This server's address as browsers see it, without a slash at the end; None where it is the one they ask."""
+    token: str | None = None
+    """The server's own token, whose holder may do everything in the team that runs the installation."""
+    open_here: bool = True
+    """Whether a caller without token or session is the one user of this machine; never with `token`."""
+    hosts: tuple[str, ...] | None = ("127.0.0.1", "localhost", "[::1]")
+    """Names the server answers to, against DNS rebinding; None answers to any."""
+    metrics: Callable[[], Awaitable[bytes]] | None = None
+    """Metrics in Prometheus's text format; None where this server has none."""
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the server shuts down: endless responses end."""
+
+
+def services_of(request: Request) -> WebServices:
+    """The app's services."""
+    return cast("WebServices", request.app.state.services)
+
+
+Services = Annotated[WebServices, Depends(services_of)]
+
+
+async def caller_of(request: Request, services: Services, bearer: Bearer) -> Principal:
+    """Who makes this request. Raises `AuthenticationError`, and `ForbiddenError` where it comes from another site."""
+    is_open = services.open_here and services.token is None
+    caller = await identified(request, bearer, services.access, services.token, is_open=is_open)
+    if services.rates is not None:
+        services.rates.check(caller)
+    request.state.caller = caller
+    return caller
+
+
+Caller = Annotated[Principal, Depends(caller_of)]
+
+
+def reader(caller: Caller) -> Principal:
+    """A caller that may see what the team has."""
+    return _permitted(caller, Scope.READ)
+
+
+def writer(caller: Caller) -> Principal:
+    """A caller that may submit and steer."""
+    return _permitted(caller, Scope.WRITE)
+
+
+def admin(caller: Caller) -> Principal:
+    """A caller that may retract and manage."""
+    return _permitted(caller, Scope.ADMIN)
+
+
+def operator(caller: Caller) -> Principal:
+    """An admin of the team that runs the installation."""
+    if not caller.runs_installation:
+        raise ForbiddenError(f"only admins of the team {LOCAL_TEAM}, which runs this installation, may do this")
+    return _permitted(caller, Scope.ADMIN)
+
+
+def observer(caller: Caller) -> Principal:
+    """A caller that may see figures of the whole installation."""
+    if not caller.runs_installation:
+        raise ForbiddenError(f"only the team {LOCAL_TEAM}, which runs this installation, may see this")
+    return _permitted(caller, Scope.READ)
+
+
+Reader = Annotated[Principal, Depends(reader)]
+Writer = Annotated[Principal, Depends(writer)]
+Admin = Annotated[Principal, Depends(admin)]
+Operator = Annotated[Principal, Depends(operator)]
+Observer = Annotated[Principal, Depends(observer)]
+GUARDS = (reader, writer, admin, operator, observer)
+"""What stands before every route of the API."""
+
+
+def _team_of_reader(caller: Reader) -> str:
+    return caller.team_id
+
+
+def _team_of_writer(caller: Writer) -> str:
+    return caller.team_id
+
+
+def _team_of_admin(caller: Admin) -> str:
+    return caller.team_id
+
+
+Team = Annotated[str, Depends(_team_of_reader)]
+"""The team of a caller that may read."""
+WritingTeam = Annotated[str, Depends(_team_of_writer)]
+"""The team of a caller that may submit and steer."""
+AdminTeam = Annotated[str, Depends(_team_of_admin)]
+"""The team of a caller that may retract and manage."""
+
+
+def _permitted(caller: Principal, scope: Scope) -> Principal:
+    if caller.may(scope):
+        return caller
+    if scope in caller.role.scopes:
+        raise ForbiddenError(f"this needs a token with the scope {scope}")
+    raise ForbiddenError(f"your role in team {caller.team_id} is {caller.role}, which does not permit this ({scope})")

@@ -1,0 +1,230 @@
+"""What the memory's part of the REST API takes and gives."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from services.domain.evaluations import Verdict
+from services.domain.experiences import (
+    Experience,
+    ExperienceKind,
+    MemoryAction,
+    MemoryShare,
+    RecalledExperience,
+    StepUse,
+)
+from services.domain.jobs import Stage
+from services.domain.provenance import Provenance, ProvenanceEdge, ProvenanceNode
+from services.experiences import ExperienceCard, ValuedExperience, ValuedPage, Worth
+from services.memory.effect import Effect, Interval
+from services.memory.values import Change
+from web.schemas import Body, View
+
+
+class ExperienceSummary(View):
+    """An experience in a listing."""
+
+    id: str
+    kind: ExperienceKind
+    stage: Stage
+    family: str
+    backend: str
+    device: str
+    title: str
+    moves: tuple[str, ...]
+    verdict: Verdict | None
+    bottleneck: str | None
+    speedup: float | None
+    job_id: str | None
+    candidate_id: str | None
+    created_at: datetime
+    worth: tuple[Worth, ...]
+    """Learned values by stage; empty where it was never rewarded."""
+
+    @classmethod
+    def of(cls, item: ValuedExperience) -> ExperienceSummary:
+        """The listing's line."""
+        return cls(**_summary(item.experience), worth=item.worth)
+
+
+class ExperiencePageView(View):
+    """One page of experiences, newest first."""
+
+    experiences: tuple[ExperienceSummary, ...]
+    next_cursor: str | None
+
+    @classmethod
+    def of(cls, page: ValuedPage) -> ExperiencePageView:
+        """The answer to a listing."""
+        return cls(experiences=tuple(map(ExperienceSummary.of, page.items)), next_cursor=page.next_cursor)
+
+
+class FoundExperienceView(View):
+    """An experience that a search found."""
+
+    experience: ExperienceSummary
+    similarity: float
+
+    @classmethod
+    def found(cls, item: RecalledExperience) -> FoundExperienceView:
+        """A search's line."""
+        summary = ExperienceSummary(**_summary(item.experience), worth=())
+        return cls(experience=summary, similarity=item.similarity)
+
+
+class ChangeView(View):
+    """One change of a learned value."""
+
+    seq: int
+    stage: Stage
+    family: str
+    """`*` for all."""
+    site: str
+    """Device and toolchain; `*` for all."""
+    reward: float
+    weight: float
+    before: float
+    after: float
+    visits: float
+
+    @classmethod
+    def of(cls, change: Change) -> ChangeView:
+        """A history's line."""
+        return cls(
+            seq=change.seq,
+            stage=change.stage,
+            family=change.scope.family,
+            site=change.scope.site,
+            reward=change.reward,
+            weight=change.weight,
+            before=change.before,
+            after=change.after,
+            visits=change.visits,
+        )
+
+
+class ExperienceView(ExperienceSummary):
+    """All that is known about one experience."""
+
+    text: str
+    code: str | None
+    toolchain: str
+    dtype: str | None
+    shape_class: str | None
+    median_us: float | None
+    used: tuple[str, ...]
+    """Experiences in use when it was made."""
+    retracted: bool
+    history: tuple[ChangeView, ...]
+    uses: tuple[StepUse, ...]
+
+    @classmethod
+    def of_card(cls, card: ExperienceCard) -> ExperienceView:
+        """The answer about one experience."""
+        item = card.experience
+        return cls(
+            **_summary(item),
+            worth=card.worth,
+            text=item.text,
+            code=item.code,
+            toolchain=item.toolchain,
+            dtype=item.dtype,
+            shape_class=item.shape_class,
+            median_us=item.median_us,
+            used=item.used,
+            retracted=card.retracted,
+            history=tuple(map(ChangeView.of, card.history)),
+            uses=card.uses,
+        )
+
+
+class ProvenanceView(View):
+    """Where an experience comes from and what came of it; arrows go from cause to effect."""
+
+    nodes: tuple[ProvenanceNode, ...]
+    edges: tuple[ProvenanceEdge, ...]
+    cut: bool
+    """Whether there is more than is shown."""
+
+    @classmethod
+    def of(cls, found: Provenance) -> ProvenanceView:
+        """The answer."""
+        return cls(nodes=found.nodes, edges=found.edges, cut=found.cut)
+
+
+class EffectView(View):
+    """The measured effect of memory."""
+
+    steps_with: int
+    steps_without: int
+    success_with: Interval
+    success_without: Interval
+    success_difference: Interval
+    rounds_with: Interval
+    rounds_without: Interval
+    rounds_saved: Interval
+    speedup_ratio: Interval
+
+    @classmethod
+    def of(cls, effect: Effect) -> EffectView:
+        """The answer."""
+        return cls(**{name: getattr(effect, name) for name in cls.model_fields})
+
+
+class RetractBody(Body):
+    """Why something is retracted, and by whom."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=2000)]
+    actor: Annotated[str, Field(min_length=1, max_length=200)] = "api"
+
+
+class RetractionView(View):
+    """What a retraction took out of memory."""
+
+    subject: str
+    experiences: tuple[str, ...]
+
+
+class ImportView(View):
+    """What an import brought."""
+
+    imported: int
+    """Experiences that were new."""
+
+
+class AuditView(View):
+    """One change by hand."""
+
+    action: str
+    subject: str
+    reason: str
+    actor: str
+    at: datetime
+
+    @classmethod
+    def of(cls, action: MemoryAction) -> AuditView:
+        """The audit's line."""
+        return cls(action=action.action, subject=action.subject, reason=action.reason, actor=action.actor, at=action.at)
+
+
+class ShareView(View):
+    """That one team may recall another one's experiences."""
+
+    team_id: str
+    """Whose experiences."""
+    reader: str
+    granted_by: str
+    at: datetime
+
+    @classmethod
+    def of(cls, share: MemoryShare) -> ShareView:
+        """The listing's line."""
+        return cls(team_id=share.team_id, reader=share.reader, granted_by=share.granted_by, at=share.at)
+
+
+def _summary(item: Experience) -> dict[str, Any]:
+    names = set(ExperienceSummary.model_fields) - {"worth"}
+    return {name: getattr(item, name) for name in names}

@@ -1,0 +1,110 @@
+"""A job's report as one page: for its team, and for whoever has a link to it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse
+from pydantic import Field
+
+from services.domain.errors import NotFoundError
+from services.domain.shares import ReportShare
+from services.sharing import ShareService
+from web.audited import AuditedRoute, note_subject
+from web.context import Services, Team, WebServices, WritingTeam
+from web.errors import responses
+from web.schemas import Body, View
+
+router = APIRouter(prefix="/jobs/{job_id}", tags=["reports"], route_class=AuditedRoute)
+public = APIRouter(tags=["reports"])
+SHARED = "/shared/"
+PAGE_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Of a page that loads nothing and runs nothing."""
+_PAGE: dict[int | str, dict[str, Any]] = {200: {"content": {"text/html": {}}}}
+
+
+class ReportShareBody(Body):
+    """A new link."""
+
+    days: Annotated[float, Field(gt=0, le=365, allow_inf_nan=False)] = 7
+    """How long it works."""
+
+
+class ReportShareView(View):
+    """A link to a report, without its token."""
+
+    id: str
+    job_id: str
+    created_at: datetime
+    expires_at: datetime
+    revoked_at: datetime | None
+
+    @classmethod
+    def of(cls, share: ReportShare) -> ReportShareView:
+        """The answer about a link."""
+        return cls(**{name: getattr(share, name) for name in ReportShareView.model_fields})
+
+
+class NewReportShareView(ReportShareView):
+    """A link that was just made: the only time that its address is told."""
+
+    path: str
+    """Address of the page on this server; needs no sign-in."""
+
+
+@router.get("/report", response_class=HTMLResponse, responses={**_PAGE, **responses(404, 422, 503)})
+async def get_report(job_id: str, team: Team, services: Services) -> Response:
+    """The job's report as one HTML file: no scripts, nothing loaded from elsewhere."""
+    disposition = f'attachment; filename="{job_id}.html"'
+    return _page(await services.exporter.to_page(team, job_id), {"Content-Disposition": disposition})
+
+
+@router.post("/shares", status_code=201, responses=responses(404, 422, 503))
+async def create_report_share(
+    job_id: str, team: WritingTeam, services: Services, request: Request, body: ReportShareBody | None = None
+) -> NewReportShareView:
+    """Make a link that shows this job's report, and nothing else, to whoever has it."""
+    share, token = await _shares(services).create(team, job_id, (body or ReportShareBody()).days)
+    note_subject(request, f"{job_id} {share.id}")
+    return NewReportShareView(**ReportShareView.of(share).model_dump(), path=f"{SHARED}{token}")
+
+
+@router.get("/shares", responses=responses(404, 422, 503))
+async def list_report_shares(job_id: str, team: Team, services: Services) -> list[ReportShareView]:
+    """The job's links, newest first; those that are revoked or have expired too."""
+    return [ReportShareView.of(share) for share in await _shares(services).list(team, job_id)]
+
+
+@router.delete("/shares/{share_id}", responses=responses(404, 422, 503))
+async def revoke_report_share(
+    job_id: str, share_id: str, team: WritingTeam, services: Services, request: Request
+) -> ReportShareView:
+    """Close a link at once; again is harmless."""
+    note_subject(request, f"{job_id} {share_id}")
+    return ReportShareView.of(await _shares(services).revoke(team, job_id, share_id))
+
+
+@public.get(SHARED + "{token}", response_class=HTMLResponse, include_in_schema=False)
+async def shared_report(token: str, services: Services) -> Response:
+    """The report behind a link, without signing in."""
+    try:
+        return _page(await _shares(services).page(token))
+    except NotFoundError as error:
+        return Response(f"{error}.\n", status_code=404, media_type="text/plain", headers=_UNKEPT)
+
+
+_UNKEPT = {"Cache-Control": "no-store", "X-Robots-Tag": "noindex"}
+
+
+def _page(text: str, headers: dict[str, str] | None = None) -> Response:
+    return HTMLResponse(text, headers={"Content-Security-Policy": PAGE_POLICY, **_UNKEPT, **(headers or {})})
+
+
+def _shares(services: WebServices) -> ShareService:
+    if services.shares is None:
+        raise NotFoundError("this server shares no reports")
+    return services.shares

@@ -1,0 +1,85 @@
+"""The server itself: health, readiness, workers, the caller."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+from fastapi.responses import PlainTextResponse
+
+from services.domain.access import Principal
+from services.domain.errors import NotFoundError
+from web.access_schemas import in_order
+from web.context import Observer, Reader, Services, Team, WebServices
+from web.errors import responses
+from web.schemas import HealthView, MeView, NodeView, WorkerView
+
+METRICS_TYPE = "text/plain; version=1.0.0; charset=utf-8"
+health = APIRouter(tags=["health"])
+router = APIRouter(tags=["installation"])
+
+
+@health.get("/healthz")
+async def healthz() -> HealthView:
+    """The process answers."""
+    return HealthView(status="ok")
+
+
+@health.get("/readyz", responses=responses(503))
+async def readyz(services: Services) -> HealthView:
+    """Requests can be served: the database answers at this program's version."""
+    await services.ready()
+    return HealthView(status="ready")
+
+
+@health.get("/metrics", response_class=PlainTextResponse, responses=responses(401, 403, 404, 503))
+async def metrics(_caller: Observer, services: Services) -> Response:
+    """Metrics in Prometheus's text format."""
+    if services.metrics is None:
+        raise NotFoundError("this server has no metrics")
+    return Response(await services.metrics(), media_type=METRICS_TYPE)
+
+
+@router.get("/workers", responses=responses(503))
+async def list_workers(_team: Team, services: Services) -> list[WorkerView]:
+    """Workers that take evaluations."""
+    return [
+        WorkerView(
+            name=worker.name,
+            device=worker.device,
+            backends=worker.backends,
+            isolation=worker.isolation,
+            sheet=worker.sheet,
+            node=None if worker.node is None else NodeView.of(worker.node),
+        )
+        for worker in await services.workers()
+    ]
+
+
+@router.get("/nodes", responses=responses(503))
+async def list_nodes(_team: Team, services: Services) -> list[NodeView]:
+    """Processes seen within the last half minute: orchestrators, and workers of their own."""
+    return [NodeView.of(node) for node in await services.nodes()]
+
+
+@router.get("/me")
+async def me(caller: Reader, services: Services) -> MeView:
+    """Who is calling, and the names a job may ask for."""
+    known = services.jobs.catalogue
+    return MeView(
+        team=caller.team_id,
+        user=None if caller.user is None else caller.user.login,
+        role=caller.role,
+        scopes=in_order(caller.scopes & caller.role.scopes),
+        teams=await _teams(caller, services),
+        by="token" if caller.token_id else "local" if caller.user is None else "session",
+        version=services.version,
+        backends=known.backends,
+        devices=known.devices,
+        models=known.models,
+        strategies=known.strategies,
+    )
+
+
+async def _teams(caller: Principal, services: WebServices) -> tuple[str, ...]:
+    if caller.user is None or caller.token_id is not None or services.access is None:
+        return (caller.team_id,)
+    return tuple(member.team_id for member in await services.access.teams_of(caller.user))

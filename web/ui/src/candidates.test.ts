@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { kindOf, layOut, progress, roofLine, roofPoint, sorted } from "./candidates";
+import type { CandidateSummary } from "./client";
+
+function candidate(step: number, more: Partial<CandidateSummary> = {}): CandidateSummary {
+  return {
+    id: `cand-${step}`, job_id: "job-1", step, parent_id: null, origin: "draft", backend: "cpp", summary: "", created_at: "",
+    verdict: "accepted", failed_gate: null, median_us: null, ci95_us: null, speedup: null, baselines_us: null,
+    roofline_fraction: null, bottleneck: null, tuned: null, device_s: 0, ...more,
+  };
+}
+
+const faster = (step: number, best: number): CandidateSummary =>
+  candidate(step, { median_us: 100 / best, speedup: { best_baseline: best, eager: best * 2, compile: null, compile_max: null, ci95: null } });
+
+test("what has no figure comes last whichever way a column is sorted", () => {
+  const rows = [faster(0, 2), candidate(1), faster(2, 3)];
+  expect(sorted(rows, { key: "median_us", down: false }).map((row) => row.step)).toEqual([2, 0, 1]);
+  expect(sorted(rows, { key: "best_baseline", down: false }).map((row) => row.step)).toEqual([0, 2, 1]);
+  expect(sorted(rows, { key: "best_baseline", down: true }).map((row) => row.step)).toEqual([2, 0, 1]);
+});
+
+test("a parent stands above the middle of its children and no two share a place", () => {
+  const rows = [candidate(0), candidate(1, { parent_id: "cand-0" }), candidate(2, { parent_id: "cand-0" }), candidate(3)];
+  const places = new Map(layOut(rows).map(({ candidate: one, x, y }) => [one.step, [x, y]]));
+  expect(places.get(0)).toEqual([0.5, 0]);
+  expect([places.get(1), places.get(2), places.get(3)]).toEqual([[0, 1], [1, 1], [2, 0]]);
+});
+
+test("a chain of two thousand refinements and a parent that is not there are laid out", () => {
+  const rows = Array.from({ length: 2000 }, (_, step) => candidate(step, { parent_id: step ? `cand-${step - 1}` : "cand-lost" }));
+  const places = layOut(rows);
+  expect(places).toHaveLength(2000);
+  expect(Math.max(...places.map((one) => one.y))).toBe(1999);
+});
+
+test("the best so far only rises and goes on to the last step", () => {
+  const { points, best } = progress([faster(0, 1.5), faster(1, 1.2), faster(2, 2), candidate(3, { verdict: "rejected" })], "best_baseline");
+  expect(points.map((point) => point.value)).toEqual([1.5, 1.2, 2]);
+  expect(best.map((point) => [point.step, point.value])).toEqual([[1, 1.5], [3, 2], [4, 2]]);
+});
+
+test("only the job's best is best, and a candidate without verdict is being judged", () => {
+  expect(kindOf(candidate(0), "cand-0")).toBe("best");
+  expect(kindOf(candidate(0), "cand-1")).toBe("accepted");
+  expect(kindOf(candidate(0, { verdict: null }), null)).toBe("pending");
+});
+
+test("a kernel at the memory floor touches the roof", () => {
+  const point = roofPoint("k", "best", 20, 1e6, 1e6);
+  expect(point.gflops).toBeCloseTo(50);
+  expect(roofLine(500, 50, 0.1, 100)).toEqual([[0.1, 5], [10, 500], [100, 500]]);
+});

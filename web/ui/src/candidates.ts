@@ -1,0 +1,140 @@
+/** Candidates of a job as rows, as a tree and over time. */
+import type { CandidateSummary } from "./client";
+
+export type Kind = "best" | "accepted" | "suspicious" | "rejected" | "machine" | "pending";
+
+/** What a candidate is shown as: words and colour say the same. */
+export function kindOf(candidate: CandidateSummary, bestId: string | null): Kind {
+  if (candidate.id === bestId) return "best";
+  if (candidate.verdict === "accepted" || candidate.verdict === "suspicious" || candidate.verdict === "rejected") {
+    return candidate.verdict;
+  }
+  return candidate.verdict === "infrastructure_error" ? "machine" : "pending";
+}
+
+export const KINDS: Record<Kind, { label: string; color: string; mark: string }> = {
+  best: { label: "best", color: "yellow", mark: "★" },
+  accepted: { label: "accepted", color: "teal", mark: "✓" },
+  suspicious: { label: "suspicious", color: "orange", mark: "?" },
+  rejected: { label: "rejected", color: "red", mark: "✕" },
+  machine: { label: "machine failed", color: "grape", mark: "!" },
+  pending: { label: "being judged", color: "gray", mark: "…" },
+};
+
+export type SortKey = "step" | "verdict" | "median_us" | "best_baseline" | "eager" | "compile" | "roofline_fraction" | "device_s";
+export interface Sort {
+  key: SortKey;
+  down: boolean;
+}
+
+const ORDER = ["accepted", "suspicious", "rejected", "infrastructure_error"];
+
+function sortable(candidate: CandidateSummary, key: SortKey): number | null {
+  if (key === "verdict") return candidate.verdict ? ORDER.indexOf(candidate.verdict) : ORDER.length;
+  if (key === "best_baseline" || key === "eager" || key === "compile") return candidate.speedup?.[key] ?? null;
+  return candidate[key] ?? null;
+}
+
+/** Sorted by a column; what has no figure there comes last either way, and equals stay in order of their steps. */
+export function sorted(candidates: readonly CandidateSummary[], { key, down }: Sort): CandidateSummary[] {
+  return [...candidates].sort((left, right) => {
+    const [a, b] = [sortable(left, key), sortable(right, key)];
+    if (a === null || b === null) return a === b ? left.step - right.step : a === null ? 1 : -1;
+    return (down ? b - a : a - b) || left.step - right.step;
+  });
+}
+
+export interface Placed {
+  candidate: CandidateSummary;
+  /** In units of one column and one row. */
+  x: number;
+  y: number;
+}
+
+/** A place for every candidate: parents above and in the middle of their children, generations in rows. */
+export function layOut(candidates: readonly CandidateSummary[]): Placed[] {
+  const known = new Set(candidates.map((one) => one.id));
+  const children = new Map<string | null, CandidateSummary[]>();
+  for (const one of candidates) {
+    const parent = one.parent_id !== null && known.has(one.parent_id) && one.parent_id !== one.id ? one.parent_id : null;
+    children.set(parent, [...(children.get(parent) ?? []), one]);
+  }
+  const placed: Placed[] = [];
+  let column = 0;
+  // By hand rather than by recursion: a chain of a thousand refinements is an ordinary job.
+  const stack: { candidate: CandidateSummary; depth: number; open: boolean }[] = [];
+  const push = (parent: string | null, depth: number): void => {
+    for (const one of [...(children.get(parent) ?? [])].reverse()) stack.push({ candidate: one, depth, open: false });
+  };
+  const xs = new Map<string, number>();
+  push(null, 0);
+  while (stack.length > 0) {
+    const top = stack[stack.length - 1]!;
+    const own = children.get(top.candidate.id) ?? [];
+    if (!top.open && own.length > 0) {
+      top.open = true;
+      push(top.candidate.id, top.depth + 1);
+      continue;
+    }
+    stack.pop();
+    const ends = [own[0], own.at(-1)].flatMap((one) => (one ? [xs.get(one.id) ?? 0] : []));
+    const x = ends.length > 0 ? (ends[0]! + ends.at(-1)!) / 2 : column++;
+    xs.set(top.candidate.id, x);
+    placed.push({ candidate: top.candidate, x, y: top.depth });
+  }
+  return placed;
+}
+
+export interface Point {
+  step: number;
+  value: number;
+  id: string;
+}
+
+export const BASELINES = ["eager", "compile", "compile_max"] as const;
+export type Baseline = (typeof BASELINES)[number] | "best_baseline";
+
+/** Accepted candidates' speedups over one baseline, and the best so far after each step. */
+export function progress(candidates: readonly CandidateSummary[], baseline: Baseline): { points: Point[]; best: Point[] } {
+  const points = candidates
+    .filter((one) => one.verdict === "accepted")
+    .flatMap((one) => {
+      const value = one.speedup?.[baseline];
+      return typeof value === "number" ? [{ step: one.step + 1, value, id: one.id }] : [];
+    })
+    .sort((a, b) => a.step - b.step);
+  let top = -Infinity;
+  const best = points.filter((point) => point.value > top && ((top = point.value), true));
+  const last = candidates.at(-1);
+  const end = best.at(-1);
+  if (last && end && last.step + 1 > end.step) best.push({ ...end, step: last.step + 1 });
+  return { points, best };
+}
+
+export interface RoofPoint {
+  name: string;
+  kind: Kind | "baseline";
+  medianUs: number;
+  /** Floating-point operations a byte. */
+  intensity: number;
+  gflops: number;
+}
+
+export interface Roof {
+  peakGflops: number;
+  bandwidthGbS: number;
+  /** Of a working set that fits the last-level cache. */
+  cacheGbS: number;
+}
+
+/** A latency as a place under the roof. */
+export function roofPoint(name: string, kind: RoofPoint["kind"], medianUs: number, flops: number, bytes: number): RoofPoint {
+  return { name, kind, medianUs, intensity: flops / bytes, gflops: flops / (medianUs * 1e3) };
+}
+
+/** Corner points of the roof over a range of intensities. */
+export function roofLine(peakGflops: number, bandwidthGbS: number, from: number, to: number): [number, number][] {
+  const ridge = peakGflops / bandwidthGbS;
+  const under = (x: number): [number, number] => [x, Math.min(peakGflops, bandwidthGbS * x)];
+  return [from, ...(ridge > from && ridge < to ? [ridge] : []), to].map(under);
+}

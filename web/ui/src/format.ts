@@ -1,0 +1,63 @@
+/** Figures as people read them. */
+import { serverNow } from "./api";
+
+export const NOTHING = "–";
+
+export function ratio(value: number | null | undefined): string {
+  if (value === null || value === undefined) return NOTHING;
+  return `${value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)}×`;
+}
+
+export function micros(value: number | null | undefined): string {
+  if (value === null || value === undefined) return NOTHING;
+  if (value >= 1e6) return `${(value / 1e6).toPrecision(3)} s`;
+  if (value >= 1e3) return `${(value / 1e3).toPrecision(3)} ms`;
+  return `${value >= 100 ? value.toFixed(0) : value.toPrecision(3)} µs`;
+}
+
+export function seconds(value: number | null | undefined): string {
+  if (value === null || value === undefined) return NOTHING;
+  if (value < 0.001 && value > 0) return "under 1 ms";
+  if (value < 1) return `${(value * 1000).toFixed(0)} ms`;
+  if (value < 60) return `${value.toFixed(1)} s`;
+  if (value < 3600) return `${Math.floor(value / 60)} min ${Math.round(value % 60)} s`;
+  return `${Math.floor(value / 3600)} h ${Math.round((value % 3600) / 60)} min`;
+}
+
+export function dollars(value: number | null | undefined): string {
+  if (value === null || value === undefined) return "unpriced";
+  return value === 0 ? "$0" : `$${value.toFixed(value < 0.1 ? 4 : 2)}`;
+}
+
+const counted = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+export const count = (value: number | null | undefined): string => (value === null || value === undefined ? NOTHING : counted.format(value));
+
+export const percent = (value: number | null | undefined): string => (value === null || value === undefined ? NOTHING : `${(value * 100).toFixed(0)} %`);
+
+export const signed = (value: number | null | undefined, digits = 2): string =>
+  value === null || value === undefined ? NOTHING : `${value > 0 ? "+" : ""}${value.toFixed(digits)}`;
+
+const UNITS: [number, Intl.RelativeTimeFormatUnit][] = [
+  [60, "second"],
+  [3600, "minute"],
+  [86_400, "hour"],
+  [Infinity, "day"],
+];
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+
+/** How long ago, by the server's clock: this machine's may be wrong. */
+export function ago(time: string | null | undefined, now = serverNow()): string {
+  if (!time) return NOTHING;
+  const away = (Date.parse(time) - now) / 1000;
+  const size = Math.abs(away);
+  if (size < 5) return "just now";
+  const index = UNITS.findIndex(([limit]) => size < limit);
+  const unit = UNITS[index]![1];
+  return relative.format(Math.round(away / (index === 0 ? 1 : UNITS[index - 1]![0])), unit);
+}
+
+export function between(from: string | null | undefined, to: string | null | undefined): string {
+  if (!from) return NOTHING;
+  const end = to ? Date.parse(to) : serverNow();
+  return seconds(Math.max(0, (end - Date.parse(from)) / 1000));
+}

@@ -1,0 +1,194 @@
+/** One kernel: its text, what changed, and why its figure can be believed. */
+import { Anchor, Button, Group, Menu, Select, Stack, Switch, Tabs, Text, Title } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { lazy, useState } from "react";
+import { Link, useParams, useSearchParams } from "react-router";
+import { data, download, saveText } from "../api";
+import { kindOf } from "../candidates";
+import { getCandidate, getSpec, type CandidateView, type GetBundleData, type JobView } from "../client";
+import { micros, ratio } from "../format";
+import { Evidence } from "../parts/Evidence";
+import { Figure } from "../parts/Figure";
+import { Gates } from "../parts/Gates";
+import { Later } from "../parts/Later";
+import { MachineCode } from "../parts/MachineCode";
+import { notify } from "../parts/notify";
+import { KindPill } from "../parts/Pills";
+import { Profile } from "../parts/Profile";
+import { Asked, Empty } from "../parts/States";
+import { useTitle } from "../parts/useTitle";
+import { useCandidates, useJob } from "../useJob";
+
+const Code = lazy(() => import("../parts/Code"));
+const Diff = lazy(() => import("../parts/Diff"));
+
+const candidateQuery = (id: string) => ({
+  queryKey: ["candidate", id],
+  queryFn: () => data(getCandidate({ path: { candidate_id: id } })),
+});
+
+export function Component() {
+  const { candidateId = "" } = useParams();
+  const candidate = useQuery({
+    ...candidateQuery(candidateId),
+    refetchInterval: (query) => (query.state.data && !query.state.data.report ? 1_500 : false),
+  });
+  return <Asked query={candidate} page>{(known) => <Known key={known.id} candidate={known} />}</Asked>;
+}
+
+function Known({ candidate }: { candidate: CandidateView }) {
+  const job = useJob(candidate.job_id);
+  const [params, setParams] = useSearchParams();
+  const tab = params.get("tab") ?? "source";
+  useTitle(`Round ${candidate.step + 1} of ${job.data?.problem ?? "a job"}`);
+  const { report } = candidate;
+  return (
+    <Stack gap="lg">
+      <Head candidate={candidate} job={job.data} />
+      <Tabs value={tab} onChange={(next) => setParams(next && next !== "source" ? { tab: next } : {}, { replace: true })} keepMounted={false}>
+        <Tabs.List mb="md">
+          <Tabs.Tab value="source">Source</Tabs.Tab>
+          <Tabs.Tab value="diff">What changed</Tabs.Tab>
+          <Tabs.Tab value="gates">Gates</Tabs.Tab>
+          <Tabs.Tab value="evidence">Why believe this number</Tabs.Tab>
+          <Tabs.Tab value="profile">Profile</Tabs.Tab>
+          <Tabs.Tab value="machine">Machine code</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="source">
+          <Later height={400}>
+            <Code text={candidate.source} label="Source of the candidate" />
+          </Later>
+        </Tabs.Panel>
+        <Tabs.Panel value="diff">
+          <Changes candidate={candidate} />
+        </Tabs.Panel>
+        <Tabs.Panel value="gates">{report ? <Gates report={report} /> : <Pending />}</Tabs.Panel>
+        <Tabs.Panel value="evidence">{report ? <Evidence report={report} /> : <Pending />}</Tabs.Panel>
+        <Tabs.Panel value="profile">{report ? <Profile report={report} /> : <Pending />}</Tabs.Panel>
+        <Tabs.Panel value="machine">{report ? <MachineCode id={candidate.id} listing={report.listing ?? null} /> : <Pending />}</Tabs.Panel>
+      </Tabs>
+    </Stack>
+  );
+}
+
+function Head({ candidate, job }: { candidate: CandidateView; job: JobView | undefined }) {
+  const copy = (): void => void notify(navigator.clipboard.writeText(candidate.source), "The source is in the clipboard");
+  return (
+    <Stack gap="sm">
+      <Text size="sm">
+        <Anchor component={Link} to={`/jobs/${candidate.job_id}`} underline="always" className="break">
+          {job?.problem ?? candidate.job_id}
+        </Anchor>
+      </Text>
+      <Group justify="space-between" align="start">
+        <Group gap="sm">
+          <Title order={1} size="h2">
+            Round {candidate.step + 1}
+          </Title>
+          <KindPill kind={kindOf(candidate, job?.best_candidate_id ?? null)} />
+        </Group>
+        <Group gap="xs">
+          <Button variant="default" onClick={copy}>
+            Copy
+          </Button>
+          <Button variant="default" onClick={() => saveText(candidate.source, `${candidate.id}.py`)}>
+            Download
+          </Button>
+          {job?.best_candidate_id === candidate.id && <Bundles jobId={job.id} />}
+        </Group>
+      </Group>
+      <Text className="break">{candidate.summary}</Text>
+      <Group gap="xl" className="figures">
+        <Figure name="against the fastest baseline">{ratio(candidate.speedup?.best_baseline)}</Figure>
+        <Figure name="a call (median)">{micros(candidate.median_us)}</Figure>
+        <Figure name="came by">{candidate.origin}</Figure>
+        <Figure name="backend">{candidate.backend}</Figure>
+      </Group>
+    </Stack>
+  );
+}
+
+type ExportFormat = NonNullable<NonNullable<GetBundleData["query"]>["format"]>;
+const FORMS: [ExportFormat, string][] = [
+  ["package", "pip-installable package"],
+  ["kernel-builder", "Hugging Face kernel-builder tree"],
+  ["gpu-mode", "GPU MODE submission"],
+];
+
+/** The winner to take away: with all evidence, or in a form that other tools take. */
+function Bundles({ jobId }: { jobId: string }) {
+  const take = (form: ExportFormat): void => {
+    const name = form === "bundle" ? jobId : `${jobId}-${form}`;
+    void notify(download(`/api/v1/jobs/${jobId}/bundle?format=${form}`, `${name}.zip`));
+  };
+  return (
+    <>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <Button variant="default">Other forms</Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {FORMS.map(([form, name]) => (
+            <Menu.Item key={form} onClick={() => take(form)}>
+              {name}
+            </Menu.Item>
+          ))}
+        </Menu.Dropdown>
+      </Menu>
+      <Button onClick={() => take("bundle")}>Evidence bundle</Button>
+    </>
+  );
+}
+
+const Pending = () => <Empty title="It is still being judged">This page fills by itself.</Empty>;
+
+function Changes({ candidate }: { candidate: CandidateView }) {
+  const [params, setParams] = useSearchParams();
+  const siblings = useCandidates(candidate.job_id);
+  const against = params.get("against") ?? candidate.parent_id ?? "reference";
+  const roomy = useMediaQuery("(min-width: 1100px)", true, { getInitialValueInEffect: false });
+  const [split, setSplit] = useState<boolean | null>(null);
+  const other = useQuery({ queryKey: ["against", candidate.job_id, against], queryFn: () => textOf(candidate.job_id, against) });
+  const options = [
+    { value: "reference", label: "the reference" },
+    ...(siblings.data ?? [])
+      .filter((one) => one.id !== candidate.id)
+      .map((one) => ({
+        value: one.id,
+        label: `round ${one.step + 1}${one.id === candidate.parent_id ? " (its parent)" : ""}${one.verdict ? `, ${one.verdict}` : ""}`,
+      })),
+  ];
+  return (
+    <Stack>
+      <Group align="end">
+        <Select
+          label="Compared with"
+          data={options}
+          value={against}
+          onChange={(next) => next && setParams({ tab: "diff", against: next }, { replace: true })}
+          searchable
+          allowDeselect={false}
+          w={{ base: "100%", xs: 300 }}
+        />
+        <Switch label="Side by side" checked={split ?? roomy ?? false} onChange={(event) => setSplit(event.currentTarget.checked)} mb={8} />
+      </Group>
+      <Asked query={other}>
+        {(before) =>
+          before === candidate.source ? (
+            <Empty title="Both texts are the same" />
+          ) : (
+            <Later height={400}>
+              <Diff before={before} after={candidate.source} label="What changed" split={split ?? roomy ?? false} />
+            </Later>
+          )
+        }
+      </Asked>
+    </Stack>
+  );
+}
+
+async function textOf(jobId: string, against: string): Promise<string> {
+  if (against === "reference") return (await data(getSpec({ path: { job_id: jobId } }))).problem.source;
+  return (await data(getCandidate({ path: { candidate_id: against } }))).source;
+}

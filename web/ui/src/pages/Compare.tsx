@@ -1,0 +1,109 @@
+/** Several jobs side by side: only what differs. */
+import { Anchor, Stack, Switch, Text, Title } from "@mantine/core";
+import { useQueries } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link, useSearchParams } from "react-router";
+import { data } from "../api";
+import { getCosts, getJob, type JobCosts, type JobView } from "../client";
+import { between, count, dollars, ratio, seconds } from "../format";
+import { Failure, Empty, Loading } from "../parts/States";
+import { useTitle } from "../parts/useTitle";
+import { costsKey, jobKey } from "../useJob";
+
+interface Compared {
+  job: JobView;
+  costs: JobCosts;
+}
+
+const LINES: [string, (one: Compared) => string][] = [
+  ["Problem", ({ job }) => job.problem],
+  ["Status", ({ job }) => job.status],
+  ["Speedup (fastest baseline)", ({ job }) => ratio(job.best_speedup)],
+  ["Family", ({ job }) => job.analysis?.family ?? "–"],
+  ["Backend", ({ job }) => job.backend],
+  ["Device", ({ job }) => job.device],
+  ["Model", ({ job }) => job.model],
+  ["Strategy", ({ job }) => job.strategy],
+  ["Baselines", ({ job }) => job.baselines.join(", ")],
+  ["Rounds done", ({ job }) => String(job.steps_done)],
+  ["Rounds allowed", ({ job }) => String(job.budget.rounds)],
+  ["Seconds allowed", ({ job }) => String(job.budget.wall_s ?? "no limit")],
+  ["Dollars allowed", ({ job }) => String(job.budget.dollars ?? "no limit")],
+  ["Seed", ({ job }) => String(job.seed)],
+  ["Tags", ({ job }) => job.tags.join(", ") || "–"],
+  ["Took", ({ job }) => between(job.started_at, job.finished_at)],
+  ["Device time", ({ costs }) => seconds(costs.device_s)],
+  ["Tokens", ({ costs }) => count((costs.total.input_tokens ?? 0) + (costs.total.output_tokens ?? 0))],
+  ["Price", ({ costs }) => dollars(costs.total.dollars)],
+];
+
+export function Component() {
+  useTitle("Compare");
+  const [params] = useSearchParams();
+  const ids = [...new Set(params.getAll("job"))].slice(0, 12);
+  const [all, setAll] = useState(false);
+  const jobs = useQueries({ queries: ids.map((id) => ({ queryKey: jobKey(id), queryFn: () => data(getJob({ path: { job_id: id } })) })) });
+  const costs = useQueries({ queries: ids.map((id) => ({ queryKey: costsKey(id), queryFn: () => data(getCosts({ path: { job_id: id } })) })) });
+  const failed = [...jobs, ...costs].find((query) => query.error);
+  const compared = jobs.flatMap((job, index): Compared[] => {
+    const cost = costs[index]?.data;
+    return job.data && cost ? [{ job: job.data, costs: cost }] : [];
+  });
+  const differing = LINES.filter(([, tell]) => new Set(compared.map(tell)).size > 1);
+  return (
+    <Stack>
+      <Title order={1} size="h2">
+        Compare
+      </Title>
+      {ids.length < 2 && (
+        <Empty title="Choose two jobs or more">
+          <Anchor component={Link} to="/" underline="always">
+            Back to the jobs
+          </Anchor>
+        </Empty>
+      )}
+      {failed && <Failure error={failed.error} />}
+      {!failed && compared.length < ids.length && <Loading />}
+      {ids.length >= 2 && compared.length === ids.length && (
+        <>
+          <Switch label="What is the same, too" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} />
+          <Table compared={compared} lines={all ? LINES : differing} />
+          {!all && differing.length === 0 && <Text>These jobs do not differ in anything that is compared here.</Text>}
+        </>
+      )}
+    </Stack>
+  );
+}
+
+function Table({ compared, lines }: { compared: Compared[]; lines: typeof LINES }) {
+  return (
+    <div className="scroll-x" tabIndex={0} role="region" aria-label="Comparison">
+      <table className="rows">
+        <thead>
+          <tr>
+            <th>What</th>
+            {compared.map(({ job }) => (
+              <th key={job.id}>
+                <Anchor component={Link} to={`/jobs/${job.id}`} data-row underline="always">
+                  {job.id}
+                </Anchor>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map(([name, tell]) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              {compared.map((one) => (
+                <td key={one.job.id} className="break">
+                  {tell(one)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,226 @@
+/** The team's experiences: what was learned, what it is worth, and what memory does at all. */
+import { Anchor, Button, Card, Group, Select, Stack, Text, TextInput, Title } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link, useSearchParams } from "react-router";
+import { data } from "../api";
+import { listExperiences, memoryAudit, memoryEffect, searchExperiences, type ExperienceKind, type ExperienceSummary, type Verdict } from "../client";
+import { ago, ratio, signed } from "../format";
+import { EffectTable } from "../parts/EffectTable";
+import { Section } from "../parts/Section";
+import { Asked, Empty } from "../parts/States";
+import { useTitle } from "../parts/useTitle";
+
+const KINDS: ExperienceKind[] = ["api_template", "best_practice", "success", "failure", "trace"];
+const VERDICTS: Verdict[] = ["accepted", "suspicious", "rejected"];
+
+export function Component() {
+  useTitle("Memory");
+  const [params, setParams] = useSearchParams();
+  const set = (name: string, value: string | null): void =>
+    setParams(
+      (before) => {
+        const next = new URLSearchParams(before);
+        if (value) next.set(name, value);
+        else next.delete(name);
+        return next;
+      },
+      { replace: true },
+    );
+  const q = params.get("q") ?? "";
+  return (
+    <Stack gap="lg">
+      <Title order={1} size="h2">
+        Memory
+      </Title>
+      <Effect />
+      <Filters params={params} set={set} />
+      {q ? <Found q={q} /> : <Listed params={params} />}
+      <Audit />
+    </Stack>
+  );
+}
+
+interface FilterProps {
+  params: URLSearchParams;
+  set: (name: string, value: string | null) => void;
+}
+
+function Filters({ params, set }: FilterProps) {
+  const [typed, setTyped] = useState(params.get("q") ?? "");
+  const search = useDebouncedCallback((value: string) => set("q", value), 300);
+  const [family, setFamily] = useState(params.get("family") ?? "");
+  const narrow = useDebouncedCallback((value: string) => set("family", value), 300);
+  const choose = (name: string, label: string, options: string[]) => (
+    <Select
+      label={label}
+      data={options.map((value) => ({ value, label: value.replace("_", " ") }))}
+      value={params.get(name)}
+      onChange={(value) => set(name, value)}
+      clearable
+      clearButtonProps={{ "aria-label": `Any ${label.toLowerCase()}` }}
+      placeholder="any"
+      disabled={typed !== ""}
+      style={{ flex: "1 1 140px" }}
+    />
+  );
+  return (
+    <Group align="end" gap="sm">
+      <TextInput
+        label="Search"
+        description="What it is about, in your words; press / to come here"
+        value={typed}
+        onChange={(event) => (setTyped(event.currentTarget.value), search(event.currentTarget.value))}
+        data-search
+        style={{ flex: "2 1 260px" }}
+      />
+      {choose("kind", "Kind", KINDS)}
+      {choose("verdict", "Verdict", VERDICTS)}
+      {choose("backend", "Backend", ["cpp", "triton", "cuda"])}
+      <TextInput
+        label="Family"
+        placeholder="any"
+        value={family}
+        onChange={(event) => (setFamily(event.currentTarget.value), narrow(event.currentTarget.value))}
+        disabled={typed !== ""}
+        style={{ flex: "1 1 120px" }}
+      />
+    </Group>
+  );
+}
+
+function Listed({ params }: { params: URLSearchParams }) {
+  const query = {
+    kind: (params.get("kind") as ExperienceKind) || undefined,
+    verdict: (params.get("verdict") as Verdict) || undefined,
+    backend: params.get("backend") || undefined,
+    family: params.get("family") || undefined,
+    job: params.get("job") || undefined,
+  };
+  const pages = useInfiniteQuery({
+    queryKey: ["experiences", query],
+    queryFn: ({ pageParam }) => data(listExperiences({ query: { ...query, limit: 50, cursor: pageParam } })),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+  });
+  return (
+    <Asked query={pages}>
+      {(found) => {
+        const all = found.pages.flatMap((page) => page.experiences);
+        if (all.length === 0) return <Empty title="No experience fits" />;
+        return (
+          <>
+            <Experiences rows={all.map((experience) => ({ experience }))} />
+            {pages.hasNextPage && (
+              <Button variant="default" loading={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
+                Older experiences
+              </Button>
+            )}
+          </>
+        );
+      }}
+    </Asked>
+  );
+}
+
+function Found({ q }: { q: string }) {
+  const found = useQuery({
+    queryKey: ["experiences", "search", q],
+    queryFn: () => data(searchExperiences({ query: { q, limit: 50 } })),
+  });
+  return <Asked query={found}>{(all) => (all.length === 0 ? <Empty title="Nothing found" /> : <Experiences rows={all} />)}</Asked>;
+}
+
+function Experiences({ rows }: { rows: { experience: ExperienceSummary; similarity?: number }[] }) {
+  const searched = rows.some((row) => row.similarity !== undefined);
+  return (
+    <div className="scroll-x" tabIndex={0} role="region" aria-label="Experiences">
+      <table className="rows">
+        <thead>
+          <tr>
+            <th>What it is about</th>
+            <th>Kind</th>
+            <th>Family</th>
+            <th>Where</th>
+            {searched ? <th className="figure">Similarity</th> : <th className="figure">Value: draft</th>}
+            {!searched && <th className="figure">Value: refine</th>}
+            <th>Verdict</th>
+            <th className="figure">Speedup</th>
+            <th>Since</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ experience: one, similarity }) => (
+            <tr key={one.id}>
+              <td style={{ maxWidth: 460 }}>
+                <Anchor component={Link} to={`/memory/${one.id}`} data-row c="inherit" fw={600} className="break">
+                  {one.title}
+                </Anchor>
+              </td>
+              <td style={{ whiteSpace: "nowrap" }}>{one.kind.replace("_", " ")}</td>
+              <td>{one.family}</td>
+              <td>
+                {one.backend} on {one.device}
+              </td>
+              {searched ? (
+                <td className="figure">{similarity?.toFixed(2)}</td>
+              ) : (
+                <>
+                  <td className="figure">{worthOf(one, "draft")}</td>
+                  <td className="figure">{worthOf(one, "refine")}</td>
+                </>
+              )}
+              <td>{one.verdict ?? "–"}</td>
+              <td className="figure">{ratio(one.speedup)}</td>
+              <td style={{ whiteSpace: "nowrap" }}>{ago(one.created_at)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function worthOf(one: ExperienceSummary, stage: string): string {
+  const worth = one.worth.find((item) => item.stage === stage);
+  return worth ? `${signed(worth.value)} (${Number(worth.visits.toFixed(1))})` : "–";
+}
+
+function Effect() {
+  const effect = useQuery({ queryKey: ["effect"], queryFn: () => data(memoryEffect()), staleTime: 15_000 });
+  return (
+    <Card withBorder component="section" aria-label="What memory does">
+      <Title order={2} size="h4">
+        What memory does
+      </Title>
+      <Asked query={effect} rows={3}>
+        {(known) => <EffectTable effect={known} />}
+      </Asked>
+    </Card>
+  );
+}
+
+function Audit() {
+  const audit = useQuery({ queryKey: ["audit"], queryFn: () => data(memoryAudit()) });
+  if (!audit.data?.length) return null;
+  return (
+    <Section title="Changed by hand">
+      <table className="rows">
+        <tbody>
+          {audit.data.map((line, index) => (
+            <tr key={index}>
+              <td>{line.action}</td>
+              <td className="mono break">{line.subject}</td>
+              <td className="break">{line.reason}</td>
+              <td>{line.actor}</td>
+              <td style={{ whiteSpace: "nowrap" }}>
+                <Text size="sm">{ago(line.at)}</Text>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Section>
+  );
+}

@@ -1,0 +1,185 @@
+/** What was asked of the models and what they answered, step by step. */
+import { Anchor, Group, Select, Stack, Text, Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams, useSearchParams } from "react-router";
+import { data } from "../api";
+import { getStep, listSteps, type ModelCall, type RecordedStep, type StepDigest } from "../client";
+import { count, dollars, seconds, signed } from "../format";
+import { Section } from "../parts/Section";
+import { Asked, Empty } from "../parts/States";
+import { useTitle } from "../parts/useTitle";
+import { useJob } from "../useJob";
+
+export function Component() {
+  const { jobId = "" } = useParams();
+  const job = useJob(jobId);
+  useTitle(`Trace of ${job.data?.problem ?? "a job"}`);
+  const steps = useQuery({
+    queryKey: ["job", jobId, "steps"],
+    queryFn: () => data(listSteps({ path: { job_id: jobId } })),
+  });
+  const [params, setParams] = useSearchParams();
+  return (
+    <Stack gap="md">
+      <Text size="sm">
+        <Anchor component={Link} to={`/jobs/${jobId}`} underline="always" className="break">
+          {job.data?.problem ?? jobId}
+        </Anchor>
+      </Text>
+      <Title order={1} size="h2">
+        Prompts and replies
+      </Title>
+      <Asked query={steps}>
+        {(all) => {
+          if (all.length === 0) return <Empty title="No step was recorded yet" />;
+          const asked = Number(params.get("step") ?? all.at(-1)!.index + 1) - 1;
+          const step = all.find((one) => one.index === asked) ?? all.at(-1)!;
+          return (
+            <>
+              <Select
+                label="Round"
+                data={all.map((one) => ({ value: String(one.index), label: nameOf(one) }))}
+                value={String(step.index)}
+                onChange={(value) => value && setParams({ step: String(Number(value) + 1) }, { replace: true })}
+                allowDeselect={false}
+                searchable
+                maw={560}
+              />
+              <Recorded jobId={jobId} digest={step} />
+            </>
+          );
+        }}
+      </Asked>
+    </Stack>
+  );
+}
+
+const nameOf = (step: StepDigest): string => `${step.index + 1}: ${step.stage}, ${step.verdict ?? step.failure ?? "no candidate"}`.slice(0, 120);
+
+function Recorded({ jobId, digest }: { jobId: string; digest: StepDigest }) {
+  const step = useQuery({
+    queryKey: ["job", jobId, "step", digest.index],
+    queryFn: () => data(getStep({ path: { job_id: jobId, index: digest.index } })),
+    staleTime: Infinity,
+  });
+  return (
+    <Asked query={step}>
+      {(recorded) => (
+        <Stack gap="xl">
+          <Facts digest={digest} />
+          <Section title={`Experiences in its context (${recorded.uses.length})`}>
+            <Uses uses={recorded.uses} />
+          </Section>
+          {recorded.step.calls.map((call, index) => (
+            <Call key={index} call={call} number={index + 1} />
+          ))}
+          {recorded.step.critique && (
+            <Section title="What the Judge left for the next round">
+              <pre className="plain" tabIndex={0} aria-label="The Judge's words">
+                {recorded.step.critique}
+              </pre>
+            </Section>
+          )}
+        </Stack>
+      )}
+    </Asked>
+  );
+}
+
+function Facts({ digest }: { digest: StepDigest }) {
+  return (
+    <Stack gap={4}>
+      {digest.hypothesis && <Text className="break">{digest.hypothesis}</Text>}
+      <Group gap="md">
+        {digest.candidate_id && (
+          <Anchor component={Link} to={`/candidates/${digest.candidate_id}`} underline="always" size="sm">
+            The kernel it made
+          </Anchor>
+        )}
+        {digest.start_point && (
+          <Anchor component={Link} to={`/candidates/${digest.start_point}`} underline="always" size="sm">
+            Where it started from
+          </Anchor>
+        )}
+        <Text size="sm">reward {signed(digest.reward)}</Text>
+      </Group>
+      {digest.failure && <Text className="break">{digest.failure}</Text>}
+    </Stack>
+  );
+}
+
+function Uses({ uses }: { uses: RecordedStep["uses"] }) {
+  if (uses.length === 0) return <Empty title="None">Some steps run without memory on purpose, so that its effect can be measured.</Empty>;
+  return (
+    <div className="scroll-x" tabIndex={0} role="region" aria-label="Experiences used">
+      <table className="rows">
+        <thead>
+          <tr>
+            <th>Experience</th>
+            <th>Kind</th>
+            <th className="figure">Value then</th>
+            <th className="figure">Similarity</th>
+          </tr>
+        </thead>
+        <tbody>
+          {uses.map((use) => (
+            <tr key={use.experience_id}>
+              <td className="break">
+                <Anchor component={Link} to={`/memory/${use.experience_id}`} data-row underline="always">
+                  {use.title ?? use.experience_id}
+                </Anchor>
+              </td>
+              <td>{use.kind?.replace("_", " ") ?? "gone"}</td>
+              <td className="figure">{use.value === null ? "none learned" : signed(use.value)}</td>
+              <td className="figure">{use.similarity?.toFixed(2) ?? "–"}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Call({ call, number }: { call: ModelCall; number: number }) {
+  const { usage } = call;
+  return (
+    <Section
+      title={`${number}. ${call.role}`}
+      aside={
+        <Text size="sm" className="quiet break">
+          {call.model} · {count(usage.input_tokens)} in ({count(usage.cached_tokens)} cached), {count(usage.output_tokens)} out · {dollars(usage.dollars)} ·{" "}
+          {seconds(call.seconds)} · template {call.prompt_hash.slice(0, 8)}
+        </Text>
+      }
+    >
+      <Stack gap="xs">
+        {call.prompt.map((message, index) => (
+          <details key={index} open={index === call.prompt.length - 1 && message.content.length < 4000}>
+            <summary>
+              {message.role} <span className="quiet">({count(message.content.length)} characters)</span>
+            </summary>
+            <pre className="plain" tabIndex={0} aria-label={`Prompt, ${message.role}`}>
+              {message.content}
+            </pre>
+          </details>
+        ))}
+        <details open>
+          <summary>reply</summary>
+          <pre className="plain" tabIndex={0} aria-label="Reply">
+            {readable(call.reply)}
+          </pre>
+        </details>
+        {call.error && <Text className="break">It could not be used: {call.error}</Text>}
+      </Stack>
+    </Section>
+  );
+}
+
+/** A JSON reply indented, its texts with real line breaks; anything else as it is. */
+function readable(reply: string): string {
+  try {
+    return JSON.stringify(JSON.parse(reply), null, 2).replaceAll("\\n", "\n");
+  } catch {
+    return reply;
+  }
+}

@@ -1,0 +1,176 @@
+/** Who judges candidates, on what, and what their devices can do. */
+import { Card, Group, Stack, Text, Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { data } from "../api";
+import { listJobs, listNodes, listWorkers, me, type DeviceSheet, type NodeView, type WorkerView } from "../client";
+import { ago, between, percent } from "../format";
+import { inks } from "../parts/Pills";
+import { Section } from "../parts/Section";
+import { Figure } from "../parts/Figure";
+import { Asked, Empty } from "../parts/States";
+import { useTitle } from "../parts/useTitle";
+
+export function Component() {
+  useTitle("Workers");
+  const workers = useQuery({ queryKey: ["workers"], queryFn: () => data(listWorkers()), refetchInterval: 5_000 });
+  const installation = useQuery({ queryKey: ["me"], queryFn: () => data(me()), staleTime: 60_000 });
+  const busy = useQuery({
+    queryKey: ["jobs", "busy"],
+    queryFn: () => data(listJobs({ query: { status: ["queued", "validating", "running"], limit: 200 } })),
+    refetchInterval: 5_000,
+  });
+  return (
+    <Stack gap="lg">
+      <Title order={1} size="h2">
+        Workers and devices
+      </Title>
+      <Group gap="xl" className="figures">
+        <Figure name="jobs running">{busy.data?.jobs.filter((job) => job.status !== "queued").length ?? "–"}</Figure>
+        <Figure name="jobs waiting">{busy.data?.jobs.filter((job) => job.status === "queued").length ?? "–"}</Figure>
+        <Figure name="version">{installation.data?.version ?? "–"}</Figure>
+      </Group>
+      <Asked query={workers}>
+        {(all) =>
+          all.length === 0 ? (
+            <Empty title="No worker has said hello">
+              <span>
+                Start one with <code>kernelwright worker</code>, or everything together with <code>kernelwright serve</code>. Jobs wait until then.
+              </span>
+            </Empty>
+          ) : (
+            <Stack>
+              {all.map((worker) => (
+                <Worker key={`${worker.name}/${worker.device}`} worker={worker} />
+              ))}
+            </Stack>
+          )
+        }
+      </Asked>
+      <Processes />
+    </Stack>
+  );
+}
+
+/** Orchestrators, and workers of their own, as they said of themselves. */
+function Processes() {
+  const nodes = useQuery({ queryKey: ["nodes"], queryFn: () => data(listNodes()), refetchInterval: 5_000 });
+  return (
+    <Section title="Processes">
+      <Asked query={nodes} rows={2}>
+        {(all) =>
+          all.length === 0 ? (
+            <Text size="sm" className="quiet">
+              No orchestrator was seen within the last half minute: jobs wait until one is there.
+            </Text>
+          ) : (
+            <div className="scroll-x" tabIndex={0} role="region" aria-label="Table of processes">
+              <table className="rows">
+                <thead>
+                  <tr>
+                    <th>Name</th>
+                    <th>What</th>
+                    <th>State</th>
+                    <th>Version</th>
+                    <th className="figure">Load a CPU</th>
+                    <th>Up for</th>
+                    <th>Seen</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {all.map((node) => (
+                    <tr key={node.name}>
+                      <td className="break" style={{ minWidth: 170 }}>
+                        {node.name}
+                      </td>
+                      <td>{node.role}</td>
+                      <td>
+                        <StatePill state={node.state} />
+                      </td>
+                      <td>{node.version}</td>
+                      <td className="figure">{node.load.toFixed(2)}</td>
+                      <td>{between(node.started_at, null)}</td>
+                      <td>{ago(node.seen_at)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )
+        }
+      </Asked>
+    </Section>
+  );
+}
+
+const STATES: Record<NodeView["state"], string> = { ready: "accepted", starting: "running", draining: "suspicious" };
+
+const StatePill = ({ state }: { state: NodeView["state"] }) => (
+  <span className="pill" style={inks(STATES[state])}>
+    {state}
+  </span>
+);
+
+function Health({ node }: { node: NodeView }) {
+  const up = Math.max(1, (Date.parse(node.seen_at) - Date.parse(node.started_at)) / 1000);
+  return (
+    <Group gap="xl" mt="sm">
+      <Figure name="state">
+        <StatePill state={node.state} />
+      </Figure>
+      <Figure name="load a CPU">{node.load.toFixed(2)}</Figure>
+      {node.done > 0 && <Figure name="evaluations done">{node.done}</Figure>}
+      {node.done > 0 && <Figure name="of its time at work">{percent(Math.min(1, node.busy_s / up))}</Figure>}
+      <Figure name="cores at most">{node.units}</Figure>
+      <Figure name="GiB at most, a process">{number(node.memory_bytes / 2 ** 30)}</Figure>
+      <Figure name="version">{node.version}</Figure>
+      <Figure name="up for">{between(node.started_at, null)}</Figure>
+      <Figure name="seen">{ago(node.seen_at)}</Figure>
+    </Group>
+  );
+}
+
+function Worker({ worker }: { worker: WorkerView }) {
+  return (
+    <Card withBorder component="section" aria-label={`Worker ${worker.name}`}>
+      <Group justify="space-between">
+        <Title order={2} size="h4" className="break">
+          {worker.name}: {worker.device}
+        </Title>
+        <Text size="sm" className="quiet">
+          {worker.backends.join(", ")}
+          {worker.isolation && ` · isolated by ${worker.isolation}`}
+        </Text>
+      </Group>
+      {worker.node && <Health node={worker.node} />}
+      {worker.sheet ? <Sheet sheet={worker.sheet} /> : <Text size="sm" mt="sm">Its device will be measured with its first job.</Text>}
+    </Card>
+  );
+}
+
+const number = (value: number): string => value.toLocaleString("en", { maximumSignificantDigits: 3 });
+
+function Sheet({ sheet }: { sheet: DeviceSheet }) {
+  return (
+    <Stack gap="sm" mt="sm">
+      <Text className="break">{sheet.model}</Text>
+      <Group gap="xl" className="figures">
+        <Figure name="cores or multiprocessors">{sheet.units}</Figure>
+        <Figure name="GB/s copied">{number(sheet.copy_bandwidth_gb_s)}</Figure>
+        <Figure name="GB/s from cache">{number(sheet.cache_bandwidth_gb_s)}</Figure>
+        <Figure name="MiB of cache">{number(sheet.cache_bytes / 2 ** 20)}</Figure>
+        <Figure name="GFLOP/s, fp32">{number(sheet.peak_gflop_s)}</Figure>
+        {sheet.peak_half_gflop_s && <Figure name="GFLOP/s, fp16">{number(sheet.peak_half_gflop_s)}</Figure>}
+        <Figure name="µs to launch">{number(sheet.launch_us)}</Figure>
+      </Group>
+      <Text size="sm" className="quiet break">
+        {sheet.toolchain}
+      </Text>
+      <details>
+        <summary>Instruction set</summary>
+        <Text size="sm" className="break">
+          {sheet.instruction_set.join(", ")}
+        </Text>
+      </details>
+    </Stack>
+  );
+}

@@ -1,0 +1,62 @@
+import { Button, Group, Text } from "@mantine/core";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { data } from "../api";
+import { listAudit } from "../client";
+import { ago } from "../format";
+import { Section } from "./Section";
+import { Asked } from "./States";
+
+/** Who did what in the team, latest first. */
+export function AuditTrail() {
+  const pages = useInfiniteQuery({
+    queryKey: ["audit-log"],
+    queryFn: ({ pageParam }) => data(listAudit({ query: { limit: 25, before: pageParam } })),
+    initialPageParam: null as number | null,
+    getNextPageParam: (page) => page.next_before,
+  });
+  return (
+    <Section title="What was done">
+      <Asked query={pages} rows={4}>
+        {(found) => {
+          const all = found.pages.flatMap((page) => page.entries);
+          if (all.length === 0) return <Text size="sm" className="quiet">Nothing yet.</Text>;
+          return (
+            <>
+              <div className="scroll-x" tabIndex={0} role="region" aria-label="Audit log">
+                <table className="rows">
+                  <thead>
+                    <tr>
+                      <th>When</th>
+                      <th>Who</th>
+                      <th>What</th>
+                      <th>To</th>
+                      <th>Detail</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {all.map((entry) => (
+                      <tr key={entry.id} data-act={entry.action}>
+                        <td style={{ whiteSpace: "nowrap" }}>{ago(entry.at)}</td>
+                        <td className="break">{entry.actor}</td>
+                        <td>{entry.action.replaceAll("_", " ")}</td>
+                        <td className="mono break">{entry.subject}</td>
+                        <td className="break">{entry.detail}</td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </div>
+              {pages.hasNextPage && (
+                <Group mt="xs">
+                  <Button variant="default" size="xs" loading={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
+                    Older ones
+                  </Button>
+                </Group>
+              )}
+            </>
+          );
+        }}
+      </Asked>
+    </Section>
+  );
+}

@@ -1,0 +1,149 @@
+/** Candidates as a sortable table that draws only the rows in sight: a thousand are an ordinary job. */
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useMemo, useRef, useState } from "react";
+import { Link } from "react-router";
+import { kindOf, sorted, type Sort, type SortKey } from "../candidates";
+import type { CandidateSummary } from "../client";
+import { micros, percent, ratio } from "../format";
+import { KindPill } from "./Pills";
+
+const ROW = 38;
+interface Column {
+  key: SortKey | null;
+  name: string;
+  width: string;
+  figure?: (candidate: CandidateSummary) => string;
+  /** Whether large figures come first when it is chosen. */
+  down?: boolean;
+}
+const COLUMNS: Column[] = [
+  { key: "step", name: "Round", width: "62px" },
+  { key: "verdict", name: "Verdict", width: "118px" },
+  { key: null, name: "What it tries", width: "minmax(120px, 1fr)" },
+  { key: "median_us", name: "Median", width: "80px", figure: (one) => micros(one.median_us) },
+  { key: "best_baseline", name: "Speedup", width: "84px", down: true, figure: (one) => ratio(one.speedup?.best_baseline) },
+  { key: "eager", name: "× eager", width: "76px", down: true, figure: (one) => ratio(one.speedup?.eager) },
+  { key: "compile", name: "× compile", width: "92px", down: true, figure: (one) => ratio(one.speedup?.compile) },
+  { key: "roofline_fraction", name: "Roof", width: "58px", down: true, figure: (one) => percent(one.roofline_fraction) },
+];
+
+/** Columns that say something: a baseline nobody asked for has none. */
+function columnsOf(candidates: CandidateSummary[]): Column[] {
+  const measured = (key: SortKey | null): boolean => candidates.some((one) => typeof one.speedup?.[key as "eager"] === "number");
+  return COLUMNS.filter(({ key }) => (key !== "eager" && key !== "compile") || measured(key));
+}
+
+interface Props {
+  candidates: CandidateSummary[];
+  bestId: string | null;
+  selected: string | null;
+  select: (id: string) => void;
+}
+
+export function CandidateTable({ candidates, bestId, selected, select }: Props) {
+  const [sort, setSort] = useState<Sort>({ key: "step", down: false });
+  const rows = useMemo(() => sorted(candidates, sort), [candidates, sort]);
+  const columns = useMemo(() => columnsOf(candidates), [candidates]);
+  const widths = { "--columns": columns.map((column) => column.width).join(" ") } as React.CSSProperties;
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({ count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => ROW, overscan: 8 });
+  return (
+    <div
+      className="grid-table"
+      ref={scroller}
+      role="table"
+      aria-label="Candidates"
+      aria-rowcount={rows.length + 1}
+      tabIndex={0}
+      style={{ height: Math.min(440, 38 + rows.length * ROW + 18), ...widths }}
+    >
+      <div role="rowgroup" className="grid-head">
+        <div role="row" aria-rowindex={1} className="grid-row" style={{ height: 36 }}>
+          {columns.map((column) => (
+            <Head key={column.name} column={column} sort={sort} setSort={setSort} />
+          ))}
+        </div>
+      </div>
+      <div role="rowgroup" className="grid-body" style={{ height: virtual.getTotalSize(), position: "relative", minWidth: 600 }}>
+        {virtual.getVirtualItems().map((item) => (
+          <Row
+            key={rows[item.index]!.id}
+            candidate={rows[item.index]!}
+            index={item.index}
+            top={item.start}
+            columns={columns}
+            bestId={bestId}
+            selected={selected === rows[item.index]!.id}
+            select={select}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Head({ column, sort, setSort }: { column: Column; sort: Sort; setSort: (sort: Sort) => void }) {
+  const { key, name, figure, down = false } = column;
+  const active = key !== null && sort.key === key;
+  const arrow = active ? (sort.down ? " ↓" : " ↑") : "";
+  const turn = (): void => setSort({ key: key!, down: active ? !sort.down : down });
+  return (
+    <div
+      role="columnheader"
+      className={figure ? "figure" : undefined}
+      aria-sort={active ? (sort.down ? "descending" : "ascending") : undefined}
+    >
+      {key === null ? (
+        name
+      ) : (
+        <button type="button" onClick={turn}>
+          {name}
+          <span aria-hidden="true">{arrow}</span>
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface RowProps {
+  candidate: CandidateSummary;
+  index: number;
+  top: number;
+  columns: Column[];
+  bestId: string | null;
+  selected: boolean;
+  select: (id: string) => void;
+}
+
+function Row({ candidate, index, top, columns, bestId, selected, select }: RowProps) {
+  const kind = kindOf(candidate, bestId);
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      className="grid-row"
+      style={{ transform: `translateY(${top}px)`, boxShadow: selected ? "inset 3px 0 var(--mantine-primary-color-filled)" : undefined }}
+      onFocus={() => select(candidate.id)}
+      onMouseDown={() => select(candidate.id)}
+      data-candidate={candidate.id}
+    >
+      <div role="cell">{candidate.step + 1}</div>
+      <div role="cell">
+        <KindPill kind={kind}>{candidate.failed_gate ? `${candidate.failed_gate}` : undefined}</KindPill>
+      </div>
+      <div role="cell" title={candidate.summary}>
+        <Link to={`/candidates/${candidate.id}`} data-row className="row-link">
+          {candidate.summary || candidate.id}
+        </Link>
+      </div>
+      {columns.map(
+        ({ name, figure }) =>
+          figure && (
+            <div role="cell" className="figure" key={name}>
+              {figure(candidate)}
+            </div>
+          ),
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+import { Text } from "@mantine/core";
+import type { EffectView, Interval } from "../client";
+import { NOTHING } from "../format";
+
+type Tell = (value: number) => string;
+const share: Tell = (value) => `${(value * 100).toFixed(0)} %`;
+const plain: Tell = (value) => value.toFixed(1);
+const times: Tell = (value) => `${value.toFixed(2)}×`;
+
+/** Steps with memory against steps held out, with 95 % intervals. */
+export function EffectTable({ effect }: { effect: EffectView }) {
+  const rows: [string, Tell, Interval | null, Interval | null, Interval, number][] = [
+    ["Drafts accepted", share, effect.success_with, effect.success_without, effect.success_difference, 0],
+    ["Rounds to the first accepted kernel", plain, effect.rounds_with, effect.rounds_without, effect.rounds_saved, 0],
+    ["Speedup, with over without", times, null, null, effect.speedup_ratio, 1],
+  ];
+  return (
+    <>
+      <Text size="sm" className="quiet" mb="xs">
+        {effect.steps_with} steps with memory against {effect.steps_without} held out on purpose.
+        {effect.steps_without < 20 && " Too few held out to say much: the intervals tell."}
+      </Text>
+      <div className="scroll-x" tabIndex={0} role="region" aria-label="Effect of memory">
+        <table className="rows">
+          <thead>
+            <tr>
+              <th>What</th>
+              <th className="figure">With</th>
+              <th className="figure">Without</th>
+              <th className="figure">Difference</th>
+              <th>Shown?</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(([name, tell, having, lacking, difference, neutral]) => (
+              <tr key={name}>
+                <td>{name}</td>
+                <td className="figure">{having ? within(having, tell) : NOTHING}</td>
+                <td className="figure">{lacking ? within(lacking, tell) : NOTHING}</td>
+                <td className="figure">{within(difference, tell)}</td>
+                <td>{conclusion(difference, neutral)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+function within({ estimate, low, high }: Interval, tell: Tell): string {
+  if (estimate === null || estimate === undefined) return NOTHING;
+  return typeof low === "number" && typeof high === "number" ? `${tell(estimate)} (${tell(low)} to ${tell(high)})` : tell(estimate);
+}
+
+function conclusion({ low, high }: Interval, neutral: number): string {
+  if (typeof low !== "number" || typeof high !== "number") return "not yet";
+  if (low > neutral) return "helps";
+  return high < neutral ? "harms" : "no difference shown";
+}

@@ -1,0 +1,41 @@
+/** Verdicts and statuses: a mark, a word and a colour that say the same. */
+import type { JobStatus } from "../client";
+import { KINDS, type Kind } from "../candidates";
+
+export function KindPill({ kind, children }: { kind: Kind; children?: string }) {
+  return (
+    <span className="pill" style={inks(kind)}>
+      <span aria-hidden="true">{KINDS[kind].mark}</span>
+      {children ?? KINDS[kind].label}
+    </span>
+  );
+}
+
+/** The colours of a kind, as custom properties. */
+export const inks = (name: string): React.CSSProperties =>
+  ({ "--ink": `var(--${name}-ink)`, "--fill": `var(--${name}-fill)` }) as React.CSSProperties;
+
+const STATUS: Record<JobStatus, { ink: string; mark: string }> = {
+  queued: { ink: "pending", mark: "…" },
+  validating: { ink: "running", mark: "▸" },
+  running: { ink: "running", mark: "▶" },
+  paused: { ink: "suspicious", mark: "‖" },
+  solved: { ink: "accepted", mark: "✓" },
+  unsolved: { ink: "pending", mark: "–" },
+  refused: { ink: "rejected", mark: "✕" },
+  failed: { ink: "rejected", mark: "!" },
+  cancelled: { ink: "pending", mark: "■" },
+};
+
+export const STATUSES = Object.keys(STATUS) as JobStatus[];
+export const FINAL = new Set<JobStatus>(["solved", "unsolved", "refused", "failed", "cancelled"]);
+
+export function StatusPill({ status }: { status: JobStatus }) {
+  const { ink, mark } = STATUS[status];
+  return (
+    <span className="pill" style={inks(ink)} data-status={status}>
+      <span aria-hidden="true">{mark}</span>
+      {status}
+    </span>
+  );
+}

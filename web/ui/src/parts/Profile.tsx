@@ -1,0 +1,72 @@
+import { Stack, Text } from "@mantine/core";
+import type { EvaluationReport } from "../client";
+import { micros, percent } from "../format";
+import { Section } from "./Section";
+import { Empty } from "./States";
+
+/** How near to the hardware's limits it runs, and what holds it back. */
+export function Profile({ report }: { report: EvaluationReport }) {
+  const { profile, roofline } = report;
+  if (!profile && !roofline) return <Empty title="No profile">Only a kernel that reaches timing is profiled.</Empty>;
+  const metrics = Object.entries(profile?.metrics ?? {});
+  return (
+    <Stack gap="xl">
+      {roofline && (
+        <Section title="Speed of light">
+          <Bar name="of the roofline" value={roofline.fraction} />
+          <Text size="sm" mt="xs">
+            Bound by <b>{roofline.bound}</b>: no kernel can take less than {micros(roofline.floor_us)} for {roofline.bytes.toLocaleString("en")} bytes and{" "}
+            {roofline.flops.toLocaleString("en")} operations.
+          </Text>
+        </Section>
+      )}
+      {profile && (
+        <Section title="What holds it back">
+          <Text>
+            <b>{profile.bottleneck}</b>: {profile.reason}
+          </Text>
+          <Text size="sm" className="quiet">
+            Source: {profile.source}
+          </Text>
+        </Section>
+      )}
+      {metrics.length > 0 && (
+        <Section title="Counters">
+          <div className="scroll-x" tabIndex={0} role="region" aria-label="Counters">
+            <table className="rows" style={{ maxWidth: 900 }}>
+              <tbody>
+                {metrics.map(([name, value]) => (
+                  <tr key={name}>
+                    <th scope="row" className="mono break" style={{ fontWeight: 400 }}>
+                      {name}
+                    </th>
+                    <td className="figure">{Number(value.toPrecision(5)).toLocaleString("en")}</td>
+                    <td style={{ width: "40%" }}>{isShare(name, value) && <Bar value={value / 100} />}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </Section>
+      )}
+    </Stack>
+  );
+}
+
+/** Nsight Compute's percentages of peak, and ours, say so in their names. */
+const isShare = (name: string, value: number): boolean => /pct|percent|%/.test(name) && value >= 0 && value <= 100;
+
+function Bar({ name, value }: { name?: string; value: number }) {
+  return (
+    <div>
+      {name && (
+        <Text size="sm">
+          {percent(value)} {name}
+        </Text>
+      )}
+      <div className="bar" aria-hidden="true">
+        <span style={{ width: `${Math.min(100, value * 100)}%` }} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,53 @@
+/** The answer: how much faster, how sure, and where to take it. */
+import { Button, Card, Group, Text } from "@mantine/core";
+import { Link } from "react-router";
+import { download } from "../api";
+import type { CandidateSummary, JobView } from "../client";
+import { micros, ratio } from "../format";
+import { Figure } from "./Figure";
+import { KindPill } from "./Pills";
+import { notify } from "./notify";
+
+export function ResultCard({ job, candidates }: { job: JobView; candidates: CandidateSummary[] }) {
+  const best = candidates.find((one) => one.id === job.best_candidate_id);
+  if (!best) return null;
+  const { speedup } = best;
+  const slower = (speedup?.best_baseline ?? 1) < 1;
+  return (
+    <Card withBorder padding="lg" component="section" aria-label="Best kernel">
+      <Group justify="space-between" gap="lg">
+        <Group gap="xl" className="figures">
+          <Figure big name={slower ? "of the fastest baseline's speed" : "against the fastest baseline"}>
+            {ratio(speedup?.best_baseline)}
+          </Figure>
+          {speedup?.ci95 && (
+            <Figure name="95 % interval">
+              {ratio(speedup.ci95[0])} – {ratio(speedup.ci95[1])}
+            </Figure>
+          )}
+          {speedup?.eager != null && <Figure name="against eager">{ratio(speedup.eager)}</Figure>}
+          {speedup?.compile != null && <Figure name="against torch.compile">{ratio(speedup.compile)}</Figure>}
+          {speedup?.seed != null && (
+            <Figure name="against the seed">
+              {ratio(speedup.seed)}
+              {speedup.seed_ci95 && ` (${ratio(speedup.seed_ci95[0])} – ${ratio(speedup.seed_ci95[1])})`}
+            </Figure>
+          )}
+          <Figure name="a call (median)">{micros(best.median_us)}</Figure>
+        </Group>
+        <Group gap="xs">
+          <KindPill kind="best" />
+          <Button component={Link} to={`/candidates/${best.id}`} data-best>
+            Look at the kernel
+          </Button>
+          <Button variant="default" onClick={() => void notify(download(`/api/v1/jobs/${job.id}/bundle`, `${job.id}.zip`))}>
+            Bundle
+          </Button>
+        </Group>
+      </Group>
+      <Text size="sm" className="quiet break" mt="sm">
+        Round {best.step + 1}: {best.summary}
+      </Text>
+    </Card>
+  );
+}

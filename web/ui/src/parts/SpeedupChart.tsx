@@ -1,0 +1,48 @@
+import { SegmentedControl } from "@mantine/core";
+import { useCallback, useMemo, useState } from "react";
+import { useNavigate } from "react-router";
+import { BASELINES, progress, type Baseline } from "../candidates";
+import type { CandidateSummary } from "../client";
+import { ratio } from "../format";
+import { axis, Chart, grid, tooltip, type Colors } from "./chart";
+import { Empty } from "./States";
+
+const NAMES: Record<Baseline, string> = { best_baseline: "fastest", eager: "eager", compile: "compile", compile_max: "max-autotune" };
+
+/** Accepted candidates by round, and the best so far, against one baseline. */
+export default function SpeedupChart({ candidates }: { candidates: CandidateSummary[] }) {
+  const [against, setAgainst] = useState<Baseline>("best_baseline");
+  const navigate = useNavigate();
+  const open = useCallback((id: string) => void navigate(`/candidates/${id}`), [navigate]);
+  const { points, best } = useMemo(() => progress(candidates, against), [candidates, against]);
+  const there = (["best_baseline", ...BASELINES] as Baseline[]).filter((name) => candidates.some((one) => typeof one.speedup?.[name] === "number"));
+  const option = useCallback((colors: Colors) => draw(colors, points, best, candidates.length), [points, best, candidates.length]);
+  if (points.length === 0) return <Empty title="No accepted candidate yet" />;
+  const top = best.at(-1);
+  return (
+    <>
+      {there.length > 1 && (
+        <SegmentedControl size="xs" value={against} onChange={(value) => setAgainst(value as Baseline)} data={there.map((name) => ({ value: name, label: NAMES[name] }))} aria-label="Baseline" />
+      )}
+      <Chart height={300} label={`Speedup over ${NAMES[against]} by round: ${points.length} accepted candidates, best ${ratio(top?.value)}`} option={option} onClick={open} />
+    </>
+  );
+}
+
+function draw(colors: Colors, points: { step: number; value: number; id: string }[], best: { step: number; value: number }[], last: number): object {
+  return {
+    grid,
+    legend: { top: 0, textStyle: { color: colors.ink } },
+    tooltip: { ...tooltip, trigger: "item", formatter: (one: { value: [number, number] }) => `round ${one.value[0]}: ${ratio(one.value[1])}` },
+    xAxis: axis(colors, "round", { type: "value", min: 1, max: Math.max(2, last), minInterval: 1, splitLine: { show: false } }),
+    yAxis: axis(colors, "speedup", { type: "value", min: 0, nameGap: 38 }),
+    series: [
+      { name: "accepted", type: "scatter", symbolSize: 9, itemStyle: { color: colors.good }, data: points.map((one) => ({ value: [one.step, one.value], id: one.id })) },
+      {
+        name: "best so far", type: "line", step: "end", showSymbol: false, lineStyle: { color: colors.best, width: 2.5 }, itemStyle: { color: colors.best },
+        data: best.map((one) => [one.step, one.value]),
+        markLine: { silent: true, symbol: "none", label: { formatter: "baseline", color: colors.ink, position: "insideEndTop" }, lineStyle: { color: colors.bad, type: "dashed" }, data: [{ yAxis: 1 }] },
+      },
+    ],
+  };
+}

@@ -1,0 +1,76 @@
+/** ECharts with only what is drawn here. Tooltips are drawn as text, so that no name can bring markup along. */
+import { LineChart, ScatterChart } from "echarts/charts";
+import { AriaComponent, GridComponent, LegendComponent, MarkLineComponent, TooltipComponent } from "echarts/components";
+import * as echarts from "echarts/core";
+import { CanvasRenderer } from "echarts/renderers";
+import { useComputedColorScheme } from "@mantine/core";
+import { useEffect, useRef } from "react";
+
+echarts.use([LineChart, ScatterChart, AriaComponent, GridComponent, LegendComponent, MarkLineComponent, TooltipComponent, CanvasRenderer]);
+
+export interface Colors {
+  ink: string;
+  line: string;
+  main: string;
+  best: string;
+  good: string;
+  bad: string;
+  other: string;
+}
+
+const LIGHT: Colors = { ink: "#414950", line: "#dee2e6", main: "#0b7285", best: "#b36b00", good: "#0a7d5e", bad: "#c92a2a", other: "#6741d9" };
+const DARK: Colors = { ink: "#ced4da", line: "#373a40", main: "#3bc9db", best: "#ffd43b", good: "#38d9a9", bad: "#ff8787", other: "#b197fc" };
+
+interface Props {
+  label: string;
+  height: number;
+  option: (colors: Colors) => object;
+  onClick?: (id: string) => void;
+}
+
+export function Chart({ label, height, option, onClick }: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  const chart = useRef<echarts.ECharts | null>(null);
+  const colors = useComputedColorScheme("light", { getInitialValueInEffect: false }) === "dark" ? DARK : LIGHT;
+  useEffect(() => {
+    const made = echarts.init(place.current!, null, { renderer: "canvas" });
+    chart.current = made;
+    const observer = new ResizeObserver(() => made.resize());
+    observer.observe(place.current!);
+    return () => {
+      observer.disconnect();
+      made.dispose();
+    };
+  }, []);
+  useEffect(() => {
+    chart.current?.setOption(
+      { animation: false, textStyle: { color: colors.ink, fontFamily: "system-ui, sans-serif" }, ...option(colors) },
+      { notMerge: true },
+    );
+  }, [option, colors]);
+  useEffect(() => {
+    const made = chart.current;
+    if (!made || !onClick) return;
+    const handler = (event: unknown): void => {
+      const id = (event as { data?: { id?: unknown } }).data?.id;
+      if (typeof id === "string") onClick(id);
+    };
+    made.on("click", handler);
+    return () => void made.off("click", handler);
+  }, [onClick]);
+  return <div ref={place} role="img" aria-label={label} style={{ height, width: "100%" }} />;
+}
+
+export const axis = (colors: Colors, name: string, more: object = {}): object => ({
+  name,
+  nameLocation: "middle",
+  nameGap: 30,
+  nameTextStyle: { color: colors.ink },
+  axisLabel: { color: colors.ink },
+  axisLine: { show: true, lineStyle: { color: colors.line } },
+  splitLine: { lineStyle: { color: colors.line } },
+  ...more,
+});
+
+export const tooltip = { renderMode: "richText" as const, confine: true };
+export const grid = { left: 56, right: 24, top: 40, bottom: 46 };

@@ -1,0 +1,16 @@
+import { notifications } from "@mantine/notifications";
+
+const CLOSE = { "aria-label": "Close" };
+
+/** Tell the outcome of something a person asked for; true when it went well. */
+export async function notify(work: Promise<unknown>, done?: string): Promise<boolean> {
+  try {
+    await work;
+    if (done) notifications.show({ message: done, color: "teal", closeButtonProps: CLOSE });
+    return true;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    notifications.show({ title: "That did not work", message, color: "red", autoClose: 12_000, closeButtonProps: CLOSE });
+    return false;
+  }
+}

@@ -1,0 +1,30 @@
+import type { RouteObject } from "react-router";
+import { Shell } from "./shell/Shell";
+import { NotFound, PageFault } from "./parts/States";
+
+export const routes: RouteObject[] = [
+  {
+    element: <Shell />,
+    errorElement: <PageFault />,
+    hydrateFallbackElement: <></>,
+    children: [
+      {
+        errorElement: <PageFault />,
+        children: [
+          { index: true, lazy: () => import("./pages/Jobs") },
+          { path: "submit", lazy: () => import("./pages/Submit") },
+          { path: "compare", lazy: () => import("./pages/Compare") },
+          { path: "jobs/:jobId", lazy: () => import("./pages/Job") },
+          { path: "jobs/:jobId/trace", lazy: () => import("./pages/Trace") },
+          { path: "candidates/:candidateId", lazy: () => import("./pages/Candidate") },
+          { path: "memory", lazy: () => import("./pages/Memory") },
+          { path: "memory/:experienceId", lazy: () => import("./pages/Experience") },
+          { path: "webhooks", lazy: () => import("./pages/Webhooks") },
+          { path: "team", lazy: () => import("./pages/Team") },
+          { path: "workers", lazy: () => import("./pages/Workers") },
+          { path: "*", element: <NotFound /> },
+        ],
+      },
+    ],
+  },
+];

@@ -1,0 +1,306 @@
+"""The `cpp` backend: C++ sources in a candidate's module, compiled by g++ into shared libraries with a C ABI.
+
+The module is foreign code. It is imported in a sandboxed process that only asks for compilations; this worker checks
+the flags, runs g++ in another sandbox and stores the result by content, so that no candidate can put bytes of its own
+under the key of another source.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import kernelwright_rt
+from services.domain.errors import CandidateError, StorageError, ToolchainError
+from services.domain.evaluations import Listing
+from services.domain.events import JsonValue
+from services.ports import BuildResult, ExitStatus, Mount, Sandbox, SandboxLimits, SandboxProcess
+from workers.backends import torch_extensions
+from workers.backends.artefacts import ArtefactCache, Manifest, is_full, sealed_copy
+from workers.backends.flags import refused_flags
+from workers.backends.listings import OBJDUMP, Tool, disassembled, no_listing
+from workers.wire import Channel, Message, WireClosedError, WireError, WireTimeoutError
+
+LANGUAGES = ("cpp", "cuda", *torch_extensions.LANGUAGES)
+MAX_SOURCES = 64
+MAX_MESSAGE_BYTES = 4 << 20
+ANSWER_TIMEOUT_S = 10.0
+EXTENSION_FACTOR = 3.0
+COMPILE_LIMITS = SandboxLimits(wall_s=120.0, memory_bytes=4 << 30, processes=32, file_bytes=256 << 20)
+
+
+class CppBackend:
+    """`KernelBackend` for g++. `cache_dir` keeps libraries between runs; `import_s` bounds importing a module."""
+
+    name = "cpp"
+    languages: tuple[str, ...] = ("cpp", "torch")
+    """What its candidates may have compiled."""
+    architecture: str | None = None
+    """What GPU code is built for; no GPU is asked."""
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        cache_dir: Path,
+        *,
+        import_s: float = 20.0,
+        compile_limits: SandboxLimits = COMPILE_LIMITS,
+    ) -> None:
+        self._sandbox = sandbox
+        self._cache_dir = cache_dir
+        self._ahead: Path | None = None
+        self._import_s = import_s
+        self._compile_limits = compile_limits
+        self._cache: ArtefactCache | None = None
+
+    def toolchain(self) -> str:
+        """For example `g++ 12.2.0 -march=native (avx2 avx512f fma; 38378261)`."""
+        try:
+            return kernelwright_rt.toolchain()
+        except kernelwright_rt.CompileError as error:
+            raise ToolchainError(str(error)) from None
+
+    def build(self, source: str) -> BuildResult:
+        """Import the module in a sandbox and compile what it asks for. Raises `InfrastructureError`s only."""
+        started = time.monotonic()
+        cache = self._open_cache()
+        key = f"build-{hashlib.sha256(source.encode(errors='surrogatepass')).hexdigest()}"
+        known = cache.manifest(key)
+        if known is not None:
+            return BuildResult(
+                ok=True,
+                messages="",
+                artefacts=known.libraries,
+                seconds=time.monotonic() - started,
+                sources=known.sources,
+            )
+        collection = _Collection(backend=self, cache=cache)
+        try:
+            self._collect(source, collection)
+        except CandidateError as error:
+            collection.messages.append(str(error))
+            collection.failed = True
+        artefacts = tuple(collection.artefacts.values())
+        if not collection.failed:
+            cache.record(key, Manifest(libraries=artefacts, sources=tuple(collection.sources)))
+        return BuildResult(
+            ok=not collection.failed,
+            messages="\n".join(message for message in collection.messages if message),
+            artefacts=artefacts,
+            seconds=time.monotonic() - started,
+            sources=tuple(collection.sources),
+        )
+
+    def listing(self, result: BuildResult) -> Listing:
+        """The assembly of the candidate's own functions. Raises nothing: what fails is its note."""
+        if not result.artefacts:
+            return no_listing("the module has nothing compiled when it is imported: there is no library to look into")
+        return disassembled(self._sandbox, self._disassembler(), result.artefacts, _scratch)
+
+    def _disassembler(self) -> Tool:
+        return OBJDUMP
+
+    def compile(
+        self, source: str, flags: tuple[str, ...], cache: ArtefactCache, language: str = "cpp"
+    ) -> tuple[Path | None, str]:
+        """One source: the library (None when the compiler refused it) and the compiler's messages."""
+        if language not in self.languages:
+            return None, f"the backend {self.name} compiles {' and '.join(self.languages)}, not {language}"
+        refused = refused_flags(flags, language)
+        if refused:
+            return None, f"flags that a candidate may not use: {' '.join(refused)}"
+        name = kernelwright_rt.artefact_name(source, flags, language, self.architecture)
+        known = cache.find(name)
+        if known is not None:
+            return known, ""
+        with _scratch() as directory:
+            file, text, mounts = _file(source, language)
+            (directory / file).write_text(text, encoding="utf-8", errors="replace")
+            command = self._command(file, flags, language)
+            limits = self._limits(language)
+            status = self._sandbox.run(command, limits, directory=directory, mounts=mounts)
+            messages = _compiler_messages(command, status, limits)
+            if status.code != 0:
+                if "No space left on device" in status.output and is_full(directory):
+                    raise StorageError(f"no space left on the disk that holds {directory}")
+                return None, messages
+            try:
+                return cache.add(name, directory / "kernel.so"), messages
+            except ValueError as error:
+                return None, f"{messages}\n{error}"
+
+    def _limits(self, language: str) -> SandboxLimits:
+        """torch's headers take half a minute on an idle core, and several on a busy machine."""
+        limits = self._compile_limits
+        factor = EXTENSION_FACTOR if torch_extensions.is_extension(language) else 1.0
+        return dataclasses.replace(limits, wall_s=limits.wall_s * factor)
+
+    def _command(self, file: str, flags: tuple[str, ...], language: str) -> list[str]:
+        if torch_extensions.is_extension(language):
+            return torch_extensions.command(file, "kernel.so", flags, language, self.architecture)
+        return kernelwright_rt.command(file, "kernel.so", flags, language, self.architecture)
+
+    def toolchain_key(self) -> str:
+        """Directory name for all that a library depends on beside its source and flags."""
+        return kernelwright_rt.toolchain_key()
+
+    def import_environment(self) -> dict[str, str]:
+        """Environment for importing a candidate's module."""
+        return {}
+
+    def _open_cache(self) -> ArtefactCache:
+        self.toolchain()
+        if self._cache is None:
+            key = f"{self.name}/{self.toolchain_key()}"
+            self._cache = ArtefactCache(self._cache_dir / key, None if self._ahead is None else self._ahead / key)
+        return self._cache
+
+    def read_ahead(self, cache_dir: Path) -> None:
+        """Look into another cache too, which compile workers fill, before anything is compiled here."""
+        self._ahead = cache_dir
+        self._cache = None
+
+    def _collect(self, source: str, collection: _Collection) -> None:
+        limits = SandboxLimits(
+            wall_s=600.0, cpu_s=self._import_s * 2, memory_bytes=4 << 30, processes=64, file_bytes=64 << 20
+        )
+        process = self._sandbox.fork("workers.backends.collect:serve", limits, environment=self.import_environment())
+        channel = Channel(process.socket, max_message_bytes=MAX_MESSAGE_BYTES)
+        try:
+            channel.send({"source": source}, timeout_s=ANSWER_TIMEOUT_S)
+            self._converse(channel, collection)
+        except WireTimeoutError:
+            raise CandidateError(f"importing the module did not finish within {self._import_s:g} s") from None
+        except WireClosedError as error:
+            raise CandidateError(f"{_early_end(process)} ({error})") from None
+        except WireError as error:
+            raise CandidateError(f"importing the module sent something that is no request: {error}") from None
+        finally:
+            process.kill()
+            channel.close()
+
+    def _converse(self, channel: Channel, collection: _Collection) -> None:
+        """Serve compile requests until the module is imported. `import_s` counts the module's own time."""
+        left = self._import_s
+        while True:
+            asked = time.monotonic()
+            message = channel.receive(timeout_s=max(0.01, left))
+            message.close()
+            left -= time.monotonic() - asked
+            if "done" in message.body:
+                return
+            if "raised" in message.body:
+                raise CandidateError(collection.explain(str(message.body["raised"])))
+            collection.answer(channel, message)
+
+
+@dataclass
+class _Collection:
+    """What one module asked for so far."""
+
+    backend: CppBackend
+    cache: ArtefactCache
+    artefacts: dict[str, Path] = field(default_factory=dict)
+    messages: list[str] = field(default_factory=list)
+    failed: bool = False
+    sources: list[str] = field(default_factory=list)
+    requests: int = 0
+
+    def answer(self, channel: Channel, message: Message) -> None:
+        """Compile one source and send the library, or say why not."""
+        source, flags, language = _request(message.body)
+        self.requests += 1
+        if self.requests > MAX_SOURCES:
+            raise CandidateError(f"the module compiles more than {MAX_SOURCES} sources")
+        self.sources.append(source)
+        if sum(map(len, self.sources)) > MAX_MESSAGE_BYTES:
+            raise CandidateError(f"the module compiles more than {MAX_MESSAGE_BYTES >> 20} MiB of sources")
+        path, said = self.backend.compile(source, flags, self.cache, language)
+        if said:
+            self.messages.append(said)
+        if path is None:
+            self.failed = True
+            channel.send({"failed": said}, timeout_s=ANSWER_TIMEOUT_S)
+            return
+        self.artefacts[path.name] = path
+        library = sealed_copy(path)
+        try:
+            channel.send({"built": True}, [library], timeout_s=ANSWER_TIMEOUT_S)
+        finally:
+            os.close(library)
+
+    def explain(self, raised: str) -> str:
+        """What to say of a module that raised; nothing new when it raised because a compilation failed."""
+        if self.failed and "CompileError" in raised:
+            return ""
+        return f"importing the module raised:\n{raised}"
+
+
+def _file(source: str, language: str) -> tuple[str, str, tuple[Mount, ...]]:
+    """Name and text of the file to compile, and what the compiler needs to see beside the system."""
+    if torch_extensions.is_extension(language):
+        return torch_extensions.file_name(language), source, torch_extensions.mounts()
+    return kernelwright_rt.file_name(language), kernelwright_rt.complete(source, language), ()
+
+
+def _request(body: dict[str, JsonValue]) -> tuple[str, tuple[str, ...], str]:
+    source, flags, language = body.get("compile"), body.get("flags"), body.get("language")
+    if not isinstance(source, str) or not isinstance(flags, list) or language not in LANGUAGES:
+        raise CandidateError("importing the module sent something that is no request")
+    return source, tuple(str(flag) for flag in flags), str(language)
+
+
+def _early_end(process: SandboxProcess) -> str:
+    """Why the module's process ended without an answer."""
+    status = process.wait(5.0)
+    if status is None:
+        return "importing the module closed its connection and went on running"
+    said = f"; it wrote:\n{status.output[-4000:]}" if status.output else ""
+    if status.out_of_memory:
+        return f"importing the module ran out of memory{said}"
+    if status.timed_out:
+        return f"importing the module did not finish in time{said}"
+    if status.signal is not None:
+        return f"importing the module ended its process by signal {status.signal}{said}"
+    return f"importing the module ended its process with code {status.code}{said}"
+
+
+def _compiler_messages(command: list[str], status: ExitStatus, limits: SandboxLimits) -> str:
+    """All the compiler wrote, with a last line for an unusual end."""
+    lines = [status.output.rstrip()] if status.output.strip() else []
+    if status.output_cut:
+        lines.append(f"[cut after {limits.output_bytes} bytes]")
+    if status.timed_out:
+        lines.append(f"{command[0]} did not finish within {limits.wall_s:g} s")
+    elif status.out_of_memory:
+        lines.append(f"{command[0]} ran out of memory ({limits.memory_bytes >> 20} MiB)")
+    elif status.signal is not None:
+        lines.append(f"{command[0]} was ended by signal {status.signal}")
+    if status.code != 0:
+        lines.insert(0, f"$ {' '.join(command)}")
+    return "\n".join(lines)
+
+
+class _scratch(tempfile.TemporaryDirectory[str]):  # noqa: N801 - reads as a function
+    """A directory for one compilation; files in it may belong to a sandbox's user."""
+
+    def __init__(self) -> None:
+        try:
+            super().__init__(prefix="kernelwright-compile-")
+        except OSError as error:
+            raise StorageError(f"cannot make a scratch directory: {error.strerror}") from None
+
+    def __enter__(self) -> Path:  # type: ignore[override]
+        return Path(super().__enter__())
+
+
+def runtime_view(result: BuildResult) -> tuple[tuple[Mount, ...], dict[str, str]]:
+    """Mounts and environment with which a runner finds a build's libraries, and no others."""
+    directory = str(result.artefacts[0].parent) if result.artefacts else "/nothing-built"
+    mounts = tuple(Mount(path=path) for path in result.artefacts)
+    return mounts, {kernelwright_rt.ARTEFACTS_VARIABLE: directory}

@@ -1,0 +1,60 @@
+"""The `cuda` backend: CUDA sources in a candidate's module, compiled by nvcc into shared libraries with a C ABI.
+
+Compiling needs no GPU: what to build for is named by the worker, and is part of every library's key.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import kernelwright_rt
+from services.domain.errors import ToolchainError
+from services.ports import BuildResult, Mount, Sandbox, SandboxLimits
+from workers.backends.cpp import COMPILE_LIMITS, CppBackend, runtime_view
+from workers.backends.listings import Tool, cuobjdump
+
+
+class CudaBackend(CppBackend):
+    """`KernelBackend` for nvcc, and for C++ beside it. `architecture` is nvcc's name of the target, e.g. `90a`."""
+
+    name = "cuda"
+    languages = ("cpp", "cuda", "torch", "torch_cuda")
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        cache_dir: Path,
+        *,
+        architecture: str = "90a",
+        import_s: float = 20.0,
+        compile_limits: SandboxLimits = COMPILE_LIMITS,
+    ) -> None:
+        super().__init__(sandbox, cache_dir, import_s=import_s, compile_limits=compile_limits)
+        self.architecture = architecture
+
+    def toolchain(self) -> str:
+        """For example `nvcc 13.0.88 sm_90a`."""
+        try:
+            return f"{kernelwright_rt.cuda_toolchain()} sm_{self.architecture}"
+        except kernelwright_rt.CompileError as error:
+            raise ToolchainError(str(error)) from None
+
+    def toolchain_key(self) -> str:
+        """Directory name for compiler, host compiler and target."""
+        return f"{kernelwright_rt.toolchain_key('cuda')}-{self.architecture}"
+
+    def import_environment(self) -> dict[str, str]:
+        """The target, so that the module need not ask a GPU."""
+        return {kernelwright_rt.ARCHITECTURE_VARIABLE: self.architecture or ""}
+
+    def _disassembler(self) -> Tool:
+        """The GPU's code is what counts; that of the host only starts it."""
+        try:
+            return cuobjdump(kernelwright_rt.cuda_compiler())
+        except kernelwright_rt.CompileError:
+            return cuobjdump("nvcc")
+
+    def view(self, result: BuildResult) -> tuple[tuple[Mount, ...], dict[str, str]]:
+        """Mounts and environment with which a runner finds a build's libraries, and no others."""
+        mounts, environment = runtime_view(result)
+        return mounts, {**environment, **self.import_environment()}

@@ -1,0 +1,146 @@
+"""Machine code as text: what a disassembler says of a built library, run in the compile sandbox like a compiler.
+
+The tools read what foreign code was compiled to, so they are trusted no more than a compiler is: they see a copy of one
+library, and nothing that they say is looked at but as text.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from services.domain.errors import InfrastructureError, ToolchainError
+from services.domain.evaluations import Listing
+from services.ports import Sandbox, SandboxLimits
+
+MAX_BYTES = 192 << 10
+"""Of one candidate's listing; whole functions are kept as long as they fit."""
+MAX_LIBRARIES = 8
+LIMITS = SandboxLimits(wall_s=20.0, memory_bytes=1 << 30, processes=8, output_bytes=8 << 20, file_bytes=64 << 20)
+LIBRARY = "kernel.so"
+Scratch = Callable[[], AbstractContextManager[Path]]
+"""Makes a directory that is gone afterwards."""
+_FUNCTION = re.compile(r"^[0-9a-f]+ <(?P<name>.+)>:$")
+_RUNTIME = {"deregister_tm_clones", "register_tm_clones", "__do_global_dtors_aux", "frame_dummy", "_init", "_fini"}
+"""What the compiler's own start-up files put into every library."""
+_LIBRARIES = re.compile(r"(^|[ *&<(])(at|c10|torch|pybind11|std|__gnu_cxx|fmt|caffe2)::|^(_GLOBAL__|__static_init)")
+"""Functions of headers that a candidate includes (torch's alone are megabytes)."""
+_SASS = re.compile(r"^\s*Function : (?P<name>\S+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool:
+    """A program that shows what is in a library."""
+
+    form: str
+    """What it shows: `assembly` or `sass`."""
+    command: Sequence[str]
+    """Without the library's name, which comes last."""
+    function: re.Pattern[str]
+    """The line that a function begins with; its group `name` is the function's."""
+    remedy: str
+    """What to do where it is not installed."""
+
+
+OBJDUMP = Tool(
+    form="assembly",
+    command=("objdump", "--disassemble", "--demangle", "--no-show-raw-insn", "--section=.text", "--wide"),
+    function=_FUNCTION,
+    remedy="install binutils (apt-get install binutils) on the worker",
+)
+
+
+def cuobjdump(compiler: str) -> Tool:
+    """The tool that comes with a CUDA compiler."""
+    beside = Path(compiler).with_name("cuobjdump")
+    name = str(beside) if beside.is_file() else shutil.which("cuobjdump") or "cuobjdump"
+    return Tool(
+        form="sass",
+        command=(name, "--dump-sass"),
+        function=_SASS,
+        remedy="install the CUDA toolkit's binary utilities (cuda-cuobjdump) beside nvcc on the worker",
+    )
+
+
+def no_listing(note: str) -> Listing:
+    """Nothing to show, and why."""
+    return Listing(form="none", tool="", functions=(), cut=False, note=note, hash=None)
+
+
+def disassembled(sandbox: Sandbox, tool: Tool, libraries: Sequence[Path], scratch: Scratch) -> Listing:
+    """The candidate's own functions in its libraries, as a tool shows them. Raises nothing: what fails is a note."""
+    blocks: list[tuple[str, str]] = []
+    complete = len(libraries) <= MAX_LIBRARIES
+    try:
+        for library in libraries[:MAX_LIBRARIES]:
+            text, whole = _shown(sandbox, tool, library, scratch)
+            blocks += [(name, block) for name, block in functions(text, tool.function) if _is_own(name)]
+            complete &= whole
+    except ToolchainError:
+        return no_listing(f"{tool.command[0]} is not installed: {tool.remedy}")
+    except (InfrastructureError, OSError) as error:
+        return no_listing(f"{tool.command[0]} could not be run: {error}")
+    if not blocks:
+        return no_listing(f"{tool.command[0]} finds no function of the candidate's own in what was built")
+    return _listing(tool, blocks, complete=complete)
+
+
+def functions(text: str, begins: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    """Name and text of every function in a listing; what stands before the first one is no function's."""
+    name, lines = "", list[str]()
+    for line in text.splitlines():
+        found = begins.match(line)
+        if found is not None:
+            if name:
+                yield name, "\n".join(lines).rstrip()
+            name, lines = found["name"], []
+        lines.append(line)
+    if name:
+        yield name, "\n".join(lines).rstrip()
+
+
+def _shown(sandbox: Sandbox, tool: Tool, library: Path, scratch: Scratch) -> tuple[str, bool]:
+    """What a tool says of a copy of one library, and whether that is all. Raises `InfrastructureError`, `OSError`."""
+    with scratch() as directory:
+        shutil.copyfile(library, directory / LIBRARY)
+        status = sandbox.run([*tool.command, LIBRARY], LIMITS, directory=directory)
+    if status.code != 0:
+        said = status.output.strip().splitlines()
+        reason = "it took too long" if status.timed_out else (said[-1][:300] if said else f"exit code {status.code}")
+        raise InfrastructureError(reason)
+    return status.output, not status.output_cut
+
+
+def _is_own(name: str) -> bool:
+    return name not in _RUNTIME and _LIBRARIES.search(name.partition("(")[0]) is None
+
+
+def _listing(tool: Tool, blocks: Sequence[tuple[str, str]], *, complete: bool) -> Listing:
+    kept: list[tuple[str, str]] = []
+    size = 0
+    for name, block in blocks:
+        text = block if len(block.encode()) <= MAX_BYTES else _shortened(block)
+        size += len(text.encode()) + 2
+        if size > MAX_BYTES and kept:
+            complete = False
+            break
+        complete &= text is block
+        kept.append((name, text))
+    return Listing(
+        form=tool.form,
+        tool=Path(tool.command[0]).name,
+        functions=tuple(name[:200] for name, _ in kept),
+        cut=not complete,
+        note="",
+        hash=None,
+        text="\n\n".join(text for _, text in kept) + "\n",
+    )
+
+
+def _shortened(block: str) -> str:
+    """As many whole lines as fit."""
+    return block.encode()[:MAX_BYTES].decode(errors="ignore").rpartition("\n")[0]

@@ -1,0 +1,80 @@
+"""The `triton` backend: kernels in Triton's language, which compiles them when they are first called.
+
+Nothing is built beforehand. The module is imported in the compile sandbox all the same, so that what fails there (a
+syntax error in a kernel's decorator, a missing name) is reported as what it is. Compiled kernels go into a cache that
+is private to each runner: a shared one could be poisoned.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+from pathlib import Path
+
+from services.domain.errors import ToolchainError
+from services.domain.evaluations import Listing
+from services.ports import BuildResult, Sandbox, SandboxLimits
+from workers.backends.cpp import COMPILE_LIMITS
+from workers.backends.cuda import CudaBackend
+from workers.backends.listings import no_listing
+
+NO_GPU = ("0 active drivers", "no NVIDIA driver", "No CUDA GPUs", "not compiled with CUDA", "CUDA driver version")
+"""What Triton and torch say when a module asks for the GPU while it is imported."""
+
+
+class TritonBackend(CudaBackend):
+    """`KernelBackend` for Triton, with CUDA and C++ sources beside it where their compilers are installed."""
+
+    name = "triton"
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        cache_dir: Path,
+        *,
+        architecture: str = "90a",
+        import_s: float = 30.0,
+        compile_limits: SandboxLimits = COMPILE_LIMITS,
+    ) -> None:
+        super().__init__(
+            sandbox, cache_dir, architecture=architecture, import_s=import_s, compile_limits=compile_limits
+        )
+
+    def toolchain(self) -> str:
+        """For example `triton 3.6.0 sm_90a`. Raises `ToolchainError` where Triton is not installed."""
+        try:
+            return f"triton {importlib.metadata.version('triton')} sm_{self.architecture}"
+        except importlib.metadata.PackageNotFoundError:
+            raise ToolchainError("Triton is not installed: pip install triton") from None
+
+    def toolchain_key(self) -> str:
+        """Directory name: Triton's version and the target."""
+        return self.toolchain().replace(" ", "-")
+
+    def listing(self, result: BuildResult) -> Listing:
+        """Of what was compiled beside Triton's kernels; they themselves leave nothing to look into."""
+        if result.artefacts:
+            return super().listing(result)
+        return no_listing(
+            "Triton compiles when the kernel is called, into a cache that ends with the runner's sandbox: no PTX is "
+            "left to show. To see it, run the kernel yourself with TRITON_KERNEL_DUMP=1 and TRITON_DUMP_DIR=<folder>"
+        )
+
+    def build(self, source: str) -> BuildResult:
+        """Import the module; one that asks for the GPU on the way is left to the load stage, which has one."""
+        result = super().build(source)
+        if result.ok or not any(text in result.messages for text in NO_GPU):
+            return result
+        return dataclasses.replace(result, ok=True, messages="importing the module needs the GPU: left to loading")
+
+
+class InterpretedTritonBackend(TritonBackend):
+    """Triton candidates where there is no GPU: Triton's interpreter runs them, so they are checked and not timed."""
+
+    def toolchain(self) -> str:
+        """For example `triton 3.9.0 interpreter`, which is what marks a report. Raises `ToolchainError`."""
+        return f"{super().toolchain().rsplit(' ', 1)[0]} interpreter"
+
+    def import_environment(self) -> dict[str, str]:
+        """The interpreter has to be chosen before Triton is imported."""
+        return {**super().import_environment(), "TRITON_INTERPRET": "1"}

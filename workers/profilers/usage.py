@@ -1,0 +1,101 @@
+"""Processor time of a process tree, from /proc, to the nanosecond where the kernel keeps it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
+NANOSECOND = 1e-9
+MAX_PROCESSES = 512
+
+
+def cpu_seconds(pid: int) -> float | None:
+    """Seconds that `pid` and everything below it have run; None where /proc does not say."""
+    if _own_seconds(pid) is None:
+        return None
+    return sum(_own_seconds(process) or 0.0 for process in tree(pid))
+
+
+def activity(pid: int) -> dict[str, float | int | None]:
+    """What `pid` and everything below it did so far: `cpu_s`, `turns` (times a thread got a processor), and `running`,
+    the threads that run or wait for a processor now: on a busy machine a thread at work may go without any time."""
+    seconds = cpu_seconds(pid)
+    if seconds is None:
+        return {"cpu_s": None, "turns": 0, "running": 0}
+    tasks = [task for process in tree(pid) for task in _tasks(process)]
+    return {"cpu_s": seconds, "turns": sum(map(_turns, tasks)), "running": sum(map(_is_running, tasks))}
+
+
+def _tasks(pid: int) -> list[Path]:
+    try:
+        return list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return []
+
+
+def _turns(task: Path) -> int:
+    try:
+        return int((task / "schedstat").read_text(encoding="ascii").split()[2])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _is_running(task: Path) -> bool:
+    try:
+        return (task / "stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[0] == "R"
+    except (OSError, IndexError):
+        return False
+
+
+def tree(pid: int) -> list[int]:
+    """`pid` and the processes below it."""
+    found: list[int] = []
+    queue = [pid]
+    while queue and len(found) < MAX_PROCESSES:
+        found.append(queue.pop())
+        queue.extend(_children(found[-1]))
+    return found
+
+
+def _own_seconds(pid: int) -> float | None:
+    try:
+        threads = [path / "schedstat" for path in Path(f"/proc/{pid}/task").iterdir()]
+    except OSError:
+        return None
+    total = 0.0
+    for path in threads:
+        try:
+            total += int(path.read_text(encoding="ascii").split()[0]) * NANOSECOND
+        except (OSError, ValueError, IndexError):
+            continue
+    return max(total, _with_ended_threads(pid) - 2 * TICK_S)
+
+
+def _with_ended_threads(pid: int) -> float:
+    """The whole process's time in clock ticks: coarse, but threads that ended are in it."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) * TICK_S
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+def _children(pid: int) -> list[int]:
+    found = []
+    try:
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            found += [int(child) for child in (task / "children").read_text(encoding="ascii").split()]
+    except (OSError, ValueError):
+        return found
+    return found
+
+
+def pid_of_descriptor(pidfd: int) -> int | None:
+    """The process a pidfd stands for, as this process sees it; None once it has ended."""
+    try:
+        lines = Path(f"/proc/self/fdinfo/{pidfd}").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    number = next((int(line.split()[1]) for line in lines if line.startswith("Pid:")), -1)
+    return number if number > 0 else None

@@ -1,0 +1,60 @@
+"""The baseline process: the reference itself, eager and compiled, behind the very protocol that times candidates.
+
+It is a process of its own (problem code is untrusted, and a compiler's thread pool must not disturb the referee).
+Compiler caches live in the process's private temporary directory and go with it, so no job can poison another's.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Any
+
+import torch
+
+from workers.places import CudaPlace
+from workers.runner.session import Session
+from workers.wire import Channel, Message
+
+MODES: dict[str, str | None] = {"compile": None, "compile_max": "max-autotune-no-cudagraphs"}
+
+
+class BaselineSession(Session):
+    """A runner session that builds `Model` and can compile it."""
+
+    module_name = "kernelwright_problem"
+    class_name = "Model"
+    loads_built = False
+
+    def _do_compile(self, message: Message) -> dict[str, Any]:
+        name = str(message.body["model"])
+        _save_compile_time()
+        self._models[name] = torch.compile(self._models["plain"], mode=MODES[name], dynamic=False)
+        return {}
+
+
+def serve(connection: socket.socket) -> None:
+    """Entry point of the baseline process."""
+    BaselineSession(Channel(connection)).run()
+    os._exit(0)
+
+
+def serve_on_gpu(connection: socket.socket) -> None:
+    """The same on the GPU."""
+    BaselineSession(Channel(connection), CudaPlace()).run()
+    os._exit(0)
+
+
+def _save_compile_time() -> None:
+    """Leave out what Inductor does once per empty cache.
+
+    Measured on two cores: compiling its instruction-set probes takes 6.5 s (they test g++ and torch's headers, which
+    the sandbox has tested by then), and the precompiled header 7–12 s, to save 1.8 s on each kernel afterwards.
+    """
+    import torch._inductor.config as config
+    from torch._inductor import cpu_vec_isa
+
+    config.cpp_cache_precompile_headers = False
+    config.compile_threads = 1
+    if hasattr(cpu_vec_isa.VecISA, "check_build"):
+        cpu_vec_isa.VecISA.check_build = lambda _self, _code: True  # type: ignore[method-assign,assignment]

@@ -1,0 +1,187 @@
+"""The referee's baselines: one warm baseline process per problem, its input slots, and what it measured."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import Any
+
+import torch
+
+from services.domain.evaluations import Baselines
+from workers.referee.errors import RunnerFault, WorkerRefusal
+from workers.referee.link import Runner, WorkerLink
+from workers.referee.problem import INIT_SEED, ReferenceProblem, cloned
+from workers.referee.session import RunnerSession, Slot
+from workers.referee.statistics import latency, quantile
+from workers.referee.stopwatch import HostStopwatch, Stopwatch
+from workers.referee.timing import Budget, Side
+from workers.tensors import TensorMeta, flatten
+
+COMPILE_LIMIT_S = 180.0
+START_LIMIT_S = 60.0
+LEAST_AGE_S = 60.0
+"""Younger figures are kept: a machine whose mood changes would do nothing else."""
+DRIFT = 1.3
+BASELINE_BUDGET = Budget(seconds=0.2, least=2, most=14)
+TURNS = 4
+"""How often each baseline's turn comes: a machine's mood lasts for seconds, and the fastest is picked from these."""
+
+
+class BaselineBench:
+    """Measures the reference through the candidates' own protocol. Survives candidates; restarted when it dies."""
+
+    def __init__(
+        self,
+        link: WorkerLink,
+        problem: ReferenceProblem,
+        known: Baselines,
+        threads: int,
+        stopwatch: Stopwatch | None = None,
+        *,
+        age_s: float = 0.0,
+    ) -> None:
+        """`known` was measured `age_s` seconds ago."""
+        self._link = link
+        self._stopwatch = stopwatch or HostStopwatch()
+        self._problem = problem
+        self._threads = threads
+        self._runner: Runner | None = None
+        self._slots: dict[int, Slot] = {}
+        self._ready: set[tuple[str, int]] = set()
+        self._compiled: set[str] = set()
+        self._measured_at = time.monotonic() - age_s
+        self._canary_s: dict[str, float] = {}
+        self._drift: str | None = None
+        self.baselines = known
+        self.notes: dict[str, str] = {}
+        """Why a baseline is absent."""
+
+    def refresh(self, max_age_s: float) -> str | None:
+        """Forget what is older than that, or what the machine has drifted away from; why, where something was.
+
+        What is forgotten is measured again when it is next asked for."""
+        age = time.monotonic() - self._measured_at
+        if self.baselines == Baselines() or age < LEAST_AGE_S:
+            return None
+        why = f"older than {max_age_s:.0f} s" if age > max_age_s else self._drift
+        if why is not None:
+            self.baselines, self.notes = Baselines(), {}
+            self._canary_s, self._drift = {}, None
+        return why
+
+    def observe(self, name: str, seconds: float) -> None:
+        """A baseline's median beside a candidate on input set 0: it is the canary that shows a machine's drift."""
+        first = self._canary_s.setdefault(name, seconds)
+        ratio = seconds / first if first > 0 else 1.0
+        if not 1 / DRIFT <= ratio <= DRIFT:
+            self._drift = f"{name} takes {ratio:.2f} times as long as it did"
+
+    def ensure(self, names: tuple[str, ...], arguments: list[Any], metas: list[TensorMeta]) -> Baselines:
+        """Measure the named baselines that are not known yet, on input set 0, in turns with all that were asked for.
+
+        A failing one is absent, with a note."""
+        if all(getattr(self.baselines, name, None) is not None or name in self.notes for name in names):
+            return self.baselines
+        if self.baselines == Baselines():
+            self._measured_at = time.monotonic()
+        seconds: dict[str, list[float]] = {name: [] for name in names if name not in self.notes}
+        for _ in range(TURNS):
+            for name in [name for name in seconds if name not in self.notes]:
+                seconds[name] += self._turn(name, arguments, metas)
+        found = {name: latency(values) for name, values in seconds.items() if name not in self.notes}
+        self.baselines = dataclasses.replace(self.baselines, **found)
+        return self.baselines
+
+    def _turn(self, name: str, arguments: list[Any], metas: list[TensorMeta]) -> list[float]:
+        try:
+            side = self.side(name, 0, arguments, metas)
+            return self._stopwatch.solo(side, flatten(arguments), BASELINE_BUDGET)
+        except RunnerFault as fault:
+            self.notes[name] = f"{name} baseline absent: {str(fault)[:300]}"
+            self.restart()
+            return []
+
+    def fastest(self, names: tuple[str, ...]) -> str:
+        """The quickest known baseline among the names; eager when none is known."""
+        known = {name: getattr(self.baselines, name) for name in names if getattr(self.baselines, name, None)}
+        return min(known, key=lambda name: float(known[name].median_us)) if known else "eager"
+
+    def side(self, name: str, number: int, arguments: list[Any], metas: list[TensorMeta]) -> Side:
+        """One baseline on one input set, warmed up, with the protocol's own cost. Raises `RunnerFault`."""
+        session = self._session()
+        if number not in self._slots:
+            self._slots[number] = session.open_slot(number, arguments, metas)
+        slot = self._slots[number]
+        slot.write(flatten(arguments))
+        model = "plain" if name == "eager" else name
+        if model != "plain" and model not in self._compiled:
+            session.ask({"op": "compile", "model": model}, limit_s=COMPILE_LIMIT_S)
+            self._compiled.add(model)
+        if (name, number) not in self._ready:
+            session.call(slot, model, limit_s=COMPILE_LIMIT_S)
+            session.drop()
+            self._ready.add((name, number))
+        return Side(session=session, slot=slot, model=model)
+
+    def warm(self, names: tuple[str, ...], number: int, arguments: list[Any], metas: list[TensorMeta]) -> None:
+        """Have the fastest baseline compiled for an input set; one that fails there is absent altogether."""
+        fastest = self.fastest(names)
+        try:
+            self.side(fastest, number, arguments, metas)
+        except RunnerFault as fault:
+            self.notes[fastest] = f"{fastest} baseline absent: it fails on input set {number}: {str(fault)[:300]}"
+            self.baselines = dataclasses.replace(self.baselines, **{fastest: None})
+            self.restart()
+
+    def overhead_s(self) -> float:
+        """Seconds of an empty request, as measured with a process that we trust.
+
+        The lower quartile: what is subtracted from every call must not exceed what a call costs on a busy machine.
+        """
+        session = self._session()
+        return quantile(sorted(_spaced_noop(session) for _ in range(15)), 0.25)
+
+    def restart(self) -> None:
+        """Forget the process; the next use starts another."""
+        runner, self._runner = self._runner, None
+        for slot in self._slots.values():
+            slot.close()
+        self._slots, self._ready, self._compiled = {}, set(), set()
+        if runner is not None:
+            self._link.kill(runner)
+
+    def _session(self) -> RunnerSession:
+        if self._runner is None:
+            self._runner = self._start()
+        self._runner.session.deadline = time.monotonic() + 2 * COMPILE_LIMIT_S
+        return self._runner.session
+
+    def _start(self) -> Runner:
+        runner = self._link.spawn("baseline", deadline=time.monotonic() + START_LIMIT_S)
+        problem = self._problem
+        try:
+            matched = runner.session.load(
+                problem.problem.source,
+                cloned(problem.init_inputs),
+                problem.state(),
+                seed=INIT_SEED,
+                copy_state=True,
+                threads=self._threads,
+                limit_s=START_LIMIT_S,
+            )
+        except RunnerFault as fault:
+            raise WorkerRefusal(f"the baseline process failed: {fault}") from None
+        if not matched:
+            raise WorkerRefusal("the reference's parameters change between two constructions")
+        return runner
+
+
+def _spaced_noop(session: RunnerSession) -> float:
+    time.sleep(0.002)  # a timed call follows work of the referee, never another call at once
+    return session.noop()
+
+
+def output_metas(value: Any) -> list[TensorMeta]:
+    """What the reference's outputs look like."""
+    return [TensorMeta.of(tensor) for tensor in flatten(value) if isinstance(tensor, torch.Tensor)]

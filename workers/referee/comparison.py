@@ -1,0 +1,212 @@
+"""Is an output right? Shape, dtype, where it is not finite, a tolerance per element, and a bound on its whole error.
+
+The element tolerance alone is not enough: zeros pass where outputs are small, and a silent downgrade to half precision
+passes 1e-3. The bound compares the relative Frobenius error with the reference's own error against float64: honest
+reassociation stays within a small multiple of it, TF32 and fp16 are two orders of magnitude away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from workers.referee.pieces import pieces
+from workers.tensors import TensorMeta
+
+ERROR_MULTIPLE = 16.0
+"""How many times the reference's own error a candidate may be off."""
+PEAK_MULTIPLE = 8.0
+"""How many times the reference's largest own element error is allowed on top of the tolerance of an element."""
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tolerance:
+    """What one dtype is allowed."""
+
+    atol: float
+    """For outputs whose root mean square is 1; scaled down for smaller ones unless the problem gave it."""
+    rtol: float
+    error_floor: float
+    """Relative Frobenius error that is always accepted (summation in another order)."""
+    given: bool = False
+    """Whether the problem's file set it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorScale:
+    """How far the reference itself is from float64, for one kind of draw and one output."""
+
+    relative: float = 0.0
+    """Relative Frobenius error."""
+    peak: float = 0.0
+    """Largest absolute error of an element."""
+    rms: float | None = None
+    """Root mean square of the output, which `peak` belongs to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mismatch:
+    """The first thing that is wrong with an output."""
+
+    detail: str
+
+
+_DEFAULTS = {
+    "float64": Tolerance(atol=1e-8, rtol=1e-8, error_floor=1e-12),
+    "float32": Tolerance(atol=1e-4, rtol=1e-4, error_floor=2e-5),
+    "float16": Tolerance(atol=1e-2, rtol=1e-2, error_floor=1.5e-3),
+    "bfloat16": Tolerance(atol=1e-2, rtol=1.6e-2, error_floor=1.2e-2),
+    "complex64": Tolerance(atol=1e-4, rtol=1e-4, error_floor=2e-5),
+    "complex128": Tolerance(atol=1e-8, rtol=1e-8, error_floor=1e-12),
+}
+_EXACT = Tolerance(atol=0.0, rtol=0.0, error_floor=0.0)
+
+
+def tolerances(given: Mapping[Any, Any] | None) -> dict[str, Tolerance]:
+    """Tolerances by dtype name, with a problem's own `TOLERANCE` on top. Raises `ValueError`, `TypeError`."""
+    table = dict(_DEFAULTS)
+    for key, value in (given or {}).items():
+        name = str(key).removeprefix("torch.")
+        atol, rtol = (float(item) for item in value)
+        if not (0 <= atol < float("inf") and 0 <= rtol < 1):
+            raise ValueError(f"{name}: atol must be ≥ 0 and rtol in [0, 1)")
+        floor = max(rtol, _DEFAULTS.get(name, _EXACT).error_floor)
+        table[name] = Tolerance(atol=atol, rtol=rtol, error_floor=floor, given=True)
+    return table
+
+
+def error_scale(output: torch.Tensor, exact: torch.Tensor | None) -> ErrorScale:
+    """How far the reference's `output` is from its `exact` float64 counterpart."""
+    if exact is None or not output.is_floating_point() or output.numel() == 0 or output.shape != exact.shape:
+        return ErrorScale()
+    norm, error, peak = 0.0, 0.0, 0.0
+    for own, other in pieces(output, exact):
+        finite = torch.isfinite(own) & torch.isfinite(other)
+        difference = torch.where(finite, own.double() - other, 0.0)
+        norm = math.hypot(norm, float(torch.linalg.vector_norm(torch.where(finite, other, 0.0))))
+        error = math.hypot(error, float(torch.linalg.vector_norm(difference)))
+        peak = max(peak, float(difference.abs().max()))
+    rms = norm / max(1.0, float(output.numel())) ** 0.5
+    return ErrorScale(relative=min(error / max(norm, _TINY), 1e-2), peak=peak, rms=rms)
+
+
+def compare(
+    actual: torch.Tensor, expected: torch.Tensor, scale: ErrorScale, table: Mapping[str, Tolerance]
+) -> Mismatch | None:
+    """The first mismatch of one output, or None when it is right."""
+    if actual.shape != expected.shape:
+        return Mismatch(detail=f"has shape {list(actual.shape)}, expected {list(expected.shape)}")
+    if actual.dtype != expected.dtype:
+        return Mismatch(detail=f"has dtype {_name(actual)}, expected {_name(expected)}")
+    if expected.numel() == 0:
+        return None
+    tolerance = table.get(_name(expected), _EXACT)
+    if not (expected.is_floating_point() or expected.is_complex()):
+        return _compare_exactly(actual, expected)
+    difference = actual - expected
+    largest = _largest(difference)
+    if largest == 0.0:  # all equal, and finite: infinities and NaN differ from themselves
+        return None
+    if math.isfinite(largest):  # then everything is finite, and that took one pass
+        return _compare_values(actual, expected, (difference, largest), scale, tolerance)
+    wrong = _compare_finiteness(actual, expected)
+    if wrong is not None:
+        return wrong
+    finite = torch.isfinite(expected)
+    difference = torch.where(finite, difference, 0)
+    apart = (difference, _largest(difference))
+    return _compare_values(actual, torch.where(finite, expected, 0), apart, scale, tolerance)
+
+
+def _compare_exactly(actual: torch.Tensor, expected: torch.Tensor) -> Mismatch | None:
+    if torch.equal(actual, expected):
+        return None
+    return _worst(actual, expected, (actual != expected).to(torch.uint8), "differs")
+
+
+def _compare_finiteness(actual: torch.Tensor, expected: torch.Tensor) -> Mismatch | None:
+    if _surely_finite(actual) and _surely_finite(expected):
+        return None
+    same_nan = torch.isnan(actual) == torch.isnan(expected)
+    if expected.is_complex():
+        wrong = ~same_nan
+    else:
+        infinite = torch.isinf(actual) | torch.isinf(expected)
+        wrong = ~same_nan | (infinite & (actual != expected))
+    if not bool(wrong.any()):
+        return None
+    return _worst(actual, expected, wrong.to(torch.uint8), "is not finite where expected, or finite where not")
+
+
+def _surely_finite(tensor: torch.Tensor) -> bool:
+    """True only when every value is finite: then, overflow apart, their sum is, and that takes one pass."""
+    return bool(torch.isfinite(tensor.sum())) or bool(torch.isfinite(tensor).all())
+
+
+def _compare_values(
+    actual: torch.Tensor,
+    expected: torch.Tensor,
+    apart: tuple[torch.Tensor, float],
+    scale: ErrorScale,
+    tolerance: Tolerance,
+) -> Mismatch | None:
+    """`apart` is the difference and the magnitude of its largest element."""
+    difference, largest = apart
+    norm = _norm(expected)
+    rms = norm / max(1.0, float(expected.numel())) ** 0.5
+    error = _norm(difference) / max(norm, _TINY)
+    if norm == 0.0:
+        error = 0.0 if largest <= tolerance.atol * 1e-3 else float("inf")
+    bound = max(ERROR_MULTIPLE * scale.relative, tolerance.error_floor)
+    allowed = _element_allowance(scale, tolerance, rms)
+    if largest > allowed:  # else no element can be off, and the passes below are saved
+        excess = difference.abs() - tolerance.rtol * expected.abs()
+        if float(excess.max()) > allowed:
+            what = f"is off by more than {allowed:.3g} + {tolerance.rtol:.3g}·|expected|"
+            return _worst(actual, expected, excess, what)
+    if error > bound:
+        detail = f"has a relative error of {error:.3g} as a whole; the bound is {bound:.3g}"
+        return _worst(actual, expected, difference.abs(), detail)
+    return None
+
+
+def _element_allowance(scale: ErrorScale, tolerance: Tolerance, rms: float) -> float:
+    if tolerance.given:
+        return tolerance.atol
+    peak = scale.peak * (rms / scale.rms if scale.rms else 1.0)
+    return tolerance.atol * min(1.0, rms) + PEAK_MULTIPLE * peak
+
+
+def _largest(tensor: torch.Tensor) -> float:
+    """The largest magnitude; NaN where there is one."""
+    return float(torch.linalg.vector_norm(tensor, ord=math.inf))
+
+
+def _norm(tensor: torch.Tensor) -> float:
+    if tensor.dtype is torch.float32:
+        quick = float(torch.linalg.vector_norm(tensor))
+        if 1e-10 < quick < 1e15:  # far from where squares overflow or vanish
+            return quick
+    dtype = torch.complex128 if tensor.is_complex() else torch.float64
+    return float(torch.linalg.vector_norm(tensor, dtype=dtype).real)
+
+
+def _worst(actual: torch.Tensor, expected: torch.Tensor, badness: torch.Tensor, what: str) -> Mismatch:
+    flat = int(badness.flatten().argmax())
+    index = [int(item) for item in torch.unravel_index(torch.tensor(flat), expected.shape)]
+    got, wanted = actual.flatten()[flat].item(), expected.flatten()[flat].item()
+    return Mismatch(detail=f"{what}: at {index} got {got:.9g}, expected {wanted:.9g}")
+
+
+def _name(tensor: torch.Tensor) -> str:
+    return TensorMeta.of(tensor).dtype
+
+
+def all_finite(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether every floating-point value is finite."""
+    return all(bool(torch.isfinite(tensor).all()) for tensor in tensors if tensor.is_floating_point())

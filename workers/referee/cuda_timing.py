@@ -1,0 +1,263 @@
+"""Timing on a GPU: events around every call, in batches whose length the referee's own clock checks.
+
+A round trip to the runner costs more than many kernels take, so calls come in batches, each call on inputs of its own,
+with a cold cache before and a device-wide wait after it. The events' figures are the runner's claims. The referee's
+clock sees batches of N and 2N calls; the slope between them, less the events' figure, is what a call costs beside the
+kernel (flush, launch, wait), and that is the same for the baseline: what is more, the events did not see.
+
+Writing inputs takes as long as many kernels, and the baseline has nothing to gain from old ones: it keeps its inputs,
+and takes a turn less often once the first rounds have shown what is hidden.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from workers.referee.draws import is_continuous
+from workers.referee.errors import FaultKind, RunnerFault
+from workers.referee.session import RunnerSession, Slot
+from workers.referee.statistics import relative_width
+from workers.referee.timing import NARROW, Budget, Checked, Samples, Side
+
+MOST_CALLS = 20
+"""Calls of a long batch."""
+BATCH_BYTES = 8 << 30
+"""Device memory for the inputs, and again for the outputs, of one side's batch."""
+FIRST_SIBLING = 1_000_000
+LEAST, ENOUGH, MOST = 30, 100, 150
+"""Samples: taken in any case, enough where the median is well known, and at most."""
+PATIENCE = 2.5
+"""Budgets after which the samples must do."""
+SLOPES = 6
+"""Rounds with a short batch beside the long one."""
+SELDOM = 5
+"""A trusted side's turn comes in every fifth of the later rounds, ..."""
+LEAST_TRUSTED = 30
+"""... as long as it has so many samples, whose median is well known."""
+LATER_CHECKS = 0.05
+"""Share of the rounds of which a call is looked at, beside the first rounds and the last."""
+DOUBT_S = 8e-6
+"""Seconds a call hidden from the events at which more batches are measured."""
+MOST_ROUNDS = 40
+LIMIT_S = 60.0
+Factors = list[float | None]
+
+
+@dataclass(kw_only=True)
+class _Batches:
+    """One side with a slot for every call of a batch, and what its batches took."""
+
+    side: Side
+    slots: list[Slot]
+    seconds: list[float] = field(default_factory=list)
+    long_walls: list[float] = field(default_factory=list)
+    pairs: list[tuple[float, float]] = field(default_factory=list)
+    """What the short and the long batch of a round took."""
+
+    def fill(self, pool: Sequence[Sequence[torch.Tensor]], plan: Sequence[tuple[int, Factors]]) -> None:
+        """Put inputs in, one set for each call; a trusted side has had its own since its side was made."""
+        if self.side.trusted:
+            return
+        for slot, (index, factors) in zip(self.slots, plan, strict=False):
+            slot.write(pool[index], factors)
+
+    def run(self, count: int) -> tuple[list[float], float]:
+        """The first `count` calls: seconds by the events, and by our clock for all of them."""
+        body = {"op": "time", "slots": [slot.number for slot in self.slots[:count]], "model": self.side.model}
+        answer, wall = self.side.session.ask(body, limit_s=LIMIT_S)
+        each = answer.get("each")
+        if not isinstance(each, list) or len(each) != count or not all(_is_time(value) for value in each):
+            raise RunnerFault(FaultKind.FORGED, "a batch's times are not described")
+        return [float(value) for value in each], wall
+
+    def slopes(self) -> tuple[float, float]:
+        """Our clock's seconds a call beyond the events', by the fastest batches and by what is typical of a round."""
+        if not self.long_walls or not self.pairs:
+            return 0.0, 0.0
+        calls = len(self.slots) - len(self.slots) // 2
+        fastest = min(self.long_walls) - min(short for short, _ in self.pairs)
+        typical = statistics.median(long - short for short, long in self.pairs)
+        events = statistics.median(self.seconds)
+        return fastest / calls - events, typical / calls - events
+
+
+def hidden_s(ours: _Batches, theirs: _Batches) -> float:
+    """Seconds a call that our events did not see, beyond those of the baseline. What is hidden in every call shows by
+    both accounts; a busy host seldom spoils both."""
+    return min(own - other for own, other in zip(ours.slopes(), theirs.slopes(), strict=True))
+
+
+class DeviceStopwatch:
+    """See the module."""
+
+    def solo(self, side: Side, tensors: Sequence[torch.Tensor], budget: Budget) -> list[float]:
+        """Seconds of calls by the events, on the same few inputs again and again: for a side that is trusted, or when
+        nobody looks for cheats."""
+        generator, pool = random.Random(), [tensors]  # noqa: S311 - variety
+        varies = [is_continuous(tensor) for tensor in tensors]
+        with _opened(side) as batches:
+            started = time.monotonic()
+            batches.fill(pool, _plan(pool, varies, len(batches.slots), generator))
+            for turn in range(100):
+                seconds, _ = batches.run(len(batches.slots))
+                if turn:  # the first one warms up
+                    batches.seconds += seconds
+                if len(batches.seconds) >= budget.most or (turn and time.monotonic() - started > budget.seconds):
+                    break
+            side.session.drop()
+            return batches.seconds
+
+    def interleaved(
+        self,
+        candidate: Side,
+        baseline: Side,
+        pool: Sequence[Sequence[torch.Tensor]],
+        fresh: Callable[[], Sequence[torch.Tensor]],
+        budget: Budget,
+        *,
+        overhead_s: float,  # noqa: ARG002 - events do not see it
+        check: Callable[[Checked], None],
+        checks: int = 3,
+    ) -> Samples:
+        """Seconds of two sides by their events, in turns, on the same inputs."""
+        generator = random.SystemRandom()
+        varies = [is_continuous(tensor) for tensor in pool[0]]
+        samples = Samples()
+        with _opened(candidate) as ours, _opened(baseline) as theirs:
+            size = len(ours.slots)
+            for batches in (ours, theirs) * 2:  # warms up, and has torch keep memory for the outputs
+                batches.fill(pool, _plan(pool, varies, size, generator))
+                batches.run(size)
+            started, rounds = time.monotonic(), 0
+            sides, plan = [ours, theirs], _plan(pool, varies, size, generator)
+            while not _done(budget, time.monotonic() - started, ours, theirs):
+                if not any(varies):  # masks, codes, whole numbers: nothing to rescale
+                    pool = [fresh() for _ in pool]
+                plan = _plan(pool, varies, size, generator)
+                sides = [ours, theirs] if _has_turn(theirs, rounds) else [ours]
+                _round(sides, pool, plan, generator, short=rounds < SLOPES)
+                if rounds < checks - 1 or generator.random() < LATER_CHECKS:
+                    spent = time.monotonic()
+                    _check(sides, pool, plan, generator, samples, check)
+                    started += time.monotonic() - spent
+                rounds += 1
+            _check(sides, pool, plan, generator, samples, check)  # nobody knows which round is the last
+            while hidden_s(ours, theirs) > DOUBT_S and rounds < MOST_ROUNDS:  # noise, or not?
+                _round([ours, theirs], pool, _plan(pool, varies, size, generator), generator)
+                rounds += 1
+            for batches in (ours, theirs):
+                batches.side.session.drop()
+        samples.candidate, samples.baseline = ours.seconds, theirs.seconds
+        samples.claimed, samples.paired = list(ours.seconds), False
+        samples.hidden_s = hidden_s(ours, theirs)
+        return samples
+
+
+class _opened:  # noqa: N801 - reads as a function
+    """A side with slots for a batch, which are given back."""
+
+    def __init__(self, side: Side) -> None:
+        self._side = side
+        self._siblings: list[Slot] = []
+
+    def __enter__(self) -> _Batches:
+        slot, session = self._side.slot, self._side.session
+        if self._side.trusted:
+            return _Batches(side=self._side, slots=[slot] * _batch_size(slot))
+        for index in range(_batch_size(slot) - 1):
+            self._siblings.append(session.open_sibling(slot, FIRST_SIBLING + 1000 * (slot.number + 5000) + index))
+        return _Batches(side=self._side, slots=[slot, *self._siblings])
+
+    def __exit__(self, kind: object, *_exception: object) -> None:
+        session: RunnerSession = self._side.session
+        try:
+            if kind is None and self._siblings:
+                session.forget(self._siblings)
+        finally:
+            for slot in self._siblings:
+                slot.inputs.close()
+
+
+def _batch_size(slot: Slot) -> int:
+    """Calls of a long batch: an even number, as many as memory permits."""
+    size = max(slot.inputs.raw.numel(), slot.outputs.raw.numel(), 1)
+    return max(2, min(MOST_CALLS, BATCH_BYTES // size) // 2 * 2)
+
+
+def _plan(
+    pool: Sequence[Sequence[torch.Tensor]], varies: Sequence[bool], count: int, generator: random.Random
+) -> list[tuple[int, Factors]]:
+    """For each call which of the pool's inputs it gets, and by what they are scaled: never the same twice."""
+    return [
+        (generator.randrange(len(pool)), [generator.uniform(0.93, 0.99) if one else None for one in varies])
+        for _ in range(count)
+    ]
+
+
+def _has_turn(theirs: _Batches, rounds: int) -> bool:
+    """Whether the baseline is timed in this round too."""
+    if not theirs.side.trusted or rounds < SLOPES or rounds % SELDOM == 0:
+        return True
+    return len(theirs.seconds) < LEAST_TRUSTED or relative_width(theirs.seconds) >= NARROW
+
+
+def _round(
+    sides: Sequence[_Batches],
+    pool: Sequence[Sequence[torch.Tensor]],
+    plan: Sequence[tuple[int, Factors]],
+    generator: random.Random,
+    *,
+    short: bool = True,
+) -> None:
+    """A batch of each side in random order, and a short one before it."""
+    size = len(plan)
+    for batches in generator.sample(list(sides), len(sides)):
+        few = 0.0
+        if short:
+            batches.fill(pool, list(reversed(plan))[: size // 2])
+            some, few = batches.run(size // 2)
+            batches.seconds += some
+        batches.fill(pool, plan)
+        others, wall = batches.run(size)
+        batches.seconds += others
+        batches.long_walls.append(wall)
+        if short:
+            batches.pairs.append((few, wall))
+
+
+def _check(
+    sides: Sequence[_Batches],
+    pool: Sequence[Sequence[torch.Tensor]],
+    plan: Sequence[tuple[int, Factors]],
+    generator: random.Random,
+    samples: Samples,
+    check: Callable[[Checked], None],
+) -> None:
+    """Fetch and judge one call of the last long batch of ours, chosen after the fact; fetch the rival's too, if any."""
+    ours, *rivals = sides
+    chosen = generator.randrange(len(plan))
+    index, factors = plan[chosen]
+    inputs = [t if f is None else torch.mul(t, f) for t, f in zip(pool[index], factors, strict=True)]
+    samples.baseline_fetch += [each.side.session.fetch(each.slots[chosen], chosen).wall_s for each in rivals]
+    fetched = ours.side.session.fetch(ours.slots[chosen], chosen)
+    samples.candidate_fetch.append(fetched.wall_s)
+    check(Checked(inputs=inputs, pool_index=index, fetched=fetched, slot=ours.slots[chosen]))
+
+
+def _done(budget: Budget, elapsed_s: float, ours: _Batches, theirs: _Batches) -> bool:
+    if min(len(ours.seconds), len(theirs.seconds)) < LEAST:
+        return bool(ours.seconds) and elapsed_s > 10 * budget.seconds
+    count = len(ours.seconds)
+    if count >= MOST or elapsed_s > PATIENCE * budget.seconds:
+        return True
+    return count >= ENOUGH and all(relative_width(batches.seconds) < NARROW for batches in (ours, theirs))
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, float | int) and not isinstance(value, bool) and 0 <= value < LIMIT_S

@@ -1,0 +1,270 @@
+"""One evaluation in the referee: the gates in order, then the report."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import statistics
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from services.domain.errors import InfrastructureError
+from services.domain.evaluations import (
+    Environment,
+    EvaluationReport,
+    EvaluationRequest,
+    GateName,
+    GateResult,
+    GateStatus,
+    Profile,
+    Roofline,
+)
+from services.domain.tunables import described
+from workers.referee.compose import Figures, compose, compose_infrastructure_error
+from workers.referee.draws import OWN
+from workers.referee.errors import FaultKind, Refused, RunnerFault
+from workers.referee.gates.correctness import CorrectnessGate
+from workers.referee.gates.generalization import GeneralizationGate
+from workers.referee.gates.integrity import IntegrityGate
+from workers.referee.gates.interpreted import NotTimedGate, PatientLoadGate, UntimedIntegrityGate, is_interpreted
+from workers.referee.gates.joining import unjoined_forks
+from workers.referee.gates.load import LoadGate
+from workers.referee.gates.quick import QuickCorrectnessGate, QuickTimingGate, UnexaminedGate
+from workers.referee.gates.reading import CompileGate, ScreenGate
+from workers.referee.gates.timing import TimingGate
+from workers.referee.roofline import diagnose, roofline
+from workers.referee.state import ReferenceState
+from workers.referee.trial import Finding, Gate, Trial, blamed_gate, failed
+from workers.referee.tuning import tune
+from workers.wire import WireError
+
+GATES: tuple[Gate, ...] = (
+    ScreenGate(),
+    CompileGate(),
+    LoadGate(),
+    CorrectnessGate(),
+    IntegrityGate(),
+    GeneralizationGate(),
+    TimingGate(),
+)
+QUICK_GATES: tuple[Gate, ...] = (
+    ScreenGate(),
+    CompileGate(),
+    LoadGate(),
+    QuickCorrectnessGate(),
+    UnexaminedGate(GateName.INTEGRITY),
+    UnexaminedGate(GateName.GENERALIZATION),
+    QuickTimingGate(),
+)
+INTERPRETED_GATES: tuple[Gate, ...] = (
+    ScreenGate(),
+    CompileGate(),
+    PatientLoadGate(),
+    CorrectnessGate(),
+    UntimedIntegrityGate(),
+    GeneralizationGate(),
+    NotTimedGate(),
+)
+"""For Triton candidates where there is no GPU."""
+PROFILE_S = 0.25
+WITHOUT_DEVICE = (GateName.SCREEN, GateName.COMPILE)
+BREAKDOWNS = (FaultKind.CRASHED, FaultKind.HUNG, FaultKind.MEMORY)
+"""Ends of a candidate's process after which the device is tried before it is used again."""
+MACHINE_FAULTS: tuple[type[Exception], ...] = (
+    InfrastructureError,
+    WireError,
+    Refused,
+    OSError,
+    MemoryError,
+    torch.OutOfMemoryError,
+    torch.AcceleratorError,
+)
+"""What is raised in the referee itself is never a candidate's fault."""
+LEAST_CUSTOM_SHARE = 0.5
+"""Of the device time in one call, by a profiler's account."""
+
+
+def evaluate(
+    state: ReferenceState,
+    request: EvaluationRequest,
+    environment: Environment,
+    gates: Sequence[Gate] | None = None,
+    *,
+    notes: Sequence[str] = (),
+) -> EvaluationReport:
+    """The report on one candidate. The machine's failures come back as verdict `infrastructure_error`."""
+    started = time.monotonic()
+    state.link.setting = None
+    trial = Trial(request=request, state=state, deadline=started + request.timeout_s, notes=list(notes))
+    results: list[GateResult] = []
+    try:
+        interpreted = is_interpreted(trial)
+        with trial.phase("warm"):
+            if not interpreted:
+                _ensure_baselines(trial)
+        trial.deadline = time.monotonic() + request.timeout_s
+        for gate in gates or _gates(request, interpreted=interpreted):
+            if gate.name not in WITHOUT_DEVICE:
+                trial.deadline += state.care.take()
+            results.extend(_run(gate, trial))
+            if results[-1].status is GateStatus.FAILED:
+                break
+            forged = _tune(trial) if gate.name is GateName.SCREEN and not interpreted else None
+            if forged is not None:
+                results.append(forged)
+                break
+        figures = _figures(trial)
+        results.extend(_decoys(trial, figures))
+        if request.every_gate and trial.shapes:
+            results.extend(unjoined_forks(trial))
+        if _end_runner(trial) and all(result.status is not GateStatus.FAILED for result in results):
+            results.append(_printed_too_much())
+        trial.phases["total"] = time.monotonic() - started
+        return compose(results, figures, environment, trial.phases)
+    except MACHINE_FAULTS as error:
+        trial.phases["total"] = time.monotonic() - started
+        return compose_infrastructure_error(str(error), environment, trial.phases, results)
+    finally:
+        _clean_up(trial)
+
+
+def _gates(request: EvaluationRequest, *, interpreted: bool) -> tuple[Gate, ...]:
+    if interpreted:
+        return INTERPRETED_GATES
+    return GATES if request.every_gate else QUICK_GATES
+
+
+def _ensure_baselines(trial: Trial) -> None:
+    state = trial.state
+    wanted = tuple(name for name in trial.request.baselines if getattr(state.bench.baselines, name, None) is None)
+    if wanted:
+        trial.deadline += state.care.take()
+        state.bench.ensure(wanted, state.draw(0, OWN), state.metas(0))
+
+
+def _run(gate: Gate, trial: Trial) -> list[GateResult]:
+    """The gate's result; two when its evidence belongs to another gate."""
+    started = time.monotonic()
+    timing_before = trial.phases.get("timing", 0.0)
+    try:
+        finding = gate.examine(trial)
+    except RunnerFault as fault:
+        trial.state.care.doubtful |= fault.kind in BREAKDOWNS
+        finding = failed(_blame(trial, fault), blamed_gate(fault, gate.name))
+    if trial.tuned is not None and finding.status is not GateStatus.PASSED:
+        finding = dataclasses.replace(finding, detail=f"with {described(trial.tuned.parameters)}: {finding.detail}")
+    timing = trial.phases.get("timing", 0.0) - timing_before
+    seconds = time.monotonic() - started
+    trial.phases[gate.name.value] = trial.phases.get(gate.name.value, 0.0) + seconds - timing
+    return _results(gate, finding, seconds)
+
+
+def _blame(trial: Trial, fault: RunnerFault) -> str:
+    """The fault as evidence. Raises `InfrastructureError` where the device's memory was too full for anybody."""
+    if fault.kind is not FaultKind.MEMORY or not trial.state.place.is_gpu or "CUDA" not in str(fault):
+        return str(fault)
+    _end_runner(trial)
+    free, needed = trial.state.place.free_bytes() or 0, trial.state.reference_bytes
+    if free < needed:
+        raise InfrastructureError(
+            f"{free >> 20} MiB of device memory are free, and the reference itself takes {needed >> 20} MiB"
+        )
+    return f"out of memory: the reference takes {needed >> 20} MiB, {free >> 20} MiB were free for it. {fault}"
+
+
+def _tune(trial: Trial) -> GateResult | None:
+    """Put the best of the candidate's declared settings in its place; evidence against it where one is a forgery."""
+    try:
+        trial.tuned = tune(trial)
+    except RunnerFault as fault:
+        return GateResult(name=GateName.INTEGRITY, status=GateStatus.FAILED, detail=str(fault), seconds=0.0)
+    return None
+
+
+def _results(gate: Gate, finding: Finding, seconds: float) -> list[GateResult]:
+    if finding.gate is None or finding.gate is gate.name:
+        return [GateResult(name=gate.name, status=finding.status, detail=finding.detail, seconds=seconds)]
+    stopped = f"stopped by {finding.gate.value}"
+    return [
+        GateResult(name=gate.name, status=GateStatus.SKIPPED, detail=stopped, seconds=seconds),
+        GateResult(name=finding.gate, status=finding.status, detail=finding.detail, seconds=0.0),
+    ]
+
+
+def _figures(trial: Trial) -> Figures:
+    state = trial.state
+    if not trial.shapes:
+        return Figures(baselines=state.bench.baselines, tuned=trial.tuned)
+    with trial.phase("profile"):
+        roof = roofline(state.analysis, state.device, trial.shapes[0].latency.median_us)
+        profile = _on_gpu(trial, roof) if state.place.is_gpu else _on_cpu(trial, roof)
+    return Figures(
+        baselines=state.bench.baselines, shapes=tuple(trial.shapes), roofline=roof, profile=profile, tuned=trial.tuned
+    )
+
+
+def _on_cpu(trial: Trial, roof: Roofline) -> Profile:
+    if not trial.request.every_gate:
+        return diagnose(roof, "none", {}, "a quick look counts nothing")
+    return diagnose(roof, *_counters(trial))
+
+
+def _on_gpu(trial: Trial, roof: Roofline) -> Profile:
+    """The profile of a run of its own, where one is wanted; it never fails."""
+    if not (trial.request.profile and trial.request.every_gate):
+        return diagnose(roof, "none", {}, "no profile was asked for")
+    from workers.referee.cuda_profile import profile_on_gpu
+
+    try:
+        return profile_on_gpu(trial, roof)
+    except (InfrastructureError, RunnerFault, WireError) as error:
+        return diagnose(roof, "none", {}, str(error)[:300])
+
+
+def _decoys(trial: Trial, figures: Figures) -> list[GateResult]:
+    """A hint where most of the device's time goes to kernels of libraries that the problem does not permit."""
+    metrics = figures.profile.metrics if figures.profile is not None else {}
+    share = metrics.get("custom_share", 1.0)
+    if share >= LEAST_CUSTOM_SHARE or trial.state.problem.library:
+        return []
+    detail = f"only {share:.0%} of the device's time is spent in kernels of the candidate's own"
+    return [GateResult(name=GateName.INTEGRITY, status=GateStatus.SUSPICIOUS, detail=detail, seconds=0.0)]
+
+
+def _counters(trial: Trial) -> tuple[str, dict[str, float], str]:
+    """Hardware counters while the candidate runs; a profile never fails."""
+    try:
+        assert trial.runner is not None
+        return trial.state.link.profile(trial.runner, lambda: _keep_busy(trial), PROFILE_S)
+    except (InfrastructureError, RunnerFault, WireError) as error:
+        return "none", {}, str(error)
+
+
+def _keep_busy(trial: Trial) -> None:
+    typical = statistics.median(trial.measured[0].samples.candidate)
+    until = time.monotonic() + max(PROFILE_S, 2 * typical)
+    arguments: Any = trial.draw(0, OWN)
+    slot = trial.slot(0, arguments)
+    while time.monotonic() < until:
+        trial.session.call(slot)
+
+
+def _end_runner(trial: Trial) -> bool:
+    """End the candidate's process; whether it had printed more than a kernel has to say."""
+    runner, trial.runner = trial.runner, None
+    return runner is not None and trial.state.link.kill(runner)
+
+
+def _printed_too_much() -> GateResult:
+    detail = "it printed more than the output limit; a kernel prints nothing"
+    return GateResult(name=GateName.INTEGRITY, status=GateStatus.FAILED, detail=detail, seconds=0.0)
+
+
+def _clean_up(trial: Trial) -> None:
+    for slot in trial.slots.values():
+        slot.close()
+    with contextlib.suppress(InfrastructureError, WireError):
+        _end_runner(trial)

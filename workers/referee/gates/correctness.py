@@ -1,0 +1,57 @@
+"""The correctness gate: several draws of every open input set, judged after the candidate returned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from services.domain.evaluations import GateName
+from workers.referee.draws import Distribution
+from workers.referee.preparation import plan
+from workers.referee.trial import Finding, Trial, failed, inputs_changed, judge_outputs, passed
+from workers.tensors import flatten
+
+
+class CorrectnessGate:
+    """Right outputs on the problem's own draws, on scaled ones, on every input set, and again when repeated."""
+
+    name = GateName.CORRECTNESS
+
+    def examine(self, trial: Trial) -> Finding:
+        """Fails with the first mismatch."""
+        count = 0
+        for number in trial.state.set_numbers:
+            for distribution in plan(trial.state, number):
+                arguments = trial.draw(number, distribution)
+                finding = try_draw(trial, number, distribution, arguments, observe=count == 0)
+                if finding is not None:
+                    return finding
+                count += 1
+        return passed(f"{count} draws over {len(trial.state.set_numbers)} input sets agree with the reference")
+
+
+def try_draw(
+    trial: Trial, number: int, distribution: Distribution, arguments: list[Any], *, observe: bool
+) -> Finding | None:
+    """What is wrong with the outputs for one draw, or None. `observe` notes PyTorch's operators and calls again."""
+    slot = trial.slot(number, arguments)
+    tensors = flatten(arguments)
+    where = f"input set {number}, {distribution.name} values" if number else f"{distribution.name} values"
+    expected: list[torch.Tensor] | None = None
+    for turn in ("observed", "repeated") if observe else ("plain",):
+        slot.write(tensors)
+        if turn == "observed":
+            trial.operators = trial.session.observe(slot)
+        else:
+            trial.session.call(slot)
+        fetched = trial.session.fetch(slot)
+        changed = inputs_changed(trial, slot, tensors)
+        if changed is not None:
+            return failed(f"{where}: input {changed} was changed by the call", GateName.INTEGRITY)
+        expected = trial.state.expected(arguments) if expected is None else expected
+        place = f"{where}, called again" if turn == "repeated" else where
+        finding = judge_outputs(trial, fetched, expected, trial.state.scales(number, distribution) or (), place)
+        if finding is not None:
+            return finding
+    return None

@@ -1,0 +1,200 @@
+"""The integrity gate: is the work done by the candidate's own kernel, within the call, on every call?"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from dataclasses import replace
+
+from services.domain.evaluations import GateName
+from workers.referee.draws import OWN, rebuilt
+from workers.referee.gates.idleness import still_working, work_outside
+from workers.referee.gates.joining import late_streams
+from workers.referee.roofline import cheating_floor_s
+from workers.referee.rules import CHEAP_OPERATORS, permitted
+from workers.referee.session import Slot
+from workers.referee.statistics import is_stable
+from workers.referee.timing import Budget, Checked, Samples, timed_fetch
+from workers.referee.trial import (
+    Finding,
+    Measured,
+    Trial,
+    failed,
+    inputs_changed,
+    judge_outputs,
+    passed,
+    shapes_of,
+    suspicious,
+)
+from workers.tensors import flatten
+
+POOL = 3
+LARGE_BYTES = 2 << 30
+"""Inputs of a call from which on one draw is made and rescaled: the device holds a dozen sets of them besides."""
+REPEATS = 3
+FIRST_BUDGET = Budget(seconds=0.5)
+OTHER_BUDGET = Budget(seconds=0.2)
+THOROUGH_BUDGET = Budget(seconds=2.0, most=200, enough=60)
+"""For figures that a job reports."""
+LIBRARY_SHARE = 8
+"""A library operator that touches an eighth of the largest tensor does the main work."""
+PUT_OFF_SHARE = 0.25
+PUT_OFF_LEAST_S = 300e-6
+SECOND_LOOK = 12
+HIDDEN_SHARE = 0.3
+HIDDEN_LEAST_S = 15e-6
+CLOCK_SHARE = 0.5
+CLOCK_LEAST_S = 500e-6
+
+
+class _CheatFoundError(Exception):
+    def __init__(self, finding: Finding) -> None:
+        self.finding = finding
+        super().__init__(finding.detail)
+
+
+class IntegrityGate:
+    """Judges what ran, times the calls while watching them, and looks for work outside of them."""
+
+    name = GateName.INTEGRITY
+
+    def examine(self, trial: Trial) -> Finding:
+        """Fails on evidence, suspects where figures are too good."""
+        evidence = library_work(trial) or work_outside(trial)
+        if evidence is not None:
+            return evidence
+        try:
+            for number in trial.state.set_numbers:
+                with trial.phase("timing"):
+                    measured = _measured_steadily(trial, number)
+                trial.measured.append(measured)
+                if number == 0:
+                    trial.state.bench.observe(measured.baseline, statistics.median(measured.samples.baseline))
+                evidence = _put_off(trial, measured)
+                if evidence is not None:
+                    return evidence
+        except _CheatFoundError as found:
+            return found.finding
+        return (
+            late_streams(trial)
+            or still_working(trial)
+            or _too_good(trial)
+            or passed("inputs untouched, work done within each call, outputs of timed calls right")
+        )
+
+
+def library_work(trial: Trial) -> Finding | None:
+    """PyTorch operators that did the main work in the observed call."""
+    state = trial.state
+    sizes = [spec.elements for spec in state.analysis.inputs]
+    sizes += [max(1, meta.nbytes // meta.torch_dtype.itemsize) for meta in state.metas(0)]
+    threshold = max([*sizes, LIBRARY_SHARE]) // LIBRARY_SHARE
+    for operator, elements in trial.operators.items():
+        name = operator.rsplit("::", 1)[-1]
+        if name in CHEAP_OPERATORS or permitted(name, state.problem.library):
+            continue
+        if elements >= max(threshold, 1):
+            return failed(f"torch's `{name}` worked on {elements} elements: the library does the candidate's work")
+    return None
+
+
+def _measured_steadily(trial: Trial, number: int) -> Measured:
+    """The measurement; taken again, the protocol's cost too, while a busy machine leaves it without meaning."""
+    for _ in range(REPEATS):
+        measured = _measure(trial, number)
+        if is_stable(measured.samples.candidate):
+            break
+        trial.overhead_s = 0.0
+    return measured
+
+
+def _measure(trial: Trial, number: int) -> Measured:
+    """The interleaved measurement with the fastest baseline, on inputs that are new for every call."""
+    state = trial.state
+    arguments = [trial.draw(number, OWN)]
+    few = sum(tensor.nbytes for tensor in flatten(arguments)) > LARGE_BYTES
+    arguments += [trial.draw(number, OWN) for _ in range(0 if few else POOL - 1)]
+    names = tuple(trial.request.baselines) or ("eager",)
+    baseline = state.bench.fastest(names)
+    rival = state.bench.side(baseline, number, arguments[0], state.metas(number))
+    rival = replace(rival, trusted=not state.mutates)
+    if not trial.overhead_s and not state.place.is_gpu:  # events do not see it
+        trial.overhead_s = state.bench.overhead_s()
+    side = trial.side(number, arguments[0])
+    samples = state.stopwatch.interleaved(
+        side,
+        rival,
+        [flatten(item) for item in arguments],
+        lambda: flatten(trial.draw(number, OWN)),
+        _budget(trial, number),
+        overhead_s=trial.overhead_s,
+        check=_checker(trial, number, side.slot, arguments),
+    )
+    return Measured(number=number, baseline=baseline, samples=samples, shapes=shapes_of(arguments[0]))
+
+
+def _budget(trial: Trial, number: int) -> Budget:
+    if number:
+        return OTHER_BUDGET
+    return THOROUGH_BUDGET if trial.request.thorough else FIRST_BUDGET
+
+
+def _checker(trial: Trial, number: int, slot: Slot, pool: list[list[object]]) -> Callable[[Checked], None]:
+    def check(checked: Checked) -> None:
+        where = "a timed call chosen at random"
+        changed = inputs_changed(trial, checked.slot or slot, checked.inputs)
+        if changed is not None:
+            raise _CheatFoundError(failed(f"{where}: input {changed} was changed by the call"))
+        arguments = list(rebuilt(pool[checked.pool_index], checked.inputs))
+        scales = trial.state.scales(number, OWN) or ()
+        finding = judge_outputs(trial, checked.fetched, trial.state.expected(arguments), scales, where)
+        if finding is not None:
+            raise _CheatFoundError(failed(f"{finding.detail} (earlier calls were right)", GateName.INTEGRITY))
+
+    return check
+
+
+def _put_off(trial: Trial, measured: Measured) -> Finding | None:
+    """Work that happens while the outputs are read instead of within the call.
+
+    The fastest read of each side counts, and a difference is looked at again: a busy machine delays single reads.
+    """
+    samples = measured.samples
+    if _put_off_s(samples) <= 0.0:
+        return None
+    state = trial.state
+    arguments = trial.draw(measured.number, OWN)
+    rival = state.bench.side(measured.baseline, measured.number, arguments, state.metas(measured.number))
+    for _ in range(SECOND_LOOK):
+        for side, seen in (
+            (trial.side(measured.number, arguments), samples.candidate_fetch),
+            (rival, samples.baseline_fetch),
+        ):
+            seen.append(timed_fetch(side, flatten(arguments)))
+        if _put_off_s(samples) <= 0.0:
+            return None
+    extra = 1e6 * (min(samples.candidate_fetch) - min(samples.baseline_fetch))
+    return failed(f"reading the outputs took {extra:.0f} µs longer than for the reference: work was put off")
+
+
+def _put_off_s(samples: Samples) -> float:
+    """Seconds by which reading the outputs exceeds what is allowed."""
+    call = statistics.median(samples.candidate)
+    limit = max(PUT_OFF_LEAST_S, PUT_OFF_SHARE * call) + 0.5 * min(samples.baseline_fetch)
+    return min(samples.candidate_fetch) - min(samples.baseline_fetch) - limit
+
+
+def _too_good(trial: Trial) -> Finding | None:
+    first = trial.measured[0].samples
+    call = statistics.median(first.candidate)
+    floor = cheating_floor_s(trial.state.analysis, trial.state.device)
+    if call < floor:
+        return suspicious(f"a call takes {1e6 * call:.1f} µs, below {1e6 * floor:.1f} µs that the hardware needs")
+    if first.hidden_s > max(HIDDEN_SHARE * call, HIDDEN_LEAST_S):
+        return suspicious(
+            f"the referee's clock saw {1e6 * first.hidden_s:.0f} µs a call beyond the {1e6 * call:.0f} µs of the events"
+        )
+    disagreement = min(abs(claimed - own) for claimed, own in zip(first.claimed, first.candidate, strict=True))
+    if disagreement > max(CLOCK_SHARE * call, CLOCK_LEAST_S):
+        return suspicious(f"the runner's clock and the referee's never agree better than {1e6 * disagreement:.0f} µs")
+    return None

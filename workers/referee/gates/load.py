@@ -1,0 +1,38 @@
+"""The load gate: the candidate's model is built and given the reference's parameters."""
+
+from __future__ import annotations
+
+import secrets
+
+from services.domain.evaluations import GateName
+from workers.referee.problem import INIT_SEED, cloned
+from workers.referee.trial import Finding, Trial, passed
+
+LOAD_LIMIT_S = 30.0
+
+
+class LoadGate:
+    """Starts the candidate's process and constructs `ModelNew`."""
+
+    name = GateName.LOAD
+
+    def examine(self, trial: Trial) -> Finding:
+        """Passes when the model is built; parameters are copied, else built under the reference's own seed."""
+        trial.runner = trial.state.link.spawn("candidate", deadline=trial.deadline)
+        state = trial.state.problem.state()
+        if self._load(trial, seed=secrets.randbits(31), copy_state=True):
+            return passed(f"built, {len(state)} parameters and buffers copied" if state else "built")
+        self._load(trial, seed=INIT_SEED, copy_state=False)
+        return passed("built; its parameters do not match the reference's, so it was built under the reference's seed")
+
+    def _load(self, trial: Trial, *, seed: int, copy_state: bool) -> bool:
+        problem = trial.state.problem
+        return trial.session.load(
+            trial.request.source,
+            cloned(problem.init_inputs),
+            problem.state(),
+            seed=seed,
+            copy_state=copy_state,
+            threads=trial.state.threads,
+            limit_s=LOAD_LIMIT_S,
+        )

@@ -1,0 +1,62 @@
+"""Gates of a quick look: right on a few draws, and how fast. Nobody looks for cheats, so nothing is accepted by it."""
+
+from __future__ import annotations
+
+from services.domain.evaluations import BASELINES, GateName, Latency, ShapeResult, Speedup
+from workers.referee.draws import OWN
+from workers.referee.gates.correctness import try_draw
+from workers.referee.statistics import latency
+from workers.referee.timing import Budget
+from workers.referee.trial import Finding, Trial, passed, shapes_of, suspicious
+from workers.tensors import flatten
+
+DRAWS = 5
+TRIALS = Budget(seconds=1.0, least=30, most=100)
+
+
+class QuickCorrectnessGate:
+    """The problem's own draws of its first input set."""
+
+    name = GateName.CORRECTNESS
+
+    def examine(self, trial: Trial) -> Finding:
+        """Fails with the first mismatch."""
+        for _ in range(DRAWS):
+            finding = try_draw(trial, 0, OWN, trial.draw(0, OWN), observe=False)
+            if finding is not None:
+                return finding
+        return passed(f"{DRAWS} draws agree with the reference")
+
+
+class UnexaminedGate:
+    """Stands for a gate that was left out."""
+
+    def __init__(self, name: GateName) -> None:
+        self.name = name
+
+    def examine(self, trial: Trial) -> Finding:  # noqa: ARG002 - it does not look
+        """A hint in itself."""
+        return suspicious("not examined: only a quick look was asked for")
+
+
+class QuickTimingGate:
+    """The candidate's calls alone, beside what is known of the baselines."""
+
+    name = GateName.TIMING
+
+    def examine(self, trial: Trial) -> Finding:
+        """Never fails."""
+        arguments = trial.draw(0, OWN)
+        with trial.phase("timing"):
+            seconds = trial.state.stopwatch.solo(trial.side(0, arguments), flatten(arguments), TRIALS)
+        found = latency(seconds)
+        trial.shapes.append(ShapeResult(shapes=shapes_of(arguments), latency=found, speedup=_speedup(trial, found)))
+        return passed(f"{found.median_us:.1f} µs")
+
+
+def _speedup(trial: Trial, found: Latency) -> Speedup:
+    known = trial.state.bench.baselines
+    ratios = {
+        name: getattr(known, name).median_us / found.median_us for name in BASELINES if getattr(known, name) is not None
+    }
+    return Speedup(**ratios, best_baseline=min(ratios.values(), default=None))

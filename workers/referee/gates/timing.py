@@ -1,0 +1,58 @@
+"""The timing gate: figures from the interleaved measurement, or none where it was not stable."""
+
+from __future__ import annotations
+
+from services.domain.evaluations import BASELINES, Baselines, GateName, Latency, ShapeResult, Speedup
+from workers.referee.statistics import is_stable, latency, paired_ratio, unpaired_ratio
+from workers.referee.trial import Finding, Measured, Trial, failed, passed
+
+
+class TimingGate:
+    """Turns samples into latency and speedup."""
+
+    name = GateName.TIMING
+
+    def examine(self, trial: Trial) -> Finding:
+        """Fails only where no stable measurement exists."""
+        for measured in trial.measured:
+            result = shape_result(measured, trial.state.bench.baselines)
+            trial.shapes.append(result)
+            low, high = result.latency.ci95_us
+            if not is_stable(measured.samples.candidate):
+                return failed(f"no stable measurement: the median lies between {low:.0f} and {high:.0f} µs")
+        first = trial.shapes[0]
+        notes = [*trial.state.bench.notes.values(), *trial.notes]
+        low, high = first.speedup.ci95 or (0.0, 0.0)
+        against = trial.measured[0].baseline
+        text = f"{first.latency.median_us:.1f} µs, {first.speedup.best_baseline:.2f}× {against} ({low:.2f}–{high:.2f})"
+        return passed("; ".join([text, *notes]))
+
+
+def shape_result(measured: Measured, known: Baselines) -> ShapeResult:
+    """Figures of one input set. Baselines outside the pair are scaled by the pair's, which was measured now."""
+    samples = measured.samples
+    ratio = (paired_ratio if samples.paired else unpaired_ratio)(samples.baseline, samples.candidate)
+    speedups = {name: _scaled(known, name, measured.baseline, ratio.value) for name in BASELINES}
+    if measured.number != 0:
+        speedups = {name: value if name == measured.baseline else None for name, value in speedups.items()}
+    return ShapeResult(
+        shapes=measured.shapes,
+        latency=latency(samples.candidate),
+        speedup=Speedup(
+            eager=speedups["eager"],
+            compile=speedups["compile"],
+            compile_max=speedups["compile_max"],
+            best_baseline=ratio.value,
+            ci95=ratio.ci95,
+        ),
+    )
+
+
+def _scaled(known: Baselines, name: str, rival: str, ratio: float) -> float | None:
+    own: Latency | None = getattr(known, name)
+    reference: Latency | None = getattr(known, rival)
+    if name == rival:
+        return ratio
+    if own is None or reference is None:
+        return None
+    return ratio * own.median_us / reference.median_us

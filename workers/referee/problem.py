@@ -1,0 +1,239 @@
+"""The problem inside the referee: its module, its reference model, its inputs, and where in the file things are."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import linecache
+import random
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from services.domain.problems import Problem
+from workers.places import Place
+from workers.referee.comparison import Tolerance, tolerances
+from workers.referee.errors import Refused
+from workers.tensors import DataError, encode, flatten
+
+MODULE_NAME = "kernelwright_problem"
+INIT_SEED = 42
+
+
+class ReferenceProblem:
+    """An imported problem. Raises `Refused` with reason, remedy and line when its file cannot be used."""
+
+    def __init__(self, problem: Problem, place: Place | None = None) -> None:
+        self.problem = problem
+        self.place = place or Place()
+        self.tree = _parse(problem)
+        self.module = self._guarded("the module", self._import)
+        self.input_sets = self._sets("INPUT_SETS")
+        self.held_out = self._sets("HELD_OUT")
+        self.init_inputs = self._init_inputs()
+        self.model: torch.nn.Module = self._guarded("Model", self._construct)
+        self.tolerances = self._tolerances()
+
+    @property
+    def library(self) -> frozenset[str]:
+        """Operators a candidate may call from a library."""
+        own = getattr(self.module, "LIBRARY", ())
+        return frozenset(str(name) for name in (*own, *self.problem.allow_library))
+
+    def make_inputs(self, number: int, seed: int) -> list[Any]:
+        """Arguments of `forward`: input set `number` (0 is `get_inputs`; negative numbers are held out), drawn
+        under `seed`."""
+        source = self._source_of(number)
+        seed_everything(seed)
+        arguments = self._guarded(_name(source), lambda: self._placed(source))
+        if not isinstance(arguments, list | tuple):
+            raise self.refusal(f"{_name(source)}() must return a list of arguments", "Return a list.", _name(source))
+        try:
+            encode(list(arguments), [])
+        except DataError as error:
+            raise self.refusal(f"{_name(source)}(): {error}", "Use tensors and plain data.", _name(source)) from None
+        return list(arguments)
+
+    def _placed(self, source: Callable[[], Any]) -> Any:
+        """Values made on the device: what is made without naming one there, and the rest moved."""
+        with self.place.device:
+            return moved(source(), self.place.device)
+
+    def _source_of(self, number: int) -> Callable[[], Any]:
+        if number == 0:
+            return self.module.get_inputs  # type: ignore[no-any-return]
+        return self.input_sets[number - 1] if number > 0 else self.held_out[-number - 1]
+
+    def run(self, arguments: Sequence[Any]) -> Any:
+        """What the reference returns. The arguments are left alone by honest references only."""
+        with torch.no_grad():
+            return self._guarded("Model.forward", lambda: self.model(*arguments))
+
+    def run_double(self, arguments: Sequence[Any]) -> Any | None:
+        """The reference in float64; None where it cannot be run so (a dtype written into the code)."""
+        try:
+            model = copy.deepcopy(self.model).double()
+            with torch.no_grad():
+                return model(*doubled(list(arguments)))
+        except Exception:  # noqa: BLE001 - untrusted code that was not written for float64
+            return None
+
+    def state(self) -> list[tuple[str, torch.Tensor]]:
+        """Parameters, then buffers, in order of registration."""
+        named = [*self.model.named_parameters(), *self.model.named_buffers()]
+        return [(name, tensor.detach()) for name, tensor in named]
+
+    def refusal(self, reason: str, remedy: str, name: str | None = None) -> Refused:
+        """A refusal that points at the definition of `name`."""
+        return Refused(reason, remedy, self.line_of(name) if name else None)
+
+    def line_of(self, name: str) -> int | None:
+        """The line that defines a function, class, method (`Model.forward`) or variable."""
+        body: list[ast.stmt] = self.tree.body
+        line: int | None = None
+        for part in name.split("."):
+            node = next((item for item in body if part in _defined(item)), None)
+            if node is None:
+                return line
+            line, body = node.lineno, getattr(node, "body", [])
+        return line
+
+    def _guarded(self, name: str, function: Callable[[], Any]) -> Any:
+        try:
+            return function()
+        except Refused:
+            raise
+        except BaseException as error:  # noqa: BLE001 - untrusted code may raise anything, SystemExit too
+            line = _line_in(error, self.problem.path)
+            text = "".join(traceback.format_exception_only(error)).strip()[:1000]
+            if isinstance(error, MemoryError) or "can't allocate memory" in text:
+                remedy = "Make the problem smaller, or give workers more memory."
+                raise Refused(f"{name} ran out of memory: {text}", remedy, line or self.line_of(name)) from None
+            remedy = "Run the file with plain PyTorch and repair it."
+            raise Refused(f"{name} raised {text}", remedy, line or self.line_of(name)) from None
+
+    def _import(self) -> ModuleType:
+        module = ModuleType(MODULE_NAME)
+        module.__file__ = self.problem.path
+        lines = self.problem.source.splitlines(keepends=True)
+        linecache.cache[self.problem.path] = (len(self.problem.source), None, lines, self.problem.path)
+        sys.modules[MODULE_NAME] = module
+        exec(compile(self.tree, self.problem.path, "exec"), module.__dict__)  # noqa: S102 - that is what it is for
+        return module
+
+    def _init_inputs(self) -> Any:
+        source = getattr(self.module, "get_init_inputs", None)
+        values = self._guarded("get_init_inputs", lambda: self._placed(source)) if source else []
+        try:
+            encode(values, [])
+        except DataError as error:
+            raise self.refusal(f"get_init_inputs(): {error}", "Use plain data.", "get_init_inputs") from None
+        return values if isinstance(values, dict) else list(values)
+
+    def _construct(self) -> torch.nn.Module:
+        torch.manual_seed(INIT_SEED)
+        kind, init = self.module.Model, self.init_inputs
+        with self.place.device:
+            model = kind(**init) if isinstance(init, dict) else kind(*init)
+        if not isinstance(model, torch.nn.Module):
+            raise self.refusal("Model is no torch.nn.Module", "Derive Model from torch.nn.Module.", "Model")
+        return model.to(self.place.device)
+
+    def _sets(self, name: str) -> tuple[Callable[[], Any], ...]:
+        sets = getattr(self.module, name, ())
+        if not isinstance(sets, list | tuple) or not all(callable(item) for item in sets):
+            raise self.refusal(f"{name} must be a list of functions", "List zero-argument functions.", name)
+        return tuple(sets)
+
+    def _tolerances(self) -> dict[str, Tolerance]:
+        given = getattr(self.module, "TOLERANCE", None)
+        try:
+            return tolerances(given)
+        except (TypeError, ValueError) as error:
+            remedy = 'Write TOLERANCE = {"float32": (atol, rtol)}.'
+            raise self.refusal(f"TOLERANCE cannot be read: {error}", remedy, "TOLERANCE") from None
+
+
+def seed_everything(seed: int) -> None:
+    """Seed every generator that a problem may draw from."""
+    torch.manual_seed(seed)
+    random.seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed % (1 << 32))
+
+
+def doubled(value: Any) -> Any:
+    """Floating-point tensors of a nested value in float64."""
+    if isinstance(value, torch.Tensor):
+        return value.double() if value.is_floating_point() else value.clone()
+    if isinstance(value, dict):
+        return {key: doubled(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(doubled(item) for item in value)
+    return value
+
+
+def moved(value: Any, device: torch.device) -> Any:
+    """A nested value with its tensors on a device."""
+    if isinstance(value, torch.Tensor):
+        return value.to(device)
+    if isinstance(value, dict):
+        return {key: moved(item, device) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(moved(item, device) for item in value)
+    return value
+
+
+def cloned(value: Any) -> Any:
+    """A nested value with its tensors copied."""
+    if isinstance(value, torch.Tensor):
+        return value.clone()
+    if isinstance(value, dict):
+        return {key: cloned(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(cloned(item) for item in value)
+    return value
+
+
+def output_tensors(value: Any) -> list[torch.Tensor]:
+    """The tensors that `forward` returned."""
+    return flatten(value)
+
+
+def _parse(problem: Problem) -> ast.Module:
+    try:
+        tree = ast.parse(problem.source, problem.path)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = getattr(error, "lineno", None)
+        raise Refused(f"syntax error: {getattr(error, 'msg', error)}", "Correct the file.", line) from None
+    defined = {name for node in tree.body for name in _defined(node)}
+    for name, remedy in (
+        ("Model", "Define `class Model(torch.nn.Module)` with a `forward` method."),
+        ("get_inputs", "Define `get_inputs()` returning the list of arguments of `forward`."),
+    ):
+        if name not in defined:
+            raise Refused(f"the module defines no {name}", remedy, None)
+    return tree
+
+
+def _defined(node: ast.stmt) -> set[str]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {alias.asname or alias.name for alias in node.names}
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__name__", "input set"))
+
+
+def _line_in(error: BaseException, path: str) -> int | None:
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    return frames[-1].lineno if frames else None

@@ -1,0 +1,325 @@
+"""The screen: reads a candidate's source (parsed, so comments and strings do not matter) before anything runs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from services.domain.tunables import TunablesError, declared
+from workers.referee.cpp_rules import examine_cpp, looks_like_cpp
+from workers.referee.handles import KERNEL_MAKERS, Handles
+from workers.referee.rules import (
+    BANNED_ATTRIBUTES,
+    BANNED_CALLS,
+    BANNED_MODULES,
+    BANNED_NAMES,
+    CHEAP_OPERATORS,
+    HARMLESS_NAMES,
+    HEAVY,
+    permitted,
+)
+
+MAX_SOURCE_CHARACTERS = 1_000_000
+ENTRY = "forward"
+TIMERS = ("time", "timeit", "datetime")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remark:
+    """One rule that a candidate's source breaks."""
+
+    line: int
+    text: str
+    hard: bool
+    """Evidence (rejects) rather than a hint (makes suspicious)."""
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.text}"
+
+
+def screen(source: str, library: frozenset[str]) -> list[Remark]:
+    """Every broken rule, evidence first, each in order of lines. Empty for a clean candidate."""
+    if len(source) > MAX_SOURCE_CHARACTERS:
+        return [Remark(line=1, text=f"the source has more than {MAX_SOURCE_CHARACTERS} characters", hard=True)]
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = getattr(error, "lineno", None) or 1
+        return [Remark(line=line, text=f"syntax error: {getattr(error, 'msg', error)}", hard=True)]
+    try:
+        declared(source)
+    except TunablesError as error:
+        return [Remark(line=error.line, text=str(error), hard=True)]
+    try:
+        remarks = list(_Screen(tree, library).remarks())
+    except RecursionError:
+        return [Remark(line=1, text="the source is nested too deeply to be read", hard=True)]
+    return sorted(set(remarks), key=lambda remark: (not remark.hard, remark.line, remark.text))
+
+
+class _Screen:
+    def __init__(self, tree: ast.Module, library: frozenset[str]) -> None:
+        self._tree = tree
+        self._library = library
+        self._names = _imported_names(tree)
+        self._handles = Handles(tree)
+
+    def remarks(self) -> Iterator[Remark]:
+        model = next((n for n in self._tree.body if isinstance(n, ast.ClassDef) and n.name == "ModelNew"), None)
+        if model is None:
+            yield Remark(line=1, text="the module defines no class ModelNew", hard=True)
+            return
+        if not any(isinstance(node, ast.FunctionDef) and node.name == ENTRY for node in model.body):
+            yield Remark(line=model.lineno, text="ModelNew defines no forward method", hard=True)
+        for node in ast.walk(self._tree):
+            yield from self._anywhere(node)
+        for text in _kernel_texts(self._tree):
+            yield from _cpp(text)
+        yield from self._own_kernel()
+        for function in _reachable(self._tree, model):
+            yield from self._on_the_hot_path(function)
+        yield from self._layers(model)
+
+    def _anywhere(self, node: ast.AST) -> Iterator[Remark]:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from self._imports(node)
+        elif isinstance(node, ast.Attribute):
+            yield from self._attribute(node)
+        elif isinstance(node, ast.Call):
+            yield from self._call(node)
+        elif isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete):
+            yield from self._assignment(node)
+        elif isinstance(node, ast.Name) and node.id in ("__builtins__", "__loader__", "__spec__"):
+            yield _hard(node, f"`{node.id}` reaches for names the screen cannot see")
+
+    def _imports(self, node: ast.Import | ast.ImportFrom) -> Iterator[Remark]:
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            names = [f"{node.module or ''}.{alias.name}" for alias in node.names]
+        for name in names:
+            root = name.split(".")[0]
+            if name in HARMLESS_NAMES:
+                continue
+            if root in TIMERS:
+                yield Remark(line=node.lineno, text=f"importing `{root}`: a kernel needs no clock", hard=False)
+            elif root in BANNED_MODULES:
+                yield _hard(node, f"importing `{root}` {BANNED_MODULES[root]}")
+            elif (reason := _banned_name(name)) is not None:
+                yield _hard(node, f"importing `{name}` {reason}")
+
+    def _attribute(self, node: ast.Attribute) -> Iterator[Remark]:
+        if node.attr in BANNED_ATTRIBUTES:
+            yield _hard(node, f"`.{node.attr}` {BANNED_ATTRIBUTES[node.attr]}")
+        dotted = self._resolve(node)
+        if dotted is not None and (reason := _banned_name(dotted)) is not None:
+            yield _hard(node, f"`{dotted}` {reason}")
+
+    def _call(self, node: ast.Call) -> Iterator[Remark]:
+        name = node.func.id if isinstance(node.func, ast.Name) else None
+        own = name in ("setattr", "delattr") and bool(node.args) and self._is_own(node.args[0])
+        if name in BANNED_CALLS and not own:
+            yield _hard(node, f"`{name}()` {BANNED_CALLS[name]}")
+        if name == "getattr" and len(node.args) > 1:
+            yield from self._getattr(node)
+
+    def _getattr(self, node: ast.Call) -> Iterator[Remark]:
+        thing, key = node.args[:2]
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            yield from self._attribute(ast.Attribute(value=thing, attr=key.value, lineno=node.lineno))
+        elif self._resolve(thing) is not None:
+            yield _hard(node, f"`getattr` on `{self._resolve(thing)}` with a computed name hides what is called")
+        elif not self._is_own(thing) and not self._handles.is_kernel(thing) and not _starts_plainly(key):
+            text = "`getattr` with a computed name, on something that is no kernel of the module, hides what is called"
+            yield Remark(line=node.lineno, text=text, hard=False)
+
+    def _is_own(self, node: ast.expr) -> bool:
+        """The candidate's own model, or an instance of a class of its module."""
+        return isinstance(node, ast.Name) and node.id == "self"
+
+    def _assignment(self, node: ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete) -> Iterator[Remark]:
+        targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else [node.target]
+        for target in targets:
+            inner = target.value if isinstance(target, ast.Subscript) else target
+            dotted = self._resolve(inner) if isinstance(inner, ast.Attribute) else None
+            if dotted is not None:
+                yield _hard(node, f"assigning to `{dotted}` replaces what the runner relies on")
+
+    def _own_kernel(self) -> Iterator[Remark]:
+        for node in ast.walk(self._tree):
+            callee = node.func if isinstance(node, ast.Call) else node
+            if isinstance(callee, ast.Attribute | ast.Name):
+                name = callee.attr if isinstance(callee, ast.Attribute) else callee.id
+                if name in KERNEL_MAKERS:
+                    return
+        if not self._library:
+            yield Remark(line=1, text="the module compiles no kernel of its own", hard=True)
+
+    def _on_the_hot_path(self, function: ast.FunctionDef) -> Iterator[Remark]:
+        for node in ast.walk(function):
+            if isinstance(node, ast.Try) and not all(_raises(handler) for handler in node.handlers):
+                yield _hard(node, "`try` on the hot path hides a kernel that fails behind something else")
+            elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+                if not permitted("matmul", self._library):
+                    yield _hard(node, "`@` is the library's matrix product")
+            elif isinstance(node, ast.Call):
+                yield from self._library_call(node)
+
+    def _library_call(self, node: ast.Call) -> Iterator[Remark]:
+        if not isinstance(node.func, ast.Attribute | ast.Name):
+            return
+        dotted = self._resolve(node.func)
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else (dotted or "").rsplit(".", 1)[-1]
+        operator = name.rstrip("_") if not name.startswith("_") else name
+        if permitted(operator, self._library):
+            return
+        functional = (
+            operator not in CHEAP_OPERATORS | {"pad"}
+            and dotted is not None
+            and dotted.startswith(("torch.nn.functional.", "torch.special.", "torch.linalg."))
+        )
+        if functional or (operator in HEAVY and self._on_tensors(node.func, dotted)):
+            yield _hard(node, f"`{dotted or '.' + name}` does the work by a library call")
+
+    def _on_tensors(self, function: ast.expr, dotted: str | None) -> bool:
+        """Whether `function` is torch's or a tensor's, rather than a kernel handle's or the module's own."""
+        if dotted is not None:
+            return dotted.startswith("torch.")
+        if not isinstance(function, ast.Attribute):
+            return False
+        value = function.value
+        if isinstance(value, ast.Name) and value.id == "self":
+            return False
+        return not self._handles.is_kernel(value) and not self._handles.is_plain(value)
+
+    def _layers(self, model: ast.ClassDef) -> Iterator[Remark]:
+        """`self.layer = nn.Linear(…)` in the constructor and `self.layer(x)` on the hot path."""
+        layers: dict[str, str] = {}
+        for node in ast.walk(model):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                dotted = self._resolve(node.value.func)
+                if dotted is None or not dotted.startswith("torch.nn.") or dotted.startswith("torch.nn.Parameter"):
+                    continue
+                layers |= {t.attr: dotted for t in node.targets if isinstance(t, ast.Attribute)}
+        for function in _reachable(self._tree, model):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in layers:
+                    layer = layers[node.func.attr]
+                    if not permitted(layer.rsplit(".", 1)[-1].lower(), self._library):
+                        yield _hard(node, f"`self.{node.func.attr}` is `{layer}`: it does the work by a library call")
+
+    def _resolve(self, node: ast.expr) -> str | None:
+        """The dotted name of an imported thing, aliases resolved; None for anything else."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name) or node.id not in self._names:
+            return None
+        return ".".join([self._names[node.id], *reversed(parts)])
+
+
+def _imported_names(tree: ast.Module) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                names[alias.asname or alias.name.split(".")[0]] = (
+                    alias.name if alias.asname else alias.name.split(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom):
+            names |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    for node in ast.walk(tree):  # `f = torch.softmax` is an alias too
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            dotted = _dotted(node.value)
+            if dotted is not None and dotted.split(".")[0] in names:
+                root, _, rest = dotted.partition(".")
+                names.setdefault(node.targets[0].id, f"{names[root]}.{rest}".rstrip("."))
+    return names
+
+
+def _dotted(node: ast.expr) -> str | None:
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else None
+
+
+def _reachable(tree: ast.Module, model: ast.ClassDef) -> list[ast.FunctionDef]:
+    """`forward` and every function of the module that it can reach by name."""
+    known = {
+        node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name != "__init__"
+    }
+    entry = next((node for node in model.body if isinstance(node, ast.FunctionDef) and node.name == ENTRY), None)
+    found: list[ast.FunctionDef] = []
+    queue = [entry] if entry is not None else []
+    while queue:
+        function = queue.pop()
+        if function in found:
+            continue
+        found.append(function)
+        for node in ast.walk(function):
+            name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
+            if name in known:
+                queue.append(known[name])
+    return found
+
+
+def _banned_name(dotted: str) -> str | None:
+    parts = dotted.split(".")
+    for length in range(len(parts), 1, -1):
+        if (reason := BANNED_NAMES.get(".".join(parts[:length]))) is not None:
+            return reason
+    return None
+
+
+def _cpp(node: ast.Constant) -> Iterator[Remark]:
+    for remark in examine_cpp(str(node.value)):
+        yield Remark(line=node.lineno + remark.line - 1, text=f"C++ {remark.text}", hard=remark.hard)
+
+
+def _kernel_texts(tree: ast.Module) -> list[ast.Constant]:
+    """Texts in a module that may be meant for a compiler; docstrings are not, unless one is compiled all the same."""
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in prose
+        and looks_like_cpp(node.value)
+    ]
+
+
+def screen_compiled(source: str, compiled: Sequence[str]) -> list[Remark]:
+    """Rules broken by what was really compiled, where that is not written out in the module, which was read already.
+
+    A source put together from pieces (`"fo" + "rk"`) shows here what it hides from reading the module."""
+    written = {node.value for node in _kernel_texts(ast.parse(source))}
+    remarks = {
+        Remark(line=remark.line, text=f"of a compiled source: C++ {remark.text}", hard=remark.hard)
+        for text in compiled
+        if text not in written
+        for remark in examine_cpp(text, surely=True)
+    }
+    return sorted(remarks, key=lambda remark: (not remark.hard, remark.line, remark.text))
+
+
+def _raises(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler passes the failure on: it ends by raising."""
+    return isinstance(handler.body[-1], ast.Raise)
+
+
+def _starts_plainly(key: ast.expr) -> bool:
+    """An f-string or sum whose beginning is written out and not private, such as `f"run_{size}"`."""
+    if isinstance(key, ast.JoinedStr) and key.values:
+        key = key.values[0]
+    while isinstance(key, ast.BinOp):
+        key = key.left
+    return isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value[:1].isalpha()
+
+
+def _hard(node: ast.AST, text: str) -> Remark:
+    return Remark(line=getattr(node, "lineno", 1), text=text, hard=True)

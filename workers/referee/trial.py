@@ -1,0 +1,169 @@
+"""One candidate on trial: what the gates read and what they leave for later gates. And the gates' one interface."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import torch
+
+from services.domain.evaluations import EvaluationRequest, GateName, GateStatus, ShapeResult, Tuned
+from workers.referee.comparison import ErrorScale, compare
+from workers.referee.draws import Distribution
+from workers.referee.errors import FaultKind, RunnerFault
+from workers.referee.link import Build, Runner
+from workers.referee.preparation import Preparation
+from workers.referee.session import Fetched, RunnerSession, Slot
+from workers.referee.state import ReferenceState, same_bytes
+from workers.referee.timing import Samples, Side
+from workers.tensors import TensorMeta, flatten
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What a gate found."""
+
+    status: GateStatus
+    detail: str
+    gate: GateName | None = None
+    """Another gate that the evidence belongs to, where it is not the one that found it."""
+
+
+def passed(detail: str) -> Finding:
+    """Nothing against the candidate."""
+    return Finding(status=GateStatus.PASSED, detail=detail)
+
+
+def failed(detail: str, gate: GateName | None = None) -> Finding:
+    """Evidence."""
+    return Finding(status=GateStatus.FAILED, detail=detail, gate=gate)
+
+
+def suspicious(detail: str) -> Finding:
+    """A hint."""
+    return Finding(status=GateStatus.SUSPICIOUS, detail=detail)
+
+
+class Gate(Protocol):
+    """One examination. Gates run in order; the first failure ends the trial."""
+
+    @property
+    def name(self) -> GateName:
+        """Which gate."""
+
+    def examine(self, trial: Trial) -> Finding:
+        """The outcome. Raises `RunnerFault` when the candidate's process fails in it, which fails this gate."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """The interleaved measurement on one input set."""
+
+    number: int
+    baseline: str
+    samples: Samples
+    shapes: tuple[tuple[int, ...], ...]
+
+
+@dataclass(kw_only=True)
+class Trial:
+    """The candidate under examination, its process, and the evidence so far."""
+
+    request: EvaluationRequest
+    state: ReferenceState
+    deadline: float
+    """On the monotonic clock: when the candidate is blamed for hanging."""
+    runner: Runner | None = None
+    slots: dict[int, Slot] = field(default_factory=dict)
+    operators: dict[str, int] = field(default_factory=dict)
+    """PyTorch operators seen in one call, with the elements of their largest tensor."""
+    measured: list[Measured] = field(default_factory=list)
+    shapes: list[ShapeResult] = field(default_factory=list)
+    overhead_s: float = 0.0
+    phases: dict[str, float] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    tuned: Tuned | None = None
+    """The setting of its `TUNABLES` that it is judged with, where there was something to search."""
+
+    def __post_init__(self) -> None:
+        """Nothing is drawn yet."""
+        self._preparation = Preparation(self.state)
+
+    def build(self) -> Build:
+        """The candidate's build; draws are made while the compiler runs."""
+        self.state.link.begin_build()
+        self._preparation.prepare()
+        return self.state.link.build()
+
+    def draw(self, number: int, distribution: Distribution) -> list[Any]:
+        """Arguments for an input set that this candidate has not seen."""
+        return self._preparation.draw(number, distribution)
+
+    @property
+    def session(self) -> RunnerSession:
+        """The connection to the candidate's process, once it is loaded."""
+        assert self.runner is not None
+        return self.runner.session
+
+    @contextlib.contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Add the time spent inside to a phase of the report."""
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self.phases[name] = self.phases.get(name, 0.0) + time.monotonic() - started
+
+    def slot(self, number: int, arguments: Sequence[Any]) -> Slot:
+        """The shared memory of an open input set."""
+        if number not in self.slots:
+            self.slots[number] = self.session.open_slot(number, list(arguments), self.state.metas(number))
+        return self.slots[number]
+
+    def side(self, number: int, arguments: Sequence[Any]) -> Side:
+        """The candidate as one of two rivals in a measurement."""
+        return Side(session=self.session, slot=self.slot(number, arguments), model="plain")
+
+
+def judge_outputs(
+    trial: Trial, fetched: Fetched, expected: Sequence[torch.Tensor], scales: Sequence[ErrorScale], where: str
+) -> Finding | None:
+    """What is wrong with the outputs of one call, or None."""
+    wrong_type = next((out for out in fetched.outputs if out.meta is None), None)
+    if wrong_type is not None:
+        return failed(f"{where}: returned {wrong_type.kind}, not a plain torch.Tensor", GateName.INTEGRITY)
+    if len(fetched.outputs) != len(expected):
+        return failed(f"{where}: returned {len(fetched.outputs)} outputs, expected {len(expected)}")
+    for index, (output, wanted) in enumerate(zip(fetched.outputs, expected, strict=True)):
+        label = f"{where}: output {index}" if len(expected) > 1 else f"{where}: the output"
+        if output.meta != TensorMeta.of(wanted):
+            return failed(f"{label} is {output.meta}, expected {TensorMeta.of(wanted)}")
+        if output.value is None:
+            return failed(f"{label} could not be read as dense memory", GateName.INTEGRITY)
+        if output.alias is not None and not trial.state.aliases:
+            return failed(f"{label} lies in the memory of input {output.alias}", GateName.INTEGRITY)
+        mismatch = compare(output.value, wanted, scales[index], trial.state.problem.tolerances)
+        if mismatch is not None:
+            return failed(f"{label} {mismatch.detail}")
+    return None
+
+
+def inputs_changed(trial: Trial, slot: Slot, tensors: Sequence[torch.Tensor]) -> int | None:
+    """Index of the first input that the candidate changed, unless the reference does so too."""
+    if trial.state.mutates:
+        return None
+    pairs = zip(slot.inputs.tensors, tensors, strict=True)
+    return next((index for index, (seen, own) in enumerate(pairs) if not same_bytes(seen, own)), None)
+
+
+def shapes_of(arguments: Sequence[Any]) -> tuple[tuple[int, ...], ...]:
+    """Shapes of the tensor arguments."""
+    return tuple(tuple(tensor.shape) for tensor in flatten(list(arguments)))
+
+
+def blamed_gate(fault: RunnerFault, current: GateName) -> GateName:
+    """The gate a fault belongs to: forgeries are a matter of integrity wherever they happen."""
+    return GateName.INTEGRITY if fault.kind is FaultKind.FORGED else current

@@ -1,0 +1,133 @@
+"""Is a problem usable? It is loaded and run: same answer twice, finite, not constant, dependent on its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from services.domain.evaluations import DeviceSheet
+from services.domain.problems import Problem, ProblemAnalysis
+from workers.places import Place
+from workers.referee.analysis import analyse
+from workers.referee.comparison import all_finite
+from workers.referee.pieces import pieces
+from workers.referee.problem import ReferenceProblem, cloned, output_tensors, seed_everything
+from workers.referee.state import same_bytes
+from workers.tensors import flatten
+
+REPEAT_RTOL = 1e-5
+CONSTANT_RTOL = 1e-7
+Progress = Callable[[str, int | None], None]
+"""Told what is about to run and the line it is defined at, so that a hang or a kill can be explained."""
+
+
+def load(problem: Problem, progress: Progress, place: Place | None = None) -> ReferenceProblem:
+    """Import the problem and build its model on a device. Raises `Refused`."""
+    progress("the module", 1)
+    return ReferenceProblem(problem, place)
+
+
+def examine(problem: ReferenceProblem, progress: Progress) -> None:
+    """Run the reference on every open input set and judge it. Raises `Refused`."""
+    for number in range(len(problem.input_sets) + 1):
+        name = "get_inputs" if number == 0 else "INPUT_SETS"
+        progress(name, problem.line_of(name))
+        first, second = problem.make_inputs(number, 1), problem.make_inputs(number, 2)
+        progress("Model.forward", problem.line_of("Model.forward"))
+        outputs = _outputs(problem, first)
+        _check_repeatable(problem, first, outputs)
+        _check_finite(problem, outputs)
+        _check_dependent(problem, name, (first, second), outputs)
+        _check_not_constant(problem, outputs)
+
+
+def analysed(
+    problem: ReferenceProblem, device: DeviceSheet, progress: Progress, *, size_numbers: bool = True
+) -> ProblemAnalysis:
+    """The traced operator graph. Raises `Refused` where the reference cannot be analysed at all."""
+    progress("Model.forward", problem.line_of("Model.forward"))
+    return analyse(
+        problem.model,
+        problem.make_inputs(0, 1),
+        problem.init_inputs if isinstance(problem.init_inputs, list) else list(problem.init_inputs.values()),
+        copy_bandwidth_gb_s=device.copy_bandwidth_gb_s,
+        peak_gflop_s=device.peak_gflop_s,
+        cache_bandwidth_gb_s=device.cache_bandwidth_gb_s,
+        cache_bytes=device.cache_bytes,
+        size_numbers=size_numbers,
+    )
+
+
+def _outputs(problem: ReferenceProblem, arguments: list[Any]) -> list[torch.Tensor]:
+    outputs = output_tensors(problem.run(cloned(arguments)))
+    if not outputs:
+        remedy = "Return a tensor, or a tuple of tensors."
+        raise problem.refusal("Model.forward returns no tensor", remedy, "Model.forward")
+    return outputs
+
+
+def _check_repeatable(problem: ReferenceProblem, arguments: list[Any], outputs: list[torch.Tensor]) -> None:
+    seed_everything(977)
+    again = _outputs(problem, arguments)
+    for one, other in zip(outputs, again, strict=True):
+        if one.shape != other.shape or not _agree(one, other):
+            raise problem.refusal(
+                "Model.forward is not deterministic: the same inputs gave different outputs",
+                "Remove randomness and state from forward (dropout, noise, counters).",
+                "Model.forward",
+            )
+
+
+def _agree(one: torch.Tensor, other: torch.Tensor) -> bool:
+    atol = REPEAT_RTOL * _largest(one)
+    return all(
+        torch.allclose(_widened(a), _widened(b), rtol=REPEAT_RTOL, atol=atol, equal_nan=True)
+        for a, b in pieces(one, other)
+    )
+
+
+def _widened(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.double() if tensor.is_floating_point() else tensor
+
+
+def _largest(tensor: torch.Tensor) -> float:
+    if not tensor.is_floating_point() or tensor.numel() == 0:
+        return 0.0
+    return max(
+        float(torch.nan_to_num(piece.double(), nan=0.0, posinf=0.0, neginf=0.0).abs().max())
+        for (piece,) in pieces(tensor)
+    )
+
+
+def _check_finite(problem: ReferenceProblem, outputs: list[torch.Tensor]) -> None:
+    if not all_finite(outputs):
+        remedy = "Choose inputs (or a formula) whose outputs are finite."
+        raise problem.refusal("the outputs are not finite: NaN or Inf on its own inputs", remedy, "Model.forward")
+
+
+def _check_dependent(
+    problem: ReferenceProblem, name: str, draws: tuple[list[Any], list[Any]], outputs: list[torch.Tensor]
+) -> None:
+    if _same(flatten(draws[0]), flatten(draws[1])):
+        remedy = "Draw the inputs at random, so that a remembered answer can be told from a computed one."
+        raise problem.refusal(f"{name} gives the same values under every seed", remedy, name)
+    if _same(outputs, _outputs(problem, draws[1])):
+        remedy = "Let the output depend on the arguments of forward."
+        raise problem.refusal("the output does not depend on the inputs", remedy, "Model.forward")
+
+
+def _check_not_constant(problem: ReferenceProblem, outputs: list[torch.Tensor]) -> None:
+    for tensor in outputs:
+        if tensor.numel() < 2 or not tensor.is_floating_point():
+            return
+        low, high = float(tensor.min()), float(tensor.max())
+        if high - low > CONSTANT_RTOL * max(abs(low), abs(high)):
+            return
+    remedy = "Compute something that varies over the output."
+    raise problem.refusal("the output is constant: every element has the same value", remedy, "Model.forward")
+
+
+def _same(left: list[torch.Tensor], right: list[torch.Tensor]) -> bool:
+    return len(left) == len(right) and all(same_bytes(a, b) for a, b in zip(left, right, strict=True))

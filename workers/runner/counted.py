@@ -1,0 +1,112 @@
+"""A runner whose kernels Nsight Compute counts: ncu starts it, on the connection to the referee, and prints at its end.
+
+Where ncu is missing or not permitted, `trace` gives each kernel's name and time by torch's profiler.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from workers.places import CudaPlace
+from workers.profilers import ncu
+from workers.runner.session import IDLE_LIMIT_S, Session
+from workers.wire import Channel, Message, WireClosedError
+
+MAX_TEXT = 4 << 20
+MAX_KERNELS = 200
+LIMIT_S = 60.0
+PROGRAM = "import sys; sys.path.insert(0, {root!r}); from workers.runner.counted import inside; inside({fd})"
+
+
+class CountedSession(Session):
+    """Runs a call between the marks that ncu looks for."""
+
+    _leaving = False
+
+    def run(self) -> None:
+        """Answer until told to quit."""
+        while not self._leaving:
+            try:
+                message = self._channel.receive(timeout_s=IDLE_LIMIT_S)
+            except WireClosedError:
+                return
+            self._channel.send({"token": message.body.get("token"), **self._answer(message)})
+
+    def _do_count(self, message: Message) -> dict[str, Any]:
+        model, arguments = self._chosen(message)
+        runtime: Any = torch.cuda.cudart()  # type: ignore[no-untyped-call]
+        model(*arguments)
+        self._place.synchronize()
+        runtime.cudaProfilerStart()
+        model(*arguments)
+        self._place.synchronize()
+        runtime.cudaProfilerStop()
+        return {}
+
+    def _do_trace(self, message: Message) -> dict[str, Any]:
+        from torch.profiler import ProfilerActivity, profile
+
+        model, arguments = self._chosen(message)
+        model(*arguments)
+        self._place.synchronize()
+        with profile(activities=[ProfilerActivity.CUDA]) as recorded:
+            model(*arguments)
+            self._place.synchronize()
+        averages: Any = recorded.key_averages()
+        times = [(str(event.key)[:200], float(event.device_time_total)) for event in averages]
+        return {"kernels": [[name, time] for name, time in times if time > 0][:MAX_KERNELS]}
+
+    def _do_quit(self, _message: Message) -> dict[str, Any]:
+        self._leaving = True
+        return {}
+
+    def _chosen(self, message: Message) -> tuple[Any, Any]:
+        return self._models["plain"], self._slots[message.body["slot"]][0]  # type: ignore[index]
+
+
+def serve_traced(connection: socket.socket) -> None:
+    """Entry point of a session without ncu, for torch's profiler."""
+    CountedSession(Channel(connection), CudaPlace()).run()
+    os._exit(0)
+
+
+def serve_counted(connection: socket.socket) -> None:
+    """Entry point: run the session below ncu, then send what ncu wrote."""
+    program = ncu.find_ncu()
+    if program is None:
+        CountedSession(Channel(connection)).run()
+        _send(connection, "==ERROR== ncu is not installed on this machine")
+        os._exit(0)
+    directory = tempfile.mkdtemp(prefix="kernelwright-ncu-")
+    log = str(Path(directory, "counters.csv"))
+    descriptor = connection.fileno()
+    root = str(Path(__file__).parent.parent.parent)
+    inner = [sys.executable, "-P", "-c", PROGRAM.format(root=root, fd=descriptor)]
+    done = subprocess.run(
+        ncu.command(program, log, inner),
+        pass_fds=[descriptor],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+        timeout=LIMIT_S,
+    )
+    text = Path(log).read_text(encoding="utf-8", errors="replace") if Path(log).exists() else ""
+    _send(connection, (text or done.stdout.decode(errors="replace"))[:MAX_TEXT])
+    os._exit(0)
+
+
+def inside(descriptor: int) -> None:
+    """The program that ncu looks into."""
+    CountedSession(Channel(socket.socket(fileno=descriptor)), CudaPlace()).run()
+
+
+def _send(connection: socket.socket, text: str) -> None:
+    Channel(connection).send({"counters": text})

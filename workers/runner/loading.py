@@ -1,0 +1,68 @@
+"""Builds a model from source inside the runner and gives it the reference's parameters."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+
+
+class LoadError(Exception):
+    """The source does not give a model."""
+
+
+def import_source(source: str, name: str) -> ModuleType:
+    """Import a module from its text, from a file of its own so that `inspect.getsource` works (Triton needs it)."""
+    path = Path(tempfile.mkdtemp(prefix="kernelwright-")) / f"{name}.py"
+    path.write_text(source, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise LoadError(f"cannot import {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def construct(module: ModuleType, class_name: str, init_inputs: Any, seed: int) -> torch.nn.Module:
+    """The model, built under `seed`. Raises `LoadError` when the class is missing or is no module."""
+    kind = getattr(module, class_name, None)
+    if not isinstance(kind, type) or not issubclass(kind, torch.nn.Module):
+        raise LoadError(f"the module defines no class {class_name} derived from torch.nn.Module")
+    torch.manual_seed(seed)
+    model = kind(**init_inputs) if isinstance(init_inputs, dict) else kind(*init_inputs)
+    if not isinstance(model, torch.nn.Module):
+        raise LoadError(f"{class_name}(…) gave no torch.nn.Module")
+    return model
+
+
+def state_of(model: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
+    """Parameters, then buffers (persistent or not), in order of registration."""
+    return [*model.named_parameters(), *model.named_buffers()]
+
+
+def copy_state(model: torch.nn.Module, names: Sequence[str], tensors: Sequence[torch.Tensor]) -> bool:
+    """Give `model` the reference's state by name and shape, what is left over in order of registration.
+
+    False (and nothing changed) when that leaves a parameter or buffer without a counterpart.
+    """
+    theirs = dict(zip(names, tensors, strict=True))
+    pairs, open_targets = [], []
+    for name, target in state_of(model):
+        if name in theirs and theirs[name].shape == target.shape:
+            pairs.append((target, theirs.pop(name)))
+        else:
+            open_targets.append(target)
+    rest = list(theirs.values())
+    if [target.shape for target in open_targets] != [tensor.shape for tensor in rest][: len(open_targets)]:
+        return False
+    with torch.no_grad():
+        for target, tensor in [*pairs, *zip(open_targets, rest, strict=False)]:
+            target.copy_(tensor)
+    return True

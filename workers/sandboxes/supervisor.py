@@ -1,0 +1,233 @@
+"""The trusted parent of a sandboxed process: PID 1 of its namespace. Drains output, keeps time, kills, reports.
+
+It speaks to the worker over the status socket: the worker sends a byte or goes away, the supervisor kills and answers
+with `{"output": …}` pieces and one `{"exit": …}`. When it ends, the kernel kills everything left in its namespace.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from services.domain.events import JsonValue
+from workers.sandboxes import contents, linux
+from workers.sandboxes.plan import Level, Plan
+from workers.wire import Channel, WireError
+
+CHUNK = 1 << 20
+PIECE = 1 << 18
+LONGEST_SLEEP_S = 3600.0
+REPORT_TIMEOUT_S = 3600.0
+"""How long an unread report is kept for the worker; it goes away when the worker does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryKills:
+    """How many processes the kernel killed for memory in this container, from its own cgroup."""
+
+    descriptor: int
+    before: int
+
+    @classmethod
+    def open(cls) -> MemoryKills | None:
+        """Starts to count; None where the container shows no memory cgroup."""
+        for name in ("memory/memory.oom_control", "memory.events"):
+            try:
+                descriptor = os.open(f"/sys/fs/cgroup/{name}", os.O_RDONLY | os.O_CLOEXEC)
+            except OSError:
+                continue
+            return cls(descriptor=descriptor, before=_killed(descriptor))
+        return None
+
+    def count(self) -> int:
+        """Killed since."""
+        return _killed(self.descriptor) - self.before
+
+
+def _killed(events: int) -> int:
+    for line in os.pread(events, 4096, 0).decode("ascii").splitlines():
+        if line.startswith("oom_kill "):
+            return int(line.split()[1])
+    return 0
+
+
+@dataclass
+class Supervisor:
+    """Watches one process and everything it starts."""
+
+    plan: Plan
+    process: int
+    output: int
+    """Reading end of the process's output, not blocking."""
+    status: socket.socket
+    deadline: float
+    kills: MemoryKills | None = None
+    kept: bytearray = field(default_factory=bytearray)
+    cut: bool = False
+    timed_out: bool = False
+    ended: int | None = None
+    """The process's wait status, once it ended."""
+
+    def watch(self) -> None:
+        """Wait for the end of the process, of its time or of the worker's interest; then kill what is left."""
+        wakeup = self._wake_on_children()
+        poller = select.poll()
+        for descriptor in (wakeup, self.output, self.status.fileno()):
+            poller.register(descriptor, select.POLLIN)
+        self._reap()
+        while self.ended is None:
+            left = self.deadline - time.monotonic()
+            if left <= 0:
+                self.timed_out = True
+                break
+            events = dict(poller.poll(min(left, LONGEST_SLEEP_S) * 1000 + 1))
+            if self.output in events and not self._drain():
+                poller.unregister(self.output)
+            if self.status.fileno() in events:
+                break
+            if wakeup in events:
+                _empty(wakeup)
+            self._reap()
+        self.kill()
+        while self._drain_now():
+            pass
+
+    def _wake_on_children(self) -> int:
+        reading, writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+        return reading
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                process, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if process == 0:
+                return
+            if process == self.process:
+                self.ended = status
+
+    def _drain(self) -> bool:
+        """Read some output; False at its end."""
+        try:
+            chunk = os.read(self.output, CHUNK)
+        except BlockingIOError:
+            return True
+        room = self.plan.limits.output_bytes - len(self.kept)
+        self.kept += chunk[:room] if room > 0 else b""
+        self.cut = self.cut or len(chunk) > max(room, 0)
+        return bool(chunk)
+
+    def _drain_now(self) -> bool:
+        poller = select.poll()
+        poller.register(self.output, select.POLLIN)
+        return bool(poller.poll(0)) and self._drain()
+
+    def kill(self) -> None:
+        """Kill the process and all its descendants, and wait until none is left."""
+        until = time.monotonic() + 10.0
+        while time.monotonic() < until:
+            if self.plan.level is Level.LIMITS:
+                kill_without_namespace(self.plan, os.getpid())
+            else:
+                _kill_everybody()
+            self._reap()
+            try:
+                os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                return
+            time.sleep(0.002)
+
+    def report(self) -> None:
+        """Tell the worker how it ended; a worker that went away hears nothing."""
+        channel = Channel(self.status)
+        code = None if self.ended is None else os.waitstatus_to_exitcode(self.ended)
+        try:
+            for start in range(0, len(self.kept), PIECE):
+                piece = self.kept[start : start + PIECE].decode("latin-1")
+                channel.send({"output": piece}, timeout_s=REPORT_TIMEOUT_S)
+            if self.plan.workspace:
+                self._send_workspace(channel)
+            body: dict[str, JsonValue] = {"exit": code, "timed_out": self.timed_out, "cut": self.cut}
+            if self.kills is not None:
+                body["memory_kills"] = self.kills.count()
+            channel.send(body, timeout_s=REPORT_TIMEOUT_S)
+        except WireError:
+            return
+
+    def _send_workspace(self, channel: Channel) -> None:
+        archive = contents.pack_folder(Path(self.plan.directory))
+        channel.send({"workspace": True}, [archive], timeout_s=REPORT_TIMEOUT_S)
+        os.close(archive)
+
+
+def _empty(descriptor: int) -> None:
+    try:
+        while os.read(descriptor, 4096):
+            pass
+    except BlockingIOError:
+        return
+
+
+def _kill_everybody() -> None:
+    """Everything in our PID namespace but ourselves."""
+    try:
+        os.kill(-1, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def kill_without_namespace(plan: Plan, root: int) -> None:
+    """Kill all descendants of `root`: by their user where it is theirs alone, else by walking the process tree."""
+    if plan.change_user:
+        _kill_user(plan.uid)
+    for process in descendants(root):
+        try:
+            os.kill(process, signal.SIGKILL)
+        except OSError:
+            continue
+
+
+def _kill_user(uid: int) -> None:
+    """Signal all processes of a user at once, from a child that becomes it: a fork bomb cannot outrun the kernel."""
+    killer = os.fork()
+    if killer == 0:
+        try:
+            linux.keep_capabilities((1 << 6) | (1 << 7))  # CAP_SETGID, CAP_SETUID: never more than it needs
+            os.setgroups([])
+            os.setresgid(uid, uid, uid)
+            os.setresuid(uid, uid, uid)
+            os.kill(-1, signal.SIGKILL)
+        finally:
+            os._exit(0)
+    os.waitpid(killer, 0)
+
+
+def descendants(root: int) -> list[int]:
+    """Processes below `root`, nearest first, from /proc; orphans count because `root` adopts them."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        parent = _parent_of(entry) if entry.name.isdigit() else None
+        if parent is not None:
+            children.setdefault(parent, []).append(int(entry.name))
+    found: list[int] = []
+    queue = [root]
+    while queue:
+        below = children.get(queue.pop(0), [])
+        found += below
+        queue += below
+    return found
+
+
+def _parent_of(process: Path) -> int | None:
+    try:
+        return int((process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return None

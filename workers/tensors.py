@@ -1,0 +1,265 @@
+"""Tensors that cross processes by file descriptor: sealed memfd blocks, and plain data that refers to them.
+
+Standard library and torch only. A block is sealed against shrinking and growing before it is sent, so that the other
+side can neither cut the memory away under our feet (SIGBUS) nor let it grow without bound.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+
+ALIGNMENT = 64
+MAX_DIMENSIONS = 64
+_SEALS = getattr(fcntl, "F_SEAL_SHRINK", 0x2) | getattr(fcntl, "F_SEAL_GROW", 0x4)
+_ADD_SEALS = getattr(fcntl, "F_ADD_SEALS", 1033)
+_DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.float32,
+        torch.float64,
+        torch.float16,
+        torch.bfloat16,
+        torch.int8,
+        torch.int16,
+        torch.int32,
+        torch.int64,
+        torch.uint8,
+        torch.bool,
+        torch.complex64,
+        torch.complex128,
+    )
+}
+
+
+class DataError(ValueError):
+    """A value cannot cross, or a description of one is not well formed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorMeta:
+    """Shape and dtype of one dense tensor."""
+
+    dtype: str
+    """torch's name without the prefix."""
+    shape: tuple[int, ...]
+
+    @classmethod
+    def of(cls, tensor: torch.Tensor) -> TensorMeta:
+        """The description of a tensor."""
+        return cls(dtype=str(tensor.dtype).removeprefix("torch."), shape=tuple(tensor.shape))
+
+    @classmethod
+    def parse(cls, data: Any) -> TensorMeta:
+        """The description in a received message. Raises `DataError`."""
+        if not isinstance(data, dict) or not isinstance(data.get("shape"), list):
+            raise DataError("a tensor is described by dtype and shape")
+        shape = data["shape"]
+        if len(shape) > MAX_DIMENSIONS or not all(type(size) is int and 0 <= size < 1 << 48 for size in shape):
+            raise DataError("a shape is a list of sizes")
+        if not isinstance(data.get("dtype"), str):
+            raise DataError("a dtype is a name")
+        return cls(dtype=data["dtype"][:40], shape=tuple(shape))
+
+    def data(self) -> dict[str, Any]:
+        """Plain JSON data."""
+        return {"dtype": self.dtype, "shape": list(self.shape)}
+
+    @property
+    def torch_dtype(self) -> torch.dtype:
+        """torch's dtype. Raises `DataError` for one that cannot cross."""
+        if self.dtype not in _DTYPES:
+            raise DataError(f"tensors of dtype {self.dtype} are not supported")
+        return _DTYPES[self.dtype]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the dense tensor."""
+        count = self.torch_dtype.itemsize
+        for size in self.shape:
+            count *= size
+        return count
+
+    def __str__(self) -> str:
+        return f"{self.dtype}{list(self.shape)}"
+
+
+class Shared(Protocol):
+    """Dense tensors in memory that two processes see, on the CPU or on a GPU."""
+
+    metas: tuple[TensorMeta, ...]
+    raw: torch.Tensor
+    """All of it as bytes."""
+    tensors: tuple[torch.Tensor, ...]
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """What is sent to the other process, beside `handle`."""
+
+    @property
+    def handle(self) -> dict[str, Any]:
+        """Plain JSON data that the other process needs beside the descriptors."""
+
+    def write(self, tensors: Sequence[torch.Tensor]) -> None:
+        """Copy tensors of the same shapes in."""
+
+    def poison(self, byte: int = 0xA5) -> None:
+        """Overwrite everything with a pattern that no result has by chance."""
+
+    def close(self) -> None:
+        """Give the memory back."""
+
+
+class Block:
+    """Dense tensors in one shared memory block; both sides see the same bytes."""
+
+    def __init__(self, descriptor: int, metas: Sequence[TensorMeta]) -> None:
+        size = _size(metas)
+        if os.fstat(descriptor).st_size < size:
+            raise DataError("the block is smaller than its tensors")
+        self.descriptor = descriptor
+        self.metas = tuple(metas)
+        flags = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
+        self._memory = mmap.mmap(descriptor, size, flags=flags)
+        self.raw = torch.frombuffer(self._memory, dtype=torch.uint8)
+        self.tensors = tuple(_views(self.raw, self.metas))
+
+    @classmethod
+    def allocate(cls, metas: Sequence[TensorMeta]) -> Block:
+        """A new zeroed block, sealed against changes of its size."""
+        descriptor = os.memfd_create("kernelwright", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(descriptor, _size(metas))
+        fcntl.fcntl(descriptor, _ADD_SEALS, _SEALS)
+        return cls(descriptor, metas)
+
+    @classmethod
+    def holding(cls, tensors: Sequence[torch.Tensor]) -> Block:
+        """A new block with copies of tensors."""
+        block = cls.allocate([TensorMeta.of(tensor) for tensor in tensors])
+        block.write(tensors)
+        return block
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """What is sent to the other process."""
+        return (self.descriptor,)
+
+    @property
+    def handle(self) -> dict[str, Any]:
+        """A descriptor says it all."""
+        return {}
+
+    def write(self, tensors: Sequence[torch.Tensor]) -> None:
+        """Copy tensors of the same shapes in."""
+        for target, tensor in zip(self.tensors, tensors, strict=True):
+            target.copy_(tensor.detach())
+
+    def poison(self, byte: int = 0xA5) -> None:
+        """Overwrite everything with a pattern that no result has by chance."""
+        self.raw.fill_(byte)
+
+    def close(self) -> None:
+        """Close the descriptor; the mapping goes with the last tensor."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+
+def descriptors_of(descriptors: Sequence[int], handles: Sequence[Any], index: int) -> tuple[int, ...]:
+    """Those of a message's descriptors that belong to its block `index`: one for each piece that a handle names."""
+    counts = [_pieces(handle) for handle in handles]
+    start = sum(counts[:index])
+    return tuple(descriptors[start : start + counts[index]])
+
+
+def _pieces(handle: Any) -> int:
+    sizes = handle.get("sizes") if isinstance(handle, dict) else None
+    return len(sizes) if isinstance(sizes, list) else 1
+
+
+def encode(value: Any, tensors: list[torch.Tensor]) -> Any:
+    """Plain JSON data of a value; its tensors are appended to `tensors` and referred to by index.
+
+    Raises `DataError` for anything but numbers, strings, None, dtypes, dense tensors, and lists, tuples and dicts.
+    """
+    if isinstance(value, torch.Tensor):
+        TensorMeta.of(value).torch_dtype  # noqa: B018 - raises for dtypes that cannot cross
+        tensors.append(value)
+        return {"tensor": len(tensors) - 1}
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return {"float": repr(value)}
+    if isinstance(value, torch.dtype):
+        return {"dtype": str(value).removeprefix("torch.")}
+    if isinstance(value, list | tuple):
+        kind = "list" if isinstance(value, list) else "tuple"
+        return {kind: [encode(item, tensors) for item in value]}
+    if isinstance(value, dict):
+        return {"dict": [[encode(key, tensors), encode(item, tensors)] for key, item in value.items()]}
+    raise DataError(f"a value of type {type(value).__name__} cannot be passed to a candidate")
+
+
+def decode(data: Any, tensors: Sequence[torch.Tensor]) -> Any:
+    """The value that `encode` described. Raises `DataError`."""
+    if not isinstance(data, dict):
+        return data
+    if len(data) != 1:
+        raise DataError("not an encoded value")
+    kind, content = next(iter(data.items()))
+    if kind == "tensor":
+        return tensors[content]
+    if kind == "float":
+        return float(content)
+    if kind == "dtype":
+        return TensorMeta(dtype=content, shape=()).torch_dtype
+    if kind in ("list", "tuple"):
+        items = [decode(item, tensors) for item in content]
+        return items if kind == "list" else tuple(items)
+    if kind == "dict":
+        return {decode(key, tensors): decode(item, tensors) for key, item in content}
+    raise DataError(f"unknown kind {kind!r}")
+
+
+def flatten(value: Any) -> list[torch.Tensor]:
+    """The tensors of a nested value, in order."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        return [tensor for item in value.values() for tensor in flatten(item)]
+    if isinstance(value, list | tuple):
+        return [tensor for item in value for tensor in flatten(item)]
+    return []
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def _size(metas: Sequence[TensorMeta]) -> int:
+    return max(mmap.PAGESIZE, sum(_aligned(meta.nbytes) for meta in metas))
+
+
+def packed_size(metas: Sequence[TensorMeta]) -> int:
+    """Bytes of a block that holds such tensors."""
+    return _size(metas)
+
+
+def packed_views(raw: torch.Tensor, metas: Sequence[TensorMeta]) -> list[torch.Tensor]:
+    """The tensors that lie in a block's bytes."""
+    return _views(raw, metas)
+
+
+def _views(raw: torch.Tensor, metas: Sequence[TensorMeta]) -> list[torch.Tensor]:
+    views, offset = [], 0
+    for meta in metas:
+        dense = raw[offset : offset + meta.nbytes].view(meta.torch_dtype)
+        views.append(dense.view(meta.shape))
+        offset += _aligned(meta.nbytes)
+    return views
