@@ -26,7 +26,7 @@ CAP = SETTINGS.max_attempts * PATIENCE.attempts
 """HTTP requests that one question may cost: those of a call, as often as the orchestrator repeats it."""
 AT_ONCE = 16
 BUDGETS = (Budget(rounds=2), Budget(rounds=2, tokens=150_000), Budget(rounds=2, dollars=0.8))
-"""In turn with the adapter's tight one: one that never binds, and two that some jobs reach by the requests they lose."""
+"""In turn with the adapter's tight one: one that never binds, two that some jobs reach by the requests they lose."""
 TIGHT_DOLLARS = {"openai": 0.52, "anthropic": 0.52, "compatible": 0.19}
 """A call's ceiling and the price of a few calls: a job reaches this in its second round though no request fails."""
 
