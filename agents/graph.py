@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any, Literal
+import functools
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Any, Literal, ParamSpec
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import END, START, StateGraph
@@ -18,6 +19,7 @@ from agents.workflow import Workflow
 from services.domain.evaluations import Verdict
 
 Graph = CompiledStateGraph[WorkflowState, JobContext, WorkflowState, WorkflowState]
+P = ParamSpec("P")
 
 
 def build_graph(workflow: Workflow, checkpointer: BaseCheckpointSaver[Any]) -> Graph:
@@ -32,10 +34,10 @@ def build_graph(workflow: Workflow, checkpointer: BaseCheckpointSaver[Any]) -> G
     graph.add_node("select", workflow.select)
     _add_step(graph, workflow, {"learn": "learn"})
     graph.add_edge(START, "analyse")
-    graph.add_conditional_edges("analyse", again_or_finish, ["recall", "branch", END])
+    graph.add_conditional_edges("analyse", _inline(again_or_finish), ["recall", "branch", END])
     graph.add_edge("branch", "learn")
     graph.add_edge("learn", "select")
-    graph.add_conditional_edges("select", again_or_finish, ["recall", "branch", END])
+    graph.add_conditional_edges("select", _inline(again_or_finish), ["recall", "branch", END])
     return graph.compile(checkpointer=OneNodeSaver(checkpointer))
 
 
@@ -57,13 +59,23 @@ def _add_step(graph: StateGraph[WorkflowState, JobContext, Any, Any], workflow: 
     graph.add_node("inspect", workflow.inspect)
     graph.add_node("profile", workflow.profile)
     graph.add_node("judge", workflow.judge)
-    graph.add_conditional_edges("recall", after_recall, _ways(end, "plan", "code"))
-    graph.add_conditional_edges("plan", after_plan, _ways(end, "plan", "code", "learn"))
-    graph.add_conditional_edges("code", after_code, _ways(end, "code", "evaluate", "learn"))
-    graph.add_conditional_edges("evaluate", after_evaluate, _ways(end, "inspect", "profile", "judge", "learn"))
-    graph.add_conditional_edges("inspect", after_inspect, _ways(end, "inspect", "profile", "learn"))
-    graph.add_conditional_edges("profile", after_profile, _ways(end, "profile", "judge", "learn"))
-    graph.add_conditional_edges("judge", after_judge, _ways(end, "judge", "learn"))
+    graph.add_conditional_edges("recall", _inline(after_recall), _ways(end, "plan", "code"))
+    graph.add_conditional_edges("plan", _inline(after_plan), _ways(end, "plan", "code", "learn"))
+    graph.add_conditional_edges("code", _inline(after_code), _ways(end, "code", "evaluate", "learn"))
+    graph.add_conditional_edges("evaluate", _inline(after_evaluate), _ways(end, "inspect", "profile", "judge", "learn"))
+    graph.add_conditional_edges("inspect", _inline(after_inspect), _ways(end, "inspect", "profile", "learn"))
+    graph.add_conditional_edges("profile", _inline(after_profile), _ways(end, "profile", "judge", "learn"))
+    graph.add_conditional_edges("judge", _inline(after_judge), _ways(end, "judge", "learn"))
+
+
+def _inline(route: Callable[P, Any]) -> Callable[P, Awaitable[Any]]:
+    """The route for LangGraph to await: it would send a plain function to a thread, seven times a step."""
+
+    @functools.wraps(route)
+    async def inline(*args: P.args, **kwargs: P.kwargs) -> Any:
+        return route(*args, **kwargs)
+
+    return inline
 
 
 def _ways(end: dict[str, str], *names: str) -> dict[Hashable, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from pathlib import Path
 
 import jinja2
@@ -22,6 +23,8 @@ from services.learning import describe_outcome
 
 FOLDER = Path(__file__).parent / "prompts"
 SECTIONS = SectionTokens()
+_UNNAMED = re.compile(r"[^\w ./-]")
+"""What the name of a fenced text leaves out: it stands in quotes."""
 """What each section of a prompt may take."""
 
 
@@ -77,7 +80,7 @@ def template_hash(role: AgentRole, backend: str) -> str:
 
 
 def _plain(name: str) -> str:
-    return "".join(char for char in name if char.isalnum() or char in " ._-/")[:80]
+    return _UNNAMED.sub("", name)[:80]
 
 
 def _user_values(facts: Facts) -> dict[str, object]:

@@ -25,6 +25,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from services.adapters.embeddings.hashing import HashingEmbedder
 from services.clock import SystemClock
+from services.collector import collect_less
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.jobs import Budget, JobStatus
 from services.testing import (
@@ -149,6 +150,7 @@ async def measure(arguments: argparse.Namespace) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         async with open_ground(Path(folder)) as ground:
             await run_jobs(ground, 0, 1, 2)  # imports and caches
+            collect_less()  # as the programs do
             alone = await run_jobs(ground, 1, 1, arguments.steps)
             print(f"one job: {alone}")
             profiler = cProfile.Profile()

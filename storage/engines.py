@@ -55,6 +55,7 @@ class SqliteRunner:
         self._reader = _sqlite_engine(plain, begin="BEGIN", size=READERS)
         self._writing = ThreadPoolExecutor(1, thread_name_prefix="sqlite-write")
         self._waiting: deque[_Waiting] = deque()
+        self._called = False
         self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-read")
 
     async def read(self, work: Work[T]) -> T:
@@ -67,8 +68,16 @@ class SqliteRunner:
         loop = asyncio.get_running_loop()
         waiting = _Waiting(work, loop)
         self._waiting.append(waiting)
-        self._writing.submit(self._write_waiting)
+        if not self._called:
+            self._called = True
+            self._writing.submit(self._drain)
         return cast("T", await waiting.future)
+
+    def _drain(self) -> None:
+        """Write until nobody waits. The flag falls first: while it is up, a drain is queued that has not looked yet."""
+        self._called = False
+        while self._waiting:
+            self._write_waiting()
 
     def _write_waiting(self) -> None:
         """One transaction for all who wait. Where one of them fails, each gets its own, run anew: nobody is rolled

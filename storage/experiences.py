@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, or_, select, update
+from sqlalchemy import Connection, Row, bindparam, insert, or_, select, update
 
 from services.domain.evaluations import Verdict
 from services.domain.experiences import Experience, ExperienceKind
@@ -16,6 +16,17 @@ from storage.tables import experiences, teams
 
 OUTLINE = tuple(column for column in experiences.c if column.name not in {"text", "code_hash", "content_key"})
 """Columns of an experience without what is long."""
+
+_LOCKED = select(teams.c.memory_seq).where(teams.c.id == bindparam("team")).with_for_update(key_share=True)
+_NUMBER = update(teams).where(teams.c.id == bindparam("team")).values(memory_seq=bindparam("newest"))
+_SEEN = select(experiences.c.id, experiences.c.content_key).where(
+    or_(
+        experiences.c.id.in_(bindparam("ids", expanding=True)),
+        (experiences.c.team_id == bindparam("team"))
+        & experiences.c.content_key.in_(bindparam("contents", expanding=True)),
+    )
+)
+_INSERT = insert(experiences)
 
 
 def outlined(row: Row[Any]) -> Experience:
@@ -35,23 +46,19 @@ def insert_experiences(connection: Connection, new: Sequence[Experience]) -> lis
 def _insert_of_team(connection: Connection, team_id: str, new: Sequence[Experience]) -> list[str]:
     given = [item for item in new if item.team_id == team_id]
     ensure_team(connection, team_id, given[0].created_at)
-    locked = select(teams.c.memory_seq).where(teams.c.id == team_id).with_for_update(key_share=True)
-    number: int = connection.execute(locked).scalar_one()
+    number: int = connection.execute(_LOCKED, {"team": team_id}).scalar_one()
     fresh = _unknown(connection, team_id, given)
     if not fresh:
         return []
     rows = [_to_row(connection, item, number + offset) for offset, item in enumerate(fresh, start=1)]
-    connection.execute(insert(experiences), rows)
-    connection.execute(update(teams).where(teams.c.id == team_id).values(memory_seq=number + len(fresh)))
+    connection.execute(_INSERT, rows)
+    connection.execute(_NUMBER, {"team": team_id, "newest": number + len(fresh)})
     return [item.id for item in fresh]
 
 
 def _unknown(connection: Connection, team_id: str, given: Sequence[Experience]) -> list[Experience]:
-    keys = [item.content_key for item in given]
-    same_content = (experiences.c.team_id == team_id) & experiences.c.content_key.in_(keys)
-    query = select(experiences.c.id, experiences.c.content_key)
-    query = query.where(or_(experiences.c.id.in_([item.id for item in given]), same_content))
-    seen = {value for row in connection.execute(query) for value in (row.id, row.content_key)}
+    known = {"team": team_id, "ids": [item.id for item in given], "contents": [item.content_key for item in given]}
+    seen = {value for row in connection.execute(_SEEN, known) for value in (row.id, row.content_key)}
     fresh = []
     for item in given:
         if item.id not in seen and item.content_key not in seen:

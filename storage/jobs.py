@@ -228,8 +228,8 @@ class SqlJobStore:
             made = insert_experiences(connection, record.experiences)
             append_outcome(connection, record, made, now)
             best = record.best_candidate_id or row.best_candidate_id
-            changed = {"steps_done": row.steps_done + 1, "best_candidate_id": best, "updated_at": now}
-            connection.execute(update(jobs).where(jobs.c.id == lease.job_id).values(changed))
+            changed = {"done": row.steps_done + 1, "best": best, "at": now}
+            connection.execute(_STEP_DONE, {"job": lease.job_id, **changed})
             append_events(connection, lease.job_id, record.events, now)
             return True
 
@@ -287,6 +287,11 @@ class SqlJobStore:
 
 
 _ROW = select(jobs).where(jobs.c.id == bindparam("job"), jobs.c.team_id == bindparam("team"))
+_STEP_DONE = (
+    update(jobs)
+    .where(jobs.c.id == bindparam("job"))
+    .values(steps_done=bindparam("done"), best_candidate_id=bindparam("best"), updated_at=bindparam("at"))
+)
 _LOCKED_ROW = _ROW.with_for_update(key_share=True)
 
 

@@ -25,6 +25,16 @@ _WISHES = select(
 ).where(jobs.c.lease_owner == bindparam("owner"))
 
 
+_HELD = (
+    jobs.c.id == bindparam("job"),
+    jobs.c.team_id == bindparam("team"),
+    jobs.c.lease_token == bindparam("token"),
+    jobs.c.lease_owner == bindparam("owner"),
+)
+_RENEW = update(jobs).where(*_HELD).values(lease_expires_at=bindparam("until"))
+_RELEASE = update(jobs).where(*_HELD).values(lease_owner=None, lease_expires_at=None)
+
+
 def fence(connection: Connection, lease: Lease) -> Row[Any]:
     """The job's row, locked until the transaction ends. Raises `LeaseLostError` unless the lease is the current one.
 
@@ -134,7 +144,7 @@ def holder(connection: Connection, job_id: str, now: datetime) -> Lease | None:
 def renew(connection: Connection, lease: Lease, now: datetime, ttl_s: float) -> Lease:
     """Extend a lease. Raises `LeaseLostError`."""
     expires_at = now + timedelta(seconds=ttl_s)
-    if connection.execute(_held(lease).values(lease_expires_at=expires_at)).rowcount != 1:
+    if connection.execute(_RENEW, {**_held(lease), "until": expires_at}).rowcount != 1:
         raise _lost(lease)
     return Lease(
         job_id=lease.job_id, team_id=lease.team_id, owner=lease.owner, token=lease.token, expires_at=expires_at
@@ -143,16 +153,11 @@ def renew(connection: Connection, lease: Lease, now: datetime, ttl_s: float) -> 
 
 def release(connection: Connection, lease: Lease) -> None:
     """Give a lease back, if it is still ours."""
-    connection.execute(_held(lease).values(lease_owner=None, lease_expires_at=None))
+    connection.execute(_RELEASE, _held(lease))
 
 
-def _held(lease: Lease) -> Any:
-    return update(jobs).where(
-        jobs.c.id == lease.job_id,
-        jobs.c.team_id == lease.team_id,
-        jobs.c.lease_token == lease.token,
-        jobs.c.lease_owner == lease.owner,
-    )
+def _held(lease: Lease) -> dict[str, object]:
+    return {"job": lease.job_id, "team": lease.team_id, "token": lease.token, "owner": lease.owner}
 
 
 def _lost(lease: Lease) -> LeaseLostError:

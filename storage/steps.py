@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, func, insert, select
 
 from services.domain.chat import AgentRole, ChatMessage, PlanFact, Usage
 from services.domain.codec import dumps, from_data, loads
@@ -17,11 +17,16 @@ from services.domain.steps import ModelCall, Step, StepRecord
 from storage.blobs import get_texts, put_texts
 from storage.tables import model_calls, step_experiences, steps
 
+_STEP = select(steps.c.job_id).where(steps.c.job_id == bindparam("job"), steps.c.step == bindparam("index"))
+_FORGET_CALLS = delete(model_calls).where(
+    model_calls.c.job_id == bindparam("job"), model_calls.c.step == bindparam("index")
+)
+_INSERT_STEP, _INSERT_CALL, _INSERT_USE = insert(steps), insert(model_calls), insert(step_experiences)
+
 
 def step_exists(connection: Connection, job_id: str, index: int) -> bool:
     """Whether the step was written before."""
-    query = select(steps.c.job_id).where(steps.c.job_id == job_id, steps.c.step == index)
-    return connection.execute(query).first() is not None
+    return connection.execute(_STEP, {"job": job_id, "index": index}).first() is not None
 
 
 def usage_of(row: Row[Any]) -> Usage:
@@ -39,9 +44,8 @@ def usage_of(row: Row[Any]) -> Usage:
 def insert_step(connection: Connection, record: StepRecord) -> None:
     """Write a step, its model calls (in place of those that were kept until now) and the experiences it used."""
     step = record.step
-    of_step = (model_calls.c.job_id == step.job_id) & (model_calls.c.step == step.index)
-    connection.execute(delete(model_calls).where(of_step))
-    connection.execute(insert(steps).values(_step_row(step)))
+    connection.execute(_FORGET_CALLS, {"job": step.job_id, "index": step.index})
+    connection.execute(_INSERT_STEP, _step_row(step))
     _insert_calls(connection, step.team_id, step.job_id, step.index, step.calls)
     uses = {use.experience_id: use for use in record.uses}
     rows = [
@@ -57,7 +61,7 @@ def insert_step(connection: Connection, record: StepRecord) -> None:
         for position, used in enumerate(dict.fromkeys(step.experiences_used))
     ]
     if rows:
-        connection.execute(insert(step_experiences), rows)
+        connection.execute(_INSERT_USE, rows)
 
 
 def insert_kept_call(connection: Connection, team_id: str, job_id: str, index: int, call: ModelCall) -> None:
@@ -141,7 +145,7 @@ def _insert_calls(
         }
         for position, call in enumerate(calls)
     ]
-    connection.execute(insert(model_calls), rows)
+    connection.execute(_INSERT_CALL, rows)
 
 
 def _read_calls(

@@ -29,6 +29,14 @@ _NAMES = {kind: name for name, kind in KINDS.items()}
 
 _LOCKED = select(teams.c.log_seq).where(teams.c.id == bindparam("team")).with_for_update(key_share=True)
 _KNOWN = select(memory_log.c.seq).where(memory_log.c.team_id == bindparam("team"), memory_log.c.key == bindparam("key"))
+_INSERT = insert(memory_log)
+_NUMBER = update(teams).where(teams.c.id == bindparam("team")).values(log_seq=bindparam("newest"))
+_SHEETS = select(experiences.c.id).where(
+    experiences.c.id.in_(bindparam("used", expanding=True)), experiences.c.kind == str(ExperienceKind.API_TEMPLATE)
+)
+_TRACE = select(experiences.c.id).where(
+    experiences.c.id == bindparam("trace"), experiences.c.team_id == bindparam("team")
+)
 _NEWER = (
     select(memory_log.c.kind, memory_log.c.entry)
     .where(memory_log.c.team_id == bindparam("team"), memory_log.c.seq > bindparam("after"))
@@ -51,8 +59,8 @@ def append_entry(
     if connection.execute(_KNOWN, {"team": team_id, "key": key}).first() is not None:
         return False
     row = {"team_id": team_id, "seq": seq, "key": key, "kind": kind, "entry": dumps(entry), "at": at}
-    connection.execute(insert(memory_log), row)
-    connection.execute(update(teams).where(teams.c.id == team_id).values(log_seq=seq))
+    connection.execute(_INSERT, row)
+    connection.execute(_NUMBER, {"team": team_id, "newest": seq})
     return True
 
 
@@ -93,10 +101,7 @@ def read_log(connection: Connection, team_id: str, after: int = 0) -> list[LogEn
 def _without_sheets(connection: Connection, used: Sequence[str]) -> list[str]:
     if not used:
         return []
-    sheets = select(experiences.c.id).where(
-        experiences.c.id.in_(used), experiences.c.kind == str(ExperienceKind.API_TEMPLATE)
-    )
-    left_out = set(connection.execute(sheets).scalars())
+    left_out = set(connection.execute(_SHEETS, {"used": list(used)}).scalars())
     return [name for name in dict.fromkeys(used) if name not in left_out]
 
 
@@ -105,5 +110,5 @@ def _trace_of(connection: Connection, team_id: str, candidate: str | None) -> st
     if candidate is None:
         return None
     trace = experience_id(candidate, ExperienceKind.TRACE)
-    found = select(experiences.c.id).where(experiences.c.id == trace, experiences.c.team_id == team_id)
-    return trace if connection.execute(found).first() is not None else None
+    found = connection.execute(_TRACE, {"trace": trace, "team": team_id}).first()
+    return trace if found is not None else None
