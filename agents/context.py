@@ -62,6 +62,10 @@ class LeaseHolder:
         """Extend the lease. Raises `LeaseLostError`."""
         self.current = await self._jobs.renew(self.current, self._ttl_s)
 
+    def left(self) -> float:
+        """The share of its time that is left; below zero when it has run out."""
+        return (self.current.expires_at - self._clock.now()).total_seconds() / self._ttl_s
+
     async def ensure(self) -> None:
         """Before a write that the store does not fence: a lease that has run out by our own clock (this process was
         asleep) may be somebody else's by now. Raises `LeaseLostError`."""

@@ -74,7 +74,8 @@ class Settings(BaseSettings):
     public_url: Annotated[str | None, Field(pattern=r"^https?://[^/?#]+/?$")] = None
     """The server's address as browsers see it, where a proxy stands before it: `https://kernels.example.org`."""
     rate_limit: Annotated[int, Field(ge=1)] | None = 1200
-    """Requests a minute that one token or person may send to one API process; unset for no limit."""
+    """Requests a minute that one token or person may send, to all API processes together where they share a Redis
+    (`queue=celery`); unset for no limit."""
     team_rate_limit: Annotated[int, Field(ge=1)] | None = 6000
     """The same for a team."""
     sign_in: Literal["auto", "required"] = "auto"

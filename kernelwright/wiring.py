@@ -49,7 +49,7 @@ from services.jobs import JobService
 from services.nodes import Roster
 from services.problems import public_source
 from services.quotas import QuotaService
-from services.rates import RateLimiter
+from services.rates import LocalBuckets, RateLimiter
 from services.seeding import seed_experiences
 
 log = logging.getLogger(__name__)
@@ -341,7 +341,24 @@ def make_reverification(installation: Installation, today: Today) -> Reverificat
     return Reverification(verdicts, installation.records, today)
 
 
-def make_web_services(installation: Installation, *, host: str, local_worker: bool) -> WebServices:
+@asynccontextmanager
+async def limiting(installation: Installation) -> AsyncIterator[RateLimiter]:
+    """Rate limits, over all API processes where they share a Redis."""
+    settings, alone = installation.settings, LocalBuckets(installation.clock)
+    limits = {"per_caller": settings.rate_limit, "per_team": settings.team_rate_limit}
+    if settings.queue != "celery":
+        yield RateLimiter(alone, **limits)
+        return
+    from services.adapters.rates.redis_buckets import RedisBuckets
+
+    shared = RedisBuckets(settings.redis_url, installation.clock, alone, prefix=settings.redis_prefix)
+    try:
+        yield RateLimiter(shared, **limits)
+    finally:
+        await shared.aclose()
+
+
+def make_web_services(installation: Installation, *, host: str, local_worker: bool, rates: RateLimiter) -> WebServices:
     """What the REST API needs."""
     from web.context import WebServices, WorkerInfo
 
@@ -382,7 +399,7 @@ def make_web_services(installation: Installation, *, host: str, local_worker: bo
         version=version(),
         access=installation.access,
         quotas=installation.quotas,
-        rates=RateLimiter(installation.clock, per_caller=settings.rate_limit, per_team=settings.team_rate_limit),
+        rates=rates,
         identity=make_identity(settings),
         public_url=None if settings.public_url is None else settings.public_url.rstrip("/"),
         token=settings.token,

@@ -241,7 +241,7 @@ class JobService:
             raise ConfigurationError(f"beam must be 1 to {MAX_BEAM}, not {spec.beam}")
 
     async def _create(self, job: Job) -> None:
-        if self._quotas is None:
+        if self._quotas is None or not await self._quotas.limits(job.team_id):
             await self._jobs.create(job)
             return
         async with self._admitting:  # one after the other, or many at once would all find the last place free

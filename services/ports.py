@@ -234,6 +234,10 @@ class JobStore(Protocol):
     async def renew(self, lease: Lease, ttl_s: float) -> Lease:
         """Extend a lease. Raises `LeaseLostError`."""
 
+    async def renew_all(self, held: Sequence[Lease], ttl_s: float) -> tuple[Lease, ...]:
+        """Extend leases of one orchestrator in one go: those that are not lost, and whose job nobody is writing to at
+        this moment. As they are now; the others are left out."""
+
     async def release(self, lease: Lease) -> None:
         """Give a lease back; harmless when it is lost already."""
 

@@ -32,6 +32,10 @@ class QuotaService:
             found.append(QuotaStanding(quota=quota, used=used, resets_at=quota.period.end(now)))
         return tuple(found)
 
+    async def limits(self, team_id: str) -> tuple[Quota, ...]:
+        """A team's limits."""
+        return await self._quotas.limits(team_id)
+
     async def set(self, team_id: str, quota: Quota, actor: str) -> None:
         """Set a limit. Raises `NotFoundError` for an unknown team, `ConfigurationError` for a limit below zero."""
         if not 0 <= quota.most < float("inf"):

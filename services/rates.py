@@ -1,6 +1,10 @@
-"""Rate limits: token buckets in the memory of one process."""
+"""Rate limits: token buckets, in the memory of one process or wherever `Buckets` keeps them."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 from services.domain.access import Principal
 from services.domain.errors import LimitError
@@ -11,39 +15,86 @@ BURST_S = 15.0
 MAX_BUCKETS = 10_000
 
 
-class RateLimiter:
-    """Requests a minute, for each token or person and for each team. The one user of a machine is not counted."""
+@dataclass(frozen=True, kw_only=True)
+class Take:
+    """One request, as a bucket counts it."""
 
-    def __init__(self, clock: Clock, *, per_caller: int | None, per_team: int | None) -> None:
-        """None for no limit."""
+    bucket: str
+    """Its name."""
+    per_minute: int
+    """What flows into it."""
+    who: str
+    """Whose it is, for people: `you`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shortage:
+    """A bucket with too little in it."""
+
+    take: Take
+    wait_s: float
+    """Seconds until there is enough."""
+
+
+class Buckets(Protocol):
+    """Where the buckets are."""
+
+    async def take(self, wanted: Sequence[Take]) -> Shortage | None:
+        """One from each bucket, or from none: the first that has too little."""
+
+
+class LocalBuckets:
+    """The buckets of one process."""
+
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._per_caller = per_caller
-        self._per_team = per_team
         self._buckets: dict[str, tuple[float, float]] = {}
         """Name to what is left in a bucket, and since when it has been filling."""
 
-    def check(self, caller: Principal) -> None:
-        """Count a request. Raises `LimitError` where there have been too many."""
-        if caller.user is None and caller.token_id is None:
-            return
-        who = caller.token_id or (caller.user.id if caller.user else "")
-        self._take(f"caller/{who}", self._per_caller, "you may send")
-        self._take(f"team/{caller.team_id}", self._per_team, f"team {caller.team_id} may send")
-
-    def _take(self, name: str, per_minute: int | None, who: str) -> None:
-        if per_minute is None:
-            return
-        now, rate = self._clock.monotonic(), per_minute / 60
-        size = max(1.0, rate * BURST_S)
-        left, since = self._buckets.get(name, (size, now))
-        left = min(size, left + (now - since) * rate)
-        if left < 1:
-            self._buckets[name] = (left, now)
-            raise LimitError(f"too many requests: {who} {per_minute} a minute", retry_after_s=(1 - left) / rate)
-        if len(self._buckets) >= MAX_BUCKETS and name not in self._buckets:
+    async def take(self, wanted: Sequence[Take]) -> Shortage | None:
+        """One from each bucket, or from none: the first that has too little."""
+        now = self._clock.monotonic()
+        left = {take.bucket: self._left(take, now) for take in wanted}
+        for take in wanted:
+            if left[take.bucket] < 1:
+                return Shortage(take=take, wait_s=(1 - left[take.bucket]) * 60 / take.per_minute)
+        if len(self._buckets) >= MAX_BUCKETS:
             self._forget_full(now)
-        self._buckets[name] = (left - 1, now)
+        self._buckets.update({bucket: (found - 1, now) for bucket, found in left.items()})
+        return None
+
+    def _left(self, take: Take, now: float) -> float:
+        rate = take.per_minute / 60
+        size = max(1.0, rate * BURST_S)
+        left, since = self._buckets.get(take.bucket, (size, now))
+        return min(size, left + (now - since) * rate)
 
     def _forget_full(self, now: float) -> None:
         """Buckets that nothing was taken from for long are full again: a new one is the same."""
         self._buckets = {name: found for name, found in self._buckets.items() if now - found[1] < BURST_S}
+
+
+class RateLimiter:
+    """Requests a minute, for each token or person and for each team. The one user of a machine is not counted."""
+
+    def __init__(self, buckets: Buckets, *, per_caller: int | None, per_team: int | None) -> None:
+        """None for no limit."""
+        self._buckets = buckets
+        self._per_caller = per_caller
+        self._per_team = per_team
+
+    async def check(self, caller: Principal) -> None:
+        """Count a request. Raises `LimitError` where there have been too many."""
+        if caller.user is None and caller.token_id is None:
+            return
+        who = caller.token_id or (caller.user.id if caller.user else "")
+        wanted = []
+        if self._per_caller is not None:
+            wanted.append(Take(bucket=f"caller/{who}", per_minute=self._per_caller, who="you"))
+        if self._per_team is not None:
+            team = caller.team_id
+            wanted.append(Take(bucket=f"team/{team}", per_minute=self._per_team, who=f"team {team}"))
+        short = await self._buckets.take(wanted) if wanted else None
+        if short is not None:
+            told = f"too many requests: {short.take.who} may send {short.take.per_minute} a minute"
+            raise LimitError(told, retry_after_s=short.wait_s)

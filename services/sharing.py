@@ -52,7 +52,8 @@ class ShareService:
         return await self._shares.list(team_id, job_id)
 
     async def revoke(self, team_id: str, job_id: str, share_id: str) -> ReportShare:
-        """Close a link at once; again is harmless. Raises `NotFoundError`."""
+        """Close a link at once; again is harmless. Raises `NotFoundError`, and `DeletedError` where its job is gone."""
+        await self._jobs.get(team_id, job_id)
         return await self._shares.revoke(team_id, job_id, share_id)
 
     async def page(self, token: str) -> str:

@@ -13,6 +13,8 @@ from storage.blobs import ensure_team
 from storage.database import Database
 from storage.tables import audit_log
 
+_INSERT = insert(audit_log)
+
 
 class SqlAuditLog:
     """The log; each method is one transaction."""
@@ -20,16 +22,19 @@ class SqlAuditLog:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
+        self._known_teams: set[str] = set()
 
     async def append(self, team_id: str, actor: str, action: str, subject: str = "", detail: str = "") -> None:
         """Enter an act."""
         now = self._clock.now()
 
         def work(connection: Connection) -> None:
-            ensure_team(connection, team_id, now)
             enter(connection, now, team_id, actor, action, subject, detail)
 
-        await self._database.write(work)
+        if team_id not in self._known_teams:
+            await self._database.write_one(lambda connection: ensure_team(connection, team_id, now))
+            self._known_teams.add(team_id)
+        await self._database.write_one(work)
 
     async def read(self, team_id: str, *, before: int | None = None, limit: int = 50) -> tuple[AuditEntry, ...]:
         """A team's entries with `id < before`, latest first."""
@@ -45,7 +50,7 @@ def enter(
 ) -> None:
     """Enter an act in the caller's transaction."""
     row = {"team_id": team_id, "actor": actor, "action": action, "subject": subject, "detail": detail, "at": at}
-    connection.execute(insert(audit_log).values(row))
+    connection.execute(_INSERT, row)
 
 
 def _entry(row: Row[Any]) -> AuditEntry:

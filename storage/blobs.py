@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, select
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import IntegrityError
 
 from services.domain.errors import NotFoundError, StorageError
@@ -31,6 +32,8 @@ _HELD = (
     .order_by(blobs.c.hash)
     .with_for_update(read=True, key_share=True)
 )
+
+_INSERT_NEW = postgresql.insert(blobs).on_conflict_do_nothing().returning(blobs.c.hash)
 
 
 def ensure_team(connection: Connection, team_id: str, at: datetime) -> None:
@@ -55,13 +58,26 @@ def keep_contents(connection: Connection, team_id: str, rows: Sequence[dict[str,
     """Insert what is new, and hold what is known until the transaction ends, against being removed as unused.
 
     SQLite has one writer at a time, so nothing is removed beside it."""
+    if connection.dialect.name == "sqlite":
+        insert_new(connection, blobs, rows)
+        return
     missing = list(rows)
-    while missing:
-        insert_new(connection, blobs, missing)
-        if connection.dialect.name == "sqlite":
-            return
-        held = set(connection.execute(_HELD, {"team": team_id, "hashes": [row["hash"] for row in missing]}).scalars())
-        missing = [row for row in missing if row["hash"] not in held]
+    while missing := _not_held(connection, team_id, missing):
+        missing = _not_inserted(connection, missing)
+
+
+def _not_held(connection: Connection, team_id: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Hold what is known; the others."""
+    if not rows:
+        return []
+    held = set(connection.execute(_HELD, {"team": team_id, "hashes": [row["hash"] for row in rows]}).scalars())
+    return [row for row in rows if row["hash"] not in held]
+
+
+def _not_inserted(connection: Connection, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Insert what nobody else has inserted meanwhile, which holds it too; the others."""
+    new = set(connection.execute(_INSERT_NEW, rows).scalars())
+    return [row for row in rows if row["hash"] not in new]
 
 
 def get_texts(connection: Connection, team_id: str, hashes: Iterable[str | None]) -> dict[str, str]:

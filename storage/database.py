@@ -43,10 +43,26 @@ class Database:
             SqliteRunner(self.url) if self.url.get_backend_name() == "sqlite" else PostgresRunner(self.url)
         )
 
+    @property
+    def is_postgres(self) -> bool:
+        """Whether a server holds it, and no file."""
+        return isinstance(self._runner, PostgresRunner)
+
     async def read(self, work: Work[T]) -> T:
         """Run a function that only reads. Raises `StorageError`."""
         with clear_faults(self.url):
             return await self._runner.read(work)
+
+    async def read_in_transaction(self, work: Work[T]) -> T:
+        """Run a function that only reads and whose settings must end with it. Raises `StorageError`."""
+        with clear_faults(self.url):
+            return await self._runner.read_in_transaction(work)
+
+    async def write_one(self, work: Work[T]) -> T:
+        """Run a function that writes by one statement: cheaper than `write`. Raises `StorageError`; then nothing was
+        written."""
+        with clear_faults(self.url):
+            return await self._runner.write_one(work)
 
     async def write(self, work: Work[T]) -> T:
         """Run a function as one writing transaction. Raises `StorageError`; then nothing was written."""

@@ -11,15 +11,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
+import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import create_async_engine
-from sqlalchemy.pool import QueuePool
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
@@ -37,7 +39,14 @@ class TransactionRunner(Protocol):
     """Runs functions as transactions: commit on return, roll back on any exception."""
 
     async def read(self, work: Work[T]) -> T:
-        """Run a function that only reads, on one consistent snapshot."""
+        """Run a function that only reads. SQLite gives it one snapshot; on PostgreSQL each of its statements sees what
+        was committed when it began."""
+
+    async def read_in_transaction(self, work: Work[T]) -> T:
+        """The same, where settings that the function makes must end with it."""
+
+    async def write_one(self, work: Work[T]) -> T:
+        """Run a function that writes by one statement."""
 
     async def write(self, work: Work[T]) -> T:
         """Run a function that writes."""
@@ -61,6 +70,14 @@ class SqliteRunner:
     async def read(self, work: Work[T]) -> T:
         """Run on a reading thread; readers never wait for the writer."""
         return await asyncio.get_running_loop().run_in_executor(self._reading, _transact, self._reader, work)
+
+    async def read_in_transaction(self, work: Work[T]) -> T:
+        """The same."""
+        return await self.read(work)
+
+    async def write_one(self, work: Work[T]) -> T:
+        """As every writer."""
+        return await self.write(work)
 
     async def write(self, work: Work[T]) -> T:
         """Run on the writing thread, in one transaction with the writers that wait at the same time. A caller that is
@@ -104,49 +121,90 @@ class SqliteRunner:
 CLOSING_POLLS, CLOSING_POLL_S = 100, 0.02
 
 
+IDLE_S = 1.0
+"""A pooled connection that was used so lately is taken as it is, without asking whether it still works."""
+
+
 class PostgresRunner:
-    """A PostgreSQL database through psycopg's asyncio connections. Bound to the event loop that first used it."""
+    """A PostgreSQL database through psycopg's asyncio connections. Bound to the event loop that first used it.
+
+    What costs is the round trips, for client and server alike: BEGIN, COMMIT and a ping each are one. Reads and
+    single statements go without them, on connections of their own; PostgreSQL's default isolation gives readers no more
+    within a transaction than without."""
 
     def __init__(self, url: URL, *, pool_size: int = 10) -> None:
-        self._engine = create_async_engine(
-            url,
-            pool_size=pool_size,
-            max_overflow=pool_size,
-            pool_pre_ping=True,
-            pool_timeout=30,
-            connect_args={"connect_timeout": 10},
-        )
+        """`pool_size`: connections that are kept; under load as many more are opened."""
+        own = pool_size // 2
+        self._engine = _postgres_engine(url, pool_size - own)
+        self._plain = _postgres_engine(url, own, isolation_level="AUTOCOMMIT", skip_autocommit_rollback=True)
 
     async def read(self, work: Work[T]) -> T:
-        """Run on a pooled connection."""
+        """Run on a pooled connection, each statement by itself."""
+        return await self.outside(work)
+
+    async def read_in_transaction(self, work: Work[T]) -> T:
+        """Run on a pooled connection as a transaction."""
         async with self._engine.begin() as connection:
             return await connection.run_sync(work)
 
+    async def write_one(self, work: Work[T]) -> T:
+        """Run on a pooled connection; the statement is its own transaction."""
+        return await _undeadlocked(lambda: self.outside(work))
+
     async def write(self, work: Work[T]) -> T:
         """Run on a pooled connection; again where the server chose it as the victim of a deadlock."""
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                async with self._engine.begin() as connection:
-                    return await connection.run_sync(work)
-            except DBAPIError as error:
-                if attempt == ATTEMPTS or getattr(error.orig, "sqlstate", None) not in {"40001", "40P01"}:
-                    raise
-        raise AssertionError("unreachable")
+        return await _undeadlocked(lambda: self.read_in_transaction(work))
 
     async def outside(self, work: Work[T]) -> T:
         """Run a function whose statements are each a transaction: some commands refuse to be part of one."""
-        async with self._engine.connect() as connection:
-            await connection.execution_options(isolation_level="AUTOCOMMIT")
+        async with self._plain.connect() as connection:
             return await connection.run_sync(work)
 
     async def close(self) -> None:
-        """Close the pool, once work in the background has given its connections back."""
-        pool = cast("QueuePool", self._engine.pool)
+        """Close the pools, once work in the background has given their connections back."""
+        engines = (self._engine, self._plain)
         for _ in range(CLOSING_POLLS):
-            if not pool.checkedout():
+            if not any(cast("QueuePool", engine.pool).checkedout() for engine in engines):
                 break
             await asyncio.sleep(CLOSING_POLL_S)
-        await self._engine.dispose()
+        for engine in engines:
+            await engine.dispose()
+
+
+async def _undeadlocked(attempt: Callable[[], Awaitable[T]]) -> T:
+    """Its result; tried again where the server chose it as the victim of a deadlock."""
+    for number in range(1, ATTEMPTS + 1):
+        try:
+            return await attempt()
+        except DBAPIError as error:
+            if number == ATTEMPTS or getattr(error.orig, "sqlstate", None) not in {"40001", "40P01"}:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _postgres_engine(url: URL, size: int, **options: Any) -> AsyncEngine:
+    engine = create_async_engine(
+        url, pool_size=size, max_overflow=size, pool_timeout=30, connect_args={"connect_timeout": 10}, **options
+    )
+    pool = engine.sync_engine.pool
+    dialect = engine.sync_engine.dialect
+
+    def ask_if_idle(connection: DBAPIConnection, record: ConnectionPoolEntry, _lent: object) -> None:
+        """A server that was restarted meanwhile has closed all connections: then all are made anew."""
+        returned_at = record.info.get("returned_at")
+        if returned_at is None or time.monotonic() - returned_at < IDLE_S:
+            return
+        try:
+            dialect.do_ping(connection)
+        except dialect.loaded_dbapi.Error as error:
+            raise InvalidatePoolError from error
+
+    def note_return(_connection: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
+        record.info["returned_at"] = time.monotonic()
+
+    event.listen(pool, "checkout", ask_if_idle)
+    event.listen(pool, "checkin", note_return)
+    return engine
 
 
 class _Waiting:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, Text, bindparam, insert, select, update
 
 from services.domain.codec import dumps
 from services.domain.errors import NotFoundError
 from services.domain.events import Event, EventKind, JsonValue
 from services.domain.jobs import JobStatus
 from services.domain.steps import NewEvent
+from services.domain.webhooks import DELIVERABLE
 from services.ports import Clock
 from storage.database import Database
-from storage.followers import Followers
+from storage.followers import Followers, as_event
 from storage.tables import events, jobs
 from storage.webhooks import place_messages
 
@@ -39,6 +39,23 @@ _PAGE = (
     .order_by(events.c.seq)
     .limit(bindparam("page"))
 )
+_counted = _COUNT.cte("counted")
+_APPEND = (
+    insert(events)
+    .from_select(
+        ["job_id", "seq", "team_id", "kind", "data", "at"],
+        select(
+            bindparam("job", type_=Text),
+            _counted.c.event_seq,
+            _counted.c.team_id,
+            bindparam("kind", type_=Text),
+            bindparam("data", type_=Text),
+            bindparam("at", type_=events.c.at.type),
+        ),
+    )
+    .returning(events.c.seq)
+)
+"""Counts and inserts one event by one statement, as PostgreSQL can."""
 
 
 def append_events(connection: Connection, job_id: str, new: Sequence[NewEvent], at: datetime) -> tuple[Event, ...]:
@@ -52,13 +69,25 @@ def append_events(connection: Connection, job_id: str, new: Sequence[NewEvent], 
     row = connection.execute(_COUNT, {"job": job_id, "more": len(new)}).one_or_none()
     if row is None:
         raise NotFoundError(f"no job {job_id}")
-    first = row.event_seq - len(new) + 1
+    return _written(connection, row.team_id, job_id, row.event_seq - len(new) + 1, new, at)
+
+
+def first_events(
+    connection: Connection, team_id: str, job_id: str, new: Sequence[NewEvent], at: datetime
+) -> tuple[Event, ...]:
+    """Begin the log of a job that this very transaction has inserted with `event_seq` as the number of these events."""
+    return _written(connection, team_id, job_id, 1, new, at)
+
+
+def _written(
+    connection: Connection, team_id: str, job_id: str, first: int, new: Sequence[NewEvent], at: datetime
+) -> tuple[Event, ...]:
     log = tuple(
         Event(job_id=job_id, seq=first + offset, kind=item.kind, data=dict(item.data), at=at)
         for offset, item in enumerate(new)
     )
-    connection.execute(_INSERT, [_to_row(event, row.team_id) for event in log])
-    place_messages(connection, row.team_id, log)
+    connection.execute(_INSERT, [_to_row(event, team_id) for event in log])
+    place_messages(connection, team_id, log)
     return log
 
 
@@ -75,7 +104,14 @@ class SqlEventLog:
         """Add one event. Raises `NotFoundError` where there is no such job."""
         new = [NewEvent(kind=kind, data=dict(data))]
         at = self._clock.now()
-        (event,) = await self._database.write(lambda connection: append_events(connection, job_id, new, at))
+        if self._database.is_postgres and kind not in DELIVERABLE:
+            row = {"job": job_id, "more": 1, "kind": str(kind), "data": dumps(new[0].data), "at": at}
+            seq = await self._database.write_one(lambda connection: connection.execute(_APPEND, row).scalar())
+            if seq is None:
+                raise NotFoundError(f"no job {job_id}")
+            event = Event(job_id=job_id, seq=seq, kind=kind, data=dict(new[0].data), at=at)
+        else:
+            (event,) = await self._database.write(lambda connection: append_events(connection, job_id, new, at))
         self._database.changes.notify(job_id)
         return event
 
@@ -83,10 +119,7 @@ class SqlEventLog:
         """Events with `seq > after`, in order."""
         place = {"job": job_id, "after": after, "page": limit}
         rows = await self._database.read(lambda connection: connection.execute(_PAGE, place).all())
-        return tuple(
-            Event(job_id=row.job_id, seq=row.seq, kind=EventKind(row.kind), data=json.loads(row.data), at=row.at)
-            for row in rows
-        )
+        return tuple(map(as_event, rows))
 
     async def follow(self, job_id: str, after: int = 0) -> AsyncIterator[Event]:
         """Events with `seq > after` as they come; ends after `job.finished`. Raises `NotFoundError`.
@@ -94,11 +127,16 @@ class SqlEventLog:
         A job whose orchestrator died between its final status and its last event has no `job.finished`; its followers
         end some seconds later.
         """
-        resumed = after > 0
+        resumed, behind = after > 0, True
         with self._followers.follow(job_id) as changed:
             while True:
+                woken = changed.is_set()
                 changed.clear()
-                page = await self.read(job_id, after)
+                page = self._followers.tail(job_id, after) or ()
+                # Not at hand: the past, and what this process has written since the last look.
+                if not page and (woken or behind):
+                    page = await self.read(job_id, after)
+                    behind = len(page) == PAGE
                 for event in page:
                     after = event.seq
                     yield event

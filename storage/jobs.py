@@ -25,7 +25,7 @@ from storage.candidates import tighten
 from storage.database import Database
 from storage.digests import recorded_uses, step_digests
 from storage.erasure import check_not_deleted, erase_job
-from storage.events import append_events
+from storage.events import append_events, first_events
 from storage.experiences import insert_experiences
 from storage.job_rows import decode_cursor, encode_cursor, handed_in, is_claimable, job_to_row, jobs_from_rows
 from storage.steps import insert_kept_call, insert_step, read_kept_calls, read_step, read_steps, step_exists
@@ -45,19 +45,25 @@ class SqlJobStore:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
+        self._known_teams: set[str] = set()
+        """Teams whose rows are there: they are never removed."""
 
     async def create(self, job: Job) -> None:
         """Store a new job with its first event. Raises `ConflictError` where its id is taken."""
 
+        first = [_status_event(job.status, job.message)]
+
         def work(connection: Connection) -> None:
-            ensure_team(connection, job.team_id, job.created_at)
-            connection.execute(jobs.insert().values(job_to_row(connection, job)))
-            append_events(connection, job.id, [_status_event(job.status, job.message)], self._clock.now())
+            if job.team_id not in self._known_teams:
+                ensure_team(connection, job.team_id, job.created_at)
+            connection.execute(_INSERT, {**job_to_row(connection, job), "event_seq": len(first)})
+            first_events(connection, job.team_id, job.id, first, self._clock.now())
 
         try:
             await self._database.write(work)
         except IntegrityError:
             raise ConflictError(f"job {job.id} exists already") from None
+        self._known_teams.add(job.team_id)
         self._database.changes.notify(job.id)
 
     async def get(self, team_id: str, job_id: str) -> Job:
@@ -105,11 +111,18 @@ class SqlJobStore:
     async def renew(self, lease: Lease, ttl_s: float) -> Lease:
         """Extend a lease. Raises `LeaseLostError`."""
         now = self._clock.now()
-        return await self._database.write(lambda connection: leases.renew(connection, lease, now, ttl_s))
+        return await self._database.write_one(lambda connection: leases.renew(connection, lease, now, ttl_s))
+
+    async def renew_all(self, held: Sequence[Lease], ttl_s: float) -> tuple[Lease, ...]:
+        """Extend leases of one orchestrator in one go; those that were."""
+        if not held:
+            return ()
+        now = self._clock.now()
+        return await self._database.write_one(lambda connection: leases.renew_all(connection, held, now, ttl_s))
 
     async def release(self, lease: Lease) -> None:
         """Give a lease back; harmless when it is lost already."""
-        await self._database.write(lambda connection: leases.release(connection, lease))
+        await self._database.write_one(lambda connection: leases.release(connection, lease))
 
     async def holder(self, job_id: str) -> Lease | None:
         """The lease under which a job is held now; None where it is free or unknown."""
@@ -286,6 +299,7 @@ class SqlJobStore:
         return await self._database.read(work)
 
 
+_INSERT = jobs.insert()
 _ROW = select(jobs).where(jobs.c.id == bindparam("job"), jobs.c.team_id == bindparam("team"))
 _STEP_DONE = (
     update(jobs)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, func, or_, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, func, or_, select, tuple_, update
 
 from services.domain.errors import LeaseLostError
 from services.domain.jobs import FINAL_STATUSES, Lease, Wishes
@@ -23,6 +24,23 @@ _LOCKED = (
 _WISHES = select(
     jobs.c.id, jobs.c.lease_token, jobs.c.cancel_requested, jobs.c.pause_requested, jobs.c.started_at
 ).where(jobs.c.lease_owner == bindparam("owner"))
+
+_RENEWED = (
+    update(jobs)
+    .where(
+        jobs.c.id.in_(
+            select(jobs.c.id)
+            .where(
+                jobs.c.lease_owner == bindparam("owner"),
+                tuple_(jobs.c.id, jobs.c.lease_token).in_(bindparam("held", expanding=True)),
+            )
+            # Whoever writes to a job holds its row; to wait for all of them in one transaction could lock others out.
+            .with_for_update(key_share=True, skip_locked=True)
+        )
+    )
+    .values(lease_expires_at=bindparam("until", type_=jobs.c.lease_expires_at.type))
+    .returning(jobs.c.id)
+)
 
 
 _HELD = (
@@ -149,6 +167,15 @@ def renew(connection: Connection, lease: Lease, now: datetime, ttl_s: float) -> 
     return Lease(
         job_id=lease.job_id, team_id=lease.team_id, owner=lease.owner, token=lease.token, expires_at=expires_at
     )
+
+
+def renew_all(connection: Connection, leases: Sequence[Lease], now: datetime, ttl_s: float) -> tuple[Lease, ...]:
+    """Extend leases of one orchestrator; those that were."""
+    until = now + timedelta(seconds=ttl_s)
+    held = [(lease.job_id, lease.token) for lease in leases]
+    given = {"owner": leases[0].owner, "held": held, "until": until}
+    renewed = set(connection.execute(_RENEWED, given).scalars())
+    return tuple(replace(lease, expires_at=until) for lease in leases if lease.job_id in renewed)
 
 
 def release(connection: Connection, lease: Lease) -> None:

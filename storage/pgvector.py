@@ -127,7 +127,7 @@ class PgStage:
             found = self._nearest(connection, some, wanted, fitting, vector, count)
             return found | self._waiting(connection, keys.backend, keys.family, count - len(found))
 
-        return await self.database.read(work)
+        return await self.database.read_in_transaction(work)
 
     async def sheets(self, backend: str, vector: Vectors, count: int) -> dict[str, float]:
         """The nearest API sheets of a backend."""
@@ -137,7 +137,7 @@ class PgStage:
             found = self._nearest(connection, own, {}, 0, vector, count)
             return found | self._waiting(connection, backend, None, count - len(found), sheets=True)
 
-        return await self.database.read(work)
+        return await self.database.read_in_transaction(work)
 
     async def nearest(self, vector: Vectors, count: int) -> dict[str, float]:
         """The nearest of everything."""
@@ -146,7 +146,7 @@ class PgStage:
             groups = self._groups(connection)
             return self._nearest(connection, groups, {}, sum(one.size for one in groups), vector, count)
 
-        return await self.database.read(work)
+        return await self.database.read_in_transaction(work)
 
     async def similarities(self, names: Collection[str], vector: Vectors) -> dict[str, float]:
         """Of those that are no API sheets."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, func, select
+from sqlalchemy import Connection, Select, bindparam, delete, func, select
 
 from services.domain.errors import NotFoundError
 from services.domain.quotas import Period, Quota, Resource
@@ -14,6 +14,8 @@ from storage.audit import enter
 from storage.database import Database
 from storage.statements import upsert
 from storage.tables import evaluations, jobs, model_calls, quotas, steps, teams
+
+_LIMITS = select(quotas).where(quotas.c.team_id == bindparam("team")).order_by(quotas.c.resource, quotas.c.period)
 
 
 class SqlQuotaStore:
@@ -25,8 +27,7 @@ class SqlQuotaStore:
 
     async def limits(self, team_id: str) -> tuple[Quota, ...]:
         """A team's limits."""
-        query = select(quotas).where(quotas.c.team_id == team_id).order_by(quotas.c.resource, quotas.c.period)
-        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        rows = await self._database.read(lambda connection: connection.execute(_LIMITS, {"team": team_id}).all())
         return tuple(Quota(resource=Resource(row.resource), period=Period(row.period), most=row.most) for row in rows)
 
     async def limited_teams(self) -> tuple[str, ...]:

@@ -121,7 +121,7 @@ async def caller_of(request: Request, services: Services, bearer: Bearer) -> Pri
     is_open = services.open_here and services.token is None
     caller = await identified(request, bearer, services.access, services.token, is_open=is_open)
     if services.rates is not None:
-        services.rates.check(caller)
+        await services.rates.check(caller)
     request.state.caller = caller
     return caller
 

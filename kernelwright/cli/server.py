@@ -130,15 +130,19 @@ def _observe(settings: Settings, part: str) -> None:
 
 async def _serve(port: int | None, host: str | None, *, alone: bool) -> None:
     from kernelwright.settings import load_settings
-    from kernelwright.wiring import dispatching, make_web_services, open_installation
+    from kernelwright.wiring import dispatching, limiting, make_web_services, open_installation
 
     settings = load_settings()
     host = settings.host if host is None else host
     settings.check_bind(host)
     _observe(settings, "api" if alone else "serve")
     with listening(host, settings.port if port is None else port) as listener:
-        async with open_installation(settings) as installation, dispatching(installation):
-            services = make_web_services(installation, host=host, local_worker=not alone)
+        async with (
+            open_installation(settings) as installation,
+            dispatching(installation),
+            limiting(installation) as rates,
+        ):
+            services = make_web_services(installation, host=host, local_worker=not alone, rates=rates)
             stop = asyncio.Event()
             async with contextlib.nullcontext() if alone else _orchestrating(installation, stop):
                 calling = asyncio.create_task(_call_roll(installation))

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from prometheus_client import CONTENT_TYPE_LATEST, Counter, Histogram, generate_latest, start_http_server
+from prometheus_client import CONTENT_TYPE_LATEST, Counter, Gauge, Histogram, generate_latest, start_http_server
 from prometheus_client.core import REGISTRY
 
 from services.domain.chat import Usage
@@ -32,6 +32,10 @@ MODEL_TOKENS = Counter("kernelwright_model_tokens", "Tokens of model calls.", ["
 MODEL_DOLLARS = Counter("kernelwright_model_dollars", "Price of model calls whose price is known.", ["model"])
 JOBS_ENDED = Counter("kernelwright_jobs_ended", "Jobs that this orchestrator took to their end.", ["status"])
 LEASES_LOST = Counter("kernelwright_leases_lost", "Jobs that another orchestrator took while this one held them.")
+
+RATE_LIMITS_ALONE = Gauge(
+    "kernelwright_rate_limits_alone", "1 while this API process limits requests by itself, for Redis does not answer."
+)
 
 
 def count_report(device: str, backend: str, report: EvaluationReport) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -288,6 +289,14 @@ class InMemoryJobStore(JobStore):
         """Extend a lease. Raises `LeaseLostError`."""
         self._database.check(lease)
         return self._grant(lease, ttl_s)
+
+    async def renew_all(self, held: Sequence[Lease], ttl_s: float) -> tuple[Lease, ...]:
+        """Extend those leases that are not lost."""
+        renewed = []
+        for lease in held:
+            with contextlib.suppress(LeaseLostError):
+                renewed.append(await self.renew(lease, ttl_s))
+        return tuple(renewed)
 
     async def release(self, lease: Lease) -> None:
         """Give a lease back."""

@@ -461,3 +461,19 @@ async def test_a_job_that_waits_for_nothing_takes_no_kernel(stores: Stores) -> N
     await stores.jobs.create(a_job("job-1"))
     with pytest.raises(ConflictError, match="waits for no kernel"):
         await stores.jobs.hand_in("local", "job-1", "class ModelNew: pass\n", ())
+
+
+async def test_leases_are_renewed_together_but_for_those_that_are_lost(stores: Stores) -> None:
+    leases = []
+    for number in range(3):
+        await stores.jobs.create(a_job(f"job-{number}"))
+        lease = await stores.jobs.acquire("one", 10, f"job-{number}")
+        assert lease is not None
+        leases.append(lease)
+    stores.clock.advance(11)
+    assert await stores.jobs.acquire("two", 10, "job-1") is not None
+    renewed = await stores.jobs.renew_all(leases, 10)
+    assert sorted(lease.job_id for lease in renewed) == ["job-0", "job-2"]
+    assert all(lease.expires_at == stores.clock.now() + timedelta(seconds=10) for lease in renewed)
+    assert await stores.jobs.holder("job-0") == next(lease for lease in renewed if lease.job_id == "job-0")
+    assert await stores.jobs.renew_all([], 10) == ()

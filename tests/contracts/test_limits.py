@@ -16,7 +16,7 @@ from services.domain.chat import AgentRole, ChatMessage, Usage
 from services.domain.jobs import JobStatus
 from services.domain.quotas import Period, Resource
 from services.domain.steps import ModelCall, StepRecord
-from services.rates import RateLimiter
+from services.rates import LocalBuckets, RateLimiter
 from services.testing import FrozenClock, a_candidate, a_report, a_step, an_evaluation_request
 from storage.candidates import SqlCandidateStore
 from storage.database import Database
@@ -143,7 +143,7 @@ async def test_only_those_who_run_the_installation_set_quotas(
 async def test_too_many_requests_are_told_when_to_come_again(sqlite_address: str, tmp_path: Path) -> None:
     database = Database(sqlite_address)
     clock = FrozenClock()
-    rates = RateLimiter(clock, per_caller=60, per_team=100)
+    rates = RateLimiter(LocalBuckets(clock), per_caller=60, per_team=100)
     server = TeamServer(database, tmp_path / "kernelwright_rt.py", rates=rates)
     async with await server.token("red") as one, await server.token("red") as two, await server.token("blue") as other:
         answers = [await one.get("/me") for _ in range(16)]

@@ -237,6 +237,16 @@ async def test_a_link_to_a_job_that_was_deleted_shows_nothing(office: Office) ->
     assert (await office.client.get(HERE + link["path"])).status_code == 404
 
 
+async def test_the_links_of_a_deleted_job_are_gone_for_its_team_too(office: Office) -> None:
+    office.client.headers.update(SIGNED_IN)
+    job_id = await office.submit()
+    link = (await office.client.post(f"/jobs/{job_id}/shares", json={})).raise_for_status().json()
+    (await office.client.post(f"/jobs/{job_id}/cancel")).raise_for_status()
+    (await office.client.delete(f"/jobs/{job_id}")).raise_for_status()
+    for method, path in (("GET", "report"), ("GET", "shares"), ("POST", "shares"), ("DELETE", f"shares/{link['id']}")):
+        assert_problem(await office.client.request(method, f"/jobs/{job_id}/{path}"), 410)
+
+
 @pytest.mark.parametrize("days", [0, -1, 366, "soon"])
 async def test_a_link_lasts_for_some_days_and_at_most_a_year(office: Office, days: object) -> None:
     job_id, _ = await a_link(office)

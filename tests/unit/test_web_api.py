@@ -424,6 +424,15 @@ def test_the_committed_openapi_document_is_current() -> None:
     assert committed.read_text() == document(), "run: python -m web.openapi > docs/openapi.json"
 
 
+def test_every_route_below_a_job_says_how_it_answers_for_a_deleted_one() -> None:
+    from web.openapi import document
+
+    below = {path: item for path, item in json.loads(document())["paths"].items() if "{job_id}" in path}
+    assert below
+    silent = [f"{verb} {path}" for path, item in below.items() for verb in item if "410" not in item[verb]["responses"]]
+    assert silent == []
+
+
 async def test_the_jobs_that_work_for_another_are_listed_below_it(here: Installation) -> None:
     parent, child = await here.submit(), await here.submit()
     here.database.jobs[child] = dataclasses.replace(here.database.jobs[child], parent_id=parent)

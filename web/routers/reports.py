@@ -56,14 +56,14 @@ class NewReportShareView(ReportShareView):
     """Address of the page on this server; needs no sign-in."""
 
 
-@router.get("/report", response_class=HTMLResponse, responses={**_PAGE, **responses(404, 422, 503)})
+@router.get("/report", response_class=HTMLResponse, responses={**_PAGE, **responses(404, 410, 422, 503)})
 async def get_report(job_id: str, team: Team, services: Services) -> Response:
     """The job's report as one HTML file: no scripts, nothing loaded from elsewhere."""
     disposition = f'attachment; filename="{job_id}.html"'
     return _page(await services.exporter.to_page(team, job_id), {"Content-Disposition": disposition})
 
 
-@router.post("/shares", status_code=201, responses=responses(404, 422, 503))
+@router.post("/shares", status_code=201, responses=responses(404, 410, 422, 503))
 async def create_report_share(
     job_id: str, team: WritingTeam, services: Services, request: Request, body: ReportShareBody | None = None
 ) -> NewReportShareView:
@@ -73,13 +73,13 @@ async def create_report_share(
     return NewReportShareView(**ReportShareView.of(share).model_dump(), path=f"{SHARED}{token}")
 
 
-@router.get("/shares", responses=responses(404, 422, 503))
+@router.get("/shares", responses=responses(404, 410, 422, 503))
 async def list_report_shares(job_id: str, team: Team, services: Services) -> list[ReportShareView]:
     """The job's links, newest first; those that are revoked or have expired too."""
     return [ReportShareView.of(share) for share in await _shares(services).list(team, job_id)]
 
 
-@router.delete("/shares/{share_id}", responses=responses(404, 422, 503))
+@router.delete("/shares/{share_id}", responses=responses(404, 410, 422, 503))
 async def revoke_report_share(
     job_id: str, share_id: str, team: WritingTeam, services: Services, request: Request
 ) -> ReportShareView:

@@ -86,7 +86,7 @@ class Orchestrator:
             clock=clock,
             patience=machine_patience or patience,
             pace=pace,
-            lookout=Lookout(stores.jobs, clock, owner, fresh_s=pace.poll_s / 2),
+            lookout=Lookout(stores.jobs, clock, owner, fresh_s=pace.poll_s / 2, lease_ttl_s=pace.lease_ttl_s),
             drain=self._drain,
             evaluation_timeout_s=evaluation_timeout_s,
         )
@@ -156,7 +156,11 @@ class Orchestrator:
         jobs = self._with.stores.jobs
         holder = LeaseHolder(lease, jobs, self._with.clock, self._with.pace.lease_ttl_s)
         try:
-            with log_context(job=lease.job_id), job_span(lease.job_id, "orchestrate"):
+            with (
+                self._with.lookout.holding(holder),
+                log_context(job=lease.job_id),
+                job_span(lease.job_id, "orchestrate"),
+            ):
                 job = await self._finished(await jobs.get(lease.team_id, lease.job_id), holder)
         finally:
             await jobs.release(holder.current)

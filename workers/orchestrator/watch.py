@@ -12,7 +12,7 @@ from agents.context import LeaseHolder
 from services.domain.errors import LeaseLostError, StorageError
 from services.domain.jobs import Job, Wishes
 from services.ports import Clock
-from workers.orchestrator.lookout import Lookout
+from workers.orchestrator.lookout import Lookout, is_due
 
 
 class Interruption(StrEnum):
@@ -44,7 +44,6 @@ class Watch:
         self._clock = clock
         self._pace = pace
         self._lease = lease
-        self._renew_at = clock.monotonic() + pace.lease_ttl_s / 3
         self._wall_end: datetime | None = None
 
     async def until_interrupted(self, work: asyncio.Task[Any]) -> Interruption | None:
@@ -80,9 +79,8 @@ class Watch:
     async def _look(self, *, paused: bool = False) -> Interruption | None:
         """Renew the lease when it is due, then read what is wanted. A database out of reach is asked again later."""
         try:
-            if self._clock.monotonic() >= self._renew_at:
-                await self._lease.renew()
-                self._renew_at = self._clock.monotonic() + self._pace.lease_ttl_s / 3
+            if is_due(self._lease):
+                await self._lookout.renew(self._lease)
             wishes = await self._lookout.look(self._lease.current, self._since)
         except LeaseLostError:
             return Interruption.LEASE_LOST

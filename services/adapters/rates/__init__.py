@@ -1,0 +1,1 @@
+"""Rate limits that several processes hold together."""
