@@ -5,8 +5,7 @@ would bring a second torch stack); the Makefile and the images do that. `minilm_
 forward pass is BERT's (six layers, post-norm), mean pooling over the tokens, unit length.
 
 Nothing is loaded before the first text. The weights are mapped, not read, so processes share them and most of the word
-table never becomes resident. One thread computes, with one BLAS thread: OpenBLAS's own threads wait for each other by
-spinning, and on a machine that is busy evaluating kernels that made 15 ms of work last up to seconds.
+table never becomes resident. One thread computes, one text after the other.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from services.adapters.embeddings.shipped import digest, read_shipped
+from services.blas import one_blas_thread
 from services.domain.errors import ConfigurationError
 from services.ports import Embedder
 
@@ -106,6 +105,7 @@ class MiniLmEmbedder:
 
     def _vectors(self, texts: Sequence[str]) -> list[Floats | None]:
         """In the one thread, so that of many who ask for the same text at once the first computes it."""
+        one_blas_thread()
         return [self._vector(text) for text in texts]
 
     def _vector(self, text: str) -> Floats:
@@ -114,8 +114,7 @@ class MiniLmEmbedder:
             vector = self._shipped.get(digest(text))
         if vector is None:
             tokens = np.array(self._tokenizer.encode(text).ids)
-            with self._blas.limit(limits=1, user_api="blas"):
-                mean = self._bert.hidden(tokens).mean(axis=0)
+            mean = self._bert.hidden(tokens).mean(axis=0)
             vector = mean / np.linalg.norm(mean)
         self._latest.put(text, vector)
         return vector
@@ -131,10 +130,6 @@ class MiniLmEmbedder:
         tokenizer.enable_truncation(MAX_TOKENS)
         tokenizer.no_padding()
         return tokenizer
-
-    @cached_property
-    def _blas(self) -> ThreadpoolController:
-        return ThreadpoolController()
 
     @cached_property
     def _shipped(self) -> Mapping[str, Floats]:
