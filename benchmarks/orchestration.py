@@ -1,6 +1,7 @@
 """What orchestration costs: many jobs at once on a scripted model and a fake queue, in one process on SQLite.
 
-    python -m benchmarks.orchestration [--jobs 100] [--steps 5] [--memory-only] [--profile FILE]
+    python -m benchmarks.orchestration [--jobs 100] [--steps 5] [--memory-only] [--embedder hashing]
+                                       [--profile FILE]
 
 Prints the overhead of one step of a single job (everything but model, compile and run), then steps per second and peak
 memory with all jobs at once.
@@ -23,7 +24,8 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
-from services.adapters.embeddings.hashing import HashingEmbedder
+from kernelwright.settings import Settings
+from kernelwright.wiring import make_embedder
 from services.clock import SystemClock
 from services.collector import collect_less
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
@@ -63,7 +65,7 @@ class Ground:
 
 
 @asynccontextmanager
-async def sqlite(folder: Path) -> AsyncIterator[Ground]:
+async def sqlite(folder: Path, embedder: str) -> AsyncIterator[Ground]:
     database = Database(f"sqlite+aiosqlite:///{folder}/kernelwright.db")
     await database.upgrade()
     clock = SystemClock()
@@ -72,7 +74,7 @@ async def sqlite(folder: Path) -> AsyncIterator[Ground]:
             jobs=SqlJobStore(database, clock),
             candidates=SqlCandidateStore(database, clock),
             events=SqlEventLog(database, clock),
-            memory=SqlMemory(database, HashingEmbedder()),
+            memory=SqlMemory(database, make_embedder(Settings(embedder=embedder))),
             artefacts=SqlArtefactStore(database, clock, directory=folder),
         ),
         checkpoints=SqlCheckpointSaver(database),
@@ -81,7 +83,7 @@ async def sqlite(folder: Path) -> AsyncIterator[Ground]:
 
 
 @asynccontextmanager
-async def dictionaries(_folder: Path) -> AsyncIterator[Ground]:
+async def dictionaries(_folder: Path, _embedder: str) -> AsyncIterator[Ground]:
     database = InMemoryDatabase(clock=SystemClock())
     yield Ground(
         stores=Stores(
@@ -148,7 +150,7 @@ async def run_jobs(ground: Ground, first: int, count: int, steps: int) -> Cost:
 async def measure(arguments: argparse.Namespace) -> bool:
     open_ground = dictionaries if arguments.memory_only else sqlite
     with tempfile.TemporaryDirectory() as folder:
-        async with open_ground(Path(folder)) as ground:
+        async with open_ground(Path(folder), arguments.embedder) as ground:
             await run_jobs(ground, 0, 1, 2)  # imports and caches
             collect_less()  # as the programs do
             alone = await run_jobs(ground, 1, 1, arguments.steps)
@@ -172,6 +174,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=100)
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--memory-only", action="store_true", help="stores in dictionaries: what the graph alone costs")
+    parser.add_argument("--embedder", default="auto", help="as KERNELWRIGHT_EMBEDDER; default: auto")
     parser.add_argument("--profile", type=Path, help="write a cProfile of the run with all jobs")
     raise SystemExit(0 if asyncio.run(measure(parser.parse_args())) else 1)
 

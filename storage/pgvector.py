@@ -71,7 +71,10 @@ class SearchRules:
     exact_upto: int = 4_000
     """Fitting rows that are compared one by one."""
     counted: int = 20_000
-    """Where counting the fitting rows stops."""
+    """Fitting rows from which on their number is kept: how far an HNSW scan looks depends on their share, not on the
+    last row."""
+    stale: float = 0.1
+    """Change of the groups' size, relative, after which a kept number is counted again."""
     breadth: float = 2.0
     """How many times the wanted number an HNSW scan looks at, before filters."""
     least_ef: int = 100
@@ -106,6 +109,8 @@ class PgStage:
     bare: set[str] = field(default_factory=set)
     """Experiences that are not in the index yet: similar to nothing until they are."""
     variants: dict[tuple[str, str], tuple[Experience, ...]] = field(default_factory=dict)
+    kept: dict[tuple[object, ...], tuple[int, int]] = field(default_factory=dict)
+    """Large numbers of fitting rows, by groups and filters, each with the groups' size when it was counted."""
 
     @property
     def teams(self) -> Collection[str]:
@@ -190,12 +195,20 @@ class PgStage:
         return [_Group(**row._mapping) for row in rows]
 
     def _count(self, connection: Connection, groups: Sequence[_Group], wanted: Mapping[str, str]) -> int:
-        """How many rows fit; counting stops at `rules.counted`."""
+        """How many rows fit; exact where they are few, else as last counted."""
+        size = sum(group.size for group in groups)
         if not wanted or not groups:
-            return sum(group.size for group in groups)
-        inner = f"SELECT 1 FROM vector_index WHERE group_id = ANY(:groups){_where(wanted)} LIMIT {self.rules.counted}"  # noqa: S608
+            return size
+        key = (*(group.id for group in groups), *sorted(wanted.items()))
+        fitting, then = self.kept.get(key, (0, 0))
+        if fitting and abs(size - then) <= self.rules.stale * then:
+            return fitting
+        statement = f"SELECT count(*) FROM vector_index WHERE group_id = ANY(:groups){_where(wanted)}"  # noqa: S608
         given = {"groups": [group.id for group in groups], **wanted}
-        return int(connection.execute(text(f"SELECT count(*) FROM ({inner}) AS fitting"), given).scalar_one())  # noqa: S608
+        fitting = int(connection.execute(text(statement), given).scalar_one())
+        if fitting >= self.rules.counted:
+            self.kept[key] = (fitting, size)
+        return fitting
 
     def _nearest(
         self,

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, Row, bindparam, or_, select
 
+from services.blas import one_blas_thread
 from services.domain.errors import StorageError
 from services.domain.experiences import Experience, ExperienceKind
 from services.memory.keys import Keys
@@ -257,6 +258,7 @@ def pack(connection: Connection, team: str, space: str, dimensions: int, part: i
 
 
 def _near(shelf: Shelf, vector: Vectors, mask: np.ndarray | None, count: int) -> dict[str, float]:
+    one_blas_thread()
     rows, similarities = nearest(shelf.vectors, vector, mask, count)
     return {shelf.ids[row]: float(at) for row, at in zip(rows, similarities, strict=True)}
 

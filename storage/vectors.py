@@ -10,6 +10,7 @@ from sqlalchemy import Connection, select
 
 from services.adapters.embeddings.openai_compatible import Embedded, FallbackEmbedder
 from services.domain.errors import InfrastructureError
+from services.domain.experiences import embedded_text
 from services.memory.ranking import Vectors
 from services.ports import Embedder
 from storage.database import Database
@@ -104,4 +105,4 @@ def _texts(connection: Connection, names: Sequence[str]) -> list[tuple[str, str,
     """Id, team and text to embed."""
     columns = (experiences.c.id, experiences.c.team_id, experiences.c.title, experiences.c.text, experiences.c.family)
     query = select(*columns).where(experiences.c.id.in_(names)).order_by(experiences.c.id)
-    return [(row.id, row.team_id, f"{row.title}\n{row.text}\n{row.family}") for row in connection.execute(query)]
+    return [(row.id, row.team_id, embedded_text(row.title, row.text, row.family)) for row in connection.execute(query)]

