@@ -28,6 +28,7 @@ from services.ports import ArtefactStore, Workbench, WorkStore
 from services.telemetry.logs import log_context
 from services.telemetry.traces import order_span
 from workers import proof
+from workers.broker import SteadyConnection, transport_options
 from workers.compiling import do
 from workers.presence import Presence
 
@@ -74,11 +75,11 @@ def create_app(
     """The application: with `open_station` for workers (called in the child that works), without for those who ring.
     With `open_presence` the child says that it is there.
 
-    Start workers with unique node names (`-n`, which claims are held under), `--concurrency 1`, and `-Q` as
-    `queues_of` says.
+    Start workers as `worker_options` says.
     """
     app = Celery("kernelwright", broker=settings.broker_url, set_as_current=False)
-    app.conf.update(_configuration(settings))
+    app.conf.update(_configuration(settings, works=open_station is not None))
+    app.amqp.Connection = SteadyConnection
     if open_station is not None:
         _register(app, WorkerProcess(settings, open_station, open_presence))
     return app
@@ -87,6 +88,12 @@ def create_app(
 def queues_of(device: str) -> str:
     """What a worker of a device listens to, as Celery's option `-Q` takes it."""
     return f"{device_queue(device)},{ENDED_QUEUE}"
+
+
+def worker_options(device: str, name: str) -> list[str]:
+    """Celery's options for a worker; its claims are held under its name, which is its alone."""
+    # Workers know of one another from the database: without mingle a worker is ready a second sooner.
+    return ["--concurrency", "1", "-n", name, "-Q", queues_of(device), "--without-gossip", "--without-mingle"]
 
 
 class WorkerProcess:
@@ -228,7 +235,7 @@ def _register(app: Celery, process: WorkerProcess) -> None:
     signals.worker_process_shutdown.connect(close, weak=False)
 
 
-def _configuration(settings: CelerySettings) -> dict[str, object]:
+def _configuration(settings: CelerySettings, *, works: bool) -> dict[str, object]:
     return {
         "task_serializer": "json",
         "accept_content": ["json"],
@@ -248,14 +255,8 @@ def _configuration(settings: CelerySettings) -> dict[str, object]:
         # Told to stop, a worker ends what it has begun; told twice, it has a minute for that.
         "worker_soft_shutdown_timeout": settings.soft_shutdown_s,
         "worker_enable_soft_shutdown_on_idle": False,
-        "broker_transport_options": {
-            # Longer than any task: what is still running would be delivered a second time.
-            "visibility_timeout": settings.hard_limit_s * 2,
-            "unacked_restore_throttle": 1,
-            "socket_keepalive": True,
-            "health_check_interval": 10,
-            "socket_connect_timeout": 5,
-            "global_keyprefix": settings.key_prefix,
-        },
+        "broker_transport_options": transport_options(
+            visibility_s=settings.hard_limit_s * 2, key_prefix=settings.key_prefix, works=works
+        ),
         "worker_hijack_root_logger": False,
     }

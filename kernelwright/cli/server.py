@@ -54,7 +54,7 @@ def worker(
     from kernelwright.settings import load_settings
     from kernelwright.wiring import make_celery_worker
     from kernelwright.workbench import devices
-    from workers.tasks import queues_of
+    from workers.tasks import worker_options
 
     settings = load_settings()
     if settings.queue != "celery":
@@ -67,7 +67,7 @@ def worker(
     _observe(settings, "worker")
     asyncio.run(_admit(settings))
     seat = take_seat(device)
-    options = ["--concurrency", "1", "-n", seat.name, "-Q", queues_of(device), "--loglevel", settings.log_level]
+    options = [*worker_options(device, seat.name), "--loglevel", settings.log_level]
     app = make_celery_worker(settings, device, seat.name)
     _drain_when_told(settings, seat.name)
     app.worker_main(["worker", *options])

@@ -146,7 +146,7 @@ def worker(settings: Settings, device: str, evaluator: str) -> None:
     from storage.database import Database
     from storage.work import SqlWorkStore
     from workers.presence import Presence
-    from workers.tasks import Station, create_app, queues_of
+    from workers.tasks import Station, create_app, worker_options
 
     seat = take_seat(device)
     bench = ContainedWorkbench if "FAULT_DOCKER" in os.environ else NoopWorkbench
@@ -163,7 +163,7 @@ def worker(settings: Settings, device: str, evaluator: str) -> None:
 
     app = create_app(celery_settings(settings), open_station, open_presence)
     signals.worker_ready.connect(lambda **_: note("worker ready"), weak=False)
-    app.worker_main(["worker", "--concurrency", "1", "-n", seat.name, "-Q", queues_of(device), "--loglevel", "INFO"])
+    app.worker_main(["worker", *worker_options(device, seat.name), "--loglevel", "INFO"])
 
 
 async def orchestrator(settings: Settings) -> None:

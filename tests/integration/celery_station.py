@@ -18,7 +18,8 @@ from workers.tasks import CelerySettings, Station, create_app
 
 
 class LoggingWorkbench(Workbench):
-    """Writes down what it does; sources say what to do: `die` (SIGKILL to itself), `hang` (until cancelled)."""
+    """Writes down what it does; sources say what to do: `die` (SIGKILL to itself), `hang` (until cancelled),
+    `wait N` (N seconds)."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -31,6 +32,8 @@ class LoggingWorkbench(Workbench):
         self._note(f"{request.source} {request.candidate_id}")
         if request.source == "die":
             os.kill(os.getpid(), signal.SIGKILL)
+        if request.source.startswith("wait "):
+            time.sleep(float(request.source.split()[1]))
         while request.source == "hang":
             if cancelled():
                 self._note(f"stopped {request.candidate_id}")

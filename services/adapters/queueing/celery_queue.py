@@ -142,6 +142,9 @@ class CeleryQueue(EvaluationQueue):
                     log.warning("evaluation queue: %s", error)
                 failing = True
                 await self._clock.sleep(1.0)
+            except Exception:  # a fault of this program must not end what all jobs wait for
+                log.exception("evaluation queue: a chore failed, and goes on")
+                await self._clock.sleep(1.0)
 
     async def _look(self) -> None:
         """Hand out what has ended."""

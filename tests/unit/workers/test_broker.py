@@ -1,0 +1,55 @@
+"""A broker that is away or hangs: workers look for it at a steady pace, and nobody who rings waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+
+import pytest
+
+from services.adapters.queueing.bell import Bell
+from services.clock import SystemClock
+from services.domain.errors import QueueError
+from tests.e2e.programs import a_free_port
+from workers.broker import ANSWER_S, RETRY_S
+from workers.tasks import CelerySettings, Station, create_app
+
+
+class _EnoughSeenError(Exception):
+    """Ends a loop that tries for ever."""
+
+
+def _never() -> Station:
+    raise AssertionError("nobody works here")
+
+
+def test_a_worker_looks_for_its_broker_at_a_steady_pace() -> None:
+    app = create_app(CelerySettings(broker_url=f"redis://127.0.0.1:{a_free_port()}/0"), _never)
+    pauses: list[float] = []
+
+    def tried(_error: Exception, pause_s: float) -> None:
+        pauses.append(pause_s)
+        if len(pauses) == 2:
+            raise _EnoughSeenError
+
+    with app.connection_for_read() as connection, pytest.raises(_EnoughSeenError):
+        connection.ensure_connection(tried)
+    assert pauses == [RETRY_S, RETRY_S]
+
+
+async def test_who_rings_hears_at_once_that_the_broker_is_away() -> None:
+    bell = Bell(create_app(CelerySettings(broker_url=f"redis://127.0.0.1:{a_free_port()}/0")), SystemClock())
+    began = time.monotonic()
+    with pytest.raises(QueueError, match="cannot be reached"):
+        await bell.length("cpu")
+    await bell.tell_ended("job-1")
+    assert time.monotonic() - began < 3.0
+
+
+async def test_who_rings_gives_a_broker_up_that_does_not_answer() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings = CelerySettings(broker_url=f"redis://127.0.0.1:{silent.getsockname()[1]}/0")
+        bell = Bell(create_app(settings), SystemClock())
+        with pytest.raises(QueueError, match="cannot be reached"):
+            await asyncio.wait_for(bell.length("cpu"), ANSWER_S + 10.0)

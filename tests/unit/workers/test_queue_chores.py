@@ -1,0 +1,47 @@
+"""What goes on beside the waiting goes on after a fault of the program too."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from services.adapters.queueing.celery_queue import CeleryQueue
+from services.clock import SystemClock
+from services.domain.work import WorkState
+from services.testing import a_candidate, a_report, an_evaluation_request
+from storage.database import Database
+from storage.work import SqlWorkStore
+from tests.e2e.programs import a_free_port
+from workers.tasks import CelerySettings, create_app
+
+
+class FaultyOnce(SqlWorkStore):
+    """Its first look at what has ended meets a fault that nobody thought of."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, SystemClock())
+        self.failed = asyncio.Event()
+
+    async def ended(self, order_ids: Sequence[str]) -> Mapping[str, WorkState]:
+        if not self.failed.is_set():
+            self.failed.set()
+            raise RuntimeError("nobody thought of this")
+        return await super().ended(order_ids)
+
+
+async def test_answers_are_handed_out_after_a_look_that_failed(tmp_path: Path) -> None:
+    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'kernelwright.db'}")
+    await database.upgrade()
+    orders = FaultyOnce(database)
+    app = create_app(CelerySettings(broker_url=f"redis://127.0.0.1:{a_free_port()}/0"))
+    queue = CeleryQueue(app, orders, SystemClock(), poll_s=0.02)
+    request = an_evaluation_request(a_candidate())
+    asked = asyncio.create_task(queue.evaluate(request))
+    await asyncio.wait_for(orders.failed.wait(), 20)
+    claim = await orders.claim(request.evaluation_id, "worker", 30.0)
+    assert claim is not None
+    await orders.finish(claim, a_report())
+    assert await asyncio.wait_for(asked, 20) == a_report()
+    await queue.close()
+    await database.close()
