@@ -61,13 +61,15 @@ class Course:
     strategy: str
     rounds: int
     memory: bool
+    embedder: str
+    """As in the setting of this name."""
     pause: Path | None
     """Nothing is started while this file exists."""
 
 
 async def solve(course: Course, bench: Workbench, problems: Sequence[Problem], label: str) -> list[Solved]:
     """The problems one after another over the course's database."""
-    settings = Settings(home=course.folder, holdout=0.0 if course.memory else 1.0)
+    settings = Settings(home=course.folder, holdout=0.0 if course.memory else 1.0, embedder=course.embedder)
     async with open_installation(settings) as here:
         queue = InProcessQueue(_Lent(bench, course.pause), here.stores.candidates)
         try:
@@ -150,7 +152,7 @@ async def study(given: argparse.Namespace, bench: Workbench, strategy: str, fold
     def course(name: str, *, memory: bool) -> Course:
         return Course(
             folder=folder / strategy / name, strategy=strategy, rounds=given.rounds, memory=memory,
-            pause=given.pause_while,
+            embedder=given.embedder, pause=given.pause_while,
         )  # fmt: skip
 
     learning, forgetful = course("with", memory=True), course("without", memory=False)
@@ -249,6 +251,7 @@ def main() -> None:
     parser.add_argument("--table", type=Path, default=TABLE)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--strategies", default="greedy")
+    parser.add_argument("--embedder", default="auto", help="as KERNELWRIGHT_EMBEDDER; another --home for each")
     parser.add_argument("--most", type=int, default=None, help="problems of each group, for a short look")
     parser.add_argument("--out", default=None, help="write every job's latencies to OUT-STRATEGY.json")
     parser.add_argument("--settle", type=int, default=0, help="with --record: further measurements of leading kernels")

@@ -175,7 +175,7 @@ def _binary(rows: Iterator[tuple[bytes, ...]]) -> Iterator[bytes]:
 def nearest(held: Vectors, rows: np.ndarray, queries: Vectors) -> list[set[str]]:
     """The exact answer for each query. `held` are the vectors of the fitting `rows`."""
     similar = queries @ held.T
-    return [{f"exp-{rows[n]}" for n in np.argsort(-one)[:WANTED]} for one in similar]
+    return [{f"exp-{rows[n]}" for n in np.argpartition(-one, min(WANTED, len(one)) - 1)[:WANTED]} for one in similar]
 
 
 FILTERS = {

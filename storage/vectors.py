@@ -19,8 +19,8 @@ from storage.tables import embeddings, experiences
 
 log = logging.getLogger(__name__)
 
-INLINE = 256
-"""Experiences without a vector that a recall embeds itself; more are embedded in the background."""
+INLINE = 64
+"""Experiences without a vector that a recall embeds itself, some 2 s of work; more are embedded in the background."""
 BATCH = 64
 """Experiences embedded at once in the background."""
 

@@ -113,6 +113,7 @@ async def test_a_large_number_of_fitting_rows_is_counted_whole_and_again_when_th
     assert await counted() == [(100, 100)], "two more of a hundred change no share"
     await memory.remember(some_experiences(300)[204:])
     await shelving.open("local", EMBEDDER.name, EMBEDDER.dimensions)
+    await shelving.settled()
     assert await counted() == [(150, 150)]
 
 
