@@ -64,8 +64,9 @@ def child_killed(place: Installation, times: int, tally: Tally) -> str:
 
 
 def _child_struck(place: Installation, phase: str, jobs: list[str]) -> tuple[str, float]:
-    """Kill a child in a phase: which evaluation that hit, and when. A blow that comes after its end hits nothing (phases
-    are short, and on a busy machine we are late): another job is struck then."""
+    """Kill a child in a phase: which evaluation that hit, and when.
+
+    A blow after the evaluation's end hits nothing (phases are short, a busy machine is late): another job is struck."""
     while True:
         began = time.time()
         jobs += place.submit()
