@@ -29,6 +29,7 @@ from services.telemetry.logs import log_context
 from services.telemetry.traces import order_span
 from workers import proof
 from workers.broker import SteadyConnection, transport_options
+from workers.children import TaskPool
 from workers.compiling import do
 from workers.presence import Presence
 
@@ -241,6 +242,7 @@ def _configuration(settings: CelerySettings, *, works: bool) -> dict[str, object
         "accept_content": ["json"],
         "task_ignore_result": True,
         "task_queues": [Broadcast(ENDED_QUEUE, exchange=ended_exchange())],
+        "worker_pool": f"{TaskPool.__module__}:{TaskPool.__name__}",
         "worker_concurrency": 1,
         "worker_prefetch_multiplier": 1,
         "task_acks_late": True,

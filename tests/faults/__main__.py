@@ -49,6 +49,7 @@ def _printed(row: Row, times: int, place: Installation) -> bool:
         outcome = Outcome(fault=row.name, times=0, holds=f"not tried: {error}", seconds=0.0)
     except Exception:  # noqa: BLE001 - the other faults are tried too
         traceback.print_exc(limit=-3)
+        place.keep()
         outcome = Outcome(fault=row.name, times=times, holds="DOES NOT HOLD", seconds=0.0)
     sys.stdout.write(f"| {outcome.fault} | {outcome.times} | {outcome.holds} | {outcome.seconds:.0f} s |\n")
     sys.stdout.flush()

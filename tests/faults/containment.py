@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from services.ports import ExitStatus, Sandbox, SandboxLimits
 from tests.contracts.sandboxes import SANDBOXES, Bench, Inside, bench_of, processes_of
+from tests.docker_host import PLACE, docker_address, toolchain_image
 from tests.faults.ground import until
+from workers.sandboxes.docker_recipe import Recipe
+from workers.sandboxes.docker_sandbox import DockerSandbox
 from workers.sandboxes.plan import Level
 
 if TYPE_CHECKING:
@@ -119,18 +122,23 @@ os.read(reading, 1)
 
 
 def bombed(kind: str, sandbox: str) -> Fault:
-    """A bomb goes off in a sandbox, beside a neighbour in another one."""
+    """A bomb goes off in a worker's sandbox; a neighbour is called in the sandbox of a worker with cores of its own."""
     bomb = BOMBS[kind]
 
     def fault(place: Installation, times: int, tally: Tally) -> str:
         del place  # its processes are neighbours too
         alone: list[float] = []
         beside: list[float] = []
-        with benches(sandbox) as bench:
-            neighbour = bench.run(NEIGHBOUR, SandboxLimits(wall_s=3600.0))
+        ours, theirs = _halves(sorted(os.sched_getaffinity(0)))
+        with ExitStack() as stack:
+            stack.enter_context(on_cores(theirs))
+            bench = stack.enter_context(_own_bench(sandbox))
+            assert bench.result_of("import os\nresult = sorted(os.sched_getaffinity(0))") == sorted(theirs)
+            stack.enter_context(on_cores(ours))
+            neighbour = stack.enter_context(_own_bench(sandbox)).run(NEIGHBOUR, SandboxLimits(wall_s=3600.0))
             for _ in range(times):
                 alone += calls_of(neighbour, lambda began: time.monotonic() - began < WATCHED_S)
-                beside += _explode(bench, bomb, neighbour)
+                beside += _explode(bench, theirs, bomb, neighbour)
             assert bench.result_of("result = 6 * 7") == 42, "the sandbox serves no more"
         usual, worst = percentile(alone, 0.95), percentile(beside, 0.95)
         tally.saw("neighbour's p95 ms alone", usual * 1e3)
@@ -140,9 +148,10 @@ def bombed(kind: str, sandbox: str) -> Fault:
     return fault
 
 
-def _explode(bench: Bench, bomb: Bomb, neighbour: Inside) -> list[float]:
+def _explode(bench: Bench, cores: set[int], bomb: Bomb, neighbour: Inside) -> list[float]:
     """One bomb to its end; how long the neighbour's calls took meanwhile, in seconds."""
-    struck = bench.run(bomb.code, bomb.limits)
+    with on_cores(cores):
+        struck = bench.run(bomb.code, bomb.limits)
     uid = struck.answer(60.0)
     calls = calls_of(neighbour, lambda _began: struck.process.wait(0.0) is None)
     status = struck.end(90.0)
@@ -163,6 +172,42 @@ def calls_of(neighbour: Inside, going_on: Callable[[float], bool]) -> list[float
         took.append(time.monotonic() - asked)
         time.sleep(0.002)
     return took
+
+
+def _halves(cores: list[int]) -> tuple[set[int], set[int]]:
+    """The cores of two workers; of one core, both have it."""
+    middle = len(cores) // 2
+    return set(cores[middle:]), set(cores[:middle] or cores)
+
+
+@contextmanager
+def on_cores(cores: set[int]) -> Iterator[None]:
+    """As a worker that was started with `taskset`."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@contextmanager
+def _own_bench(sandbox: str) -> Iterator[Bench]:
+    """A sandbox that nobody shares, on the cores of this moment."""
+    if sandbox != "docker":
+        with benches(sandbox) as bench:
+            yield bench
+        return
+    made = DockerSandbox(
+        Recipe(image=toolchain_image(), host_python=True), PLACE / "sandboxes", address=docker_address(), warm=1
+    )
+    try:
+        made.start()
+        made.wait_warm()
+        with contextmanager(bench_of)(made) as bench:
+            yield bench
+    finally:
+        made.close()
 
 
 @contextmanager

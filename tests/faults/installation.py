@@ -225,6 +225,14 @@ class Installation:
         mine = {str(row[0]) for row in self.postgres.rows("SELECT id FROM evaluations WHERE job_id = ANY(%s)", jobs)}
         return Counter(about for _, _, what, about in self.lines() if what == "compile" and about in mine)
 
+    def keep(self) -> None:
+        """Append what was written and noted to the file that `KERNELWRIGHT_FAULTS_KEEP` names, for whoever asks why."""
+        name = os.environ.get("KERNELWRIGHT_FAULTS_KEEP")
+        if name is None:
+            return
+        with Path(name).open("ab") as kept:
+            kept.writelines(source.read_bytes() if source.exists() else b"" for source in (self.output, self.log))
+
     def close(self) -> None:
         """End all processes."""
         for part in self.parts:
@@ -278,8 +286,7 @@ def installed(folder: Path, postgres: PostgresServer, redis: RedisServer) -> Ite
         place.api()
         yield place
     except BaseException:
-        if place.output.exists() and os.environ.get("KERNELWRIGHT_FAULTS_KEEP"):
-            Path(os.environ["KERNELWRIGHT_FAULTS_KEEP"]).write_bytes(place.output.read_bytes() + place.log.read_bytes())
+        place.keep()
         raise
     finally:
         place.close()

@@ -55,16 +55,27 @@ def child_killed(place: Installation, times: int, tally: Tally) -> str:
     place.workers(1)
     jobs: list[str] = []
     for phase in itertools.islice(itertools.cycle(PHASES), times):
+        evaluation, struck = _child_struck(place, phase, jobs)
+        tally.saw("resumed after s", _resumed(place, evaluation, struck))
+        assert tally.worst["resumed after s"] <= 5.0, f"killed in {phase}, {evaluation} {tally}"
+        place.wait(jobs[-1:])
+    place.check(jobs)
+    return "all jobs end"
+
+
+def _child_struck(place: Installation, phase: str, jobs: list[str]) -> tuple[str, float]:
+    """Kill a child in a phase: which evaluation that hit, and when.
+
+    A blow after the evaluation's end hits nothing (phases are short, a busy machine is late): another job is struck."""
+    while True:
         began = time.time()
         jobs += place.submit()
         _, pid, evaluation = place.in_phase(phase, began)
         kill(pid)
         struck = time.time()
-        tally.saw("resumed after s", _resumed(place, evaluation, struck))
-        assert tally.worst["resumed after s"] <= 5.0
+        if not _was_noted(place, ("judged", evaluation)):
+            return evaluation, struck
         place.wait(jobs[-1:])
-    place.check(jobs)
-    return "all jobs end"
 
 
 def worker_killed(place: Installation, times: int, tally: Tally) -> str:
@@ -79,7 +90,7 @@ def worker_killed(place: Installation, times: int, tally: Tally) -> str:
         struck = next(part for part in workers if pid in _tree(part.process.pid))
         struck.kill()
         tally.saw("resumed after s", _resumed(place, evaluation, time.time()))
-        assert tally.worst["resumed after s"] <= CLAIM_S + 30
+        assert tally.worst["resumed after s"] <= CLAIM_S + 30, str(tally)
         place.wait(jobs[-1:])
     place.check(jobs)
     return f"all jobs end, claim {CLAIM_S:.0f} s"
@@ -146,7 +157,7 @@ def two_orchestrators(place: Installation, times: int, tally: Tally) -> str:
     place.workers(2)
     place.orchestrators(2)
     jobs = place.submit(times)
-    tally.saw("s for all", place.wait(jobs, 60 + times))
+    tally.saw("s for all", place.wait(jobs, 120 + 6 * times))  # a job costs a second of two cores; others use them too
     place.check(jobs)
     tokens = place.postgres.rows("SELECT max(lease_token) FROM jobs WHERE id = ANY(%s)", jobs)[0][0]
     assert tokens == 1, "a job had two holders"

@@ -276,3 +276,17 @@ def test_its_process_number_leads_to_the_tree(sandbox: ProcessSandbox, bench: Be
     process.socket.close()
     assert process.pid is None
     assert not Path(f"/proc/{pid}").exists()
+
+
+@root_only
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+def test_a_process_cannot_leave_the_cores_of_its_worker(bench: Bench) -> None:
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cores)})
+    try:
+        seen = bench.result_of(
+            f"import os\nos.sched_setaffinity(0, {sorted(cores)})\nresult = sorted(os.sched_getaffinity(0))"
+        )
+    finally:
+        os.sched_setaffinity(0, cores)
+    assert seen == [max(cores)]

@@ -1,4 +1,5 @@
-"""Memory limits for a whole process tree, by cgroup (version 1 or 2), where we are root and may make groups."""
+"""Limits for a whole process tree, by cgroup (version 1 or 2), where we are root and may make groups: memory, and the
+processor cores that are ours."""
 
 from __future__ import annotations
 
@@ -6,10 +7,12 @@ import contextlib
 import itertools
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 _numbers = itertools.count()
+CORES_FILE = "cpuset.cpus"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,15 +26,15 @@ class Hierarchy:
     """Holds the line `oom_kill N`."""
 
 
-class MemoryGroup:
-    """One group with a memory limit. Raises `OSError` when it cannot be made."""
+class Group:
+    """One group with limits (what is written into which of its files). Raises `OSError` when it cannot be made."""
 
-    def __init__(self, hierarchy: Hierarchy, memory_bytes: int) -> None:
-        self._events = hierarchy.events_file
-        self.path = hierarchy.parent / f"kernelwright-{os.getpid()}-{next(_numbers)}"
+    def __init__(self, parent: Path, limits: Mapping[str, str]) -> None:
+        self.path = parent / f"kernelwright-{os.getpid()}-{next(_numbers)}"
         self.path.mkdir()
         try:
-            (self.path / hierarchy.limit_file).write_text(str(memory_bytes), encoding="ascii")
+            for name, text in limits.items():
+                (self.path / name).write_text(text, encoding="ascii")
         except OSError:
             self.remove()
             raise
@@ -39,14 +42,6 @@ class MemoryGroup:
     def open_membership(self) -> int:
         """A descriptor; whoever writes `0` to it joins the group."""
         return os.open(self.path / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
-
-    def kills(self) -> int:
-        """How many processes the kernel killed here for memory."""
-        with contextlib.suppress(OSError):
-            for line in (self.path / self._events).read_text(encoding="ascii").splitlines():
-                if line.startswith("oom_kill "):
-                    return int(line.split()[1])
-        return 0
 
     def remove(self) -> None:
         """Remove the group; its processes have ended."""
@@ -59,6 +54,24 @@ class MemoryGroup:
                 time.sleep(0.01)
             else:
                 return
+
+
+class MemoryGroup(Group):
+    """One with a memory limit."""
+
+    def __init__(self, hierarchy: Hierarchy, memory_bytes: int) -> None:
+        self._events = hierarchy.events_file
+        super().__init__(hierarchy.parent, {hierarchy.limit_file: str(memory_bytes)})
+        if CORES_FILE in own_cores() and (self.path / CORES_FILE).exists():  # version 2: one group has all controllers
+            (self.path / CORES_FILE).write_text(own_cores()[CORES_FILE], encoding="ascii")
+
+    def kills(self) -> int:
+        """How many processes the kernel killed here for memory."""
+        with contextlib.suppress(OSError):
+            for line in (self.path / self._events).read_text(encoding="ascii").splitlines():
+                if line.startswith("oom_kill "):
+                    return int(line.split()[1])
+        return 0
 
 
 def find_hierarchy() -> Hierarchy | None:
@@ -75,6 +88,37 @@ def find_hierarchy() -> Hierarchy | None:
             continue
         return hierarchy
     return None
+
+
+def own_cores() -> dict[str, str]:
+    """What confines a group to the cores that we may use; nothing where those are all there are.
+
+    A process that only inherits our affinity can give itself the other cores."""
+    cores = os.sched_getaffinity(0)
+    if len(cores) >= (os.cpu_count() or 1):
+        return {}
+    return {CORES_FILE: ",".join(map(str, sorted(cores)))}
+
+
+def core_group() -> Group | None:
+    """A group on our cores in a hierarchy of its own (version 1); None where there is nothing to confine or no way."""
+    cores = own_cores()
+    if not cores or os.geteuid() != 0:
+        return None
+    for parent in _core_parents():
+        with contextlib.suppress(OSError):
+            _remove_orphans(parent)
+            nodes = (parent / "cpuset.mems").read_text(encoding="ascii").strip()
+            return Group(parent, {"cpuset.mems": nodes, **cores})
+    return None
+
+
+def _core_parents() -> list[Path]:
+    mount = Path("/sys/fs/cgroup/cpuset")
+    lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines() if mount.exists() else []
+    paths = [line.split(":", 2)[2] for line in lines if "cpuset" in line.split(":", 2)[1].split(",")]
+    parents = [parent for path in paths for parent in (mount / path.lstrip("/"), mount)]
+    return [parent for parent in parents if (parent / CORES_FILE).exists()]
 
 
 def _remove_orphans(parent: Path) -> None:

@@ -14,6 +14,7 @@ from docker.types import DeviceRequest, Mount, Ulimit
 
 from services.ports import SandboxLimits
 from workers.sandboxes import seccomp
+from workers.sandboxes.cgroups import CORES_FILE, own_cores
 from workers.sandboxes.docker_init import HOME
 from workers.sandboxes.environment import program_root, python_binds
 from workers.sandboxes.launcher import ENVIRONMENT
@@ -98,6 +99,7 @@ def host_config(api: APIClient, recipe: Recipe, folder: Path) -> dict[str, Any]:
         memswap_limit=WARMING_BYTES,
         mem_swappiness=None if str(info.get("CgroupVersion", "1")) == "2" else 0,
         cpu_shares=SHARES * len(os.sched_getaffinity(0)),  # threads compete with the host's threads as equals
+        cpuset_cpus=own_cores().get(CORES_FILE),  # a container does not inherit the cores of who asks for it
         nano_cpus=None if recipe.cpus is None else int(recipe.cpus * 1e9),
         ulimits=[Ulimit(name=name, soft=value, hard=value) for name, value in ULIMITS.items()],
         log_config={"type": "none", "config": {}},

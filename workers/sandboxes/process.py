@@ -17,7 +17,7 @@ from services.domain.errors import SandboxError, ToolchainError
 from services.ports import ExitStatus, Mount, SandboxLimits
 from workers.sandboxes import bubblewrap
 from workers.sandboxes import environment as surroundings
-from workers.sandboxes.cgroups import Hierarchy, MemoryGroup, find_hierarchy
+from workers.sandboxes.cgroups import Group, Hierarchy, MemoryGroup, core_group, find_hierarchy
 from workers.sandboxes.forked import ForkedProcess, NotStartedError
 from workers.sandboxes.launcher import Zygote
 from workers.sandboxes.plan import BASE_PATH, TEMPORARY, Bind, Level, Plan
@@ -228,6 +228,9 @@ class ProcessSandbox:
             undo.callback(self._users.give_back, uid)
             temporary = self._temporary_directory(level, uid if change_user else None, undo)
             group = self._memory_group(limits, undo)
+            cores = core_group()
+            if cores is not None:
+                undo.callback(cores.remove)
             plan = Plan(
                 entry=entry,
                 command=command,
@@ -244,21 +247,20 @@ class ProcessSandbox:
             if change_user:
                 _hand_over(plan)
             try:
-                process = self._launch(plan, group)
+                process = self._launch(plan, group, cores)
             except NotStartedError:
-                process = self._launch(plan, group)
+                process = self._launch(plan, group, cores)
             process.when_ended(undo.pop_all().close)
         self._living.add(process)
         process.when_ended(lambda: self._living.discard(process))
         return process
 
-    def _launch(self, plan: Plan, group: MemoryGroup | None) -> ForkedProcess:
+    def _launch(self, plan: Plan, group: MemoryGroup | None, cores: Group | None) -> ForkedProcess:
         ours, theirs = socket.socketpair()
         status_ours, status_theirs = socket.socketpair()
         descriptors = [theirs.fileno(), status_theirs.fileno()]
-        membership = None if group is None else group.open_membership()
-        if membership is not None:
-            descriptors.append(membership)
+        memberships = [joined.open_membership() for joined in (group, cores) if joined is not None]
+        descriptors += memberships
         process = ForkedProcess(connection=ours, status=Channel(status_ours), group=group)
         try:
             self._zygote.request({"plan": to_data(plan)}, descriptors)
@@ -268,7 +270,7 @@ class ProcessSandbox:
         finally:
             theirs.close()
             status_theirs.close()
-            if membership is not None:
+            for membership in memberships:
                 os.close(membership)
         process.await_ready(START_TIMEOUT_S)
         return process
