@@ -8,6 +8,7 @@
 #   make model-faults  200 jobs through each chat adapter against a provider that fails three requests of ten, as a table
 #   make local-model  the three chat adapters against llama.cpp's server with a small model (builds it first: 15 minutes)
 #   make fuzz    thousands of made-up requests to a real API as two teams, and a table (FUZZ="--database postgres")
+#   make compose-test  build every image of docker-compose.yml and solve a job with them (many minutes: torch is installed)
 #   make web     the web UI (needs Node.js 20.19 or newer); serve and test build it too where Node.js is there
 #   make sandbox-image   the image of the Docker sandbox; BASE=… names another base than Debian's Python image
 #   make images  that, and the images of docker-compose.yml
@@ -38,7 +39,7 @@ BASE    ?=
 DOCKER_BUILD := docker build --label kernelwright.version=$(VERSION) $(DOCKER_ARGS)
 BASE_ARG := $(if $(BASE),--build-arg BASE=$(BASE))
 
-.PHONY: demo test check format serve web docs bench faults fuzz model-faults local-model clean sandbox-image images minilm
+.PHONY: demo test check format serve web docs bench faults fuzz compose-test model-faults local-model clean sandbox-image images minilm
 
 demo: $(VENV)/.worker
 	$(BIN)/kernelwright run examples/problems/rmsnorm.py --backend cpp --model playbook --rounds 8
@@ -66,7 +67,7 @@ docs: $(VENV)/.dev
 
 test: $(VENV)/.dev $(WEB)
 	$(if $(WEB),npm --prefix $(UI) test)
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not gpu and not live and not local_model"
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not gpu and not live and not local_model and not compose"
 
 faults: $(VENV)/.dev
 	$(BIN)/python -m tests.faults
@@ -77,6 +78,9 @@ model-faults: $(VENV)/.dev
 local-model: $(VENV)/.dev
 	$(BIN)/python -m tests.local_model
 	$(BIN)/python -m pytest -m local_model tests/local_model
+
+compose-test: $(VENV)/.dev
+	$(BIN)/python -m pytest -m compose tests/integration/test_compose_up.py
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz $(FUZZ)

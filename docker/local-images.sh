@@ -5,7 +5,8 @@
 #   docker/local-images.sh [CACHE_DIRECTORY]
 #
 # Needs root, debootstrap, a Docker daemon, a Debian mirror (MIRROR), package indexes, and Node.js with npm on this host
-# (for the web UI). PIP_FIND_LINKS may name a folder of wheels that goes into the base.
+# (for the web UI). PIP_FIND_LINKS may name a folder of wheels that goes into the base. ONLY=databases makes the base and
+# the databases only: a minute or two, which CACHE_DIRECTORY saves the next time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cache=${1:-}
@@ -20,6 +21,8 @@ archive=${cache:-$work}/local-base-$release-1.tar
 if [ ! -e "$archive" ]; then
     debootstrap --variant=minbase --include=ca-certificates,g++,python3,python3-venv,postgresql,redis-server \
         "$release" "$work/root" "$mirror" >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; exit 1; }
+    # Whose Python lies below /root can show it to containers; whoever may not read it there cannot anyway.
+    chmod 0755 "$work/root/root"
     cp /etc/ssl/certs/ca-certificates.crt "$work/root/etc/ssl/certs/ca-certificates.crt"
     if [ -n "${PIP_FIND_LINKS:-}" ] && [ -d "$PIP_FIND_LINKS" ]; then
         mkdir -p "$work/root$PIP_FIND_LINKS" && cp "$PIP_FIND_LINKS"/*.whl "$work/root$PIP_FIND_LINKS/"
@@ -32,12 +35,6 @@ fi
 docker import --change "ENV PIP_FIND_LINKS=${PIP_FIND_LINKS:-}" --change 'ENV PIP_CERT=/etc/ssl/certs/ca-certificates.crt' \
     --change 'ENV NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt' \
     --change 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' "$archive" "$base" >/dev/null
-
-mkdir -p "$work/node/usr/bin"
-cp -rL --parents "$(command -v node)" "$work/node"
-cp -r --parents "$(npm root --global)/npm" "$work/node"
-ln -s "$(npm root --global)/npm/bin/npm-cli.js" "$work/node/usr/bin/npm"
-printf 'FROM %s\nCOPY . /\n' "$base" | docker build --quiet --tag node:20.19.4-bookworm-slim --file - "$work/node"
 
 # As the official images behave, as far as docker-compose.yml relies on it.
 cat >"$work/postgres.sh" <<'ENTRY'
@@ -71,6 +68,14 @@ printf 'FROM %s\nCOPY redis.sh /entry\nENTRYPOINT ["/entry"]\n' "$base" >"$work/
 mkdir "$work/context" && cp "$work/postgres.sh" "$work/redis.sh" "$work/context"
 docker build --quiet --tag "$(sed -n 's/^ *image: \(pgvector.*\)/\1/p' docker-compose.yml)" --file "$work/Dockerfile.postgres" "$work/context"
 docker build --quiet --tag "$(sed -n 's/^ *image: \(redis.*\)/\1/p' docker-compose.yml)" --file "$work/Dockerfile.redis" "$work/context"
+
+[ "${ONLY:-}" = databases ] && exit
+
+mkdir -p "$work/node/usr/bin"
+cp -rL --parents "$(command -v node)" "$work/node"
+cp -r --parents "$(npm root --global)/npm" "$work/node"
+ln -s "$(npm root --global)/npm/bin/npm-cli.js" "$work/node/usr/bin/npm"
+printf 'FROM %s\nCOPY . /\n' "$base" | docker build --quiet --tag node:20.19.4-bookworm-slim --file - "$work/node"
 
 make images BASE="$base" TORCH_INDEX="${TORCH_INDEX:-https://pypi.org/simple}" \
     DOCKER_ARGS="--network=host --build-arg NODE=node:20.19.4-bookworm-slim ${DOCKER_ARGS:-}"

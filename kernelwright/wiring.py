@@ -589,7 +589,9 @@ def make_celery_worker(settings: Settings, device: str, name: str) -> Celery:
 
         return Presence(worker_node(device, name), lambda: open_registry(settings))
 
-    return create_app(celery_settings(settings), open_station, open_presence)
+    # A device worker's first order is a validation, which it has time to become warm for; a compile worker's is a
+    # candidate that a device waits for.
+    return create_app(celery_settings(settings), open_station, open_presence, ready=device == COMPILE)
 
 
 def worker_node(device: str, name: str) -> Node:

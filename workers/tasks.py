@@ -72,9 +72,11 @@ def create_app(
     settings: CelerySettings,
     open_station: Callable[[], Station] | None = None,
     open_presence: Callable[[], Presence] | None = None,
+    *,
+    ready: bool = False,
 ) -> Celery:
     """The application: with `open_station` for workers (called in the child that works), without for those who ring.
-    With `open_presence` the child says that it is there.
+    With `open_presence` the child says that it is there. `ready`: it opens its station when it starts.
 
     Start workers as `worker_options` says.
     """
@@ -82,7 +84,7 @@ def create_app(
     app.conf.update(_configuration(settings, works=open_station is not None))
     app.amqp.Connection = SteadyConnection
     if open_station is not None:
-        _register(app, WorkerProcess(settings, open_station, open_presence))
+        _register(app, WorkerProcess(settings, open_station, open_presence, ready=ready))
     return app
 
 
@@ -98,14 +100,19 @@ def worker_options(device: str, name: str) -> list[str]:
 
 
 class WorkerProcess:
-    """The child process of a worker: opens its station at the first order and keeps it."""
+    """The child process of a worker: opens its station at the first order, or before it where `ready`, and keeps it.
+
+    Opening takes seconds (a sandbox is tried, torch is imported), and on a device it may measure for a minute."""
 
     def __init__(
         self,
         settings: CelerySettings,
         open_station: Callable[[], Station],
         open_presence: Callable[[], Presence] | None = None,
+        *,
+        ready: bool = False,
     ) -> None:
+        self._ready = ready
         self._settings = settings
         self._open_station = open_station
         self._open_presence = open_presence
@@ -118,18 +125,27 @@ class WorkerProcess:
         if self._open_presence is not None:
             self._presence = self._open_presence()
             self._presence.start()
+        if self._ready:
+            try:
+                self._opened()
+            except InfrastructureError as error:
+                log.warning("the worker will try again at its first order: %s", error)
 
     def run(self, order_id: str, owner: str) -> None:
         """Do an order, if there is something to do."""
+        station = self._opened()
+        if self._runner is None:
+            self._runner = asyncio.Runner()
+        began = time.monotonic()
+        if self._runner.run(execute(station, order_id, owner, self._settings)) and self._presence is not None:
+            self._presence.worked(time.monotonic() - began)
+
+    def _opened(self) -> Station:
         if self._station is None:
             self._station = self._open_station()
             if self._presence is not None and self._station.offer is not None:
                 self._presence.measured(self._station.offer)
-        if self._runner is None:
-            self._runner = asyncio.Runner()
-        began = time.monotonic()
-        if self._runner.run(execute(self._station, order_id, owner, self._settings)) and self._presence is not None:
-            self._presence.worked(time.monotonic() - began)
+        return self._station
 
     def job_ended(self, job_id: str) -> None:
         """Free what is kept warm for a job."""
@@ -244,6 +260,8 @@ def _configuration(settings: CelerySettings, *, works: bool) -> dict[str, object
         "task_queues": [Broadcast(ENDED_QUEUE, exchange=ended_exchange())],
         "worker_pool": f"{TaskPool.__module__}:{TaskPool.__name__}",
         "worker_concurrency": 1,
+        # A child that opens its station first is not up within Celery's 4 s.
+        "worker_proc_alive_timeout": 60.0,
         "worker_prefetch_multiplier": 1,
         "task_acks_late": True,
         "task_reject_on_worker_lost": True,

@@ -1,0 +1,150 @@
+"""The whole deployment of docker-compose.yml, brought up on the tests' Docker host where no image can be pulled.
+
+The compose file is used as it is. Its images carry their own names: the databases are stand-ins made by
+`docker/local-images.sh`, ours are that script's base, shown this machine's Python, packages and sources read-only. What
+the Dockerfiles build is tried by `make compose-test`, for it installs torch.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kernelwright.wiring import version
+from tests.docker_host import PLACE, ROOT, docker_address
+from tests.e2e.programs import a_free_port, give_a_sheet
+
+USER = 65532
+MAKE_TIMEOUT_S = 600.0
+UP_TIMEOUT_S = 240.0
+BASE = "kernelwright/local-base:1"
+DOCKERFILE = f"""FROM {BASE}
+ARG PYTHON
+ARG ROOT
+ARG VERSION
+RUN mkdir -m 0700 /var/lib/kernelwright /var/lib/kernelwright-compiled \\
+    && chown {USER}:{USER} /var/lib/kernelwright /var/lib/kernelwright-compiled
+LABEL kernelwright.version=$VERSION
+ENV PYTHONPATH=$ROOT PYTHONDONTWRITEBYTECODE=1 KERNELWRIGHT_HOME=/var/lib/kernelwright PATH=$PYTHON/bin:/usr/bin:/bin
+USER {USER}:{USER}
+VOLUME /var/lib/kernelwright
+ENTRYPOINT ["python", "-m", "kernelwright"]
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deployment:
+    """A deployment that runs."""
+
+    folder: Path
+    address: str
+    token: str
+    environment: dict[str, str]
+
+    def compose(self, *arguments: str, timeout_s: float = 60.0) -> subprocess.CompletedProcess[str]:
+        """One command of Compose."""
+        return subprocess.run(
+            ["docker-compose", "--no-ansi", *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+        )
+
+
+@contextmanager
+def deployed(folder: Path, *, built: bool = False) -> Iterator[Deployment]:
+    """The compose file's services, healthy as far as they depend on one another. `built`: with images that the
+    Dockerfiles make. Skips where something is missing."""
+    if shutil.which("docker-compose") is None:
+        pytest.skip("no docker-compose: apt-get install docker-compose")
+    docker = docker_address()
+    make_images(docker, built=built)
+    sockets = PLACE / "sockets"
+    sockets.mkdir(mode=0o711, exist_ok=True)
+    os.chown(sockets, USER, USER)
+    subprocess.run([ROOT / "docker" / "secrets.sh", folder / "secrets"], check=True, capture_output=True)
+    shutil.copy(ROOT / "docker-compose.yml", folder)
+    home = folder / "home"
+    home.mkdir()
+    give_a_sheet(home)  # measuring the device takes a minute, and others measure it
+    subprocess.run(["chown", "-R", f"{USER}:{USER}", home], check=True)
+    (folder / "docker-compose.override.yml").write_text(json.dumps(_override(docker, home, built=built)))
+    port = a_free_port()
+    deployment = Deployment(
+        folder=folder,
+        address=f"http://127.0.0.1:{port}/api/v1",
+        token=(folder / "secrets" / "token").read_text(),
+        environment={
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "DOCKER_HOST": docker,
+            "COMPOSE_PROJECT_NAME": f"kernelwright-test-{port}",
+            "KERNELWRIGHT_VERSION": version(),
+            "KERNELWRIGHT_PORT": str(port),
+            "KERNELWRIGHT_SOCKETS": str(sockets),
+            "DOCKER_GID": str(Path(docker.removeprefix("unix://")).stat().st_gid),
+        },
+    )
+    try:
+        up = deployment.compose("up", "--detach", "--no-build", timeout_s=UP_TIMEOUT_S)
+        assert up.returncode == 0, up.stderr[-3000:] + deployment.compose("logs", "--tail", "20").stdout[-6000:]
+        yield deployment
+    finally:
+        deployment.compose("down", "--volumes", "--timeout", "3", timeout_s=120)
+
+
+def make_images(docker: str, *, built: bool) -> None:
+    """Every image that the compose file names."""
+    environment = {**os.environ, "DOCKER_HOST": docker}
+    if built:
+        environment.pop("ONLY", None)
+    else:
+        environment["ONLY"] = "databases"
+    made = subprocess.run(
+        [ROOT / "docker" / "local-images.sh", PLACE / "images"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=None if built else MAKE_TIMEOUT_S,
+        check=False,
+    )
+    if made.returncode != 0:
+        pytest.skip(f"docker/local-images.sh makes no images here: {made.stderr.strip()[-500:]}")
+    if built:
+        return
+    tags = [f"--tag=kernelwright/{name}:{version()}" for name in ("server", "worker", "sandbox")]
+    values = {"PYTHON": sys.prefix, "ROOT": str(ROOT), "VERSION": version()}
+    arguments = [f"--build-arg={name}={value}" for name, value in values.items()]
+    subprocess.run(
+        ["docker", "build", "--quiet", "--network=none", *tags, *arguments, "-"],
+        input=DOCKERFILE,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+def _override(docker: str, home: Path, *, built: bool) -> dict[str, object]:
+    """What differs here: where the daemon's socket is, and whose Python is used."""
+    shown = [] if built else [f"{path}:{path}:ro" for path in dict.fromkeys((sys.base_prefix, sys.prefix, str(ROOT)))]
+    socket = f"{docker.removeprefix('unix://')}:/var/run/docker.sock"
+    worker: dict[str, object] = {"volumes": [socket, *shown]}
+    if not built:
+        worker["environment"] = {"KERNELWRIGHT_SANDBOX_PYTHON": "host", "KERNELWRIGHT_SANDBOX_WARM": "1"}
+    services: dict[str, object] = {name: {"volumes": shown} for name in ("migrate", "api", "orchestrator") if shown}
+    services["worker-compile"] = worker
+    services["worker-cpu"] = {**worker, "volumes": [socket, *shown, f"{home}:/var/lib/kernelwright"]}
+    return {"version": "3.8", "services": services}

@@ -1,0 +1,69 @@
+"""When a worker's child opens its station."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+
+from services.domain.errors import SandboxError
+from services.ports import Workbench, WorkStore
+from workers.tasks import CelerySettings, Station, WorkerProcess
+
+SETTINGS = CelerySettings(broker_url="redis://127.0.0.1:1/0")
+
+
+class Closing:
+    """A workbench that is never used."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class NoOrders:
+    """No order is there to be claimed."""
+
+    async def claim(self, *_: object) -> None:
+        """None."""
+
+
+def a_process(failures: int = 0, *, ready: bool) -> tuple[WorkerProcess, list[str]]:
+    opened: list[str] = []
+
+    def open_station() -> Station:
+        opened.append("opened")
+        if len(opened) <= failures:
+            raise SandboxError("no room for a sandbox")
+        return Station(orders=cast("WorkStore", NoOrders()), workbench=cast("Workbench", Closing()))
+
+    return WorkerProcess(SETTINGS, open_station, ready=ready), opened
+
+
+def test_a_station_is_opened_at_the_first_order_and_kept() -> None:
+    process, opened = a_process(ready=False)
+    process.begin()
+    assert opened == []
+    process.run("order-1", "one")
+    process.run("order-2", "one")
+    assert opened == ["opened"]
+    process.close()
+
+
+def test_a_compile_workers_station_is_open_before_its_first_order() -> None:
+    process, opened = a_process(ready=True)
+    process.begin()
+    assert opened == ["opened"]
+    process.run("order-1", "one")
+    assert opened == ["opened"]
+    process.close()
+
+
+def test_a_station_that_cannot_be_opened_at_the_start_is_tried_again_at_an_order(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    process, opened = a_process(failures=1, ready=True)
+    process.begin()
+    assert "no room for a sandbox" in caplog.text
+    process.run("order-1", "one")
+    assert opened == ["opened", "opened"]
+    process.close()
