@@ -41,7 +41,7 @@ async function watched(server: Server): Promise<LiveState> {
   });
   return new Promise((resolve) => {
     const stop = job.subscribe(() => {
-      if (["ended", "gone"].includes(job.snapshot().connection)) {
+      if (["ended", "gone", "refused"].includes(job.snapshot().connection)) {
         queueMicrotask(() => (stop(), resolve(job.snapshot())));
       }
     });
@@ -82,7 +82,15 @@ test("a server that is away and comes back loses nothing", async () => {
 test("a job that was deleted while it was open is told as gone", async () => {
   const server = new Server();
   server.streams = [new ApiError(404, "no job job-1")];
-  expect((await watched(server)).reason).toBe("no job job-1");
+  const { connection, reason } = await watched(server);
+  expect([connection, reason]).toEqual(["gone", "no job job-1"]);
+});
+
+test("a job that one may no longer see is not told as deleted", async () => {
+  const server = new Server();
+  server.streams = [new ApiError(403, "you are not a member of this team")];
+  const { connection, reason } = await watched(server);
+  expect([connection, reason]).toEqual(["refused", "you are not a member of this team"]);
 });
 
 test("a token that runs out while a job is watched costs no event: it goes on behind the last one", async () => {

@@ -16,12 +16,12 @@ export interface JobEvent {
   at: string;
 }
 
-export type Connection = "connecting" | "live" | "reconnecting" | "polling" | "ended" | "gone";
+export type Connection = "connecting" | "live" | "reconnecting" | "polling" | "ended" | "gone" | "refused";
 
 export interface LiveState {
   events: readonly JobEvent[];
   connection: Connection;
-  /** Why it is gone or reconnecting. */
+  /** Why it is gone, refused or reconnecting. */
   reason: string | null;
 }
 
@@ -97,7 +97,8 @@ export class LiveJob {
       } catch (error) {
         if (signal.aborted) return;
         // A token that has run out is asked for beside the page, which then goes on; a job that is gone stays gone.
-        if (error instanceof ApiError && [403, 404, 410].includes(error.status)) return this.tell("gone", error.message);
+        if (error instanceof ApiError && [404, 410].includes(error.status)) return this.tell("gone", error.message);
+        if (error instanceof ApiError && error.status === 403) return this.tell("refused", error.message);
         this.tell("reconnecting", error instanceof Error ? error.message : null);
       }
       if (signal.aborted) return;

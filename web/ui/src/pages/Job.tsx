@@ -1,6 +1,6 @@
 /** One job, live. */
 import { Alert, Anchor, Group, Stack, Text, Title } from "@mantine/core";
-import { lazy, useMemo, useState } from "react";
+import { type ReactNode, lazy, useMemo, useState } from "react";
 import { Link, useParams } from "react-router";
 import { ApiError } from "../api";
 import type { CandidateSummary, JobView } from "../client";
@@ -33,6 +33,7 @@ function Page({ id }: { id: string }) {
   const live = useLiveJob(id);
   useTitle(job.data ? `${job.data.problem}: ${job.data.status}` : "Job");
   const missing = job.error instanceof ApiError && [404, 410].includes(job.error.status);
+  if (job.data && live.connection === "refused") return <Refused name={job.data.problem} reason={live.reason} />;
   if (job.data && (missing || live.connection === "gone")) return <Gone name={job.data.problem} reason={missing ? job.error!.message : live.reason} />;
   return <Asked query={job} page>{(known) => <Known job={known} live={live} />}</Asked>;
 }
@@ -40,12 +41,29 @@ function Page({ id }: { id: string }) {
 /** It was there when the page was opened. */
 function Gone({ name, reason }: { name: string; reason: string | null }) {
   return (
+    <Left name={name} title="This job is not there any more">
+      It was deleted while you had it open{reason && `: ${reason}`}.
+    </Left>
+  );
+}
+
+/** Whoever has it open has lost the right to. */
+function Refused({ name, reason }: { name: string; reason: string | null }) {
+  return (
+    <Left name={name} title="You may not see this job any more">
+      The server refuses it{reason && `: ${reason}`}. Ask an administrator of the team, or sign in as somebody else.
+    </Left>
+  );
+}
+
+function Left({ name, title, children }: { name: string; title: string; children: ReactNode }) {
+  return (
     <Stack>
       <Title order={1} size="h2" className="break">
         {name}
       </Title>
-      <Alert color="red" variant="outline" title="This job is not there any more" role="alert">
-        It was deleted while you had it open{reason && `: ${reason}`}.{" "}
+      <Alert color="red" variant="outline" title={title} role="alert">
+        {children}{" "}
         <Anchor component={Link} to="/" underline="always">
           Back to the jobs
         </Anchor>
@@ -118,6 +136,7 @@ const CONNECTION: Record<LiveState["connection"], string> = {
   polling: "● live (asking every second)",
   ended: "",
   gone: "",
+  refused: "",
 };
 
 function Head({ job, live }: { job: JobView; live: LiveState }) {
