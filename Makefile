@@ -6,7 +6,7 @@
 #   make serve   API, web UI, orchestrator and one local worker on http://127.0.0.1:8000
 #   make faults  kill, stop and fill everything as often as docs/durability.md says, and print a table
 #   make model-faults  200 jobs through each chat adapter against a provider that fails three requests of ten, as a table
-#   make local-model  the three chat adapters against llama.cpp's server with a small model (builds it first: 15 minutes)
+#   make local-model  the three chat adapters against llama.cpp's server with a small model (builds it first: 20 minutes)
 #   make fuzz    thousands of made-up requests to a real API as two teams, and a table (FUZZ="--database postgres")
 #   make compose-test  build every image of docker-compose.yml and solve a job with them (many minutes: torch is installed)
 #   make web     the web UI (needs Node.js 20.19 or newer); serve and test build it too where Node.js is there

@@ -93,39 +93,28 @@ class Asker:
     async def ask(self, agent: Agent[T], state: WorkflowState, context: JobContext, facts: Facts) -> Answer[T]:
         """One call. Raises `BudgetSpentError` before it, `ModelError` when the model stays out of reach."""
         await context.calls(state)
-        request, prompt_hash = await self._request(agent, state, context, facts)
+        request = await self._request(agent, state, context, facts)
         request = reserve_call(context.budget(state), context.spent(state), context.model, request)
         if state["attempt"] == 0:
             await context.emit(EventKind.AGENT_STARTED, {"step": facts.step, "agent": agent.name})
         tab = Tab(began=self._clock.monotonic())
-        reply = await self._charged(agent, state, context, request, tab)
+        reply = await self._charged(state, context, request, tab)
         outcome = _read(agent, reply, facts)
         value, error = outcome
-        call = ModelCall(
-            role=agent.role,
-            model=reply.model,
-            prompt=request.messages,
-            prompt_hash=prompt_hash,
-            reply=reply.text,
-            usage=reply.usage + tab.lost,
-            seconds=self._clock.monotonic() - tab.began,
-            error=error,
-        )
+        call = self._record(request, tab, reply.model, reply.text, reply.usage + tab.lost, error)
         key = await context.add_call(state, call)
         if error is None or state["attempt"] > 0:
             summary = agent.summary(value) if value is not None else f"unusable reply: {error}"
             await self._announce(context, agent.name, call, facts.step, summary)
         return Answer(call_key=key, value=value, error=error)
 
-    async def _request(
-        self, agent: Agent[T], state: WorkflowState, context: JobContext, facts: Facts
-    ) -> tuple[ChatRequest, str]:
+    async def _request(self, agent: Agent[T], state: WorkflowState, context: JobContext, facts: Facts) -> ChatRequest:
         kind = agent.schema(facts)
         schema = schema_of(kind)
         system = context.system_prompts.get(kind.__name__)
         if system is None:
             system = context.system_prompts[kind.__name__] = render_system(agent.role, facts, schema)
-        request = ChatRequest(
+        return ChatRequest(
             key=f"{facts.job_id}/{facts.step}/{agent.name}/{state['attempt']}",
             role=agent.role,
             messages=(system, render_user(agent.role, facts, agent.task), *await context.repair_turn(state)),
@@ -134,22 +123,19 @@ class Asker:
             facts=facts,
             team_id=context.job.team_id,
         )
-        return request, template_hash(agent.role, facts.backend)
 
-    async def _charged(
-        self, agent: Agent[T], state: WorkflowState, context: JobContext, request: ChatRequest, tab: Tab
-    ) -> ChatReply:
+    async def _charged(self, state: WorkflowState, context: JobContext, request: ChatRequest, tab: Tab) -> ChatReply:
         """The reply. Where none comes, the step is charged at once: the job may go on, in another process."""
         try:
             return await self._complete(state, context, request, tab)
         except (ModelError, BudgetSpentError) as error:
-            await self._keep_lost(agent, state, context, request, tab, str(error))
+            await self._keep_lost(state, context, request, tab, str(error))
             raise
         except asyncio.CancelledError as error:
             if isinstance(error, CallInterruptedError):
                 tab.open = error.usage
             with suppress(LeaseLostError, StorageError):  # then the step is another's, or nothing can be written
-                await self._keep_lost(agent, state, context, request, tab, INTERRUPTED)
+                await self._keep_lost(state, context, request, tab, INTERRUPTED)
             raise
 
     async def _complete(self, state: WorkflowState, context: JobContext, request: ChatRequest, tab: Tab) -> ChatReply:
@@ -168,22 +154,25 @@ class Asker:
         raise AssertionError("unreachable: the last failure is raised")
 
     async def _keep_lost(
-        self, agent: Agent[T], state: WorkflowState, context: JobContext, request: ChatRequest, tab: Tab, why: str
+        self, state: WorkflowState, context: JobContext, request: ChatRequest, tab: Tab, why: str
     ) -> None:
         used = tab.lost + tab.open
-        if not used.tokens:
-            return
-        call = ModelCall(
-            role=agent.role,
-            model=context.model.name,
+        if used.tokens:
+            await context.keep_call(state, self._record(request, tab, context.model.name, "", used, why))
+
+    def _record(
+        self, request: ChatRequest, tab: Tab, model: str, reply: str, usage: Usage, error: str | None
+    ) -> ModelCall:
+        return ModelCall(
+            role=request.role,
+            model=model,
             prompt=request.messages,
-            prompt_hash=template_hash(agent.role, request.facts.backend),
-            reply="",
-            usage=used,
+            prompt_hash=template_hash(request.role, request.facts.backend),
+            reply=reply,
+            usage=usage,
             seconds=self._clock.monotonic() - tab.began,
-            error=why,
+            error=error,
         )
-        await context.keep_call(state, call)
 
     def _again(self, state: WorkflowState, context: JobContext, request: ChatRequest, lost: Usage) -> ChatRequest:
         """The request for another attempt, which must fit the budget beside what the failed ones used."""

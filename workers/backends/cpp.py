@@ -121,7 +121,7 @@ class CppBackend:
         with _scratch() as directory:
             file, text, mounts = _file(source, language)
             (directory / file).write_text(text, encoding="utf-8", errors="replace")
-            command = self._command(file, flags, language)
+            command = self.command(file, flags, language)
             limits = self._limits(language)
             status = self._sandbox.run(command, limits, directory=directory, mounts=mounts)
             messages = _compiler_messages(command, status, limits)
@@ -140,7 +140,8 @@ class CppBackend:
         factor = EXTENSION_FACTOR if torch_extensions.is_extension(language) else 1.0
         return dataclasses.replace(limits, wall_s=limits.wall_s * factor)
 
-    def _command(self, file: str, flags: tuple[str, ...], language: str) -> list[str]:
+    def command(self, file: str, flags: tuple[str, ...], language: str) -> list[str]:
+        """The compiler's command line: from `file` to `kernel.so`, in the directory of both. Other backends differ here."""
         if torch_extensions.is_extension(language):
             return torch_extensions.command(file, "kernel.so", flags, language, self.architecture)
         return kernelwright_rt.command(file, "kernel.so", flags, language, self.architecture)
