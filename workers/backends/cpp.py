@@ -141,7 +141,7 @@ class CppBackend:
         return dataclasses.replace(limits, wall_s=limits.wall_s * factor)
 
     def command(self, file: str, flags: tuple[str, ...], language: str) -> list[str]:
-        """The compiler's command line: from `file` to `kernel.so`, in the directory of both. Other backends differ here."""
+        """The compiler's command line, from `file` to `kernel.so` in the same directory. Other backends differ here."""
         if torch_extensions.is_extension(language):
             return torch_extensions.command(file, "kernel.so", flags, language, self.architecture)
         return kernelwright_rt.command(file, "kernel.so", flags, language, self.architecture)
