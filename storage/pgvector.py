@@ -75,7 +75,7 @@ class SearchRules:
     last row."""
     stale: float = 0.1
     """Change of the groups' size, relative, after which a kept number is counted again."""
-    breadth: float = 2.0
+    breadth: float = 1.6
     """How many times the wanted number an HNSW scan looks at, before filters."""
     least_ef: int = 100
     compared: float = 14.0
