@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelwright.cli.output import say
+from services.collector import collect_less
 from services.domain.compilations import COMPILE
 from services.domain.errors import ConfigurationError, InfrastructureError, UserError
 
@@ -172,6 +173,7 @@ async def _answer(services: WebServices, listener: socket.socket, stop: asyncio.
         make_app(services), log_level="warning", timeout_graceful_shutdown=GRACE_S, access_log=False
     )
     server = uvicorn.Server(config)
+    collect_less()
     address, port = listener.getsockname()[:2]
     say(f"Kernelwright at http://{address if ':' not in address else f'[{address}]'}:{port}  (API: /docs)")
     serving = asyncio.create_task(server.serve(sockets=[listener]))
@@ -237,6 +239,7 @@ async def _orchestrate() -> None:
         open_installation(settings) as installation,
         _orchestrating(installation, stop, drain_s=settings.drain_s),
     ):
+        collect_less()
         say(f"orchestrating jobs of {_shown(settings)}")
         await stop.wait()
         say("draining: jobs go on with the next orchestrator")
