@@ -144,8 +144,7 @@ class PostgresRunner:
 
     async def read_in_transaction(self, work: Work[T]) -> T:
         """Run on a pooled connection as a transaction."""
-        async with self._engine.begin() as connection:
-            return await connection.run_sync(work)
+        return await self._transaction(work)
 
     async def write_one(self, work: Work[T]) -> T:
         """Run on a pooled connection; the statement is its own transaction."""
@@ -153,7 +152,11 @@ class PostgresRunner:
 
     async def write(self, work: Work[T]) -> T:
         """Run on a pooled connection; again where the server chose it as the victim of a deadlock."""
-        return await _undeadlocked(lambda: self.read_in_transaction(work))
+        return await _undeadlocked(lambda: self._transaction(work))
+
+    async def _transaction(self, work: Work[T]) -> T:
+        async with self._engine.begin() as connection:
+            return await connection.run_sync(work)
 
     async def outside(self, work: Work[T]) -> T:
         """Run a function whose statements are each a transaction: some commands refuse to be part of one."""
