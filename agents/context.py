@@ -8,6 +8,7 @@ from datetime import datetime
 
 from agents.budget import Spent
 from agents.inspection import doubted
+from agents.leasing import LeaseHolder
 from agents.standing import leader
 from agents.state import WorkflowState
 from services.domain import codec
@@ -16,7 +17,7 @@ from services.domain.chat import AttemptFact, ChatMessage, Facts, PlanFact, Sear
 from services.domain.evaluations import Baselines, EvaluationReport, ValidationReport
 from services.domain.events import EventKind, JsonValue
 from services.domain.experiences import RecalledExperience, StartValues
-from services.domain.jobs import Budget, Job, Lease, Stage
+from services.domain.jobs import Budget, Job, Stage
 from services.domain.problems import Problem, ProblemAnalysis
 from services.domain.steps import ModelCall, Step
 from services.learning import Setting
@@ -25,7 +26,6 @@ from services.ports import (
     ArtefactStore,
     CandidateStore,
     ChatModel,
-    Clock,
     EventLog,
     JobStore,
     Memory,
@@ -47,30 +47,6 @@ class Stores:
     events: EventLog
     memory: Memory
     artefacts: ArtefactStore
-
-
-class LeaseHolder:
-    """The lease in its latest renewal."""
-
-    def __init__(self, lease: Lease, jobs: JobStore, clock: Clock, ttl_s: float) -> None:
-        self.current = lease
-        self._jobs = jobs
-        self._clock = clock
-        self._ttl_s = ttl_s
-
-    async def renew(self) -> None:
-        """Extend the lease. Raises `LeaseLostError`."""
-        self.current = await self._jobs.renew(self.current, self._ttl_s)
-
-    def left(self) -> float:
-        """The share of its time that is left; below zero when it has run out."""
-        return (self.current.expires_at - self._clock.now()).total_seconds() / self._ttl_s
-
-    async def ensure(self) -> None:
-        """Before a write that the store does not fence: a lease that has run out by our own clock (this process was
-        asleep) may be somebody else's by now. Raises `LeaseLostError`."""
-        if self._clock.now() >= self.current.expires_at:
-            await self.renew()
 
 
 @dataclass(kw_only=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from services.domain.chat import AttemptFact
+from services.domain.ratios import paced_us
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +31,7 @@ def predictions(attempts: Iterable[AttemptFact]) -> tuple[Prediction, ...]:
     times: dict[str, float] = {}
     found = []
     for item in attempts:
-        median = _median_us(item)
+        median = paced_us(item.report)
         before = times.get(item.parent_id or "")
         if median is not None and before is not None and item.plan is not None:
             found.append(Prediction(step=item.step, expected=item.plan.expected_gain, measured=before / median))
@@ -56,11 +57,6 @@ def describe(found: tuple[Prediction, ...], shown: int = 5) -> str:
     lean = sum(math.log(item.expected / item.measured) for item in found) / len(found)
     word = "too high" if lean > 0.05 else "too low" if lean < -0.05 else "neither too high nor too low"
     return f"{latest}. Off by {math.exp(error) - 1:.0%} on average, {word}."
-
-
-def _median_us(item: AttemptFact) -> float | None:
-    report = item.report
-    return report.latency.median_us if report is not None and report.accepted and report.latency is not None else None
 
 
 __all__ = ["Prediction", "describe", "mean_error", "predictions"]

@@ -164,7 +164,7 @@ class Workflow:
             return await self._add(state, context, Draft(source=source, summary=SUMMARY))
         start = context.start_point(state)
         if state.get("confirms") and start is not None:
-            summary = f"the kernel of step {start.step}, measured again"
+            summary = f"the kernel of round {start.step + 1}, measured again"  # as pages and the command line count
             return await self._add(state, context, Draft(source=start.source or "", summary=summary))
         turn = await self._turn(CODER, state, context, await context.facts(state))
         if turn.value is None:

@@ -1,11 +1,13 @@
 """What the distributed service carries: many jobs with a scripted model and kernels that do nothing.
 
-    python -m benchmarks.load [--jobs 500] [--watchers 200] [--workers 2] [--finished 100,10000] [--sample 50] [--equal]
+    python -m benchmarks.load [--jobs 500] [--watchers 200] [--rate 10] [--workers 2] [--finished 100,10000]
+                              [--sample 50] [--equal]
 
 Starts a Redis, a PostgreSQL, the API, an orchestrator and workers of its own. Prints jobs per minute, CPU time a step
 and peak memory a process, the latency of POST while clients watch jobs over SSE, and the cost of a job beside so many
 finished ones in the database. Model and kernels cost nothing: what is left is the service itself. Who watches is a
-process of its own, so that reading events does not delay whoever submits. Orchestrator and workers run at a lower
+process of its own, so that reading events does not delay whoever submits; who submits gets a processor before all
+others, where the system lets it: it stands for clients on other machines. Orchestrator and workers run at a lower
 priority than the API and its servers, as `cpu_shares` of docker-compose.yml has it; `--equal` leaves them alike.
 """
 
@@ -15,6 +17,7 @@ import argparse
 import asyncio
 import multiprocessing
 import os
+import random
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,6 +33,7 @@ from tests.faults.installation import ROUNDS, Installation, Part
 from tests.faults.rows import ground
 
 BODY = {"problem": {"source": SMALL, "name": "scaled_silu"}, "budget": {"rounds": ROUNDS, "tokens": 100_000}}
+SENDERS = 4
 CLONED = (
     "jobs",
     "events",
@@ -44,6 +48,8 @@ CLONED = (
 TICKS_S = 100.0
 WAY_GIVEN = 5
 """Steps of niceness: about a third of the weight."""
+WAY_TAKEN = 10
+"""Steps of niceness for who submits, the other way."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,20 +84,46 @@ def percentile(values: list[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
-async def submit(address: str, count: int, senders: int = 4) -> tuple[list[str], list[float]]:
-    """Submit jobs from a few clients at once: ids, and seconds a POST."""
+async def submit(address: str, count: int, rate: float | None = None) -> tuple[list[str], list[float]]:
+    """Submit jobs: ids, and seconds a POST. At so many a second on average, whether or not the ones before have been
+    answered, as people do who know nothing of each other; without a rate, a few clients as fast as they can."""
     left, jobs, took = iter(range(count)), [], []
 
-    async def send(client: httpx.AsyncClient) -> None:
+    async def post(client: httpx.AsyncClient) -> None:
+        began = time.monotonic()
+        answer = await client.post("/jobs", json=BODY)
+        took.append(time.monotonic() - began)
+        jobs.append(answer.raise_for_status().json()["id"])
+
+    async def keep_sending(client: httpx.AsyncClient) -> None:
         for _ in left:
-            began = time.monotonic()
-            answer = await client.post("/jobs", json=BODY)
-            took.append(time.monotonic() - began)
-            jobs.append(answer.raise_for_status().json()["id"])
+            await post(client)
 
     async with httpx.AsyncClient(base_url=address, timeout=60) as client:
-        await asyncio.gather(*(send(client) for _ in range(senders)))
+        if rate is None:
+            await asyncio.gather(*(keep_sending(client) for _ in range(SENDERS)))
+        else:
+            chance = random.Random(0)
+            sent = []
+            for _ in left:
+                sent.append(asyncio.create_task(post(client)))
+                await asyncio.sleep(chance.expovariate(rate))
+            await asyncio.gather(*sent)
     return jobs, took
+
+
+@contextmanager
+def first_served() -> Iterator[None]:
+    """This thread gets a processor whenever it wants one, so that its own waiting is not taken for the service's."""
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, own - WAY_TAKEN)
+    except PermissionError:
+        print("who submits waits for a processor like the others: another priority is not permitted here")
+    try:
+        yield
+    finally:
+        os.setpriority(os.PRIO_PROCESS, 0, own)
 
 
 def give_way(part: Part) -> None:
@@ -102,20 +134,24 @@ def give_way(part: Part) -> None:
             os.setpriority(os.PRIO_PROCESS, int(thread.name), own + WAY_GIVEN)
 
 
-async def watch(client: httpx.AsyncClient, job: str, seen: list[int]) -> None:
-    """Follow a job's events to its end."""
+async def watch(client: httpx.AsyncClient, job: str, seen: list[int], connected: asyncio.Semaphore) -> None:
+    """Follow a job's events to its end; `connected` is released with the first."""
     async with client.stream("GET", f"/jobs/{job}/events") as stream:
-        async for line in stream.aiter_lines():
+        lines = stream.aiter_lines()
+        await anext(lines)
+        connected.release()
+        async for line in lines:
             seen[0] += line.startswith("data:")
 
 
 async def watch_all(address: str, jobs: list[str], following: Any) -> int:
     """Follow so many jobs to their ends; the events seen. `following` is set once all are connected."""
-    seen = [0]
+    seen, connected = [0], asyncio.Semaphore(0)
     limits = httpx.Limits(max_connections=len(jobs) + 8)
     async with httpx.AsyncClient(base_url=address, timeout=None, limits=limits) as client:
-        watching = [asyncio.create_task(watch(client, job, seen)) for job in jobs]
-        await asyncio.sleep(1.0)
+        watching = [asyncio.create_task(watch(client, job, seen, connected)) for job in jobs]
+        for _ in jobs:
+            await connected.acquire()
         following.set()
         if watching:
             await asyncio.wait(watching, timeout=600)
@@ -127,7 +163,7 @@ def watching(address: str, jobs: list[str], following: Any, seen: Any) -> None:
     seen.value = asyncio.run(watch_all(address, jobs, following))
 
 
-def loaded(address: str, jobs: int, watchers: int) -> tuple[list[str], list[float], int]:
+def loaded(address: str, jobs: int, watchers: int, rate: float | None) -> tuple[list[str], list[float], int]:
     """Submit while clients watch the first jobs; ids, seconds a POST, and events seen."""
     apart = multiprocessing.get_context("spawn")
     following, seen = apart.Event(), apart.Value("i", 0)
@@ -136,18 +172,19 @@ def loaded(address: str, jobs: int, watchers: int) -> tuple[list[str], list[floa
     process.start()
     try:
         following.wait(120)
-        rest, took = asyncio.run(submit(address, max(0, jobs - watchers)))
+        with first_served():
+            rest, took = asyncio.run(submit(address, max(0, jobs - watchers), rate))
         process.join(900)
     finally:
         process.terminate()
     return first + rest, took, seen.value
 
 
-def figures(place: Installation, parts: dict[str, Part], jobs: int, watchers: int) -> None:
+def figures(place: Installation, parts: dict[str, Part], jobs: int, watchers: int, rate: float | None) -> None:
     assert place.client is not None
     before = {name: usage(part) for name, part in parts.items()}
     began = time.monotonic()
-    ids, took, events = loaded(str(place.client.base_url), jobs, watchers)
+    ids, took, events = loaded(str(place.client.base_url), jobs, watchers, rate)
     place.wait(ids, 1800)
     wall_s = time.monotonic() - began
     place.check(ids)
@@ -157,7 +194,8 @@ def figures(place: Installation, parts: dict[str, Part], jobs: int, watchers: in
     print(f"{jobs} jobs of {ROUNDS} steps in {wall_s:.1f} s: {rates}")
     if took:
         shown = ", ".join(f"p{int(share * 100)} {percentile(took, share) * 1e3:.0f} ms" for share in (0.5, 0.9, 0.99))
-        print(f"POST while {watchers} SSE clients watch: {shown}; {events} events seen")
+        how = f"{rate:g} a second" if rate else f"{SENDERS} clients as fast as they can"
+        print(f"POST while {watchers} SSE clients watch, {how}: {shown}; {events} events seen")
     for name in parts:
         cpu_s = after[name].cpu_s - before[name].cpu_s
         print(f"  {name}: {cpu_s / steps * 1e3:.1f} ms of CPU time a step, peak {after[name].peak_mib:.0f} MiB")
@@ -226,6 +264,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=500)
     parser.add_argument("--watchers", type=int, default=200)
+    parser.add_argument("--rate", type=float, default=10.0, help="POSTs a second; 0: as fast as a few clients can")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--finished", default="100,10000", help="finished jobs in the database; empty to leave it out")
     parser.add_argument("--sample", type=int, default=50, help="jobs measured beside them")
@@ -234,7 +273,7 @@ def main() -> None:
     with running(given.workers, equal=given.equal) as (place, parts):
         report_load()
         if given.jobs:
-            figures(place, parts, given.jobs, min(given.watchers, given.jobs))
+            figures(place, parts, given.jobs, min(given.watchers, given.jobs), given.rate or None)
         if given.finished:
             flat(place, parts, [int(count) for count in given.finished.split(",")], given.sample)
         report_load()

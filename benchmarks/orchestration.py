@@ -66,7 +66,7 @@ class Ground:
 
 @asynccontextmanager
 async def sqlite(folder: Path, embedder: str) -> AsyncIterator[Ground]:
-    database = Database(f"sqlite+aiosqlite:///{folder}/kernelwright.db")
+    database = Database(f"sqlite:///{folder}/kernelwright.db")
     await database.upgrade()
     clock = SystemClock()
     yield Ground(

@@ -122,7 +122,7 @@ async def first_recall(database: Database) -> float:
 async def measure(count: int, recalls: int, outcomes: int) -> dict[str, float]:
     random = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
-        database = Database(f"sqlite+aiosqlite:///{Path(folder) / 'memory.db'}")
+        database = Database(f"sqlite:///{Path(folder) / 'memory.db'}")
         await database.upgrade()
         await database.write(lambda connection: ensure_team(connection, LOCAL_TEAM, NOW))
         for first in range(0, count, 5000):

@@ -143,7 +143,7 @@ async def main() -> None:
     arguments = parser.parse_args()
     clock = SystemClock()
     with tempfile.TemporaryDirectory() as directory:
-        database = Database(f"sqlite+aiosqlite:///{Path(directory) / 'bench.db'}")
+        database = Database(f"sqlite:///{Path(directory) / 'bench.db'}")
         await database.upgrade()
         bench = Bench(
             database=database,

@@ -1,10 +1,11 @@
 """How far the evaluator's figures for one and the same kernel lie apart.
 
-    python -m benchmarks.timing_spread [PROBLEM.py …] [--jobs 2] [--evaluations 4]
+    python -m benchmarks.timing_spread [PROBLEM.py …] [--jobs 2] [--evaluations 4] [--thorough]
 
 One playbook kernel per problem is evaluated again and again: within a job (a new process for the candidate each time)
-and in several jobs (the baseline's process, compilation and choice anew too). Prints every speedup, then the largest
-over the smallest within jobs and between the jobs' medians.
+and in several jobs (the baseline's process, compilation and choice anew too), with `--thorough` as
+long as for figures that a job reports. Prints every speedup, then the largest over the smallest within jobs and between
+the jobs' medians.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples" / "problems"
 SCHEDULE = Schedule(fuse=True, threads=0, lanes=64, wide=True, keep=True)
 
 
-def job(bench: Workbench, problem: Problem, name: str, count: int) -> list[EvaluationReport]:
+def job(bench: Workbench, problem: Problem, name: str, count: int, *, thorough: bool) -> list[EvaluationReport]:
     """One job's reports on the same kernel."""
     validation = bench.validate(
         ValidationRequest(
@@ -53,6 +54,7 @@ def job(bench: Workbench, problem: Problem, name: str, count: int) -> list[Evalu
                 device="cpu",
                 backend="cpp",
                 baselines=("eager", "compile"),
+                thorough=thorough,
             ),
             lambda: False,
         )
@@ -86,6 +88,7 @@ def main() -> None:
     parser.add_argument("problems", nargs="*", type=Path)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--evaluations", type=int, default=4)
+    parser.add_argument("--thorough", action="store_true")
     given = parser.parse_args()
     paths = given.problems or sorted(EXAMPLES.glob("*.py"))
     with tempfile.TemporaryDirectory() as folder:
@@ -93,7 +96,8 @@ def main() -> None:
         try:
             for path in paths:
                 problem = read_problem(path)
-                tell(problem, [job(bench, problem, f"job-{n}", given.evaluations) for n in range(given.jobs)])
+                names = [f"job-{number}" for number in range(given.jobs)]
+                tell(problem, [job(bench, problem, n, given.evaluations, thorough=given.thorough) for n in names])
         finally:
             bench.close()
 

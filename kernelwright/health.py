@@ -12,7 +12,7 @@ API_ANSWER_S = 8.0
 
 def worker_answers(settings: Settings, device: str, timeout_s: float = WORKER_ANSWER_S) -> Finding:
     """Sends a task that does nothing to the workers of a device and waits for the answer."""
-    from kernelwright.wiring import celery_settings
+    from kernelwright.worker_wiring import celery_settings
     from workers.proof import ask
     from workers.tasks import create_app
 

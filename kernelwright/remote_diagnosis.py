@@ -131,7 +131,7 @@ def check_membership(settings: Settings) -> Finding:
 
 
 async def _member(settings: Settings) -> Finding:
-    from kernelwright.wiring import version
+    from kernelwright.distribution import version
     from services.clock import SystemClock
     from services.domain.nodes import NodeRole
     from storage.database import Database

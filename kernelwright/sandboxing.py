@@ -18,7 +18,7 @@ IMAGE = "kernelwright/sandbox"
 
 def image_name(settings: Settings) -> str:
     """The sandbox image: as set, else the one that `make sandbox-image` builds for this version."""
-    from kernelwright.wiring import version
+    from kernelwright.distribution import version
 
     return settings.sandbox_image or f"{IMAGE}:{version()}"
 
@@ -29,7 +29,7 @@ def check_sandbox(settings: Settings) -> str | None:
     Raises `ConfigurationError` where the image is missing or another version's, `SandboxError` without a daemon."""
     if settings.sandbox != "docker":
         return None
-    from kernelwright.wiring import version
+    from kernelwright.distribution import version
     from workers.sandboxes.docker_sandbox import connect, find_image
 
     with contextlib.closing(connect(settings.docker_host)) as api:
@@ -45,7 +45,7 @@ def sandbox_maker(settings: Settings) -> Callable[[str], LocalSandbox]:
 
 def make_docker_sandbox(settings: Settings, device: str = "cpu", *, warm: int | None = None) -> DockerSandbox:
     """Containers on the Docker host that is set. Raises `ConfigurationError` (no such image), `SandboxError`."""
-    from kernelwright.wiring import version
+    from kernelwright.distribution import version
     from workers.sandboxes.docker_recipe import Recipe
     from workers.sandboxes.docker_sandbox import DockerSandbox
 

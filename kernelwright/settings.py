@@ -33,7 +33,7 @@ class Settings(BaseSettings):
     home: Path = Path(".kernelwright")
     """Directory of all state: database, results, compiled libraries, measurements."""
     database_url: str | None = None
-    """`sqlite+aiosqlite:///FILE` or `postgresql+psycopg://…`; default an SQLite file under `home`."""
+    """`sqlite:///FILE` or `postgresql+psycopg://…`; default an SQLite file under `home`."""
     artefacts: str | None = None
     """Where large artefacts lie: a directory that all parts share, or `s3://bucket/prefix` (needs `kernelwright[s3]`,
     credentials as AWS's own tools read them); unset for the database."""
@@ -146,7 +146,7 @@ class Settings(BaseSettings):
     @property
     def database(self) -> str:
         """The database's address."""
-        return self.database_url or f"sqlite+aiosqlite:///{self.directory / 'kernelwright.db'}"
+        return self.database_url or f"sqlite:///{self.directory / 'kernelwright.db'}"
 
     def results(self, job_id: str) -> Path:
         """Where a job's results go when the user names no folder."""

@@ -3,45 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
-import importlib.util
 import logging
 import os
-import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
-from datetime import datetime
-from importlib import metadata
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelwright.access import bring_up, make_access, make_identity, make_quotas, public_names
+from kernelwright.access import bring_up, make_access, make_quotas
+from kernelwright.distribution import runtime_module, version
 from kernelwright.owners import is_gone, own_name
 from kernelwright.provider_options import ProviderOptions
-from kernelwright.sandboxing import sandbox_maker
-from kernelwright.settings import LOOPBACK, Settings
+from kernelwright.settings import Settings
 from kernelwright.streaming import delta_events
 from kernelwright.workbench import (
-    MEMORY_BYTES,
     EveryDevice,
-    LocalWorkbench,
     backends,
-    compile_backends,
     devices,
-    known_sheet,
-    make_compile_bench,
-    make_workbench,
-    read_problem,
 )
+from kernelwright.worker_wiring import celery_settings, open_workbench
 from services.catalogue import Catalogue
 from services.clock import SystemClock
-from services.domain.compilations import COMPILE
-from services.domain.errors import ConfigurationError, InfrastructureError
+from services.domain.errors import ConfigurationError
 from services.domain.jobs import LOCAL_TEAM
-from services.domain.nodes import Node, NodeRole, NodeState
-from services.domain.problems import Problem
 from services.experiences import ExperienceService, VectorSpace
 from services.exports import Exporter
 from services.housekeeping import Housekeeper
@@ -49,15 +34,9 @@ from services.jobs import JobService
 from services.nodes import Roster
 from services.problems import public_source
 from services.quotas import QuotaService
-from services.rates import LocalBuckets, RateLimiter
 from services.seeding import seed_experiences
 
-log = logging.getLogger(__name__)
-
 if TYPE_CHECKING:
-    from celery import Celery
-    from fastapi import FastAPI
-
     from agents.context import Stores
     from services.access import AccessService
     from services.adapters.llm.registry import ModelRegistry
@@ -73,11 +52,7 @@ if TYPE_CHECKING:
     from storage.database import Database
     from storage.memory import SqlMemory
     from storage.memory_records import SqlMemoryRecords
-    from web.context import WebServices, WorkerInfo
-    from workers.compiling import CompileBench
     from workers.orchestrator import Orchestrator
-    from workers.presence import Presence
-    from workers.tasks import CelerySettings
 
 log = logging.getLogger(__name__)
 
@@ -341,136 +316,6 @@ def make_reverification(installation: Installation, today: Today) -> Reverificat
     return Reverification(verdicts, installation.records, today)
 
 
-@asynccontextmanager
-async def limiting(installation: Installation) -> AsyncIterator[RateLimiter]:
-    """Rate limits, over all API processes where they share a Redis."""
-    settings, alone = installation.settings, LocalBuckets(installation.clock)
-    limits = {"per_caller": settings.rate_limit, "per_team": settings.team_rate_limit}
-    if settings.queue != "celery":
-        yield RateLimiter(alone, **limits)
-        return
-    from services.adapters.rates.redis_buckets import RedisBuckets
-
-    shared = RedisBuckets(settings.redis_url, installation.clock, alone, prefix=settings.redis_prefix)
-    try:
-        yield RateLimiter(shared, **limits)
-    finally:
-        await shared.aclose()
-
-
-def make_web_services(installation: Installation, *, host: str, local_worker: bool, rates: RateLimiter) -> WebServices:
-    """What the REST API needs."""
-    from web.context import WebServices, WorkerInfo
-
-    settings, started = installation.settings, installation.clock.now()
-
-    async def workers() -> tuple[WorkerInfo, ...]:
-        if settings.queue == "celery":
-            return tuple(_worker_info(node) for node in await installation.nodes.living(NodeRole.WORKER))
-        if not local_worker:
-            return ()
-        return tuple(
-            WorkerInfo(
-                name=socket.gethostname(),
-                device=device,
-                backends=backends(device),
-                isolation=None,
-                sheet=known_sheet(settings.directory, device),
-                node=_here(device, started),
-            )
-            for device in devices()
-        )
-
-    return WebServices(
-        jobs=installation.service,
-        events=installation.stores.events,
-        exporter=installation.exporter,
-        experiences=installation.experiences,
-        requests=make_requests(installation),
-        trajectories=make_trajectories(installation),
-        shares=make_shares(installation),
-        webhooks=make_webhooks(installation),
-        artefacts=installation.stores.artefacts,
-        ui=built_ui(),
-        examples=examples,
-        workers=workers,
-        nodes=installation.nodes.living,
-        ready=installation.database.check,
-        version=version(),
-        access=installation.access,
-        quotas=installation.quotas,
-        rates=rates,
-        identity=make_identity(settings),
-        public_url=None if settings.public_url is None else settings.public_url.rstrip("/"),
-        token=settings.token,
-        open_here=settings.is_open(host),
-        hosts=public_names(settings) if host in LOOPBACK else None,
-        metrics=_metrics(installation),
-    )
-
-
-def _worker_info(node: Node) -> WorkerInfo:
-    from web.context import WorkerInfo
-
-    return WorkerInfo(
-        name=node.name, device=node.device or "", backends=node.backends, isolation=node.isolation, node=node
-    )
-
-
-def _here(device: str, started: datetime) -> Node:
-    """The worker inside this process, which answers for itself."""
-    node = worker_node(device, socket.gethostname())
-    return replace(node, load=os.getloadavg()[0] / (os.cpu_count() or 1), started_at=started)
-
-
-def _metrics(installation: Installation) -> Callable[[], Awaitable[bytes]]:
-    """What `/metrics` answers: this process's own counters, and a census of the database."""
-    from services.telemetry import metrics
-    from storage.census import DatabaseCensus
-
-    census = DatabaseCensus(installation.database, installation.clock, installation.experiences.effect)
-
-    async def answer() -> bytes:
-        return metrics.exposition() + await census.exposition()
-
-    return answer
-
-
-def make_app(services: WebServices) -> FastAPI:
-    """The ASGI app."""
-    from web.app import create_app
-
-    return create_app(services)
-
-
-def version() -> str:
-    """The program's version; `0+unknown` in a checkout that was never installed."""
-    try:
-        return metadata.version("kernelwright")
-    except metadata.PackageNotFoundError:
-        return "0+unknown"
-
-
-def examples() -> tuple[Problem, ...]:
-    """The example problems of a checkout; none in an installed wheel."""
-    folder = Path(__file__).parents[1] / "examples" / "problems"
-    return tuple(read_problem(path) for path in sorted(folder.glob("*.py")))
-
-
-def built_ui() -> Path | None:
-    """The folder of the web UI's build; None where `make web` was never run."""
-    folder = Path(__file__).parents[1] / "web" / "ui" / "dist"
-    return folder if (folder / "index.html").is_file() else None
-
-
-def runtime_module() -> Path:
-    """The file of `kernelwright_rt`, found without importing it."""
-    spec = importlib.util.find_spec("kernelwright_rt")
-    if spec is None or spec.origin is None:
-        raise ConfigurationError("the module kernelwright_rt is missing: reinstall kernelwright")
-    return Path(spec.origin)
-
-
 def _installation(settings: Settings, database: Database, models: ModelRegistry, clock: SystemClock) -> Installation:
     from agents.context import Stores
     from storage.artefact_files import open_files
@@ -523,27 +368,11 @@ def _make_queue(installation: Installation) -> EvaluationQueue:
     return factories[installation.settings.queue](installation)
 
 
-def _workbench(settings: Settings, device: str = "cpu") -> LocalWorkbench:
-    return make_workbench(
-        settings.directory,
-        device,
-        make=sandbox_maker(settings),
-        baselines_max_age_s=settings.baselines_max_age_s,
-        compiled=settings.compiled,
-    )
-
-
-def _compile_bench(settings: Settings) -> CompileBench:
-    if settings.compiled is None:
-        raise ConfigurationError("a compile worker needs KERNELWRIGHT_COMPILED, the folder that it builds into")
-    return make_compile_bench(settings.compiled, make=sandbox_maker(settings))
-
-
 def _in_process_queue(installation: Installation) -> EvaluationQueue:
     from services.adapters.queueing.in_process import InProcessQueue
 
     settings = installation.settings
-    workbench = EveryDevice({"cpu": _workbench(settings)}, lambda device: _workbench(settings, device))
+    workbench = EveryDevice({"cpu": open_workbench(settings)}, lambda device: open_workbench(settings, device))
     return InProcessQueue(workbench, installation.stores.candidates, installation.stores.artefacts)
 
 
@@ -556,96 +385,3 @@ def _celery_queue(installation: Installation) -> EvaluationQueue:
     app = create_app(celery_settings(installation.settings))
     orders = SqlWorkStore(installation.database, installation.clock)
     return CeleryQueue(app, orders, installation.clock, ahead=CompileAhead(installation.nodes))
-
-
-def celery_settings(settings: Settings) -> CelerySettings:
-    """How this installation's workers and those who ring for them meet."""
-    from workers.tasks import CelerySettings
-
-    return CelerySettings(broker_url=settings.redis_url, key_prefix=settings.redis_prefix, claim_ttl_s=settings.claim_s)
-
-
-def make_celery_worker(settings: Settings, device: str, name: str) -> Celery:
-    """The Celery application of this machine's worker; its station opens in the child that works."""
-    from workers.tasks import Station, create_app
-
-    def open_station() -> Station:
-        from storage.artefact_files import open_files
-        from storage.blobs import SqlArtefactStore
-        from storage.database import Database
-        from storage.work import SqlWorkStore
-
-        workbench = _compile_bench(settings) if device == COMPILE else _workbench(settings, device)
-        database, clock = Database(settings.database), SystemClock()
-        return Station(
-            orders=SqlWorkStore(database, clock),
-            workbench=workbench,
-            offer=workbench.offer,
-            artefacts=SqlArtefactStore(database, clock, files=open_files(settings.artefacts)),
-        )
-
-    def open_presence() -> Presence:
-        from workers.presence import Presence
-
-        return Presence(worker_node(device, name), lambda: open_registry(settings))
-
-    # A device worker's first order is a validation, which it has time to become warm for; a compile worker's is a
-    # candidate that a device waits for.
-    return create_app(celery_settings(settings), open_station, open_presence, ready=device == COMPILE)
-
-
-def worker_node(device: str, name: str) -> Node:
-    """This machine's worker as it registers before its device is measured."""
-    now = SystemClock().now()
-    return Node(
-        name=name,
-        role=NodeRole.WORKER,
-        version=version(),
-        state=NodeState.READY,
-        device=device,
-        backends=compile_backends() if device == COMPILE else backends(device),
-        units=os.cpu_count() or 1,
-        memory_bytes=MEMORY_BYTES,
-        started_at=now,
-        seen_at=now,
-    )
-
-
-@asynccontextmanager
-async def open_registry(settings: Settings) -> AsyncIterator[NodeRegistry]:
-    """The registry of nodes over a database connection of its own."""
-    from storage.database import Database
-    from storage.nodes import SqlNodeRegistry
-
-    database = Database(settings.database)
-    try:
-        yield SqlNodeRegistry(database, SystemClock())
-    finally:
-        await database.close()
-
-
-@asynccontextmanager
-async def present(installation: Installation, name: str) -> AsyncIterator[None]:
-    """An orchestrator is seen by the others while the context lasts."""
-    now = installation.clock.now()
-    node = Node(
-        name=name, role=NodeRole.ORCHESTRATOR, version=version(), state=NodeState.READY, started_at=now, seen_at=now
-    )
-    beating = asyncio.create_task(_beat(installation.nodes, node))
-    try:
-        yield
-    finally:
-        beating.cancel()
-        await asyncio.gather(beating, return_exceptions=True)
-        with contextlib.suppress(InfrastructureError):
-            await installation.nodes.leave(name)
-
-
-async def _beat(nodes: NodeRegistry, node: Node) -> None:
-    while True:
-        try:
-            if not await nodes.beat(node.name, load=os.getloadavg()[0] / (os.cpu_count() or 1)):
-                await nodes.register(node)
-        except InfrastructureError as error:
-            log.warning("could not say that this orchestrator is there: %s", error)
-        await asyncio.sleep(5.0)

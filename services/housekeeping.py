@@ -42,9 +42,14 @@ class Housekeeper:
         self._cap = cap
         self._every = max(1, min(every, cap // 10))
         self._threshold = threshold
+        self._tidying: set[str] = set()
 
     async def after_job(self, team_id: str) -> Tidied:
-        """Tidy where enough is new. What fails is left for the next time: the job has ended well."""
+        """Tidy where enough is new. What fails is left for the next time: the job has ended well. Jobs that end while
+        a team's memory is being tidied leave it alone: it would be the same work again."""
+        if team_id in self._tidying:
+            return Tidied()
+        self._tidying.add(team_id)
         try:
             if await self._records.untidied(team_id) < self._every:
                 return Tidied()
@@ -52,6 +57,8 @@ class Housekeeper:
         except InfrastructureError as error:
             log.warning("the memory of team %s was not tidied: %s", team_id, error)
             return Tidied()
+        finally:
+            self._tidying.discard(team_id)
 
     async def tidy(self, team_id: str, actor: str, cap: int | None = None) -> Tidied:
         """Merge what is nearly the same among what is new, then forget above the cap."""

@@ -22,7 +22,6 @@ class SqlAuditLog:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._known_teams: set[str] = set()
 
     async def append(self, team_id: str, actor: str, action: str, subject: str = "", detail: str = "") -> None:
         """Enter an act."""
@@ -31,9 +30,9 @@ class SqlAuditLog:
         def work(connection: Connection) -> None:
             enter(connection, now, team_id, actor, action, subject, detail)
 
-        if team_id not in self._known_teams:
+        if team_id not in self._database.known_teams:
             await self._database.write_one(lambda connection: ensure_team(connection, team_id, now))
-            self._known_teams.add(team_id)
+            self._database.known_teams.add(team_id)
         await self._database.write_one(work)
 
     async def read(self, team_id: str, *, before: int | None = None, limit: int = 50) -> tuple[AuditEntry, ...]:

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, select
+from sqlalchemy import Connection, bindparam, delete, select, union_all
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import IntegrityError
 
@@ -35,6 +35,28 @@ _HELD = (
 
 _INSERT_NEW = postgresql.insert(blobs).on_conflict_do_nothing().returning(blobs.c.hash)
 
+_given = {column.name: bindparam(column.name, type_=column.type) for column in blobs.c}
+_held = (
+    select(blobs.c.hash)
+    .where(blobs.c.team_id == _given["team_id"], blobs.c.hash == _given["hash"])
+    .with_for_update(read=True, key_share=True)
+    .cte("held")
+)
+_made = (_INSERT_NEW.from_select(list(_given), select(*_given.values()).where(~select(_held.c.hash).exists()))).cte(
+    "made"
+)
+KEPT = union_all(select(_held.c.hash), select(_made.c.hash)).cte("kept")
+"""Holds or inserts a content, the parameters, as a part of a statement of PostgreSQL's. Empty where somebody else was
+inserting the same one: then the statement must be tried again."""
+_job = bindparam("job", type_=job_artefacts.c.job_id.type)
+_named = (
+    postgresql.insert(job_artefacts)
+    .from_select(["job_id", "hash", "team_id"], select(_job, KEPT.c.hash, _given["team_id"]))
+    .on_conflict_do_nothing()
+)
+_PUT = select(KEPT.c.hash).add_cte(_named.cte("named"))
+"""Keeps a content for a job by one statement."""
+
 
 def ensure_team(connection: Connection, team_id: str, at: datetime) -> None:
     """Make the team's row, unless it exists."""
@@ -43,15 +65,22 @@ def ensure_team(connection: Connection, team_id: str, at: datetime) -> None:
 
 def put_texts(connection: Connection, team_id: str, texts: Sequence[str]) -> list[str]:
     """Keep texts; their hashes in order. Equal to `content_hash` for every text that UTF-8 can hold."""
-    contents = [text.encode(errors="replace") for text in texts]
-    hashes = [hashlib.sha256(content).hexdigest() for content in contents]
-    rows = {
-        key: {"team_id": team_id, "hash": key, "bytes": len(content), "content": content}
-        for key, content in zip(hashes, contents, strict=True)
-    }
+    contents = [text_row(team_id, text) for text in texts]
+    rows = {row["hash"]: row for row in contents}
     # Sorted, so that two transactions that keep the same texts never wait for one another crosswise.
     keep_contents(connection, team_id, [rows[key] for key in sorted(rows)])
-    return hashes
+    return [row["hash"] for row in contents]
+
+
+def text_row(team_id: str, text: str) -> dict[str, Any]:
+    """The row that keeps a text."""
+    content = text.encode(errors="replace")
+    return {
+        "team_id": team_id,
+        "hash": hashlib.sha256(content).hexdigest(),
+        "bytes": len(content),
+        "content": content,
+    }
 
 
 def keep_contents(connection: Connection, team_id: str, rows: Sequence[dict[str, Any]]) -> None:
@@ -105,7 +134,6 @@ class SqlArtefactStore:
     ) -> None:
         self._database = database
         self._clock = clock
-        self._known_teams: set[str] = set()
         self._files = Directory(directory) if directory is not None else files
 
     async def put(self, team_id: str, content: bytes, *, job_id: str | None = None) -> str:
@@ -117,7 +145,7 @@ class SqlArtefactStore:
         row = {"team_id": team_id, "hash": key, "bytes": len(content), "content": None if as_file else content}
 
         def work(connection: Connection) -> None:
-            if team_id not in self._known_teams:
+            if team_id not in self._database.known_teams:
                 ensure_team(connection, team_id, self._clock.now())
             if as_file:
                 # Whoever removes the file of an earlier, unused content of the same hash is waited for.
@@ -128,13 +156,21 @@ class SqlArtefactStore:
                 insert_new(connection, job_artefacts, [{"job_id": job_id, "hash": key, "team_id": team_id}])
 
         try:
-            await self._database.write(work)
+            if not await self._kept_at_once(row, job_id):
+                await self._database.write(work)
         except IntegrityError:
             raise StorageError(f"job {job_id} is not there: nothing can be kept for it") from None
-        self._known_teams.add(team_id)
+        self._database.known_teams.add(team_id)
         if as_file:
             await self._write(team_id, key, content, again=False)
         return key
+
+    async def _kept_at_once(self, row: dict[str, Any], job_id: str | None) -> bool:
+        """Whether a content of the database was kept for a job by one statement."""
+        if job_id is None or row["content"] is None or not self._database.is_postgres:
+            return False
+        given = row | {"job": job_id}
+        return await self._database.write_one(lambda connection: connection.execute(_PUT, given).first()) is not None
 
     async def _write(self, team_id: str, key: str, content: bytes, *, again: bool) -> None:
         """Write a file; over one that is there too, where wanted: it may be damaged."""

@@ -91,7 +91,8 @@ class SqlCandidateStore:
         """
 
         def work(connection: Connection) -> bool:
-            ensure_team(connection, request.team_id, self._clock.now())
+            if request.team_id not in self._database.known_teams:
+                ensure_team(connection, request.team_id, self._clock.now())
             row = self._report_row(connection, request, report)
             if insert_one_new(connection, evaluations, row):
                 return True
@@ -106,7 +107,9 @@ class SqlCandidateStore:
             upsert(connection, evaluations, [row])
             return True
 
-        return await self._database.write(work)
+        stored = await self._database.write(work)
+        self._database.known_teams.add(request.team_id)
+        return stored
 
     async def report(self, evaluation_id: str) -> EvaluationReport | None:
         """The stored report, if any."""

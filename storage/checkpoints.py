@@ -24,6 +24,7 @@ from langgraph.checkpoint.base import (
 )
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from sqlalchemy import Connection, Row, bindparam, delete, select
+from sqlalchemy.dialects import postgresql
 
 from services.domain.errors import LeaseLostError
 from services.domain.jobs import LOCAL_TEAM, Lease
@@ -53,6 +54,14 @@ _OLDER = delete(checkpoint_writes).where(
     checkpoint_writes.c.namespace == bindparam("space"),
     checkpoint_writes.c.checkpoint_id != bindparam("newest"),
 )
+_held = _HELD.cte("held")
+_given = {column.name: bindparam(column.name, type_=column.type) for column in checkpoints.c}
+_new = postgresql.insert(checkpoints).from_select(list(_given), select(*_given.values()).select_from(_held))
+_PUT = _new.on_conflict_do_update(
+    index_elements=list(checkpoints.primary_key),
+    set_={name: _new.excluded[name] for name in _given if name not in checkpoints.primary_key.columns},
+).returning(checkpoints.c.thread_id)
+"""Fences and replaces a checkpoint by one statement, as PostgreSQL can: a step writes eight of them."""
 
 
 class SqlCheckpointSaver(BaseCheckpointSaver[int]):
@@ -69,6 +78,9 @@ class SqlCheckpointSaver(BaseCheckpointSaver[int]):
         super().__init__(serde=JsonPlusSerializer(allowed_msgpack_modules=list(allowed) or None))
         self._database = database
         self._lease = lease
+        self._pending: set[str] = set()
+        """Threads whose tasks' writes were kept here: a checkpoint removes those, which one statement cannot, since it
+        would not see what was committed while it waited for the job's row."""
 
     def for_lease(self, lease: Lease) -> SqlCheckpointSaver:
         """The same saver, writing under a lease."""
@@ -134,12 +146,19 @@ class SqlCheckpointSaver(BaseCheckpointSaver[int]):
         }
         older = {"thread": thread, "space": namespace, "newest": checkpoint["id"]}
 
+        def put_held(connection: Connection, held: Lease) -> None:
+            if connection.execute(_PUT, row | _holder(thread, held)).first() is None:
+                raise _lost(held)
+
         def work(connection: Connection) -> None:
             _fence(connection, thread, lease)
             upsert(connection, checkpoints, [row])
             connection.execute(_OLDER, older)
 
-        await self._database.write(work)
+        if lease is not None and self._database.is_postgres and thread not in self._pending:
+            await self._database.write_one(lambda connection: put_held(connection, lease))
+        else:
+            await self._database.write(work)
         return {"configurable": {"thread_id": thread, "checkpoint_ns": namespace, "checkpoint_id": checkpoint["id"]}}
 
     async def aput_writes(
@@ -147,6 +166,7 @@ class SqlCheckpointSaver(BaseCheckpointSaver[int]):
     ) -> None:
         """Keep what a task wrote, pending on its checkpoint. Raises `LeaseLostError`."""
         thread, namespace = _thread(config)
+        self._pending.add(thread)
         lease = self._lease_of(config)
         rows = []
         for index, (channel, value) in enumerate(writes):
@@ -188,6 +208,7 @@ class SqlCheckpointSaver(BaseCheckpointSaver[int]):
             connection.execute(delete(checkpoints).where(checkpoints.c.thread_id == thread_id))
 
         await self._database.write(work)
+        self._pending.discard(thread_id)
 
     def get_next_version(self, current: int | None, channel: None) -> int:  # noqa: ARG002 - deprecated there
         """Versions count upwards."""
@@ -221,14 +242,13 @@ def _thread(config: RunnableConfig) -> tuple[str, str]:
 
 def _fence(connection: Connection, thread: str, lease: Lease | None) -> None:
     """Lock the job's row. Raises `LeaseLostError` unless the lease is the current one and for this thread."""
-    if lease is None:
-        return
-    held = {
-        "thread": thread,
-        "job": lease.job_id,
-        "team": lease.team_id,
-        "token": lease.token,
-        "owner": lease.owner,
-    }
-    if connection.execute(_HELD, held).first() is None:
-        raise LeaseLostError(f"{lease.owner} no longer holds job {lease.job_id}: its checkpoint was not written")
+    if lease is not None and connection.execute(_HELD, _holder(thread, lease)).first() is None:
+        raise _lost(lease)
+
+
+def _holder(thread: str, lease: Lease) -> dict[str, object]:
+    return {"thread": thread, "job": lease.job_id, "team": lease.team_id, "token": lease.token, "owner": lease.owner}
+
+
+def _lost(lease: Lease) -> LeaseLostError:
+    return LeaseLostError(f"{lease.owner} no longer holds job {lease.job_id}: its checkpoint was not written")

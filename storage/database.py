@@ -29,7 +29,7 @@ _UPGRADE_LOCK = 0x6B77
 
 
 class Database:
-    """One SQLite file (`sqlite+aiosqlite:///path`) or PostgreSQL database (`postgresql+psycopg://…`).
+    """One SQLite file (`sqlite:///path`) or PostgreSQL database (`postgresql+psycopg://…`).
 
     Repositories hand it functions over a connection; each runs as one transaction. Raises `ConfigurationError` for an
     address that is neither; nothing is opened before the first use.
@@ -39,6 +39,8 @@ class Database:
         self.url = _parse(url)
         self.changes = Changes()
         """Where readers in this process learn at once that a job has new events."""
+        self.known_teams: set[str] = set()
+        """Teams whose rows are there: they are never removed, and need not be made again with every write."""
         self._runner: TransactionRunner = (
             SqliteRunner(self.url) if self.url.get_backend_name() == "sqlite" else PostgresRunner(self.url)
         )
@@ -189,12 +191,12 @@ def _parse(url: str) -> URL:
         backend = parsed.get_backend_name()
     except (ArgumentError, NoSuchModuleError):
         raise ConfigurationError(
-            f"not a database address: {url!r} (sqlite+aiosqlite:///FILE or postgresql+psycopg://…)"
+            f"not a database address: {url!r} (sqlite:///FILE or postgresql+psycopg://…)"
         ) from None
     if backend == "sqlite":
         if parsed.database in {None, "", ":memory:"}:
-            raise ConfigurationError("an SQLite database needs a file: sqlite+aiosqlite:///path/to/file.db")
+            raise ConfigurationError("an SQLite database needs a file: sqlite:///path/to/file.db")
         return parsed
     if backend == "postgresql":
         return parsed.set(drivername="postgresql+psycopg")
-    raise ConfigurationError(f"unknown database {backend!r}: use sqlite+aiosqlite:///FILE or postgresql+psycopg://…")
+    raise ConfigurationError(f"unknown database {backend!r}: use sqlite:///FILE or postgresql+psycopg://…")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Connection, Text, bindparam, insert, select, update
 
@@ -18,7 +19,7 @@ from services.ports import Clock
 from storage.database import Database
 from storage.followers import Followers, as_event
 from storage.tables import events, jobs
-from storage.webhooks import place_messages
+from storage.webhooks import listening, place_messages
 
 POLL_S = 0.1
 """How often a follower looks for events that another process wrote, in seconds."""
@@ -39,23 +40,19 @@ _PAGE = (
     .order_by(events.c.seq)
     .limit(bindparam("page"))
 )
-_counted = _COUNT.cte("counted")
-_APPEND = (
-    insert(events)
-    .from_select(
-        ["job_id", "seq", "team_id", "kind", "data", "at"],
-        select(
-            bindparam("job", type_=Text),
-            _counted.c.event_seq,
-            _counted.c.team_id,
-            bindparam("kind", type_=Text),
-            bindparam("data", type_=Text),
-            bindparam("at", type_=events.c.at.type),
-        ),
-    )
-    .returning(events.c.seq)
-)
-"""Counts and inserts one event by one statement, as PostgreSQL can."""
+
+
+def _one_by_one(count: Any) -> Any:
+    """Counts and inserts one event by one statement, as PostgreSQL can; nothing where nothing was counted."""
+    counted = count.cte("counted")
+    given = [bindparam(name, type_=events.c[name].type) for name in ("kind", "data", "at")]
+    row = select(bindparam("job", type_=Text), counted.c.event_seq, counted.c.team_id, *given)
+    return insert(events).from_select(["job_id", "seq", "team_id", "kind", "data", "at"], row).returning(events.c.seq)
+
+
+_APPEND = _one_by_one(_COUNT)
+_APPEND_UNHEARD = _one_by_one(_COUNT.where(~listening(jobs.c.team_id)))
+"""The same for an event that receivers may wait for, where there are none."""
 
 
 def append_events(connection: Connection, job_id: str, new: Sequence[NewEvent], at: datetime) -> tuple[Event, ...]:
@@ -102,18 +99,20 @@ class SqlEventLog:
 
     async def append(self, job_id: str, kind: EventKind, data: Mapping[str, JsonValue]) -> Event:
         """Add one event. Raises `NotFoundError` where there is no such job."""
-        new = [NewEvent(kind=kind, data=dict(data))]
+        new = NewEvent(kind=kind, data=dict(data))
         at = self._clock.now()
-        if self._database.is_postgres and kind not in DELIVERABLE:
-            row = {"job": job_id, "more": 1, "kind": str(kind), "data": dumps(new[0].data), "at": at}
-            seq = await self._database.write_one(lambda connection: connection.execute(_APPEND, row).scalar())
-            if seq is None:
-                raise NotFoundError(f"no job {job_id}")
-            event = Event(job_id=job_id, seq=seq, kind=kind, data=dict(new[0].data), at=at)
-        else:
-            (event,) = await self._database.write(lambda connection: append_events(connection, job_id, new, at))
+        event = await self._append_one(job_id, new, at) if self._database.is_postgres else None
+        if event is None:
+            (event,) = await self._database.write(lambda connection: append_events(connection, job_id, [new], at))
         self._database.changes.notify(job_id)
         return event
+
+    async def _append_one(self, job_id: str, new: NewEvent, at: datetime) -> Event | None:
+        """The event that was added by one statement; None where there is no such job, or messages must go with it."""
+        statement = _APPEND_UNHEARD if new.kind in DELIVERABLE else _APPEND
+        row = {"job": job_id, "more": 1, "kind": str(new.kind), "data": dumps(new.data), "at": at}
+        seq = await self._database.write_one(lambda connection: connection.execute(statement, row).scalar())
+        return None if seq is None else Event(job_id=job_id, seq=seq, kind=new.kind, data=dict(new.data), at=at)
 
     async def read(self, job_id: str, after: int = 0, limit: int = PAGE) -> tuple[Event, ...]:
         """Events with `seq > after`, in order."""

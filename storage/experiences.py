@@ -45,8 +45,10 @@ def insert_experiences(connection: Connection, new: Sequence[Experience]) -> lis
 
 def _insert_of_team(connection: Connection, team_id: str, new: Sequence[Experience]) -> list[str]:
     given = [item for item in new if item.team_id == team_id]
-    ensure_team(connection, team_id, given[0].created_at)
-    number: int = connection.execute(_LOCKED, {"team": team_id}).scalar_one()
+    number: int | None = connection.execute(_LOCKED, {"team": team_id}).scalar_one_or_none()
+    if number is None:
+        ensure_team(connection, team_id, given[0].created_at)
+        number = connection.execute(_LOCKED, {"team": team_id}).scalar_one()
     fresh = _unknown(connection, team_id, given)
     if not fresh:
         return []

@@ -25,6 +25,12 @@ def job_to_row(connection: Connection, job: Job) -> dict[str, Any]:
     source_hash, *seeds = put_texts(
         connection, job.team_id, [spec.problem.source, *([] if spec.seed_candidate is None else [spec.seed_candidate])]
     )
+    return row_of(job, source_hash, seeds[0] if seeds else None)
+
+
+def row_of(job: Job, source_hash: str, seed_hash: str | None) -> dict[str, Any]:
+    """The row of a new job whose sources are kept."""
+    spec = job.spec
     bare = replace(spec, problem=replace(spec.problem, source=""), seed_candidate=None)
     return {
         "id": job.id,
@@ -35,7 +41,7 @@ def job_to_row(connection: Connection, job: Job) -> dict[str, Any]:
         "name": spec.problem.name,
         "spec": dumps(bare),
         "source_hash": source_hash,
-        "seed_hash": seeds[0] if seeds else None,
+        "seed_hash": seed_hash,
         "analysis": None if job.analysis is None else dumps(job.analysis),
         "best_candidate_id": job.best_candidate_id,
         "steps_done": job.steps_done,

@@ -20,14 +20,14 @@ from services.domain.problems import ProblemAnalysis
 from services.domain.steps import ModelCall, NewEvent, Step, StepRecord
 from services.ports import Clock
 from storage import leases
-from storage.blobs import ensure_team
 from storage.candidates import tighten
 from storage.database import Database
 from storage.digests import recorded_uses, step_digests
 from storage.erasure import check_not_deleted, erase_job
-from storage.events import append_events, first_events
+from storage.events import append_events
 from storage.experiences import insert_experiences
-from storage.job_rows import decode_cursor, encode_cursor, handed_in, is_claimable, job_to_row, jobs_from_rows
+from storage.job_rows import decode_cursor, encode_cursor, handed_in, is_claimable, jobs_from_rows
+from storage.new_jobs import status_event, store_new
 from storage.steps import insert_kept_call, insert_step, read_kept_calls, read_step, read_steps, step_exists
 from storage.tables import checkpoint_writes, checkpoints, evaluations, jobs
 from storage.value_log import append_outcome
@@ -45,25 +45,14 @@ class SqlJobStore:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._known_teams: set[str] = set()
-        """Teams whose rows are there: they are never removed."""
 
     async def create(self, job: Job) -> None:
         """Store a new job with its first event. Raises `ConflictError` where its id is taken."""
-
-        first = [_status_event(job.status, job.message)]
-
-        def work(connection: Connection) -> None:
-            if job.team_id not in self._known_teams:
-                ensure_team(connection, job.team_id, job.created_at)
-            connection.execute(_INSERT, {**job_to_row(connection, job), "event_seq": len(first)})
-            first_events(connection, job.team_id, job.id, first, self._clock.now())
-
         try:
-            await self._database.write(work)
+            await store_new(self._database, job, self._clock.now())
         except IntegrityError:
             raise ConflictError(f"job {job.id} exists already") from None
-        self._known_teams.add(job.team_id)
+        self._database.known_teams.add(job.team_id)
         self._database.changes.notify(job.id)
 
     async def get(self, team_id: str, job_id: str) -> Job:
@@ -299,7 +288,6 @@ class SqlJobStore:
         return await self._database.read(work)
 
 
-_INSERT = jobs.insert()
 _ROW = select(jobs).where(jobs.c.id == bindparam("job"), jobs.c.team_id == bindparam("team"))
 _STEP_DONE = (
     update(jobs)
@@ -365,7 +353,7 @@ def _move(connection: Connection, row: Row[Any], status: JobStatus, message: str
             updated_at=now,
         )
     )
-    said = [_status_event(status, message)]
+    said = [status_event(status, message)]
     if status.is_final and not JobStatus(row.status).is_final:
         # In the same transaction: a job whose end nobody is told of has followers that wait for ever.
         said.append(_ending_event(connection, row, status, row.message if message is None else message))
@@ -416,7 +404,3 @@ def _move_waiting(connection: Connection, row: Row[Any], action: str, now: datet
     _move(connection, changed, target, None, now)
     # A holder whose lease has run out must not wake up and write to a job that was moved behind its back.
     connection.execute(update(jobs).where(jobs.c.id == row.id).values(lease_owner=None, lease_expires_at=None))
-
-
-def _status_event(status: JobStatus, message: str | None) -> NewEvent:
-    return NewEvent(kind=EventKind.JOB_STATUS, data={"status": str(status), "message": message})

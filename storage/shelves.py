@@ -141,7 +141,8 @@ class TeamShelves:
 
     def add(self, reading: Reading, marks: Mapping[str, Mark]) -> None:
         """Take in what was read, which belongs to these marks."""
-        self.shelf.reserve(len(self.shelf.ids) + sum(len(one.ids) for one in reading.ranges) + len(reading.rows))
+        if reading.ranges:  # much at once; what comes later, some after each step, finds room that doubles
+            self.shelf.reserve(len(self.shelf.ids) + sum(len(one.ids) for one in reading.ranges) + len(reading.rows))
         for shelf, sheets in ((self.shelf, False), (self.sheet_shelf, True)):
             for one in reading.ranges:
                 self._append_range(shelf, one.part(one.sheet == sheets))

@@ -106,7 +106,7 @@ def _choose_best_again(connection: Connection, request: EvaluationRequest) -> No
         select(evaluations.c.candidate_id)
         .where(evaluations.c.team_id == request.team_id, evaluations.c.job_id == request.job_id)
         .where(evaluations.c.verdict == str(Verdict.ACCEPTED))
-        .order_by(evaluations.c.median_us, evaluations.c.id)
+        .order_by(evaluations.c.speedup.desc().nulls_last(), evaluations.c.median_us, evaluations.c.id)
         .limit(1)
     )
     best = connection.execute(query).scalar_one_or_none()

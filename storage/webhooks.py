@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Exists, Row, Select, bindparam, delete, exists, func, insert, select, update
 
 from services.domain.errors import NotFoundError
 from services.domain.events import Event, EventKind
@@ -17,7 +17,12 @@ from storage.database import Database
 from storage.statements import insert_new
 from storage.tables import webhook_deliveries, webhooks
 
-_LISTENING = select(webhooks).where(webhooks.c.team_id == bindparam("team"), webhooks.c.enabled)
+_RECEIVERS = select(webhooks).where(webhooks.c.team_id == bindparam("team"), webhooks.c.enabled)
+
+
+def listening(team_id: Any) -> Exists:
+    """Whether anybody is told of a team's events."""
+    return exists().where(webhooks.c.team_id == team_id, webhooks.c.enabled)
 
 
 def place_messages(connection: Connection, team_id: str, log: Sequence[Event]) -> None:
@@ -25,8 +30,8 @@ def place_messages(connection: Connection, team_id: str, log: Sequence[Event]) -
     worth = [event for event in log if event.kind in DELIVERABLE]
     if not worth:
         return
-    listening = [_webhook(row) for row in connection.execute(_LISTENING, {"team": team_id})]
-    messages = [event_delivery(one, event) for one in listening for event in worth if event.kind in one.kinds]
+    receivers = [_webhook(row) for row in connection.execute(_RECEIVERS, {"team": team_id})]
+    messages = [event_delivery(one, event) for one in receivers for event in worth if event.kind in one.kinds]
     insert_new(connection, webhook_deliveries, [_delivery_row(message) for message in messages])
 
 

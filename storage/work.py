@@ -41,14 +41,20 @@ class SqlWorkStore:
         # Whoever places an order rings for it.
         queued = {"status": str(WorkStatus.QUEUED), "attempts": 0, "fault": None, "updated_at": now, "rung_at": now}
 
+        team_id = order.request.team_id
+
         def work(connection: Connection) -> WorkState:
-            ensure_team(connection, order.request.team_id, now)
-            if not insert_one_new(connection, work_orders, _to_row(connection, order) | queued | {"created_at": now}):
-                again = update(work_orders).where(work_orders.c.id == order.id, work_orders.c.status.in_(_AGAIN))
-                connection.execute(again.values(queued))
+            if team_id not in self._database.known_teams:
+                ensure_team(connection, team_id, now)
+            if insert_one_new(connection, work_orders, _to_row(connection, order) | queued | {"created_at": now}):
+                return WorkState(status=WorkStatus.QUEUED)
+            again = update(work_orders).where(work_orders.c.id == order.id, work_orders.c.status.in_(_AGAIN))
+            connection.execute(again.values(queued))
             return _state(_row(connection, order.id))
 
-        return await self._database.write(work)
+        state = await self._database.write(work)
+        self._database.known_teams.add(team_id)
+        return state
 
     async def state(self, order_id: str) -> WorkState:
         """What is known about an order. Raises `NotFoundError`."""
@@ -233,12 +239,12 @@ def _to_row(connection: Connection, order: WorkOrder) -> dict[str, Any]:
     request = order.request
     if isinstance(request, CompileRequest):
         return _compilation_row(connection, order.id, request)
-    problem_hash = put_texts(connection, request.team_id, [request.problem.source])[0]
-    source_hash = None
+    sources = [request.problem.source]
     bare: ValidationRequest | EvaluationRequest = replace(request, problem=replace(request.problem, source=""))
     if isinstance(request, EvaluationRequest) and isinstance(bare, EvaluationRequest):
-        source_hash = put_texts(connection, request.team_id, [request.source])[0]
+        sources.append(request.source)
         bare = replace(bare, source="")
+    problem_hash, *own = put_texts(connection, request.team_id, sources)
     return {
         "id": order.id,
         "team_id": request.team_id,
@@ -248,7 +254,7 @@ def _to_row(connection: Connection, order: WorkOrder) -> dict[str, Any]:
         "backend": request.backend,
         "request": dumps(bare),
         "problem_hash": problem_hash,
-        "source_hash": source_hash,
+        "source_hash": own[0] if own else None,
     }
 
 

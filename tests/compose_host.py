@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.wiring import version
+from kernelwright.distribution import version
 from tests.docker_host import PLACE, ROOT, docker_address
 from tests.e2e.programs import a_free_port, give_a_sheet
 

@@ -16,6 +16,7 @@ from agents.playbook.schedule import Schedule, read
 from services.domain.chat import AttemptFact, Facts
 from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.problems import TensorSpec
+from services.domain.ratios import paced_us
 
 NOISE = 0.03
 """Relative differences of latencies that mean nothing."""
@@ -59,9 +60,9 @@ def _openings(missing: list[MoveTemplate]) -> Iterator[Steps]:
 def _small_gains(facts: Facts, base: Schedule, details: list[MoveTemplate]) -> Iterator[Steps]:
     """Details that were each a little faster than the base, but within the noise: together they may not be."""
     known = {
-        schedule: attempt.report.latency.median_us
+        schedule: median
         for attempt in facts.attempts
-        if (schedule := read(attempt.source)) is not None and attempt.report is not None and attempt.report.latency
+        if (schedule := read(attempt.source)) is not None and (median := latency(attempt)) is not None
     }
     own = known.get(base)
     if own is None:
@@ -134,9 +135,8 @@ def bottleneck(facts: Facts) -> str | None:
 
 
 def latency(attempt: AttemptFact | None) -> float | None:
-    """Median microseconds of an accepted attempt."""
-    report = attempt.report if attempt else None
-    return report.latency.median_us if _accepted(report) and report and report.latency else None
+    """Median microseconds of an accepted attempt, comparable with others'."""
+    return paced_us(attempt.report) if attempt else None
 
 
 def _speedup(attempt: AttemptFact | None) -> float:

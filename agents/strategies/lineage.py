@@ -7,16 +7,14 @@ from collections.abc import Iterable
 from random import Random
 
 from services.domain.chat import AttemptFact
-from services.domain.evaluations import Verdict
+from services.domain.ratios import paced_us
 from services.ports import SearchState
 
 
 def median_us(attempt: AttemptFact) -> float:
-    """The accepted candidate's latency; infinite for everything else."""
-    report = attempt.report
-    if report is None or report.verdict is not Verdict.ACCEPTED or report.latency is None:
-        return math.inf
-    return report.latency.median_us
+    """The accepted candidate's latency, comparable with the others', see `paced_us`; infinite for everything else."""
+    found = paced_us(attempt.report)
+    return math.inf if found is None else found
 
 
 def is_accepted(attempt: AttemptFact) -> bool:

@@ -9,8 +9,8 @@ import math
 from random import Random
 
 from agents.strategies.greedy import Greedy
+from agents.strategies.lineage import is_accepted, median_us
 from services.domain.chat import AttemptFact
-from services.domain.evaluations import Verdict
 from services.domain.experiences import StartValues
 from services.memory.selection import EpsilonSchedule
 from services.ports import SearchState, Strategy
@@ -53,7 +53,7 @@ class ValueDriven(Strategy):
 
     def start_point(self, state: SearchState) -> AttemptFact | None:
         """One of the accepted attempts; before there is one, or without memory, the greedy choice."""
-        points = [item for item in state.attempts if _accepted(item)]
+        points = [item for item in state.attempts if is_accepted(item)]
         known = state.start_values
         if not points or known is None or not known.values:
             return self._drafting.start_point(state)
@@ -62,8 +62,8 @@ class ValueDriven(Strategy):
         if random.random() < self._exploration.epsilon(known.outcomes):
             leaning = [math.exp((value - max(worth)) / self._temperature) for value in worth]
             return random.choices(points, weights=leaning)[0]
-        best = max(zip(worth, points, strict=True), key=lambda pair: (pair[0], -_median_us(pair[1])))
-        fastest = min(zip(worth, points, strict=True), key=lambda pair: _median_us(pair[1]))
+        best = max(zip(worth, points, strict=True), key=lambda pair: (pair[0], -median_us(pair[1])))
+        fastest = min(zip(worth, points, strict=True), key=lambda pair: median_us(pair[1]))
         return best[1] if best[0] > fastest[0] + self._margin else fastest[1]
 
     def stop(self, state: SearchState) -> str | None:
@@ -75,19 +75,8 @@ class ValueDriven(Strategy):
         values = [known.values.get(item.candidate_id or "", 0.0) for item in points]
         if not self._rebased:
             return values
-        best = min(map(_median_us, points))
+        best = min(map(median_us, points))
         return [
-            math.tanh(math.atanh(max(-STEEPEST, min(STEEPEST, value))) + math.log(best / _median_us(item)))
+            math.tanh(math.atanh(max(-STEEPEST, min(STEEPEST, value))) + math.log(best / median_us(item)))
             for value, item in zip(values, points, strict=True)
         ]
-
-
-def _accepted(attempt: AttemptFact) -> bool:
-    report = attempt.report
-    return report is not None and report.verdict is Verdict.ACCEPTED and report.latency is not None
-
-
-def _median_us(attempt: AttemptFact) -> float:
-    assert attempt.report is not None
-    assert attempt.report.latency is not None
-    return attempt.report.latency.median_us

@@ -68,7 +68,7 @@ app.add_typer(database.app, name="db")
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from kernelwright.wiring import version
+        from kernelwright.distribution import version
 
         typer.echo(version())
         raise typer.Exit

@@ -30,8 +30,8 @@ def doctor(
     asked = [worker_answers(settings, check_worker)] if check_worker else []
     asked += [api_answers(check_api)] if check_api else []
     if remote is not None:
+        from kernelwright.distribution import version
         from kernelwright.remote_diagnosis import diagnose_remote
-        from kernelwright.wiring import version
 
         asked += diagnose_remote(remote, settings.token, version())
     findings = tuple(asked) or diagnose(settings)

@@ -53,8 +53,8 @@ def worker(
     from kernelwright.admission import take_seat
     from kernelwright.sandboxing import check_sandbox
     from kernelwright.settings import load_settings
-    from kernelwright.wiring import make_celery_worker
     from kernelwright.workbench import devices
+    from kernelwright.worker_wiring import make_celery_worker
     from workers.tasks import worker_options
 
     settings = load_settings()
@@ -77,7 +77,7 @@ def worker(
 async def _admit(settings: Settings) -> None:
     """Refuse a worker that would harm the installation. Raises `ConfigurationError`, `InfrastructureError`."""
     from kernelwright.admission import broker_time, check_clock, check_version
-    from kernelwright.wiring import version
+    from kernelwright.distribution import version
     from services.clock import SystemClock
     from services.domain.nodes import NodeRole
     from storage.database import Database
@@ -100,7 +100,7 @@ def _drain_when_told(settings: Settings, name: str) -> None:
     """Say that the worker takes nothing new as soon as it begins to shut down."""
     from celery import signals
 
-    from kernelwright.wiring import open_registry
+    from kernelwright.worker_wiring import open_registry
 
     async def drain() -> None:
         async with open_registry(settings) as registry:
@@ -115,7 +115,7 @@ def _drain_when_told(settings: Settings, name: str) -> None:
 
 def _observe(settings: Settings, part: str) -> None:
     """Logs, traces and metrics of a process that keeps running."""
-    from kernelwright.wiring import version
+    from kernelwright.distribution import version
     from services.telemetry.logs import configure_logs
 
     configure_logs(settings.log_format, settings.log_level)
@@ -131,7 +131,8 @@ def _observe(settings: Settings, part: str) -> None:
 
 async def _serve(port: int | None, host: str | None, *, alone: bool) -> None:
     from kernelwright.settings import load_settings
-    from kernelwright.wiring import dispatching, limiting, make_web_services, open_installation
+    from kernelwright.web_wiring import limiting, make_web_services
+    from kernelwright.wiring import dispatching, open_installation
 
     settings = load_settings()
     host = settings.host if host is None else host
@@ -167,7 +168,7 @@ async def _answer(services: WebServices, listener: socket.socket, stop: asyncio.
     """Answer requests until a signal comes."""
     import uvicorn
 
-    from kernelwright.wiring import make_app
+    from kernelwright.web_wiring import make_app
 
     config = uvicorn.Config(
         make_app(services), log_level="warning", timeout_graceful_shutdown=GRACE_S, access_log=False
@@ -201,7 +202,8 @@ async def _orchestrating(
 ) -> AsyncIterator[None]:
     """An orchestrator over this process's queue, beside what the caller does."""
     from kernelwright.owners import own_name
-    from kernelwright.wiring import make_keeper, make_orchestrator, open_queue, present
+    from kernelwright.wiring import make_keeper, make_orchestrator, open_queue
+    from kernelwright.worker_wiring import present
 
     name, concurrency = own_name(), installation.settings.concurrency
     async with present(installation, name), open_queue(installation) as queue:

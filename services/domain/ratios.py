@@ -27,8 +27,7 @@ def baseline_bounds(report: EvaluationReport, name: str) -> tuple[float, float] 
     baseline: Latency | None = getattr(report.baselines, name)
     if value is None or baseline is None or latency is None:
         return None
-    pair = speedup.ci95
-    rival = next((each for each in BASELINES if getattr(speedup, each) == speedup.best_baseline), None)
+    pair, rival = speedup.ci95, _rival(report)
     if pair is None or rival is None:
         return ratio_bounds(baseline, latency)
     if rival == name:
@@ -40,6 +39,29 @@ def baseline_bounds(report: EvaluationReport, name: str) -> tuple[float, float] 
 def eager_bounds(report: EvaluationReport) -> tuple[float, float] | None:
     """Bounds of a report's speedup over eager mode."""
     return baseline_bounds(report, "eager")
+
+
+def paced_us(report: EvaluationReport | None) -> float | None:
+    """Median microseconds by which an accepted candidate is compared with others of its job; None for anything else.
+
+    What the baseline in the pair takes by itself, over the speedup measured in turns with it: that of the report's
+    latency, with the machine's mood of those seconds taken out. On two shared cores latencies of one kernel differ by
+    8 to 10 % from one sitting to the next, these by 3 to 4 % (`benchmarks/timing_spread.py`)."""
+    if report is None or not report.accepted or report.latency is None:
+        return None
+    rival = _rival(report)
+    beside: Latency | None = getattr(report.baselines, rival) if rival is not None else None
+    if beside is None or not report.speedup.best_baseline:
+        return report.latency.median_us
+    return beside.median_us / report.speedup.best_baseline
+
+
+def _rival(report: EvaluationReport) -> str | None:
+    """The baseline that a candidate was measured in turns with."""
+    found = report.speedup
+    if found.best_baseline is None:
+        return None
+    return next((each for each in BASELINES if getattr(found, each) == found.best_baseline), None)
 
 
 def seed_figures(report: EvaluationReport | None) -> SeedFigures | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from services.domain.candidates import Origin
 from services.domain.digests import CandidateDigest
 from services.domain.evaluations import Verdict
 
@@ -57,11 +58,11 @@ class Mark:
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """Accepted candidates' speedups over the fastest baseline by round, and the best so far."""
+    """Accepted candidates' speedups over the fastest baseline by round, and the best after each."""
 
     points: tuple[Mark, ...]
     best: str
-    """Points of the best-so-far line, as SVG's `polyline` takes them."""
+    """Points of the line of the best, as SVG's `polyline` takes them."""
     one: float
     """Height of the baseline, 1×."""
     across: tuple[Mark, ...]
@@ -132,11 +133,7 @@ def _places(candidates: Sequence[CandidateDigest]) -> dict[str, tuple[float, int
 
 def speedups(candidates: Sequence[CandidateDigest]) -> Plot | None:
     """The plot of a job's accepted candidates; None where none was timed."""
-    timed = [
-        (one.step + 1, one.speedup.best_baseline)
-        for one in candidates
-        if one.verdict is Verdict.ACCEPTED and one.speedup and one.speedup.best_baseline
-    ]
+    timed = [(one.step + 1, value) for one in candidates if (value := _speedup(one)) is not None]
     if not timed:
         return None
     last = max(2, max(one.step for one in candidates) + 1)
@@ -148,7 +145,7 @@ def speedups(candidates: Sequence[CandidateDigest]) -> Plot | None:
     def y(value: float) -> float:
         return round(PLOT_HEIGHT - _BOTTOM - value / top * (PLOT_HEIGHT - _TOP - _BOTTOM), 1)
 
-    line = [f"{x(step)},{y(value)}" for step, value in _staircase(sorted(timed), last)]
+    line = [f"{x(step)},{y(value)}" for step, value in _staircase(_leads(candidates), last)]
     steps = sorted({round(1 + tick * (last - 1) / _TICKS) for tick in range(_TICKS + 1)})
     return Plot(
         points=tuple(Mark(x=x(step), y=y(value), text=f"round {step}: {value:.2f}×") for step, value in timed),
@@ -159,12 +156,36 @@ def speedups(candidates: Sequence[CandidateDigest]) -> Plot | None:
     )
 
 
-def _staircase(timed: Sequence[tuple[int, float]], last: int) -> list[tuple[int, float]]:
-    """The best value so far, as corners of a line that ends at the last round."""
-    corners: list[tuple[int, float]] = []
-    best = 0.0
-    for step, value in timed:
-        if value > best:
-            corners += ([(step, best)] if corners else []) + [(step, value)]
-            best = value
-    return [*corners, (last, best)]
+def _speedup(candidate: CandidateDigest) -> float | None:
+    if candidate.verdict is not Verdict.ACCEPTED or candidate.speedup is None:
+        return None
+    return candidate.speedup.best_baseline
+
+
+def _leads(candidates: Sequence[CandidateDigest]) -> list[tuple[int, float]]:
+    """The best from each round on in which it changed: once kernels are measured again, the best of those that held,
+    also where it is slower than it first seemed."""
+    once: dict[str, float] = {}
+    confirmed: dict[str, float] = {}
+    leads: list[tuple[int, float]] = []
+    for one in sorted(candidates, key=lambda item: item.step):
+        again, value = one.origin is Origin.CONFIRMATION, _speedup(one)
+        if value is not None:
+            (confirmed if again else once)[one.id] = value
+        elif again and one.verdict in {Verdict.REJECTED, Verdict.SUSPICIOUS}:
+            once.pop(one.parent_id or "", None)
+        best = max((confirmed or once).values(), default=None)
+        if best is not None and (not leads or best != leads[-1][1]):
+            leads.append((one.step + 1, best))
+    return leads
+
+
+def _staircase(leads: Sequence[tuple[int, float]], last: int) -> list[tuple[int, float]]:
+    """The corners of a line that holds each value until the next, and the last one to the last round."""
+    before = [value for _, value in leads]
+    turns = [
+        corner
+        for (step, value), held in zip(leads[1:], before, strict=False)
+        for corner in ((step, held), (step, value))
+    ]
+    return [*leads[:1], *turns, (last, before[-1] if before else 0.0)]

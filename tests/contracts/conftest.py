@@ -114,7 +114,7 @@ DATABASES = ("sqlite", "postgres")
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("template") / "template.db"
-    _upgrade(f"sqlite+aiosqlite:///{path}")
+    _upgrade(f"sqlite:///{path}")
     return path
 
 
@@ -122,7 +122,7 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sqlite_address(sqlite_template: Path, tmp_path: Path) -> str:
     path = tmp_path / "kernelwright.db"
     shutil.copy(sqlite_template, path)
-    return f"sqlite+aiosqlite:///{path}"
+    return f"sqlite:///{path}"
 
 
 @pytest.fixture(scope="session")

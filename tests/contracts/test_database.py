@@ -25,7 +25,7 @@ from tests.databases import postgres_database
 @pytest.fixture(params=["sqlite", "postgres"])
 def empty_address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "sqlite":
-        yield f"sqlite+aiosqlite:///{tmp_path / 'state' / 'kernelwright.db'}"
+        yield f"sqlite:///{tmp_path / 'state' / 'kernelwright.db'}"
         return
     with postgres_database() as address:
         yield address
@@ -111,7 +111,7 @@ async def test_a_server_that_cannot_be_reached_is_named_without_its_password() -
 
 
 async def test_a_directory_that_does_not_exist_is_named(tmp_path: Path) -> None:
-    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'nowhere' / 'kernelwright.db'}")
+    database = Database(f"sqlite:///{tmp_path / 'nowhere' / 'kernelwright.db'}")
     with pytest.raises(StorageError, match="does the directory exist"):
         await database.check()
     await database.close()
@@ -119,7 +119,7 @@ async def test_a_directory_that_does_not_exist_is_named(tmp_path: Path) -> None:
 
 async def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'file' / 'kernelwright.db'}")
+    database = Database(f"sqlite:///{tmp_path / 'file' / 'kernelwright.db'}")
     with pytest.raises(StorageError, match="cannot make its directory"):
         await database.upgrade()
     await database.close()
@@ -128,7 +128,7 @@ async def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 async def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     path = tmp_path / "kernelwright.db"
     path.write_text("this is a text file, and a long one" * 100)
-    database = Database(f"sqlite+aiosqlite:///{path}")
+    database = Database(f"sqlite:///{path}")
     with pytest.raises(StorageError, match="not an SQLite database"):
         await database.check()
     await database.close()
@@ -149,16 +149,21 @@ async def test_a_full_disk_is_named_and_nothing_is_half_written(sqlite_address: 
 
 
 async def test_a_read_only_database_is_named(sqlite_address: str) -> None:
-    path = sqlite_address.removeprefix("sqlite+aiosqlite:///")
-    database = Database(f"sqlite+aiosqlite:///file:{path}?mode=ro&uri=true")
+    path = sqlite_address.removeprefix("sqlite:///")
+    database = Database(f"sqlite:///file:{path}?mode=ro&uri=true")
     with pytest.raises(StorageError, match="read-only"):
         await SqlJobStore(database, FrozenClock()).create(a_job())
     await database.close()
 
 
-@pytest.mark.parametrize(
-    "url", ["", "kernelwright.db", "mysql://root@localhost/x", "sqlite+aiosqlite://", "sqlite:///:memory:"]
-)
+@pytest.mark.parametrize("url", ["", "kernelwright.db", "mysql://root@localhost/x", "sqlite://", "sqlite:///:memory:"])
 def test_an_address_that_is_no_database_is_refused(url: str) -> None:
     with pytest.raises(ConfigurationError, match="sqlite"):
         Database(url)
+
+
+async def test_a_driver_named_in_the_address_changes_nothing(tmp_path: Path) -> None:
+    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'kernelwright.db'}")
+    await database.upgrade()
+    await database.check()
+    await database.close()

@@ -36,7 +36,7 @@ LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 @pytest.fixture(params=["sqlite", "postgres"])
 def empty_address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "sqlite":
-        yield f"sqlite+aiosqlite:///{tmp_path / 'kernelwright.db'}"
+        yield f"sqlite:///{tmp_path / 'kernelwright.db'}"
         return
     with postgres_database() as address:
         yield address

@@ -24,7 +24,7 @@ LIMIT_S = 500
 
 def children_of(home: Path, job_id: str) -> tuple[Job, ...]:
     async def read() -> tuple[Job, ...]:
-        database = Database(f"sqlite+aiosqlite:///{home}/kernelwright.db")
+        database = Database(f"sqlite:///{home}/kernelwright.db")
         try:
             return await SqlJobStore(database, SystemClock()).children("local", job_id)
         finally:

@@ -142,7 +142,7 @@ def test_parent_and_child_are_in_the_database_under_one_budget(profiled: Profile
     child_ids = [part["job_id"] for part in outcome["parts"] if part["job_id"] is not None]
 
     async def read() -> tuple[Job, tuple[Job, ...]]:
-        database = Database(f"sqlite+aiosqlite:///{profiled.home}/kernelwright.db")
+        database = Database(f"sqlite:///{profiled.home}/kernelwright.db")
         try:
             store = SqlJobStore(database, SystemClock())
             return await store.get("local", outcome["job_id"]), await store.children("local", outcome["job_id"])

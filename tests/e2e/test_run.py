@@ -50,7 +50,7 @@ def stored(solved: Solved) -> tuple[tuple[Step, ...], tuple[EvaluatedCandidate, 
     """The trajectory in the database."""
 
     async def read() -> tuple[tuple[Step, ...], tuple[EvaluatedCandidate, ...]]:
-        database = Database(f"sqlite+aiosqlite:///{solved.home}/kernelwright.db")
+        database = Database(f"sqlite:///{solved.home}/kernelwright.db")
         job_id = solved.document["job_id"]
         try:
             steps = await SqlJobStore(database, SystemClock()).steps("local", job_id)

@@ -54,7 +54,7 @@ class Place:
     """A database on disk and the orchestrator over it."""
 
     def __init__(self, folder: Path, models: Callable[[str], ChatModel], queue: EvaluationQueue | None = None) -> None:
-        self.database = Database(f"sqlite+aiosqlite:///{folder}/kernelwright.db")
+        self.database = Database(f"sqlite:///{folder}/kernelwright.db")
         clock = SystemClock()
         self.stores = Stores(
             jobs=SqlJobStore(self.database, clock),

@@ -72,6 +72,8 @@ class DockerDaemon:
                 self._process.wait(30)
             except subprocess.TimeoutExpired:
                 self.kill()
+        # A daemon that was killed has left its folder mounted upon itself, and then nobody can remove it.
+        subprocess.run(["umount", "--lazy", f"{self._place}/docker"], check=False, capture_output=True)
 
     def load_image(self) -> None:
         """Give it the image with a toolchain that other suites use too."""
@@ -86,13 +88,14 @@ class DockerDaemon:
         if made.returncode != 0:
             raise UnavailableError(f"docker/toolchain-image.sh makes no image here: {made.stderr.strip()[-300:]}")
 
-    def sandboxes(self) -> int:
-        """How many containers of sandboxes there are."""
+    def sandboxes(self) -> list[str]:
+        """The containers of sandboxes that there are: name, state and when it was made."""
         api = connect(self.address)
         try:
-            return len(api.containers(all=True, filters={"label": f"{LABEL}=sandbox"}))
+            found = api.containers(all=True, filters={"label": f"{LABEL}=sandbox"})
         finally:
             api.close()
+        return [f"{one['Names'][0]} ({one['Status']}, made {one['Created']})" for one in found]
 
     def _answers(self) -> bool:
         try:
@@ -135,12 +138,15 @@ def docker_killed(pause_s: float) -> Fault:
                 tally.saw("all ended after s", place.wait(batch, 240))
                 jobs += batch
             place.check(jobs)
-            worker.close()
-            tally.saw("last container gone after s", until(partial(_none_left, daemon), LEFT_S, "the containers' end"))
+            worker.stop(90)  # as long as docker-compose.yml gives it
+            try:
+                tally.saw("last container gone after s", until(partial(_none_left, daemon), LEFT_S))
+            except AssertionError:
+                raise AssertionError(f"still there: {', '.join(daemon.sandboxes())}") from None
         return "retried as the machine's failure, no attempt charged, no container left"
 
     return fault
 
 
 def _none_left(daemon: DockerDaemon) -> bool:
-    return daemon.sandboxes() == 0
+    return not daemon.sandboxes()

@@ -15,6 +15,7 @@ import httpx
 
 from tests.e2e.programs import ROOT, SMALL, a_free_port, descendants, environment
 from tests.faults.ground import PostgresServer, RedisServer, kill, until
+from tests.faults.nursery import Nursery
 
 ROUNDS = 2
 TOKENS = 100_000
@@ -104,6 +105,10 @@ class Installation:
         self._orchestrators.append(part)
         until(lambda: self.noted(part, "orchestrator ready"), 90, "the orchestrator's start")
         return part
+
+    def nursery(self) -> Nursery:
+        """What brings forth many orchestrators in a short time."""
+        return Nursery(self.folder / "home", self.settings, self.output)
 
     def worker(self, **more: str) -> Part:
         """A worker whose kernels do nothing."""

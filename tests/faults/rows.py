@@ -17,6 +17,7 @@ from tests.faults.disk import database_disk_full, embedded_disk_full
 from tests.faults.docker_daemon import docker_killed
 from tests.faults.ground import folder, kill, postgres_server, redis_server, until
 from tests.faults.installation import CLAIM_S, LEASE_S, ROUNDS, Installation, Part, installed
+from tests.faults.orchestrators import PLACES, orchestrator_killed
 from tests.faults.searching import searched
 from tests.faults.station import PHASES
 
@@ -43,7 +44,7 @@ class Tally:
         self.worst[what] = max(self.worst.get(what, 0.0), figure)
 
     def __str__(self) -> str:
-        return ", ".join(f"{what} {figure:.1f}" for what, figure in self.worst.items())
+        return ", ".join(f"{what} {figure:.3g}" for what, figure in self.worst.items())
 
 
 Fault = Callable[[Installation, int, Tally], str]
@@ -52,10 +53,9 @@ Fault = Callable[[Installation, int, Tally], str]
 def child_killed(place: Installation, times: int, tally: Tally) -> str:
     """SIGKILL of a worker's child, in each phase in turn."""
     place.orchestrators(1)
-    place.workers(1)
     jobs: list[str] = []
     for phase in itertools.islice(itertools.cycle(PHASES), times):
-        evaluation, struck = _child_struck(place, phase, jobs)
+        evaluation, struck = _struck(place, 1, phase, jobs, lambda _, pid: kill(pid))
         tally.saw("resumed after s", _resumed(place, evaluation, struck))
         assert tally.worst["resumed after s"] <= 5.0, f"killed in {phase}, {evaluation} {tally}"
         place.wait(jobs[-1:])
@@ -63,15 +63,18 @@ def child_killed(place: Installation, times: int, tally: Tally) -> str:
     return "all jobs end"
 
 
-def _child_struck(place: Installation, phase: str, jobs: list[str]) -> tuple[str, float]:
-    """Kill a child in a phase: which evaluation that hit, and when.
+def _struck(
+    place: Installation, workers: int, phase: str, jobs: list[str], strike: Callable[[list[Part], int], None]
+) -> tuple[str, float]:
+    """Strike at the child that is in a phase: which evaluation that hit, and when.
 
     A blow after the evaluation's end hits nothing (phases are short, a busy machine is late): another job is struck."""
     while True:
+        there = place.workers(workers)
         began = time.time()
         jobs += place.submit()
         _, pid, evaluation = place.in_phase(phase, began)
-        kill(pid)
+        strike(there, pid)
         struck = time.time()
         if not _was_noted(place, ("judged", evaluation)):
             return evaluation, struck
@@ -83,13 +86,14 @@ def worker_killed(place: Installation, times: int, tally: Tally) -> str:
     place.orchestrators(1)
     jobs: list[str] = []
     for _ in range(times):
-        workers = place.workers(2)
-        began = time.time()
-        jobs += place.submit()
-        _, pid, evaluation = place.in_phase("correctness", began)
-        struck = next(part for part in workers if pid in _tree(part.process.pid))
-        struck.kill()
-        tally.saw("resumed after s", _resumed(place, evaluation, time.time()))
+        evaluation, struck = _struck(
+            place,
+            2,
+            "correctness",
+            jobs,
+            lambda workers, pid: next(part for part in workers if pid in _tree(part.process.pid)).kill(),
+        )
+        tally.saw("resumed after s", _resumed(place, evaluation, struck))
         assert tally.worst["resumed after s"] <= CLAIM_S + 30, str(tally)
         place.wait(jobs[-1:])
     place.check(jobs)
@@ -114,42 +118,6 @@ def worker_stopped(place: Installation, times: int, tally: Tally) -> str:
         place.wait(jobs[-1:])
     place.check(jobs)
     return "the stale answer is refused"
-
-
-SPOTS = (
-    *(("aput", number, "after") for number in range(1, 14)),
-    *(("complete", number, when) for number in range(1, 9) for when in ("before", "after")),
-    *(
-        (name, number, when)
-        for name in ("evaluate", "record_step", "recall", "add", "finish")
-        for number in (1, 2)
-        for when in ("before", "after")
-    ),
-    *(("validate", 1, when) for when in ("before", "after")),
-)
-"""Node boundaries (a checkpoint was written), then the insides of nodes."""
-
-
-def orchestrator_killed(place: Installation, times: int, tally: Tally) -> str:
-    """SIGKILL of the orchestrator at a node boundary or inside a node; another one goes on."""
-    place.workers(1)
-    place.orchestrators(0)
-    jobs: list[str] = []
-    step = max(1, len(SPOTS) // times) if times < len(SPOTS) else 1
-    for operation, number, when in itertools.islice(itertools.cycle(SPOTS[::step]), times):
-        first = place.orchestrator(FAULT_AT=f"{operation}:{number}:{when}")
-        jobs += place.submit()
-        until(partial(_is_dead, first), 60, f"the death of the orchestrator at {operation}:{number}:{when}")
-        struck = time.time()
-        second = place.orchestrator()
-        place.wait(jobs[-1:])
-        tally.saw("ended after s", time.time() - struck)
-        tally.saw("model calls repeated", place.repeated_calls(jobs[-1:]))
-        assert place.repeated_calls(jobs[-1:]) <= 1
-        second.kill()
-    place.check(jobs)
-    assert max(place.judged(jobs).values()) == 1, "an evaluation was done twice"
-    return "no finished step repeated"
 
 
 def two_orchestrators(place: Installation, times: int, tally: Tally) -> str:
@@ -367,7 +335,12 @@ ROWS = (
     Row(name="SIGKILL of a worker's child in compile, correctness, timing", fault=child_killed, full=50, quick=3),
     Row(name="SIGKILL of a whole worker", fault=worker_killed, full=20, quick=1),
     Row(name="a worker asleep past its claim", fault=worker_stopped, full=5, quick=1),
-    Row(name="SIGKILL of the orchestrator, node boundaries and inside", fault=orchestrator_killed, full=180, quick=3),
+    Row(
+        name="SIGKILL of the orchestrator, node boundaries and inside",
+        fault=orchestrator_killed,
+        full=10 * len(PLACES),
+        quick=6,
+    ),
     Row(name="two orchestrators, the same jobs", fault=two_orchestrators, full=100, quick=10),
     Row(name="SIGTERM of the orchestrator", fault=orchestrator_drained, full=5, quick=1),
     Row(name="cancel of a running candidate", fault=cancelled, full=10, quick=1),

@@ -1,33 +1,39 @@
 """The processes that the fault suite kills: the program's own parts, with a scripted model and kernels that do nothing.
 
-    python -m tests.faults.station orchestrator|worker
+    python -m tests.faults.station orchestrator|worker|nursery
 
 `FAULT_LOG` names the file where every model call and every phase of an evaluation is written down before it happens.
-`FAULT_AT=operation:number:before|after` makes an orchestrator kill itself (SIGKILL) at the n-th call of an operation.
+`FAULT_AT=operation:number:before|during|after` makes an orchestrator kill itself (SIGKILL) at the n-th call of an
+operation. The nursery forks an orchestrator for each line it reads: a JSON object of more settings.
 """
 
 from __future__ import annotations
 
 import asyncio
 import dataclasses
+import importlib
 import inspect
+import json
 import os
 import signal
 import sys
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from celery import signals
 
+from agents.replies import InspectionReply
 from kernelwright.admission import take_seat
 from kernelwright.cli.server import _observe
 from kernelwright.settings import Settings, load_settings
-from kernelwright.wiring import celery_settings, open_installation, open_queue, open_registry, present, worker_node
+from kernelwright.wiring import open_installation, open_queue
+from kernelwright.worker_wiring import celery_settings, open_registry, present, worker_node
 from services.clock import SystemClock
-from services.domain.chat import ChatReply, ChatRequest
+from services.domain.chat import ChatReply, ChatRequest, Usage
 from services.domain.errors import SandboxError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
 from services.domain.nodes import Offer
@@ -36,6 +42,18 @@ from services.testing import ScriptedModel, a_device, a_report, agreeable_answer
 from workers.wire import Channel, WireError
 
 PHASES = ("compile", "correctness", "timing")
+EARLY = (
+    "agents.playbook.model",
+    "services.adapters.llm.registry",
+    "services.telemetry.observed",
+    "storage.checkpoints",
+    "storage.memory",
+    "workers.orchestrator",
+    "workers.tasks",
+)
+"""Modules that an orchestrator imports when it comes to them."""
+AMID_S = 0.15
+"""From the beginning of a call to its middle."""
 
 
 def note(line: str) -> None:
@@ -58,6 +76,10 @@ class Trap:
         for name in names:
             setattr(target, name, self._trapped(getattr(target, name), name))
 
+    def _spring(self) -> None:
+        note(f"struck {self._operation} {self._number} {self._when}")
+        os.kill(os.getpid(), signal.SIGKILL)
+
     def _trapped(self, method: Callable[..., Any], name: str) -> Callable[..., Any]:
         assert inspect.iscoroutinefunction(method), name
 
@@ -65,21 +87,34 @@ class Trap:
             self._seen[name] += 1
             now = name == self._operation and self._seen[name] == self._number
             if now and self._when == "before":
-                os.kill(os.getpid(), signal.SIGKILL)
+                self._spring()
+            if now and self._when == "during":
+                asyncio.get_running_loop().call_later(AMID_S, self._spring)
             result = await method(*args, **kwargs)
             if now:
-                os.kill(os.getpid(), signal.SIGKILL)
+                self._spring()
             return result
 
         return call
 
 
 class NotedModel(ScriptedModel):
-    """Writes each call down."""
+    """Writes each call down. Its calls cost something: accepted candidates are inspected."""
+
+    def ceiling(self, request: ChatRequest) -> Usage:
+        """What the script says of every call."""
+        return self._usage
 
     async def complete(self, request: ChatRequest) -> ChatReply:
         note(f"model {request.key}")
         return await super().complete(request)
+
+
+def answers(request: ChatRequest) -> str:
+    """A valid reply for any role; nobody cheats."""
+    if request.schema_name == InspectionReply.__name__:
+        return InspectionReply(cheating=False, reason="plain code").model_dump_json()
+    return agreeable_answers(request)
 
 
 class NoopWorkbench(Workbench):
@@ -178,7 +213,7 @@ async def _serve(opened: Any, settings: Settings, stop: asyncio.Event) -> None:
     from kernelwright.owners import own_name
 
     trap = Trap(os.environ.get("FAULT_AT"))
-    model = NotedModel(agreeable_answers, name="playbook", latency_s=float(os.environ.get("FAULT_MODEL_S", "0")))
+    model = NotedModel(answers, name="playbook", latency_s=float(os.environ.get("FAULT_MODEL_S", "0")))
     trap.around(model, "complete")
     installation = dataclasses.replace(opened, models=_Only(model))
     stores = installation.stores
@@ -193,6 +228,36 @@ async def _serve(opened: Any, settings: Settings, stop: asyncio.Event) -> None:
         trap.around(made._with.graph.checkpointer, "aput")
         note("orchestrator ready")
         await made.serve(stop, settings.concurrency, drain_s=settings.drain_s)
+
+
+def nursery() -> None:
+    """Import what an orchestrator needs, then fork one for each line that is read, and say its process id."""
+    for name in EARLY:
+        importlib.import_module(name)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
+    while line := sys.stdin.buffer.readline():
+        born = os.fork()
+        if born == 0:
+            _grow_up(json.loads(line))
+        os.write(1, f"{born}\n".encode())
+
+
+def _grow_up(more: dict[str, str]) -> NoReturn:
+    """From here on a process as if it had been started by itself."""
+    code = 1
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, 0)
+        os.dup2(2, 1)
+        os.environ.update(more)
+        asyncio.run(orchestrator(load_settings()))
+        code = 0
+    except BaseException:  # noqa: BLE001 -- it must not come back to the nursery's loop
+        traceback.print_exc()
+    finally:
+        os._exit(code)
 
 
 class _Only:
@@ -216,5 +281,7 @@ if __name__ == "__main__":
     _observe(loaded, "test")
     if sys.argv[1] == "worker":
         worker(loaded, "cpu", os.environ.get("FAULT_EVALUATOR", "noop 1"))
+    elif sys.argv[1] == "nursery":
+        nursery()
     else:
         asyncio.run(orchestrator(loaded))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 
 from tests.faults.ground import UnavailableError
 from tests.faults.installation import Installation
+from tests.faults.orchestrators import PLACES, spots
 from tests.faults.rows import ROWS, Row, ground, happen
 
 pytestmark = pytest.mark.integration
@@ -28,3 +30,9 @@ def test_nothing_is_lost_and_nothing_done_twice_after(row: Row, place: Installat
         assert happen(row, row.quick, place).times == row.quick
     except UnavailableError as error:
         pytest.skip(str(error))
+
+
+def test_orchestrators_are_killed_ten_times_at_every_place() -> None:
+    chosen = spots(10 * len(PLACES))
+    assert Counter(name for name, _ in chosen) == {place.name: 10 for place in PLACES}
+    assert len({name for name, _ in spots(6)}) == 6

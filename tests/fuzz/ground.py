@@ -47,7 +47,7 @@ class Ground:
 @contextmanager
 def prepared(home: Path, database_url: str | None = None) -> Iterator[Ground]:
     """A server with teams, for as long as the context."""
-    url = database_url or f"sqlite+aiosqlite:///{home / 'kernelwright.db'}"
+    url = database_url or f"sqlite:///{home / 'kernelwright.db'}"
     home.mkdir(parents=True, exist_ok=True)
     tokens = asyncio.run(_tokens(url))
     port = a_free_port()

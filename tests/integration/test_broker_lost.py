@@ -38,7 +38,7 @@ def broker() -> Iterator[RedisServer]:
 async def test_a_worker_that_was_busy_when_its_broker_died_works_on(
     broker: RedisServer, tmp_path: Path, works_s: int, away_s: int
 ) -> None:
-    address, log = f"sqlite+aiosqlite:///{tmp_path / 'kernelwright.db'}", tmp_path / "did.txt"
+    address, log = f"sqlite:///{tmp_path / 'kernelwright.db'}", tmp_path / "did.txt"
     database = Database(address)
     await database.upgrade()
     queue = CeleryQueue(

@@ -62,7 +62,7 @@ def broker() -> redis.Redis:
 async def setup(tmp_path: Path) -> AsyncIterator[Setup]:
     client = broker()
     device, log = f"test-{uuid.uuid4().hex[:8]}", tmp_path / "did.txt"
-    address = f"sqlite+aiosqlite:///{tmp_path / 'kernelwright.db'}"
+    address = f"sqlite:///{tmp_path / 'kernelwright.db'}"
     database = Database(address)
     await database.upgrade()
     environment = {**os.environ, "TEST_BROKER": BROKER, "TEST_DATABASE": address, "TEST_LOG": str(log)}
@@ -159,7 +159,7 @@ async def test_an_order_whose_message_was_lost_is_rung_for_again(setup: Setup) -
 
 
 async def test_a_broker_out_of_reach_is_an_infrastructure_error(tmp_path: Path) -> None:
-    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'kernelwright.db'}")
+    database = Database(f"sqlite:///{tmp_path / 'kernelwright.db'}")
     await database.upgrade()
     app = create_app(CelerySettings(broker_url="redis://127.0.0.1:1/0"))
     clock = SystemClock()

@@ -56,7 +56,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture
 async def database(tmp_path: Path) -> Any:
-    made = Database(f"sqlite+aiosqlite:///{tmp_path / 'k.db'}")
+    made = Database(f"sqlite:///{tmp_path / 'k.db'}")
     await made.upgrade()
     yield made
     await made.close()

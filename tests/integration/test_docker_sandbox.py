@@ -294,6 +294,43 @@ def test_the_reaper_removes_what_outlived_its_lease_and_nothing_else(api: APICli
                 api.remove_container(identity, force=True)
 
 
+def made_and_forgotten(api: APIClient, worker: Lease | DockerSandbox) -> str:
+    """A container whose making was never answered, as when the daemon is killed meanwhile."""
+    lease = worker if isinstance(worker, Lease) else worker._lease
+    return str(api.create_container(toolchain_image(), ["sleep", "600"], labels=lease.labels(600.0))["Id"])
+
+
+def exists(api: APIClient, container: str) -> bool:
+    return container in {entry["Id"] for entry in api.containers(all=True)}
+
+
+def test_the_reaper_removes_what_its_own_worker_never_started(api: APIClient, tmp_path: Path) -> None:
+    ours, another = Lease(tmp_path), Lease(tmp_path)
+    forgotten, being_started = made_and_forgotten(api, ours), made_and_forgotten(api, another)
+    try:
+        Reaper(api, ours, tmp_path).reap()
+        assert exists(api, forgotten), "it is given time to start"
+        Reaper(api, ours, tmp_path, unstarted_s=-1.0).reap()
+        assert not exists(api, forgotten)
+        assert exists(api, being_started), "another worker that lives looks after its own"
+    finally:
+        for container in (forgotten, being_started):
+            with contextlib.suppress(NotFound):
+                api.remove_container(container, force=True)
+
+
+def test_a_worker_that_ends_leaves_no_container_it_does_not_know_of(api: APIClient, tmp_path: Path) -> None:
+    sandbox = make(warm=1, sockets=tmp_path)
+    try:
+        sandbox.start()
+        sandbox.wait_warm()
+        forgotten = made_and_forgotten(api, sandbox)
+    finally:
+        sandbox.close()
+    assert not exists(api, forgotten)
+    assert containers_of(api, sandbox) == []
+
+
 def test_a_missing_image_is_refused_with_what_to_do(tmp_path: Path) -> None:
     recipe = Recipe(image="kernelwright/never-built:0")
     with pytest.raises(ConfigurationError, match="make sandbox-image"):

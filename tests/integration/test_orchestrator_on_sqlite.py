@@ -32,7 +32,7 @@ class Place:
     """A database on disk, with the model and the queue that outlive an orchestrator."""
 
     def __init__(self, folder: Path) -> None:
-        self.database = Database(f"sqlite+aiosqlite:///{folder}/kernelwright.db")
+        self.database = Database(f"sqlite:///{folder}/kernelwright.db")
         clock = SystemClock()
         self.stores = Stores(
             jobs=SqlJobStore(self.database, clock),

@@ -103,7 +103,7 @@ async def test_every_process_limits_by_itself_while_redis_is_away(
 
 
 def test_two_api_processes_count_together(redis: RedisServer, tmp_path: Path) -> None:
-    url = f"sqlite+aiosqlite:///{tmp_path / 'kernelwright.db'}"
+    url = f"sqlite:///{tmp_path / 'kernelwright.db'}"
     token = asyncio.run(_tokens(url))["red"]
     settings = {
         "KERNELWRIGHT_DATABASE_URL": url,

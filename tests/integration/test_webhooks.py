@@ -36,7 +36,7 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    opened = Database(f"sqlite+aiosqlite:///{tmp_path / 'test.db'}")
+    opened = Database(f"sqlite:///{tmp_path / 'test.db'}")
     await opened.upgrade()
     yield opened
     await opened.close()

@@ -79,7 +79,7 @@ class Past:
 
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
-    return Database(f"sqlite+aiosqlite:///{tmp_path}/past.db")
+    return Database(f"sqlite:///{tmp_path}/past.db")
 
 
 def today(evaluator: Evaluator, device: str, backend: str) -> Environment | None:

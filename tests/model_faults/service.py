@@ -64,7 +64,7 @@ class Account:
 
 @dataclass(kw_only=True)
 class FaultyService:
-    """A script for `ChatServer`: the same request fails the same way in every run of one seed."""
+    """A script for `ChatServer`: the same requests fail in every run of one seed, and the ways to fail take turns."""
 
     seed: int
     share: float = SHARE
@@ -79,7 +79,7 @@ class FaultyService:
         asked = question(messages)
         self.requests[asked] += 1
         dice = random.Random(f"{self.seed}/{asked}/{self.requests[asked]}")
-        fault = dice.choice(FAULTS) if dice.random() < self.share else None
+        fault = FAULTS[self.faults.total() % len(FAULTS)] if dice.random() < self.share else None
         self._bill(messages, seen.body, fault)
         reply = a_useful_reply(seen, asked[:12])
         if fault is None:

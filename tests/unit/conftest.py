@@ -6,6 +6,11 @@ import os
 import re
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
+"""A machine that does other work besides is no fault of what is tested: no test fails by the clock."""
 
 _SETTINGS = re.compile(r"KERNELWRIGHT_|OPENAI_|ANTHROPIC_")
 

@@ -116,7 +116,7 @@ def test_a_setting_of_the_wrong_form_is_named(monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_database_lies_in_the_home_folder_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = load_settings()
-    assert settings.database == f"sqlite+aiosqlite:///{settings.directory}/kernelwright.db"
+    assert settings.database == f"sqlite:///{settings.directory}/kernelwright.db"
     assert Settings(database_url="postgresql+psycopg://host/name").database == "postgresql+psycopg://host/name"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 from services.domain.errors import StorageError
@@ -55,6 +56,29 @@ async def test_nothing_happens_until_enough_is_new() -> None:
     home.put(1, prefix="last")
     assert await home.keeper.after_job("local") == Tidied(merged=8)
     assert await home.keeper.after_job("local") == Tidied(), "it has seen everything there is"
+
+
+class SlowRecords(InMemoryMemoryRecords):
+    """Lets others run before it answers; counts what it was asked."""
+
+    looks = 0
+
+    async def outline(self, team_id: str) -> tuple[Experience, ...]:
+        self.looks += 1
+        await asyncio.sleep(0)
+        return await super().outline(team_id)
+
+
+async def test_jobs_that_end_at_the_same_time_tidy_once() -> None:
+    home = Home(every=1)
+    home.put(10, vector=ALIKE)
+    slow = SlowRecords(home.database)
+    keeper = Housekeeper(slow, cap=1000, every=1)
+    done = await asyncio.gather(*(keeper.after_job("local") for _ in range(5)))
+    assert sorted(item.merged for item in done) == [0, 0, 0, 0, 9]
+    assert slow.looks == 2, "one look to merge, one to forget"
+    home.put(2, vector=OTHER, prefix="later")
+    assert await keeper.after_job("local") == Tidied(merged=1)
 
 
 async def test_of_near_duplicates_the_one_that_was_used_stays_with_the_history_of_all() -> None:

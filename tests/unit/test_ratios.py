@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from services.domain.evaluations import Baselines, Speedup, Verdict
-from services.domain.ratios import baseline_bounds, eager_bounds, seed_figures, with_seed
+from services.domain.ratios import baseline_bounds, eager_bounds, paced_us, seed_figures, with_seed
 from services.testing import a_report
 from services.testing.builders import a_latency
 
@@ -29,6 +29,21 @@ def test_medians_are_divided_where_the_baselines_differ() -> None:
     found = with_seed(other, seed).speedup
     assert found.seed == pytest.approx(2.0)
     assert found.seed_ci95 == pytest.approx((196 / 102, 204 / 98))
+
+
+def test_candidates_are_compared_at_the_pace_of_the_baseline_beside_them() -> None:
+    quiet = a_report(median_us=200.0, eager_us=400.0)
+    # The same kernel while everything takes half as long again: the baseline's own figure is the one of before.
+    busy = replace(quiet, latency=a_latency(300.0))
+    assert paced_us(quiet) == pytest.approx(200.0)
+    assert paced_us(busy) == pytest.approx(200.0)
+
+
+def test_a_latency_without_a_pair_is_compared_as_it_is() -> None:
+    alone = replace(a_report(median_us=120.0), speedup=Speedup(), baselines=Baselines())
+    assert paced_us(alone) == pytest.approx(120.0)
+    assert paced_us(a_report(Verdict.SUSPICIOUS)) is None
+    assert paced_us(None) is None
 
 
 def test_what_was_not_timed_or_not_accepted_has_no_figure() -> None:

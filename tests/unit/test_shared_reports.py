@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from services.domain.candidates import Candidate, EvaluatedCandidate, candidate_id
+from services.domain.candidates import Candidate, EvaluatedCandidate, Origin, candidate_id
 from services.domain.digests import CandidateDigest, digest_candidate
 from services.domain.evaluations import EvaluationReport, GateName, Tuned, Verdict
 from services.domain.jobs import JobSpec, JobStatus
@@ -147,7 +147,7 @@ def test_rows_that_are_their_own_ancestors_do_not_end_the_page() -> None:
     assert len(pictures.descent([row(0, 1), row(1, 0), row(2, 2)], None).boxes) == 3
 
 
-def test_the_best_so_far_never_falls() -> None:
+def test_the_best_so_far_never_falls_while_the_search_goes_on() -> None:
     plot = pictures.speedups(
         [digest_candidate(judged(step, a_report(median_us=us))) for step, us in enumerate((100, 300, 50))]
     )
@@ -156,6 +156,22 @@ def test_the_best_so_far_never_falls() -> None:
     assert heights == sorted(heights, reverse=True)
     assert len(plot.points) == 3
     assert pictures.speedups([digest_candidate(judged(0, a_report(Verdict.REJECTED)))]) is None
+
+
+def test_the_best_falls_to_what_held_when_it_was_measured_again() -> None:
+    rows = [judged(step, a_report(median_us=us)) for step, us in enumerate((100, 50))]
+    parent, again = candidate_id("job-1", 1), a_candidate(step=2)
+    confirmation = replace(again, parent_id=parent, origin=Origin.CONFIRMATION)
+
+    def heights(report: EvaluationReport) -> list[float]:
+        last = EvaluatedCandidate(candidate=confirmation, report=report)
+        plot = pictures.speedups([digest_candidate(entry) for entry in (*rows, last)])
+        assert plot is not None
+        return [float(pair.split(",")[1]) for pair in plot.best.split()]
+
+    slower, refused = heights(a_report(median_us=80)), heights(a_report(Verdict.REJECTED))
+    assert slower[0] > slower[-1] > slower[2]  # pixels grow downwards
+    assert refused[0] == refused[-1] > refused[2]
 
 
 class Office(Installation):

@@ -23,7 +23,7 @@ def adds(number: int, *, fails: bool = False) -> Callable[[Connection], int]:
 
 
 async def test_a_failing_writer_is_rolled_back_alone(tmp_path: Path) -> None:
-    runner = SqliteRunner(make_url(f"sqlite+aiosqlite:///{tmp_path}/numbers.db"))
+    runner = SqliteRunner(make_url(f"sqlite:///{tmp_path}/numbers.db"))
     await runner.write(lambda connection: connection.execute(text("CREATE TABLE numbers (number INTEGER)")) and None)
 
     outcomes = await asyncio.gather(
@@ -41,7 +41,7 @@ async def test_a_failing_writer_is_rolled_back_alone(tmp_path: Path) -> None:
 
 
 async def test_a_writer_cancelled_in_the_queue_leaves_the_others_alone(tmp_path: Path) -> None:
-    runner = SqliteRunner(make_url(f"sqlite+aiosqlite:///{tmp_path}/numbers.db"))
+    runner = SqliteRunner(make_url(f"sqlite:///{tmp_path}/numbers.db"))
     await runner.write(lambda connection: connection.execute(text("CREATE TABLE numbers (number INTEGER)")) and None)
     tasks = [asyncio.create_task(runner.write(adds(number))) for number in range(10)]
     await asyncio.sleep(0)

@@ -40,7 +40,7 @@ from services.testing import (
 )
 from web.app import create_app
 from web.context import WebServices
-from web.routers.events import gapless
+from web.routers.events import batches, gapless
 
 MODELS = ModelRegistry(ModelSettings(), FrozenClock(), offline={"playbook": lambda: ScriptedModel([])})
 CATALOGUE = Catalogue(
@@ -393,7 +393,7 @@ async def test_a_follower_sees_each_event_once_even_when_the_log_repeats_or_skip
                 yield stored[index]
 
     log = Unsteady(here.database)
-    seen = [event.seq async for event in gapless(log, job_id, 0, asyncio.Event())]
+    seen = [event.seq async for event in gapless(log, job_id, 0)]
     assert seen == [1, 2, 3, 4, 5]
 
 
@@ -402,7 +402,8 @@ async def test_followers_are_released_when_the_server_stops(here: Installation) 
     seen: list[int] = []
 
     async def follow() -> None:
-        seen.extend([event.seq async for event in gapless(here.events, job_id, 0, here.services.stopping)])
+        found = batches(gapless(here.events, job_id, 0), here.services.stopping)
+        seen.extend([event.seq async for batch in found for event in batch])
 
     follower = asyncio.create_task(follow())
     await asyncio.sleep(0.01)

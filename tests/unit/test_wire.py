@@ -51,7 +51,7 @@ documents = st.dictionaries(
 
 
 @given(documents)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_what_is_sent_is_received(body: dict[str, object]) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
@@ -60,14 +60,14 @@ def test_what_is_sent_is_received(body: dict[str, object]) -> None:
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_random_bytes_raise_nothing_but_wire_errors(content: bytes) -> None:
     with contextlib.suppress(WireError):
         send_and_receive(content)
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_random_payloads_raise_nothing_but_wire_errors(payload: bytes) -> None:
     with contextlib.suppress(WireError):
         send_and_receive(HEADER.pack(len(payload)) + payload)

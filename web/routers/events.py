@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Query
-from fastapi.sse import EventSourceResponse, ServerSentEvent
+from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
 from starlette.exceptions import HTTPException
 
 from services.domain import codec
@@ -18,6 +18,15 @@ from web.errors import responses
 from web.schemas import EventView
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
+_FIELDS: dict[str, dict[str, Any]] = {name: {"type": "string"} for name in ("data", "event", "id")}
+_FIELDS["retry"] = {"type": "integer", "minimum": 0}
+STREAM: dict[str, Any] = {"content": {"text/event-stream": {"itemSchema": {"type": "object", "properties": _FIELDS}}}}
+UNBUFFERED = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+"""Proxies hand events on as they come."""
+PING_S = 15.0
+"""How long a stream may be silent before a comment says that it lives."""
+MOST_AT_ONCE = 100
+"""Events that are sent together at most, so that other requests get their turn."""
 SEEN_ALL = {"description": "The job has ended, and the caller has seen its last event."}
 
 
@@ -39,14 +48,16 @@ async def start_after(
 
 
 @router.get(
-    "/{job_id}/events", response_class=EventSourceResponse, responses={204: SEEN_ALL, **responses(404, 410, 422, 503)}
+    "/{job_id}/events",
+    response_class=Response,
+    responses={200: STREAM, 204: SEEN_ALL, **responses(404, 410, 422, 503)},
 )
 async def follow_events(
     job_id: str, services: Services, after: Annotated[int, Depends(start_after)]
-) -> AsyncIterator[ServerSentEvent]:
+) -> EventSourceResponse:
     """Events after `Last-Event-ID` (or `?after=`), then new ones as they come; ends after `job.finished`."""
-    async for event in gapless(services.events, job_id, after, services.stopping):
-        yield ServerSentEvent(id=str(event.seq), event=event.kind.value, raw_data=codec.dumps(event))
+    found = batches(gapless(services.events, job_id, after), services.stopping)
+    return EventSourceResponse(_written(found), headers=UNBUFFERED)
 
 
 @router.get("/{job_id}/log", responses=responses(404, 410, 422, 503))
@@ -62,10 +73,10 @@ async def read_log(
     return [EventView.of(event) for event in await services.events.read(job_id, after, limit)]
 
 
-async def gapless(log: EventLog, job_id: str, after: int, stopping: asyncio.Event) -> AsyncIterator[Event]:
-    """The log's events from `after + 1` on, each once and in order, until the job ends or the server stops."""
+async def gapless(log: EventLog, job_id: str, after: int) -> AsyncIterator[Event]:
+    """The log's events from `after + 1` on, each once and in order, until the job ends."""
     seen = after
-    async for event in _until(stopping, log.follow(job_id, after)):
+    async for event in log.follow(job_id, after):
         if event.seq > seen + 1:
             for missed in await log.read(job_id, seen, event.seq - seen - 1):
                 yield missed
@@ -74,22 +85,42 @@ async def gapless(log: EventLog, job_id: str, after: int, stopping: asyncio.Even
             yield event
 
 
-async def _until(stopping: asyncio.Event, source: AsyncIterator[Event]) -> AsyncIterator[Event]:
-    """What a source gives until it ends or the event is set."""
+async def batches(source: AsyncIterator[Event], stopping: asyncio.Event) -> AsyncIterator[list[Event]]:
+    """What a source gives until it ends or the event is set: together what is there at once, and an empty list where
+    there was nothing for a while."""
     stop = asyncio.ensure_future(stopping.wait())
-    upcoming: asyncio.Future[Event] | None = None
+    upcoming = asyncio.ensure_future(_next(source))
     try:
-        while True:
-            upcoming = asyncio.ensure_future(anext(source))
-            await asyncio.wait({stop, upcoming}, return_when=asyncio.FIRST_COMPLETED)
-            if not upcoming.done():
-                return
-            try:
-                yield upcoming.result()
-            except StopAsyncIteration:
-                return
+        while not stop.done():
+            await asyncio.wait({stop, upcoming}, timeout=PING_S, return_when=asyncio.FIRST_COMPLETED)
+            batch: list[Event] = []
+            while upcoming.done() and len(batch) < MOST_AT_ONCE:
+                event = upcoming.result()
+                if event is None:
+                    yield batch
+                    return
+                batch.append(event)
+                upcoming = asyncio.ensure_future(_next(source))
+                await asyncio.sleep(0)  # what is at hand is there now
+            yield batch
     finally:
         stop.cancel()
-        if upcoming is not None:
-            upcoming.cancel()
-            await asyncio.wait({upcoming})
+        upcoming.cancel()
+        await asyncio.wait({upcoming})
+
+
+async def _next(source: AsyncIterator[Event]) -> Event | None:
+    """The next event; None at the end."""
+    try:
+        return await anext(source)
+    except StopAsyncIteration:
+        return None
+
+
+async def _written(found: AsyncIterator[list[Event]]) -> AsyncIterator[bytes]:
+    async for batch in found:
+        yield b"".join(map(_as_sent, batch)) or KEEPALIVE_COMMENT
+
+
+def _as_sent(event: Event) -> bytes:
+    return format_sse_event(id=str(event.seq), event=event.kind.value, data_str=codec.dumps(event))

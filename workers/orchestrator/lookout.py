@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from agents.context import LeaseHolder
+from agents.leasing import LeaseHolder
 from services.domain.jobs import Lease, Wishes
 from services.ports import Clock, JobStore
 

@@ -10,8 +10,9 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from agents.asking import Patience
-from agents.context import LeaseHolder, Stores
+from agents.context import Stores
 from agents.graph import build_graph
+from agents.leasing import LeaseHolder
 from agents.strategies.registry import strategy
 from agents.workflow import Workflow
 from services.domain.errors import ConflictError, KernelwrightError, LeaseLostError, StorageError

@@ -12,8 +12,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from agents.asking import Patience
-from agents.context import JobContext, LeaseHolder, Stores
+from agents.context import JobContext, Stores
 from agents.graph import Graph
+from agents.leasing import LeaseHolder
 from agents.rounds import useless_model
 from agents.seeding import evaluation_of, must_prove, seed_fault, seed_of
 from agents.state import WorkflowState

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from agents.context import LeaseHolder
+from agents.leasing import LeaseHolder
 from services.domain.errors import LeaseLostError, StorageError
 from services.domain.jobs import Job, Wishes
 from services.ports import Clock

@@ -134,9 +134,8 @@ class DeviceStopwatch:
             for batches in (ours, theirs) * 2:  # warms up, and has torch keep memory for the outputs
                 batches.fill(pool, _plan(pool, varies, size, generator))
                 batches.run(size)
-            started, rounds = time.monotonic(), 0
-            sides, plan = [ours, theirs], _plan(pool, varies, size, generator)
-            while not _done(budget, time.monotonic() - started, ours, theirs):
+            started, rounds, over = time.monotonic(), 0, False
+            while not over:
                 if not any(varies):  # masks, codes, whole numbers: nothing to rescale
                     pool = [fresh() for _ in pool]
                 plan = _plan(pool, varies, size, generator)
@@ -147,6 +146,7 @@ class DeviceStopwatch:
                     _check(sides, pool, plan, generator, samples, check)
                     started += time.monotonic() - spent
                 rounds += 1
+                over = _done(budget, time.monotonic() - started, ours, theirs)
             _check(sides, pool, plan, generator, samples, check)  # nobody knows which round is the last
             while hidden_s(ours, theirs) > DOUBT_S and rounds < MOST_ROUNDS:  # noise, or not?
                 _round([ours, theirs], pool, _plan(pool, varies, size, generator), generator)

@@ -120,7 +120,8 @@ def evaluate(
         results.extend(_decoys(trial, figures))
         if request.every_gate and trial.shapes:
             results.extend(unjoined_forks(trial))
-        if _end_runner(trial) and all(result.status is not GateStatus.FAILED for result in results):
+        trial.end_runner()
+        if trial.printed_too_much and all(result.status is not GateStatus.FAILED for result in results):
             results.append(_printed_too_much())
         trial.phases["total"] = time.monotonic() - started
         return compose(results, figures, environment, trial.phases)
@@ -166,7 +167,7 @@ def _blame(trial: Trial, fault: RunnerFault) -> str:
     """The fault as evidence. Raises `InfrastructureError` where the device's memory was too full for anybody."""
     if fault.kind is not FaultKind.MEMORY or not trial.state.place.is_gpu or "CUDA" not in str(fault):
         return str(fault)
-    _end_runner(trial)
+    trial.end_runner()
     free, needed = trial.state.place.free_bytes() or 0, trial.state.reference_bytes
     if free < needed:
         raise InfrastructureError(
@@ -252,19 +253,12 @@ def _keep_busy(trial: Trial) -> None:
         trial.session.call(slot)
 
 
-def _end_runner(trial: Trial) -> bool:
-    """End the candidate's process; whether it had printed more than a kernel has to say."""
-    runner, trial.runner = trial.runner, None
-    return runner is not None and trial.state.link.kill(runner)
-
-
 def _printed_too_much() -> GateResult:
     detail = "it printed more than the output limit; a kernel prints nothing"
     return GateResult(name=GateName.INTEGRITY, status=GateStatus.FAILED, detail=detail, seconds=0.0)
 
 
 def _clean_up(trial: Trial) -> None:
-    for slot in trial.slots.values():
-        slot.close()
+    trial.close_slots()
     with contextlib.suppress(InfrastructureError, WireError):
-        _end_runner(trial)
+        trial.end_runner()

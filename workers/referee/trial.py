@@ -83,6 +83,8 @@ class Trial:
     measured: list[Measured] = field(default_factory=list)
     shapes: list[ShapeResult] = field(default_factory=list)
     overhead_s: float = 0.0
+    printed_too_much: bool = False
+    """Whether a process of the candidate's that has ended had printed more than a kernel has to say."""
     phases: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     tuned: Tuned | None = None
@@ -122,6 +124,18 @@ class Trial:
         if number not in self.slots:
             self.slots[number] = self.session.open_slot(number, list(arguments), self.state.metas(number))
         return self.slots[number]
+
+    def close_slots(self) -> None:
+        """Give the shared memory of all input sets back."""
+        for slot in self.slots.values():
+            slot.close()
+        self.slots.clear()
+
+    def end_runner(self) -> None:
+        """End the candidate's process, where there is one."""
+        runner, self.runner = self.runner, None
+        if runner is not None:
+            self.printed_too_much |= self.state.link.kill(runner)
 
     def side(self, number: int, arguments: Sequence[Any]) -> Side:
         """The candidate as one of two rivals in a measurement."""

@@ -194,9 +194,6 @@ def _with(trial: Trial, setting: dict[str, Plain]) -> EvaluationRequest:
 
 def _end(trial: Trial) -> None:
     """End a setting's process and give its memory back."""
-    for slot in trial.slots.values():
-        slot.close()
-    runner, trial.runner = trial.runner, None
-    if runner is not None:
-        with contextlib.suppress(InfrastructureError, WireError):
-            trial.state.link.kill(runner)
+    trial.close_slots()
+    with contextlib.suppress(InfrastructureError, WireError):
+        trial.end_runner()

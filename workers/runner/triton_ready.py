@@ -43,13 +43,13 @@ def make_ready() -> None:
 
 
 def _hash_itself() -> None:
-    from triton.runtime import cache  # type: ignore[import-not-found,unused-ignore]
+    from triton.runtime import cache
 
     cache.triton_key()
 
 
 def _ask_ptxas() -> None:
-    from triton.backends.nvidia import compiler  # type: ignore[import-not-found,unused-ignore]
+    from triton.backends.nvidia import compiler
 
     for capability in CAPABILITIES:
         compiler.get_ptxas_version(capability)
@@ -58,7 +58,7 @@ def _ask_ptxas() -> None:
 
 def _load_utilities() -> None:
     """Build and load Triton's module of driver calls here, and have it found again where Triton asks for it."""
-    from triton.backends.nvidia import driver  # type: ignore[import-not-found,unused-ignore]
+    from triton.backends.nvidia import driver
 
     build = driver.compile_module_from_src
     loaded: dict[tuple[str, str], Any] = {}
@@ -80,8 +80,8 @@ def _import_gluon() -> None:
 
 def _compile_headers() -> None:
     """Have launchers built with headers that are compiled here."""
-    from triton import knobs  # type: ignore[import-not-found,unused-ignore]
-    from triton.backends.nvidia import driver  # type: ignore[import-not-found,unused-ignore]
+    from triton import knobs
+    from triton.backends.nvidia import driver
 
     knobs.build.impl = LauncherBuild(driver.include_dirs)
 

@@ -2,7 +2,8 @@
 
 A container ends by itself when its worker goes away, because its first process loses its connection. The reaper is for
 those that cannot: it runs when a worker starts and every few seconds, and takes away what belongs to a worker of this
-installation that shows no life, or what is past its own deadline, whoever started it.
+installation that shows no life, what is past its own deadline, whoever started it, and what was made for its own worker
+but never started: the answer to a request can be lost with the daemon, and nobody knows of the container then.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ log = logging.getLogger(__name__)
 BEAT_S = 5.0
 LEASE_S = 30.0
 """Silence after which a worker counts as dead."""
+UNSTARTED_S = 180.0
+"""So long a container may wait for its start, which comes right after it was made: a busy daemon takes its time."""
 _ALIVE = "alive"
 
 
@@ -75,8 +78,9 @@ def _identity(sockets: Path) -> str:
 class Reaper:
     """Removes containers that outlived their lease. `beat` keeps this worker's own lease."""
 
-    def __init__(self, api: APIClient, lease: Lease, sockets: Path) -> None:
+    def __init__(self, api: APIClient, lease: Lease, sockets: Path, *, unstarted_s: float = UNSTARTED_S) -> None:
         self._api = api
+        self._unstarted_s = unstarted_s
         self._lease = lease
         self._sockets = sockets
         self._stop = threading.Event()
@@ -98,11 +102,17 @@ class Reaper:
             found = self._api.containers(all=True, filters={"label": f"{LABEL}=sandbox"})
         except (DockerException, requests.RequestException) as error:
             raise SandboxError(f"the Docker daemon does not answer: {error}") from None
-        removed = [entry for entry in found if self._has_lapsed(entry["Labels"]) and self._remove(entry)]
+        removed = [entry for entry in found if self._is_abandoned(entry) and self._remove(entry)]
         for folder in self._sockets.glob("worker-*"):
             if folder != self._lease.folder and not _beats(folder, since_s=10 * LEASE_S):
                 shutil.rmtree(folder, ignore_errors=True)
         return [_name(entry) for entry in removed]
+
+    def clear(self) -> None:
+        """Remove all that is left of this worker, which ends. A daemon that is down does not stop it."""
+        with contextlib.suppress(DockerException, requests.RequestException):
+            for entry in self._api.containers(all=True, filters={"label": f"{WORKER}={self._lease.worker}"}):
+                self._remove(entry)
 
     def _run(self) -> None:
         while not self._stop.wait(BEAT_S):
@@ -112,6 +122,11 @@ class Reaper:
                     log.warning("removed the sandbox container %s: its worker is gone or its time is over", name)
             except (SandboxError, OSError) as error:
                 log.warning("cannot look for abandoned containers: %s", error)
+
+    def _is_abandoned(self, entry: dict[str, Any]) -> bool:
+        if entry["Labels"].get(WORKER) == self._lease.worker and entry["State"] == "created":
+            return bool(time.time() > entry["Created"] + self._unstarted_s)
+        return self._has_lapsed(entry["Labels"])
 
     def _has_lapsed(self, labels: dict[str, str]) -> bool:
         if time.time() > _number(labels.get(DEADLINE)):

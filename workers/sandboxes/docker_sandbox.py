@@ -210,6 +210,7 @@ class DockerSandbox:
             process.kill()
         self._pool.close()
         self._reaper.stop()
+        self._reaper.clear()
         self._lease.end()
         self._api.close()
 

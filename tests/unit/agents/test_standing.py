@@ -8,6 +8,7 @@ from agents.standing import kept_rounds, leader, next_move, searched, unconfirme
 from services.domain.chat import AttemptFact
 from services.domain.evaluations import Verdict
 from services.testing import a_report
+from services.testing.builders import a_latency
 from tests.unit.agents.some_facts import an_attempt
 
 
@@ -23,6 +24,12 @@ def again(step: int, of: AttemptFact, median_us: float | None) -> AttemptFact:
 def test_before_anything_is_measured_again_the_fastest_leads() -> None:
     slow, fast = at(0, 100.0), at(1, 90.0)
     assert leader((slow, fast, an_attempt(2, a_report(Verdict.REJECTED)))) == fast
+
+
+def test_a_kernel_that_met_a_slow_minute_is_not_slower_for_it() -> None:
+    usual = at(0, 90.0)
+    better = an_attempt(1, replace(a_report(median_us=80.0), latency=a_latency(120.0)))
+    assert leader((usual, better)) == better
 
 
 def test_second_measurements_compete_among_themselves() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from workers.referee.statistics import latency, paired_ratio, quantile, relative_width, unpaired_ratio
+from workers.referee.statistics import is_stable, latency, paired_ratio, quantile, relative_width, unpaired_ratio
 
 
 def test_a_latency_is_in_microseconds_with_its_interval_around_the_median() -> None:
@@ -21,6 +21,28 @@ def test_a_speedup_above_one_is_faster_than_the_baseline() -> None:
     assert ratio.ci95[0] <= ratio.value <= ratio.ci95[1]
 
 
+def test_what_slows_both_halves_of_a_pair_leaves_the_speedup_as_it_was() -> None:
+    moods = [1.0] * 8 + [1.9] * 5 + [1.3] * 6
+    candidate = [mood * (1.0 + 0.01 * (index % 3)) for index, mood in enumerate(moods)]
+    baseline = [1.5 * mood * (1.0 + 0.01 * (index % 2)) for index, mood in enumerate(moods)]
+    ratio = paired_ratio(baseline, candidate)
+    assert ratio.value == pytest.approx(1.5, rel=0.02)
+    assert ratio.ci95[1] - ratio.ci95[0] < 0.05
+
+
+def test_moods_that_last_make_an_interval_wider_than_the_same_samples_shuffled() -> None:
+    moody = [level for level in (1.0, 1.3, 1.1, 1.4, 1.05, 1.35) for _ in range(20)]
+    shuffled = [moody[(index * 49) % len(moody)] for index in range(len(moody))]
+    ones = [1.0] * len(moody)
+
+    def width(samples: list[float]) -> float:
+        low, high = paired_ratio(samples, ones).ci95
+        return high - low
+
+    assert sorted(shuffled) == sorted(moody)
+    assert width(moody) > 1.5 * width(shuffled)
+
+
 def test_a_speedup_from_more_samples_of_one_side_has_an_interval_as_wide_as_both() -> None:
     few, many = [2.0, 2.2, 1.9, 2.1], [1.0, 1.1, 0.95, 1.05] * 5
     ratio = unpaired_ratio(few, many)
@@ -28,6 +50,16 @@ def test_a_speedup_from_more_samples_of_one_side_has_an_interval_as_wide_as_both
     assert ratio.ci95[0] < ratio.value < ratio.ci95[1]
     certain = unpaired_ratio([2.05] * 4, many)
     assert certain.ci95[1] - certain.ci95[0] < ratio.ci95[1] - ratio.ci95[0]
+
+
+def test_a_short_call_on_a_busy_machine_is_stable_where_its_moods_last() -> None:
+    # What is left of a call after the protocol's cost was taken off: nothing for a while, then 0.1 ms.
+    taken = [1e-7] * 20 + [9e-5] * 44
+    low, high = latency(taken).ci95_us
+    assert low < 1.0
+    assert high > 80.0
+    assert is_stable(taken)
+    assert not is_stable([1e-7, 1e-4] * 20)
 
 
 def test_the_same_samples_give_the_same_interval() -> None:

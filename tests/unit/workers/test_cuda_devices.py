@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kernelwright import workbench
 from kernelwright.workbench import check_device, devices
 from services.domain.errors import ConfigurationError
 from workers import cuda_devices
@@ -39,5 +40,11 @@ def test_the_cpu_needs_no_gpu() -> None:
 def test_a_machine_without_a_gpu_says_so() -> None:
     with pytest.raises(ConfigurationError, match="unknown device 'h200': this machine has cpu and no NVIDIA GPU"):
         check_device("h200", "triton")
-    with pytest.raises(ConfigurationError, match="the backend triton does not run on the device cpu"):
+    with pytest.raises(ConfigurationError, match="the backend cuda does not run on the device cpu"):
+        check_device("cpu", "cuda")
+
+
+def test_a_machine_without_triton_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workbench, "backends", lambda _device: workbench.CPU_BACKENDS)
+    with pytest.raises(ConfigurationError, match=r"does not run on the device cpu.*pip install triton"):
         check_device("cpu", "triton")

@@ -31,7 +31,7 @@ class FaultyOnce(SqlWorkStore):
 
 
 async def test_answers_are_handed_out_after_a_look_that_failed(tmp_path: Path) -> None:
-    database = Database(f"sqlite+aiosqlite:///{tmp_path / 'kernelwright.db'}")
+    database = Database(f"sqlite:///{tmp_path / 'kernelwright.db'}")
     await database.upgrade()
     orders = FaultyOnce(database)
     app = create_app(CelerySettings(broker_url=f"redis://127.0.0.1:{a_free_port()}/0"))

@@ -34,10 +34,20 @@ test("a chain of two thousand refinements and a parent that is not there are lai
   expect(Math.max(...places.map((one) => one.y))).toBe(1999);
 });
 
-test("the best so far only rises and goes on to the last step", () => {
+test("the best so far only rises while the search goes on, and lasts to the last step", () => {
   const { points, best } = progress([faster(0, 1.5), faster(1, 1.2), faster(2, 2), candidate(3, { verdict: "rejected" })], "best_baseline");
   expect(points.map((point) => point.value)).toEqual([1.5, 1.2, 2]);
   expect(best.map((point) => [point.step, point.value])).toEqual([[1, 1.5], [3, 2], [4, 2]]);
+});
+
+test("once kernels are measured again, the best is one that held", () => {
+  const again = (step: number, parent: number, more: Partial<CandidateSummary>): CandidateSummary =>
+    ({ ...faster(step, 1.4), origin: "confirmation", parent_id: `cand-${parent}`, ...more });
+  const searched = [faster(0, 1.5), faster(1, 1.8)];
+  const told = (rows: CandidateSummary[]) => progress(rows, "best_baseline").best.map((point) => [point.step, point.value]);
+  expect(told([...searched, again(2, 1, {})])).toEqual([[1, 1.5], [2, 1.8], [3, 1.4]]);
+  const refused = again(2, 1, { verdict: "rejected", speedup: null });
+  expect(told([...searched, refused])).toEqual([[1, 1.5], [2, 1.8], [3, 1.5]]);
 });
 
 test("only the job's best is best, and a candidate without verdict is being judged", () => {

@@ -94,17 +94,27 @@ export interface Point {
 export const BASELINES = ["eager", "compile", "compile_max"] as const;
 export type Baseline = (typeof BASELINES)[number] | "best_baseline";
 
-/** Accepted candidates' speedups over one baseline, and the best so far after each step. */
+/** Accepted candidates' speedups over one baseline, and the best after each step: once kernels are measured again, the best of
+ * those that held is it, also where it is slower than it first seemed. */
 export function progress(candidates: readonly CandidateSummary[], baseline: Baseline): { points: Point[]; best: Point[] } {
-  const points = candidates
-    .filter((one) => one.verdict === "accepted")
-    .flatMap((one) => {
-      const value = one.speedup?.[baseline];
-      return typeof value === "number" ? [{ step: one.step + 1, value, id: one.id }] : [];
-    })
-    .sort((a, b) => a.step - b.step);
-  let top = -Infinity;
-  const best = points.filter((point) => point.value > top && ((top = point.value), true));
+  const points: Point[] = [];
+  const best: Point[] = [];
+  const confirmed: Point[] = [];
+  let once: Point[] = [];
+  for (const one of [...candidates].sort((a, b) => a.step - b.step)) {
+    const again = one.origin === "confirmation";
+    const value = one.verdict === "accepted" ? one.speedup?.[baseline] : null;
+    if (typeof value === "number") {
+      const point = { step: one.step + 1, value, id: one.id };
+      points.push(point);
+      (again ? confirmed : once).push(point);
+    } else if (again && (one.verdict === "rejected" || one.verdict === "suspicious")) {
+      once = once.filter((point) => point.id !== one.parent_id);
+    }
+    const held = confirmed.length > 0 ? confirmed : once;
+    const top = held.length > 0 ? held.reduce((a, b) => (b.value > a.value ? b : a)) : undefined;
+    if (top && top.id !== best.at(-1)?.id) best.push({ ...top, step: one.step + 1 });
+  }
   const last = candidates.at(-1);
   const end = best.at(-1);
   if (last && end && last.step + 1 > end.step) best.push({ ...end, step: last.step + 1 });

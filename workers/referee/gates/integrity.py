@@ -8,8 +8,10 @@ from dataclasses import replace
 
 from services.domain.evaluations import GateName
 from workers.referee.draws import OWN, rebuilt
+from workers.referee.gates.correctness import try_draw
 from workers.referee.gates.idleness import still_working, work_outside
 from workers.referee.gates.joining import late_streams
+from workers.referee.gates.load import load_again
 from workers.referee.roofline import cheating_floor_s
 from workers.referee.rules import CHEAP_OPERATORS, permitted
 from workers.referee.session import Slot
@@ -34,8 +36,8 @@ LARGE_BYTES = 2 << 30
 REPEATS = 3
 FIRST_BUDGET = Budget(seconds=0.5)
 OTHER_BUDGET = Budget(seconds=0.2)
-THOROUGH_BUDGET = Budget(seconds=2.0, most=200, enough=60)
-"""For figures that a job reports."""
+THOROUGH_BUDGET = Budget(seconds=4.0, most=400, enough=200)
+"""For figures that a job reports: long enough that a machine's moods, which last for seconds, are averaged."""
 LIBRARY_SHARE = 8
 """A library operator that touches an eighth of the largest tensor does the main work."""
 PUT_OFF_SHARE = 0.25
@@ -99,13 +101,31 @@ def library_work(trial: Trial) -> Finding | None:
 
 
 def _measured_steadily(trial: Trial, number: int) -> Measured:
-    """The measurement; taken again, the protocol's cost too, while a busy machine leaves it without meaning."""
-    for _ in range(REPEATS):
+    """The measurement; taken again, the protocol's cost too, while a busy machine leaves it without meaning, and in a
+    new process while time seems hidden: a process on a slow core pays more for every launch all its life, a cheat hides
+    time in each."""
+    for sitting in range(REPEATS):
         measured = _measure(trial, number)
-        if is_stable(measured.samples.candidate):
+        if not is_stable(measured.samples.candidate):
+            trial.overhead_s = 0.0
+        elif number or sitting == REPEATS - 1 or not _hides(measured.samples):
             break
-        trial.overhead_s = 0.0
+        else:
+            _start_again(trial)
     return measured
+
+
+def _start_again(trial: Trial) -> None:
+    """Examine the candidate in a new process: what it did in the old one says nothing about this one."""
+    load_again(trial)
+    evidence = try_draw(trial, 0, OWN, trial.draw(0, OWN), observe=True) or library_work(trial) or work_outside(trial)
+    if evidence is not None:
+        raise _CheatFoundError(evidence)
+
+
+def _hides(samples: Samples) -> bool:
+    """Whether the referee's clock saw more than the events did and a busy host explains."""
+    return samples.hidden_s > max(HIDDEN_SHARE * statistics.median(samples.candidate), HIDDEN_LEAST_S)
 
 
 def _measure(trial: Trial, number: int) -> Measured:
@@ -190,7 +210,7 @@ def _too_good(trial: Trial) -> Finding | None:
     floor = cheating_floor_s(trial.state.analysis, trial.state.device)
     if call < floor:
         return suspicious(f"a call takes {1e6 * call:.1f} µs, below {1e6 * floor:.1f} µs that the hardware needs")
-    if first.hidden_s > max(HIDDEN_SHARE * call, HIDDEN_LEAST_S):
+    if _hides(first):
         return suspicious(
             f"the referee's clock saw {1e6 * first.hidden_s:.0f} µs a call beyond the {1e6 * call:.0f} µs of the events"
         )

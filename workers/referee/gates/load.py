@@ -11,6 +11,13 @@ from workers.referee.trial import Finding, Trial, passed
 LOAD_LIMIT_S = 30.0
 
 
+def load_again(trial: Trial) -> None:
+    """Put the candidate into a new process, with nothing open. Raises `RunnerFault` where it does not load there."""
+    trial.end_runner()
+    trial.close_slots()
+    LoadGate().examine(trial)
+
+
 class LoadGate:
     """Starts the candidate's process and constructs `ModelNew`."""
 

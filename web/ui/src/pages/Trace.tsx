@@ -67,9 +67,13 @@ function Recorded({ jobId, digest }: { jobId: string; digest: StepDigest }) {
       {(recorded) => (
         <Stack gap="xl">
           <Facts digest={digest} />
-          <Section title={`Experiences in its context (${recorded.uses.length})`}>
-            <Uses uses={recorded.uses} />
-          </Section>
+          {recorded.step.calls.length === 0 ? (
+            <Text>No agent was asked in this round: a kernel that was there already was measured.</Text>
+          ) : (
+            <Section title={`Experiences in its context (${recorded.uses.length})`}>
+              <Uses uses={recorded.uses} />
+            </Section>
+          )}
           {recorded.step.calls.map((call, index) => (
             <Call key={index} call={call} number={index + 1} />
           ))}

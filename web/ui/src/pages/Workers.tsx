@@ -142,12 +142,21 @@ function Worker({ worker }: { worker: WorkerView }) {
         </Text>
       </Group>
       {worker.node && <Health node={worker.node} />}
-      {worker.sheet ? <Sheet sheet={worker.sheet} /> : <Text size="sm" mt="sm">Its device will be measured with its first job.</Text>}
+      {worker.sheet ? <Sheet sheet={worker.sheet} /> : <Unmeasured />}
     </Card>
   );
 }
 
 const number = (value: number): string => value.toLocaleString("en", { maximumSignificantDigits: 3 });
+
+function Unmeasured() {
+  return (
+    <Text size="sm" mt="sm">
+      This server has no measurements of its device: a worker makes them with a job while its machine does little else, and
+      keeps them where it runs.
+    </Text>
+  );
+}
 
 function Sheet({ sheet }: { sheet: DeviceSheet }) {
   return (

@@ -1,0 +1,65 @@
+"""When a measurement is taken again, and in which process."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from services.domain.evaluations import GateStatus
+from workers.referee.gates import integrity
+from workers.referee.timing import Samples
+from workers.referee.trial import Finding, Measured, failed
+
+CALL_S = 35e-6
+MUCH_S, LITTLE_S = 18e-6, 8e-6
+
+
+class Sittings:
+    """Measurements whose hidden time is given beforehand; counts the processes that they were taken in."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *hidden_s: float, evidence: Finding | None = None) -> None:
+        self.processes = 1
+        self._hidden_s = list(hidden_s)
+        monkeypatch.setattr(integrity, "_measure", self._measure)
+        monkeypatch.setattr(integrity, "load_again", self._load_again)
+        monkeypatch.setattr(integrity, "try_draw", lambda *_given, **_named: evidence)
+        monkeypatch.setattr(integrity, "library_work", lambda _trial: None)
+        monkeypatch.setattr(integrity, "work_outside", lambda _trial: None)
+        self.trial: Any = SimpleNamespace(draw=lambda *_given: [], overhead_s=1e-4)
+
+    def _measure(self, _trial: object, number: int) -> Measured:
+        samples = Samples(candidate=[CALL_S] * 20, baseline=[CALL_S] * 20, hidden_s=self._hidden_s.pop(0))
+        return Measured(number=number, baseline="eager", samples=samples, shapes=())
+
+    def _load_again(self, _trial: object) -> None:
+        self.processes += 1
+
+    def steadily(self, number: int = 0) -> Samples:
+        return integrity._measured_steadily(self.trial, number).samples
+
+
+def test_time_hidden_in_one_process_alone_is_the_machine_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    sittings = Sittings(monkeypatch, MUCH_S, LITTLE_S)
+    assert sittings.steadily().hidden_s == LITTLE_S
+    assert sittings.processes == 2
+
+
+def test_time_hidden_in_every_process_is_the_candidate_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    sittings = Sittings(monkeypatch, MUCH_S, MUCH_S, MUCH_S)
+    assert sittings.steadily().hidden_s == MUCH_S
+    assert sittings.processes == integrity.REPEATS
+
+
+def test_a_measurement_that_hides_nothing_is_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sittings = Sittings(monkeypatch, LITTLE_S)
+    sittings.steadily()
+    assert sittings.processes == 1
+
+
+def test_the_new_process_is_examined_before_it_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    sittings = Sittings(monkeypatch, MUCH_S, LITTLE_S, evidence=failed("the output is wrong"))
+    with pytest.raises(integrity._CheatFoundError) as caught:
+        sittings.steadily()
+    assert caught.value.finding.status is GateStatus.FAILED
