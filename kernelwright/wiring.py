@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import logging
 import os
@@ -176,17 +175,17 @@ def make_webhooks(installation: Installation) -> WebhookService:
 async def dispatching(installation: Installation) -> AsyncIterator[None]:
     """Messages of webhooks are sent while the context lasts."""
     from services.adapters.webhooks.sender import WebhookSender
-    from services.webhooks import Dispatcher
+    from services.chores import repeating
+    from services.webhooks import POLL_S, Dispatcher
     from storage.webhooks import SqlWebhookStore
 
     store = SqlWebhookStore(installation.database, installation.clock)
     sender = WebhookSender(f"kernelwright/{version()}", private_hosts=installation.settings.webhook_private_hosts)
-    sending = asyncio.create_task(Dispatcher(store, sender, installation.clock).serve())
+    dispatcher = Dispatcher(store, sender, installation.clock)
     try:
-        yield
+        async with repeating("webhooks", dispatcher.send_all, POLL_S, installation.clock):
+            yield
     finally:
-        sending.cancel()
-        await asyncio.gather(sending, return_exceptions=True)
         await sender.aclose()
 
 
@@ -304,7 +303,7 @@ def make_keeper(installation: Installation) -> Keeper:
         artefacts_days=settings.keep_artefacts_days,
     )
     expiry = SqlExpiry(installation.database, installation.clock, files=open_files(settings.artefacts))
-    return Keeper(expiry, kept, installation.clock)
+    return Keeper(expiry, kept)
 
 
 def make_reverification(installation: Installation, today: Today) -> Reverification:

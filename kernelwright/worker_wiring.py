@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import logging
+import functools
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,6 +20,7 @@ from kernelwright.workbench import (
     make_compile_bench,
     make_workbench,
 )
+from services.chores import repeating
 from services.clock import SystemClock
 from services.domain.compilations import COMPILE
 from services.domain.errors import ConfigurationError, InfrastructureError
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from workers.presence import Presence
     from workers.tasks import CelerySettings
 
-log = logging.getLogger(__name__)
+BEAT_S = 5.0
+"""How often an orchestrator says that it is there."""
 
 
 def open_workbench(settings: Settings, device: str = "cpu") -> LocalWorkbench:
@@ -128,21 +129,15 @@ async def present(installation: Installation, name: str) -> AsyncIterator[None]:
     node = Node(
         name=name, role=NodeRole.ORCHESTRATOR, version=version(), state=NodeState.READY, started_at=now, seen_at=now
     )
-    beating = asyncio.create_task(_beat(installation.nodes, node))
+    beat = functools.partial(_beat, installation.nodes, node)
     try:
-        yield
+        async with repeating("this orchestrator's presence", beat, BEAT_S, installation.clock):
+            yield
     finally:
-        beating.cancel()
-        await asyncio.gather(beating, return_exceptions=True)
         with contextlib.suppress(InfrastructureError):
             await installation.nodes.leave(name)
 
 
 async def _beat(nodes: NodeRegistry, node: Node) -> None:
-    while True:
-        try:
-            if not await nodes.beat(node.name, load=os.getloadavg()[0] / (os.cpu_count() or 1)):
-                await nodes.register(node)
-        except InfrastructureError as error:
-            log.warning("could not say that this orchestrator is there: %s", error)
-        await asyncio.sleep(5.0)
+    if not await nodes.beat(node.name, load=os.getloadavg()[0] / (os.cpu_count() or 1)):
+        await nodes.register(node)

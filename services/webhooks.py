@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
 import uuid
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-from services.domain.errors import ConfigurationError, InfrastructureError
+from services.domain.errors import ConfigurationError, NotFoundError
 from services.domain.events import EventKind
 from services.domain.webhooks import DELIVERABLE, RETRY_S, Delivery, Outcome, Webhook, check_delivery, new_secret
 from services.ports import Clock, MessageSender, WebhookStore
@@ -23,6 +24,7 @@ BATCH = 20
 LEASE_S = 60.0
 """How long a message is left alone that somebody tries to send; well above the sender's time limit."""
 POLL_S = 1.0
+"""How often it is looked for what is due."""
 KEPT_DAYS = 30
 """How long what was delivered or given up stays in the log."""
 _PRUNE_S = 3600.0
@@ -88,26 +90,19 @@ class WebhookService:
 
 
 class Dispatcher:
-    """Sends what is due, again and again until it was taken or given up. Several may run at once."""
+    """Sends what is due, until it was taken or given up. Several may run at once."""
 
-    def __init__(self, webhooks: WebhookStore, sender: MessageSender, clock: Clock, *, poll_s: float = POLL_S) -> None:
+    def __init__(self, webhooks: WebhookStore, sender: MessageSender, clock: Clock) -> None:
         self._webhooks = webhooks
         self._sender = sender
         self._clock = clock
-        self._poll_s = poll_s
         self._pruned_at = float("-inf")
 
-    async def serve(self) -> None:
-        """Go on until cancelled; while the database is away, wait for it."""
-        while True:
-            try:
-                sent = await self.send_due()
-                await self._prune()
-            except InfrastructureError as error:
-                log.warning("webhooks wait: %s", error)
-                sent = 0
-            if not sent:
-                await self._clock.sleep(self._poll_s)
+    async def send_all(self) -> None:
+        """Send until nothing is due."""
+        while await self.send_due():
+            pass
+        await self._prune()
 
     async def send_due(self) -> int:
         """Try what is due now; how many messages that were."""
@@ -123,7 +118,8 @@ class Dispatcher:
         await self._webhooks.settle(delivery, outcome, due_at)
         if outcome.gone:
             note = "switched off: it answered 410, which asks for no more messages"
-            await self._webhooks.enable(webhook.team_id, webhook.id, enabled=False, note=note)
+            with contextlib.suppress(NotFoundError):  # somebody removed it meanwhile
+                await self._webhooks.enable(webhook.team_id, webhook.id, enabled=False, note=note)
         self._report(webhook, delivery, outcome, retry_s)
 
     def _report(self, webhook: Webhook, delivery: Delivery, outcome: Outcome, retry_s: float | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelwright.cli.output import say
+from services.chores import repeating
 from services.collector import collect_less
 from services.domain.compilations import COMPILE
 from services.domain.errors import ConfigurationError, InfrastructureError, UserError
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 GRACE_S = 5
 """How long open requests may go on after the server was told to stop."""
+LOOK_S = 5.0
+"""How often workers are asked what they offer, and teams' quotas what is left of them."""
 Port = Annotated[
     int | None, typer.Option(min=0, max=65535, help="Port to listen on (default 8000; 0 takes a free one).")
 ]
@@ -146,22 +150,21 @@ async def _serve(port: int | None, host: str | None, *, alone: bool) -> None:
         ):
             services = make_web_services(installation, host=host, local_worker=not alone, rates=rates)
             stop = asyncio.Event()
-            async with contextlib.nullcontext() if alone else _orchestrating(installation, stop):
-                calling = asyncio.create_task(_call_roll(installation))
-                try:
-                    await _answer(services, listener, stop)
-                finally:
-                    calling.cancel()
+            async with (
+                contextlib.nullcontext() if alone else _orchestrating(installation, stop),
+                _calling_roll(installation),
+            ):
+                await _answer(services, listener, stop)
 
 
-async def _call_roll(installation: Installation) -> None:
-    """Know what the workers offer, so that jobs for their devices are taken."""
+@contextlib.asynccontextmanager
+async def _calling_roll(installation: Installation) -> AsyncIterator[None]:
+    """It is known what the workers offer, so that jobs for their devices are taken."""
     if installation.settings.queue != "celery":
+        yield
         return
-    while True:
-        with contextlib.suppress(InfrastructureError):
-            await installation.roster.refresh()
-        await asyncio.sleep(5.0)
+    async with repeating("the workers' roll", installation.roster.refresh, LOOK_S, installation.clock):
+        yield
 
 
 async def _answer(services: WebServices, listener: socket.socket, stop: asyncio.Event) -> None:
@@ -204,27 +207,22 @@ async def _orchestrating(
     from kernelwright.owners import own_name
     from kernelwright.wiring import make_keeper, make_orchestrator, open_queue
     from kernelwright.worker_wiring import present
+    from services.retention import PAUSE_S
 
     name, concurrency = own_name(), installation.settings.concurrency
     async with present(installation, name), open_queue(installation) as queue:
         orchestrator = make_orchestrator(installation, queue, name)
         running = asyncio.create_task(orchestrator.serve(stop, concurrency, drain_s=drain_s))
-        keeping = asyncio.gather(make_keeper(installation).serve(stop), _keep_quotas(installation))
+        enforce = functools.partial(installation.quotas.enforce, installation.stores.jobs, installation.stores.events)
         try:
-            yield
+            async with (
+                repeating("retention", make_keeper(installation).keep, PAUSE_S, installation.clock),
+                repeating("quotas", enforce, LOOK_S, installation.clock),
+            ):
+                yield
         finally:
             stop.set()
-            keeping.cancel()
-            await asyncio.gather(keeping, return_exceptions=True)
             await running
-
-
-async def _keep_quotas(installation: Installation) -> None:
-    """Pause what runs for teams whose quotas are used up."""
-    while True:
-        with contextlib.suppress(InfrastructureError):
-            await installation.quotas.enforce(installation.stores.jobs, installation.stores.events)
-        await asyncio.sleep(5.0)
 
 
 async def _orchestrate() -> None:

@@ -183,7 +183,7 @@ async def test_parts_of_a_job_expire_after_their_time_and_once(database: Databas
     assert (await stores.candidates.list("local", "job-a"))[0].candidate.source
     assert await expiry.expire(kept) == Expired()
     stores.clock.advance(timedelta(days=30).total_seconds())
-    await Keeper(expiry, kept, stores.clock).keep()
+    await Keeper(expiry, kept).keep()
     assert [event.kind for event in await stores.events.read("job-a")] == [EventKind.JOB_FINISHED]
     assert [event.kind async for event in stores.events.follow("job-a")] == [EventKind.JOB_FINISHED]
     assert await expiry.expire(kept) == Expired()

@@ -20,6 +20,15 @@ UI = ROOT / "web" / "ui"
 AXE = UI / "node_modules" / "axe-core" / "axe.min.js"
 CHROMIUM = os.environ.get("KERNELWRIGHT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 WAIT_MS = 120_000
+AT_REST = """() => new Promise(resolve => {
+    const moves = one => one.playState === "running" && one.effect?.getComputedTiming().endTime !== Infinity
+    let still = 0  // frames in a row: what has just appeared begins to move a frame later
+    const look = () => {
+        still = document.getAnimations().some(moves) ? 0 : still + 1
+        still < 10 ? requestAnimationFrame(look) : resolve()
+    }
+    look()
+})"""
 VIOLATIONS = """within => axe
     .run(within ?? document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
     .then(found => found.violations.map(one => one.id + ": " + one.nodes.slice(0, 3)
@@ -115,7 +124,8 @@ class Visitor:
     complaints: list[str] = field(default_factory=list)
 
     def violations(self, within: str | None = None) -> list[str]:
-        """What axe finds wrong with the page, or the part that a selector names, as it is now."""
+        """What axe finds wrong with the page, or the part that a selector names, once it has come to rest."""
+        self.page.evaluate(AT_REST)  # half way through a fade, colours are not those that people read
         if not self.page.evaluate("() => 'axe' in window"):
             self.page.evaluate(AXE.read_text())  # through the debugger: the page's policy permits no script of ours
         found: list[str] = self.page.evaluate(VIOLATIONS, within)

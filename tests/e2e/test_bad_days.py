@@ -219,7 +219,6 @@ def test_a_token_that_ends_while_a_job_is_watched_is_asked_for_and_no_event_is_l
         ended = run("token", "revoke", first.split("_")[1], home=tmp_path)
         assert ended.returncode == 0, ended.stderr
         page.get_by_text("The token you gave is not accepted any more").wait_for()
-        page.wait_for_timeout(400)  # the dialog has come to rest
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             assert [one for one in tab.violations("[role=dialog]") if not one.startswith("landmark-")] == []

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from standardwebhooks.webhooks import WebhookVerificationError
 from services.adapters.webhooks.sender import WebhookSender, check_address
 from services.domain.errors import ConfigurationError
 from services.domain.events import EventKind
-from services.domain.webhooks import RETRY_S, DeliveryStatus, Outcome, Webhook, check_delivery, new_secret
+from services.domain.webhooks import RETRY_S, Delivery, DeliveryStatus, Outcome, Webhook, check_delivery, new_secret
+from services.ports import MessageSender
 from services.testing import FrozenClock, a_job
 from services.webhooks import LEASE_S, Dispatcher
 from storage.database import Database
@@ -67,6 +69,19 @@ async def sending(*, private_hosts: bool = True) -> AsyncIterator[WebhookSender]
         yield sender
     finally:
         await sender.aclose()
+
+
+@dataclass(frozen=True)
+class RemovedMeanwhile(MessageSender):
+    """Somebody removes the webhook while its receiver answers."""
+
+    sender: WebhookSender
+    store: SqlWebhookStore
+
+    async def send(self, webhook: Webhook, delivery: Delivery, at: datetime) -> Outcome:
+        outcome = await self.sender.send(webhook, delivery, at)
+        await self.store.remove(webhook.team_id, webhook.id)
+        return outcome
 
 
 async def a_finished_job(database: Database, clock: FrozenClock, webhook: Webhook) -> SqlWebhookStore:
@@ -140,6 +155,16 @@ async def test_a_receiver_that_is_gone_is_switched_off(
     assert not webhook.enabled
     assert webhook.note is not None
     assert "410" in webhook.note
+
+
+async def test_a_receiver_that_is_gone_may_be_removed_while_it_answers(
+    database: Database, clock: FrozenClock, receiver: Receiver
+) -> None:
+    store = await a_finished_job(database, clock, a_webhook(receiver.address))
+    receiver.answers = [410]
+    async with sending() as sender:
+        await Dispatcher(store, RemovedMeanwhile(sender, store), clock).send_all()
+    assert (len(receiver.came), await store.list("local")) == (1, ())
 
 
 async def test_two_dispatchers_send_a_message_once(database: Database, clock: FrozenClock, receiver: Receiver) -> None:

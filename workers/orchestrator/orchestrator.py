@@ -151,6 +151,9 @@ class Orchestrator:
         except StorageError as error:
             log.warning("cannot claim jobs: %s", error)
             return None
+        except Exception:  # must not end what runs all jobs, in silence
+            log.exception("cannot claim jobs: a fault of this program, trying again")
+            return None
 
     async def _run(self, lease: Lease) -> Job:
         """One leased job to its end; the lease is given back whatever happens."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from celery import Celery
@@ -13,6 +13,7 @@ from celery import Celery
 from services.adapters.queueing.bell import Bell
 from services.adapters.queueing.compile_ahead import CompileAhead
 from services.adapters.queueing.failures import infrastructure_report
+from services.chores import repeat
 from services.domain.errors import InfrastructureError, QueueError, StorageError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
 from services.domain.work import Doorbell, Report, WorkOrder, WorkState, WorkStatus, order_of
@@ -123,28 +124,12 @@ class CeleryQueue(EvaluationQueue):
     def _begin(self) -> None:
         """Start what goes on beside the waiting, at the first order."""
         if not self._chores:
-            chores: list[Coroutine[None, None, None]] = [
-                self._bell.run(),
-                self._forever(self._poll_s, self._look),
-                self._forever(self._sweep_s, self._sweep),
-            ]
+            chores = (
+                repeat("doorbells", self._bell.run, 0.0, self._clock),  # never ends by itself
+                repeat("answers of workers", self._look, self._poll_s, self._clock),
+                repeat("the sweeper of orders", self._sweep, self._sweep_s, self._clock),
+            )
             self._chores = [asyncio.create_task(chore) for chore in chores]
-
-    async def _forever(self, pause_s: float, chore: Callable[[], Awaitable[None]]) -> None:
-        failing = False
-        while True:
-            await self._clock.sleep(pause_s)
-            try:
-                await chore()
-                failing = False
-            except InfrastructureError as error:
-                if not failing:
-                    log.warning("evaluation queue: %s", error)
-                failing = True
-                await self._clock.sleep(1.0)
-            except Exception:  # a fault of this program must not end what all jobs wait for
-                log.exception("evaluation queue: a chore failed, and goes on")
-                await self._clock.sleep(1.0)
 
     async def _look(self) -> None:
         """Hand out what has ended."""
