@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import functools
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row
 
 from services.domain.codec import dumps, loads
-from services.domain.errors import ConfigurationError
 from services.domain.jobs import Job, JobSpec, JobStatus
 from services.domain.problems import ProblemAnalysis
 from storage.blobs import get_texts, put_texts
@@ -108,20 +104,3 @@ def _spec(text: str) -> JobSpec:
 @functools.lru_cache(maxsize=512)
 def _analysis(text: str) -> ProblemAnalysis:
     return loads(ProblemAnalysis, text)
-
-
-def encode_cursor(created_at: datetime, job_id: str) -> str:
-    """An opaque text for the place behind a job in the listing."""
-    return base64.urlsafe_b64encode(f"{created_at.isoformat()}/{job_id}".encode()).decode()
-
-
-def decode_cursor(cursor: str) -> tuple[datetime, str]:
-    """The place a cursor names. Raises `ConfigurationError`."""
-    try:
-        moment, _, job_id = base64.urlsafe_b64decode(cursor.encode()).decode().partition("/")
-        created_at = datetime.fromisoformat(moment)
-    except (ValueError, binascii.Error):
-        raise ConfigurationError(f"not a cursor of this listing: {cursor!r}") from None
-    if created_at.tzinfo is None or not job_id:
-        raise ConfigurationError(f"not a cursor of this listing: {cursor!r}")
-    return created_at, job_id

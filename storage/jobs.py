@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, literal, select, tuple_, update
+from sqlalchemy import Connection, Row, bindparam, select, update
 from sqlalchemy.exc import IntegrityError
 
 from services.domain.codec import dumps, loads
 from services.domain.deletion import Deletion
 from services.domain.digests import RecordedStep, StepDigest
 from services.domain.errors import ConfigurationError, ConflictError, NotFoundError
-from services.domain.events import EventKind, JsonValue
 from services.domain.jobs import Job, JobFilter, JobPage, JobSpec, JobStatus, Lease, Wishes, check_awaits, check_reopens
 from services.domain.problems import ProblemAnalysis
-from services.domain.steps import ModelCall, NewEvent, Step, StepRecord
+from services.domain.steps import ModelCall, Step, StepRecord
 from services.ports import Clock
 from storage import leases
 from storage.candidates import tighten
@@ -26,17 +24,16 @@ from storage.digests import recorded_uses, step_digests
 from storage.erasure import check_not_deleted, erase_job
 from storage.events import append_events
 from storage.experiences import insert_experiences
-from storage.job_rows import decode_cursor, encode_cursor, handed_in, is_claimable, jobs_from_rows
-from storage.new_jobs import status_event, store_new
+from storage.job_listing import jobs_of, page_of
+from storage.job_rows import handed_in, jobs_from_rows
+from storage.new_jobs import store_new
 from storage.steps import insert_kept_call, insert_step, read_kept_calls, read_step, read_steps, step_exists
-from storage.tables import checkpoint_writes, checkpoints, evaluations, jobs
+from storage.tables import jobs
+from storage.transitions import ACTIONS, move, request
 from storage.value_log import append_outcome
 
-ACTIONS = ("cancel", "pause", "resume")
 _AFRESH = {"cancel_requested": False, "pause_requested": False, "message": None}
 """What a job that failed forgets when it goes on."""
-SCAN = 200
-"""Jobs looked at together where a listing is filtered by text or tag."""
 
 
 class SqlJobStore:
@@ -70,13 +67,8 @@ class SqlJobStore:
     ) -> JobPage:
         """Newest first. Raises `ConfigurationError` for a cursor that is not ours."""
         wanted = wanted or JobFilter()
-        query = select(jobs).where(jobs.c.team_id == team_id)
-        if status is not None:
-            query = query.where(jobs.c.status == status)
-        if wanted.statuses:
-            query = query.where(jobs.c.status.in_(sorted(wanted.statuses)))
-        query = query.order_by(jobs.c.created_at.desc(), jobs.c.id.desc())
-        return await self._database.read(lambda connection: _page(connection, query, wanted, limit, cursor))
+        query = jobs_of(team_id, status, wanted)
+        return await self._database.read(lambda connection: page_of(connection, query, wanted, limit, cursor))
 
     async def acquire(
         self,
@@ -127,7 +119,7 @@ class SqlJobStore:
             row = leases.fence(connection, lease)
             if JobStatus(row.status).is_final and row.status != status:
                 raise ConflictError(f"job {row.id} is {row.status}: it cannot become {status}")
-            _move(connection, row, status, message, self._clock.now())
+            move(connection, row, status, message, self._clock.now())
             if analysis is not None:
                 connection.execute(update(jobs).where(jobs.c.id == row.id).values(analysis=dumps(analysis)))
             return _get(connection, row.team_id, row.id)
@@ -143,7 +135,7 @@ class SqlJobStore:
         now = self._clock.now()
 
         def work(connection: Connection) -> Job:
-            _request(connection, _row(connection, team_id, job_id, lock=True), action, now)
+            request(connection, _row(connection, team_id, job_id, lock=True), action, now)
             return _get(connection, team_id, job_id)
 
         job = await self._database.write(work)
@@ -164,10 +156,10 @@ class SqlJobStore:
             changed = replace(spec, model=model, budget=replace(spec.budget, rounds=rounds))
             connection.execute(update(jobs).where(jobs.c.id == job_id).values(spec=dumps(changed)))
             if row.status == JobStatus.PAUSED:
-                _request(connection, row, "resume", now)
+                request(connection, row, "resume", now)
             else:
                 connection.execute(update(jobs).where(jobs.c.id == job_id).values(_AFRESH))
-                _move(connection, _row(connection, team_id, job_id), JobStatus.QUEUED, None, now)
+                move(connection, _row(connection, team_id, job_id), JobStatus.QUEUED, None, now)
             return _get(connection, team_id, job_id)
 
         job = await self._database.write(work)
@@ -195,7 +187,7 @@ class SqlJobStore:
             connection.execute(
                 update(jobs).where(jobs.c.id == job_id).values(handed_in(connection, job, source, tuple(allow_library)))
             )
-            _request(connection, _row(connection, team_id, job_id), "resume", now)
+            request(connection, _row(connection, team_id, job_id), "resume", now)
             return _get(connection, team_id, job_id)
 
         job = await self._database.write(work)
@@ -307,100 +299,3 @@ def _row(connection: Connection, team_id: str, job_id: str, *, lock: bool = Fals
 
 def _get(connection: Connection, team_id: str, job_id: str) -> Job:
     return jobs_from_rows(connection, [_row(connection, team_id, job_id)])[0]
-
-
-def _page(connection: Connection, query: Select[Any], wanted: JobFilter, limit: int, cursor: str | None) -> JobPage:
-    """The first jobs behind a cursor that a filter admits. What is not a column is looked at here, page by page."""
-    found: list[Job] = []
-    size = max(limit + 1, SCAN) if wanted.narrows else limit + 1
-    while True:
-        rows = connection.execute(_behind(query, cursor).limit(size)).all()
-        batch = jobs_from_rows(connection, rows)
-        found += [job for job in batch if wanted.admits(job)]
-        if len(found) > limit or len(rows) < size:
-            break
-        cursor = encode_cursor(batch[-1].created_at, batch[-1].id)
-    page = tuple(found[:limit])
-    more = len(found) > limit
-    return JobPage(jobs=page, next_cursor=encode_cursor(page[-1].created_at, page[-1].id) if more else None)
-
-
-def _behind(query: Select[Any], cursor: str | None) -> Select[Any]:
-    if cursor is None:
-        return query
-    return query.where(tuple_(jobs.c.created_at, jobs.c.id) < tuple_(*_place(cursor)))
-
-
-def _place(cursor: str) -> tuple[Any, Any]:
-    created_at, job_id = decode_cursor(cursor)
-    # Typed as the columns are, so that SQLite compares with the texts it has stored.
-    return literal(created_at, jobs.c.created_at.type), literal(job_id, jobs.c.id.type)
-
-
-def _move(connection: Connection, row: Row[Any], status: JobStatus, message: str | None, now: datetime) -> None:
-    started = row.started_at
-    if started is None and status in {JobStatus.VALIDATING, JobStatus.RUNNING}:
-        started = now
-    connection.execute(
-        update(jobs)
-        .where(jobs.c.id == row.id)
-        .values(
-            status=str(status),
-            claimable=is_claimable(status, pause_requested=row.pause_requested),
-            message=row.message if message is None else message,
-            started_at=started,
-            finished_at=now if status.is_final else None,
-            updated_at=now,
-        )
-    )
-    said = [status_event(status, message)]
-    if status.is_final and not JobStatus(row.status).is_final:
-        # In the same transaction: a job whose end nobody is told of has followers that wait for ever.
-        said.append(_ending_event(connection, row, status, row.message if message is None else message))
-        if status is not JobStatus.FAILED:  # which may go on, with another model, from where it stopped
-            for table in (checkpoint_writes, checkpoints):
-                connection.execute(delete(table).where(table.c.thread_id == row.id))
-    append_events(connection, row.id, said, now)
-
-
-def _ending_event(connection: Connection, row: Row[Any], status: JobStatus, message: str | None) -> NewEvent:
-    best = select(evaluations.c.speedup).where(evaluations.c.candidate_id == row.best_candidate_id)
-    speedup = None if row.best_candidate_id is None else connection.execute(best.limit(1)).scalar_one_or_none()
-    data: dict[str, JsonValue] = {
-        "status": str(status),
-        "message": message,
-        "best_candidate_id": row.best_candidate_id,
-        "speedup": speedup,
-        "rounds": row.steps_done,
-    }
-    return NewEvent(kind=EventKind.JOB_FINISHED, data=data)
-
-
-def _request(connection: Connection, row: Row[Any], action: str, now: datetime) -> None:
-    status = JobStatus(row.status)
-    if status.is_final:
-        if action == "cancel" and status is JobStatus.CANCELLED:
-            return
-        raise ConflictError(f"job {row.id} is {status}: it cannot {action}")
-    pause = (row.pause_requested or action == "pause") and action != "resume"
-    flags = {
-        "cancel_requested": row.cancel_requested or action == "cancel",
-        "pause_requested": pause,
-        "claimable": is_claimable(status, pause_requested=pause),
-        "updated_at": now,
-    }
-    connection.execute(update(jobs).where(jobs.c.id == row.id).values(flags))
-    held = row.lease_owner is not None and row.lease_expires_at > now
-    if status in {JobStatus.QUEUED, JobStatus.PAUSED} and not held:
-        _move_waiting(connection, row, action, now)
-
-
-def _move_waiting(connection: Connection, row: Row[Any], action: str, now: datetime) -> None:
-    """Nobody runs the job: what was asked happens here and now."""
-    target = {"cancel": JobStatus.CANCELLED, "pause": JobStatus.PAUSED, "resume": JobStatus.QUEUED}[action]
-    if row.status == target:
-        return
-    changed = _row(connection, row.team_id, row.id)
-    _move(connection, changed, target, None, now)
-    # A holder whose lease has run out must not wake up and write to a job that was moved behind its back.
-    connection.execute(update(jobs).where(jobs.c.id == row.id).values(lease_owner=None, lease_expires_at=None))

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Select, delete, literal, null, select, tuple_
+from sqlalchemy import Connection, Select, delete, null, select
 
 from services.domain.candidates import evaluation_id
 from services.domain.errors import NotFoundError
@@ -28,9 +28,9 @@ from services.memory.log import LogEntry, MergeEntry, PriorEntry
 from services.memory.values import Values
 from services.ports import Clock
 from storage.blobs import ensure_team
+from storage.cursors import behind, encode_cursor, newest_first
 from storage.database import Database
 from storage.experiences import OUTLINE, experiences_from_rows, insert_experiences, outlined
-from storage.job_rows import decode_cursor, encode_cursor
 from storage.memory import SqlMemory
 from storage.retraction import RETRACTED, audit_action, chunks, retract_evaluation, set_state
 from storage.shelves import ACTIVE
@@ -72,9 +72,7 @@ class SqlMemoryRecords:
             value = getattr(wanted, name)
             if value is not None:
                 query = query.where(experiences.c[name] == str(value))
-        if cursor is not None:
-            query = query.where(tuple_(experiences.c.created_at, experiences.c.id) < tuple_(*_place(cursor)))
-        query = query.order_by(experiences.c.created_at.desc(), experiences.c.id.desc()).limit(limit + 1)
+        query = newest_first(behind(query, experiences, cursor), experiences).limit(limit + 1)
 
         def work(connection: Connection) -> ExperiencePage:
             found = experiences_from_rows(connection, connection.execute(query).all())
@@ -362,8 +360,3 @@ def _prior(name: str, value: ExportedValue, source: str) -> Callable[[int], Prio
 
 def _merged(kept: str, absorbed: str) -> Callable[[int], MergeEntry]:
     return lambda seq: MergeEntry(seq=seq, kept=kept, absorbed=absorbed)
-
-
-def _place(cursor: str) -> tuple[Any, Any]:
-    created_at, name = decode_cursor(cursor)
-    return literal(created_at, experiences.c.created_at.type), literal(name, experiences.c.id.type)
