@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,10 @@ TESTS = Path(__file__).parent
 SECOND_TRY = frozenset({"contracts", "integration", "e2e", "faults"})
 """Tiers whose tests start servers, browsers and containers and may fail because the machine was busy. They are tried
 once more, and the summary names them; the corpus of cheats never is: a cheat accepted once is a cheat accepted."""
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as under nohup; the programs that are tested would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
