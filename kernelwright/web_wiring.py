@@ -103,7 +103,12 @@ def _worker_info(node: Node) -> WorkerInfo:
     from web.context import WorkerInfo
 
     return WorkerInfo(
-        name=node.name, device=node.device or "", backends=node.backends, isolation=node.isolation, node=node
+        name=node.name,
+        device=node.device or "",
+        backends=node.backends,
+        isolation=node.isolation,
+        sheet=node.sheet,
+        node=node,
     )
 
 

@@ -108,6 +108,11 @@ class LocalWorkbench:
         self._evaluator = evaluator
         self._sandbox = sandbox
 
+    @property
+    def isolation(self) -> str:
+        """The level that its sandbox reached."""
+        return self._sandbox.isolation
+
     def validate(self, request: ValidationRequest, cancelled: Callable[[], bool] = lambda: False) -> ValidationReport:
         """Run a problem's reference. Raises `InfrastructureError`."""
         return self._evaluator.validate(request, cancelled)

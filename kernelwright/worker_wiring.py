@@ -73,12 +73,14 @@ def make_celery_worker(settings: Settings, device: str, name: str) -> Celery:
         from storage.database import Database
         from storage.work import SqlWorkStore
 
-        workbench = _compile_bench(settings) if device == COMPILE else open_workbench(settings, device)
+        bench = _compile_bench(settings) if device == COMPILE else open_workbench(settings, device)
         database, clock = Database(settings.database), SystemClock()
         return Station(
             orders=SqlWorkStore(database, clock),
-            workbench=workbench,
-            offer=workbench.offer,
+            workbench=bench,
+            offer=bench.offer,
+            sheet=bench.device if isinstance(bench, LocalWorkbench) else None,
+            isolation=bench.isolation,
             artefacts=SqlArtefactStore(database, clock, files=open_files(settings.artefacts)),
         )
 

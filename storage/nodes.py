@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, select, update
 
-from services.domain.codec import dumps
+from services.domain.codec import dumps, loads
+from services.domain.evaluations import DeviceSheet
 from services.domain.jobs import LOCAL_TEAM
 from services.domain.nodes import NODE_TTL_S, Node, NodeRole, NodeState
 from services.ports import Clock
@@ -76,6 +77,7 @@ def _to_row(node: Node, now: datetime) -> dict[str, Any]:
         "evaluator": node.evaluator,
         "toolchain": node.toolchain,
         "isolation": node.isolation,
+        "sheet": None if node.sheet is None else dumps(node.sheet),
         "units": node.units,
         "memory_bytes": node.memory_bytes,
         "load": node.load,
@@ -97,6 +99,7 @@ def _node(row: Row[Any]) -> Node:
         evaluator=row.evaluator,
         toolchain=row.toolchain,
         isolation=row.isolation,
+        sheet=None if row.sheet is None else loads(DeviceSheet, row.sheet),
         units=row.units,
         memory_bytes=row.memory_bytes,
         load=row.load,

@@ -476,6 +476,7 @@ nodes = Table(
     Column("evaluator", CleanText),
     Column("toolchain", CleanText),
     Column("isolation", Text),
+    Column("sheet", CleanText),
     Column("units", Integer, nullable=False),
     Column("memory_bytes", BigInteger, nullable=False),
     Column("load", Float, nullable=False),

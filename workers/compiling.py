@@ -28,6 +28,11 @@ class CompileBench(Workbench):
         toolchains = "; ".join(backend.toolchain() for backend in self._backends.values())
         return Offer(device=COMPILE, backends=tuple(self._backends), evaluator=toolchains)
 
+    @property
+    def isolation(self) -> str:
+        """The level that its sandbox reached."""
+        return self._sandbox.isolation
+
     def compile(self, request: CompileRequest, cancelled: Callable[[], bool]) -> CompileReport:
         """Build a candidate into the cache. Raises `InfrastructureError`."""
         if cancelled():

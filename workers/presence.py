@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
 from services.domain.errors import InfrastructureError
+from services.domain.evaluations import DeviceSheet
 from services.domain.nodes import Node, Offer
 from services.ports import NodeRegistry
 
@@ -36,9 +37,13 @@ class Presence:
         """Begin."""
         self._thread.start()
 
-    def measured(self, offer: Offer) -> None:
-        """The device is known now: what it can do is written at the next beat."""
-        self._node = replace(self._node, backends=offer.backends, evaluator=offer.evaluator)
+    def measured(self, offer: Offer, sheet: DeviceSheet | None = None, isolation: str | None = None) -> None:
+        """The device and the sandbox are known now: what they can do is written at the next beat."""
+        known = replace(self._node, backends=offer.backends, evaluator=offer.evaluator, isolation=isolation)
+        if sheet is None:  # it only compiles: its evaluator is its compilers
+            self._node = replace(known, toolchain=offer.evaluator)
+        else:
+            self._node = replace(known, sheet=sheet, toolchain=sheet.toolchain, units=sheet.units)
         self._registered = False
 
     def worked(self, seconds: float) -> None:
@@ -79,3 +84,6 @@ class Presence:
         except InfrastructureError as error:
             self._registered = False
             log.warning("could not say that this worker is there: %s", error)
+        except Exception:  # a worker that nobody sees gets no work
+            self._registered = False
+            log.exception("could not say that this worker is there: a fault of this program")

@@ -17,6 +17,7 @@ from kombu.common import Broadcast
 from services.adapters.queueing.bell import ENDED_QUEUE, ENDED_TASK, TASK, device_queue, ended_exchange
 from services.domain.errors import InfrastructureError, StorageError
 from services.domain.evaluations import (
+    DeviceSheet,
     EvaluationReport,
     EvaluationRequest,
     Verdict,
@@ -64,6 +65,10 @@ class Station:
     workbench: Workbench
     offer: Offer | None = None
     """What the worker takes; None takes anything."""
+    sheet: DeviceSheet | None = None
+    """What was measured of the worker's device, where it has one."""
+    isolation: str | None = None
+    """The level that its sandbox reached."""
     artefacts: ArtefactStore | None = None
     """Keeps the machine code that comes with reports."""
 
@@ -144,7 +149,7 @@ class WorkerProcess:
         if self._station is None:
             self._station = self._open_station()
             if self._presence is not None and self._station.offer is not None:
-                self._presence.measured(self._station.offer)
+                self._presence.measured(self._station.offer, self._station.sheet, self._station.isolation)
         return self._station
 
     def job_ended(self, job_id: str) -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from services.domain.evaluations import DeviceSheet
+
 NODE_TTL_S = 30.0
 """A node that has not been seen for so long counts as gone."""
 
@@ -54,7 +56,11 @@ class Node:
     evaluator: str | None = None
     """Workers: see `Offer`; None until the device has been measured."""
     toolchain: str | None = None
+    """Workers: compilers, torch and driver; None until the device has been measured."""
     isolation: str | None = None
+    """Workers: the level that their sandbox reached; None until it was started."""
+    sheet: DeviceSheet | None = None
+    """Workers: the device's ceilings; None until they have been measured, and for those that only compile."""
     units: int = 0
     """Workers: cores or multiprocessors that a kernel may use."""
     memory_bytes: int = 0

@@ -8,7 +8,7 @@ import pytest
 
 from services.domain.nodes import NODE_TTL_S, Node, NodeRole, NodeState
 from services.nodes import Roster
-from services.testing import FrozenClock
+from services.testing import FrozenClock, a_device
 from storage.database import Database
 from storage.nodes import SqlNodeRegistry
 
@@ -40,7 +40,7 @@ def registry(database: Database, clock: FrozenClock) -> SqlNodeRegistry:
 
 
 async def test_a_node_is_seen_as_it_registered(registry: SqlNodeRegistry, clock: FrozenClock) -> None:
-    node = a_node(clock, evaluator="referee 1; × CPU", toolchain="g++ 12")
+    node = a_node(clock, evaluator="referee 1; × CPU", toolchain="g++ 12", isolation="docker", sheet=a_device())
     await registry.register(node)
     assert await registry.living() == (node,)
     assert await registry.living(NodeRole.ORCHESTRATOR) == ()

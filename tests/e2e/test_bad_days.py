@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -174,22 +175,22 @@ def test_a_lost_connection_is_told_and_the_page_goes_on_without_losing_an_event(
 
 
 def test_what_was_typed_survives_a_submission_that_did_not_arrive(visitor: Visitor, service: Service) -> None:
-    page = visitor.page
+    page, name = visitor.page, f"kept_through_{uuid.uuid4().hex[:8]}"
     page.goto("/submit")
     page.locator(".cm-content").click()
     page.keyboard.insert_text(SMALL)
     page.locator("[data-check=good]").wait_for()
-    page.get_by_label("Name", exact=True).fill("kept through the night")
+    page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("Rounds").fill("1")
     page.context.set_offline(True)
     page.get_by_role("button", name="Submit", exact=True).click()
     page.get_by_text(re.compile("cannot be reached")).first.wait_for()
-    assert page.get_by_label("Name", exact=True).input_value() == "kept through the night"
+    assert page.get_by_label("Name", exact=True).input_value() == name
     page.context.set_offline(False)
     page.get_by_text("this page goes on by itself").wait_for(state="detached")
     page.get_by_role("button", name="Submit", exact=True).click()
     page.wait_for_url("**/jobs/job-*")
-    same = [job for job in service.get("/jobs", limit=50)["jobs"] if job["problem"] == "kept through the night"]
+    same = [job for job in service.get("/jobs", limit=50)["jobs"] if job["problem"] == name]
     assert len(same) == 1
 
 

@@ -102,6 +102,7 @@ function Processes() {
   );
 }
 
+const COMPILES = "compile"; // such a worker builds for others, and has no device
 const STATES: Record<NodeView["state"], string> = { ready: "accepted", starting: "running", draining: "suspicious" };
 
 const StatePill = ({ state }: { state: NodeView["state"] }) => (
@@ -110,7 +111,7 @@ const StatePill = ({ state }: { state: NodeView["state"] }) => (
   </span>
 );
 
-function Health({ node }: { node: NodeView }) {
+function Health({ node, measured }: { node: NodeView; measured: boolean }) {
   const up = Math.max(1, (Date.parse(node.seen_at) - Date.parse(node.started_at)) / 1000);
   return (
     <Group gap="xl" mt="sm">
@@ -118,9 +119,9 @@ function Health({ node }: { node: NodeView }) {
         <StatePill state={node.state} />
       </Figure>
       <Figure name="load a CPU">{node.load.toFixed(2)}</Figure>
-      {node.done > 0 && <Figure name="evaluations done">{node.done}</Figure>}
+      {node.done > 0 && <Figure name="orders done">{node.done}</Figure>}
       {node.done > 0 && <Figure name="of its time at work">{percent(Math.min(1, node.busy_s / up))}</Figure>}
-      <Figure name="cores at most">{node.units}</Figure>
+      {!measured && <Figure name="cores at most">{node.units}</Figure>}
       <Figure name="GiB at most, a process">{number(node.memory_bytes / 2 ** 30)}</Figure>
       <Figure name="version">{node.version}</Figure>
       <Figure name="up for">{between(node.started_at, null)}</Figure>
@@ -141,8 +142,8 @@ function Worker({ worker }: { worker: WorkerView }) {
           {worker.isolation && ` · isolated by ${worker.isolation}`}
         </Text>
       </Group>
-      {worker.node && <Health node={worker.node} />}
-      {worker.sheet ? <Sheet sheet={worker.sheet} /> : <Unmeasured />}
+      {worker.node && <Health node={worker.node} measured={worker.sheet !== null} />}
+      {worker.sheet ? <Sheet sheet={worker.sheet} /> : worker.device !== COMPILES && <Unmeasured />}
     </Card>
   );
 }
@@ -152,8 +153,7 @@ const number = (value: number): string => value.toLocaleString("en", { maximumSi
 function Unmeasured() {
   return (
     <Text size="sm" mt="sm">
-      This server has no measurements of its device: a worker makes them with a job while its machine does little else, and
-      keeps them where it runs.
+      Not measured yet: a worker does that at its first job, which takes up to a minute.
     </Text>
   );
 }
