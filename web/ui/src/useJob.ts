@@ -30,6 +30,7 @@ export function useLiveJob(id: string): LiveState {
   useEffect(() => {
     if (!last) return;
     queries.setQueryData<CandidateSummary[]>(candidatesKey(id), (known) => known && applyEvents(known, state.events));
+    queries.setQueryData<JobView>(jobKey(id), (known) => known && applyEnd(known, last));
   }, [queries, id, last, state.events]);
   useAskAgain(id, state);
   return state;
@@ -57,7 +58,19 @@ function useAskAgain(id: string, { events, connection }: LiveState): void {
       void queries.invalidateQueries({ queryKey: jobKey(id) });
     }, PAUSE_MS);
   }, [queries, id, last, connection]);
-  useEffect(() => () => void (timer.current !== null && clearTimeout(timer.current)), []);
+  const leave = (): void => {
+    if (timer.current === null) return;
+    clearTimeout(timer.current);
+    // Other pages show the same job, and would take what is known for fresh.
+    void queries.invalidateQueries({ queryKey: jobKey(id) });
+  };
+  useEffect(() => leave, [queries, id]);
+}
+
+/** The job with the winner that its end names; the same object where that is nothing new. */
+export function applyEnd(known: JobView, { kind, data: told }: JobEvent): JobView {
+  const best = text(told.best_candidate_id);
+  return kind !== "job.finished" || best === known.best_candidate_id ? known : { ...known, best_candidate_id: best };
 }
 
 /** Candidates with what newer events say about them; the same array where that is nothing new. */
