@@ -73,10 +73,12 @@ def test_a_job_is_done_by_three_processes_and_its_referee_ends_with_it(tmp_path:
         assert "ModelNew" in run("best", job_id, home=home, **settings).stdout
 
         until(lambda: len(sandboxes(worker.process.pid)) == 1, 20)
-        (shown,) = httpx.get(f"http://127.0.0.1:{port}/api/v1/workers", timeout=30).json()
+        server = f"http://127.0.0.1:{port}/api/v1"
+        (shown,) = httpx.get(f"{server}/workers", timeout=30).json()
         assert shown["sheet"]["name"] == "cpu"
         assert shown["node"]["toolchain"] == shown["sheet"]["toolchain"]
-        assert shown["isolation"] == document["best"]["environment"]["isolation"]
+        judged = httpx.get(f"{server}/candidates/{document['best']['candidate_id']}", timeout=30).json()["report"]
+        assert shown["isolation"] == judged["environment"]["isolation"]
     left = list(broker.scan_iter(f"{prefix}*"))
     assert not [key for key in left if b"device.cpu" in key and broker.type(key) == b"list"], "no order is left"
     for key in left:
