@@ -88,6 +88,9 @@ class Followers:
             except StorageError as error:
                 log.warning("followers wait for the database: %s", error)
                 await asyncio.sleep(1.0)
+            except Exception:  # all who watch wait for this
+                log.exception("looking at the logs that are followed: a fault of this program, trying again")
+                await asyncio.sleep(1.0)
             await asyncio.sleep(self._poll_s)
 
     async def _look(self) -> None:
