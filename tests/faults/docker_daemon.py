@@ -95,7 +95,8 @@ class DockerDaemon:
             found = api.containers(all=True, filters={"label": f"{LABEL}=sandbox"})
         finally:
             api.close()
-        return [f"{one['Names'][0]} ({one['Status']}, made {one['Created']})" for one in found]
+        # One that is being removed has no name any more.
+        return [f"{(one['Names'] or [one['Id']])[0]} ({one['Status']}, made {one['Created']})" for one in found]
 
     def _answers(self) -> bool:
         try:
