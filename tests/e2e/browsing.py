@@ -20,12 +20,14 @@ UI = ROOT / "web" / "ui"
 AXE = UI / "node_modules" / "axe-core" / "axe.min.js"
 CHROMIUM = os.environ.get("KERNELWRIGHT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 WAIT_MS = 120_000
+PICTURES = os.environ.get("KERNELWRIGHT_SCREENSHOTS")
+"""Folder that the pictures of the documentation go to; without it none are taken."""
 AT_REST = """() => new Promise(resolve => {
     const moves = one => one.playState === "running" && one.effect?.getComputedTiming().endTime !== Infinity
     let still = 0  // frames in a row: what has just appeared begins to move a frame later
     const look = () => {
         still = document.getAnimations().some(moves) ? 0 : still + 1
-        still < 10 ? requestAnimationFrame(look) : resolve()
+        still < 4 ? requestAnimationFrame(look) : resolve()
     }
     look()
 })"""
@@ -146,6 +148,12 @@ def visiting(browser: Any, address: str, **options: Any) -> Iterator[Visitor]:
         yield visitor
     finally:
         context.close()
+
+
+def take_picture(part: Any, name: str, **options: Any) -> None:
+    """Picture a page, or a part of it, for the documentation, where somebody asked for that."""
+    if PICTURES:
+        part.screenshot(path=Path(PICTURES) / f"{name}.png", **options)
 
 
 def _asked(visitor: Visitor, dialog: Any) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.browsing import Visitor, a_browser, skip_unless_there, visiting
+from tests.e2e.browsing import Visitor, a_browser, skip_unless_there, take_picture, visiting
 from tests.e2e.programs import a_free_port, run, running
 from tests.fakes.identity_provider import CLIENT, SECRET, identity_provider
 
@@ -18,7 +16,6 @@ pytestmark = [
     pytest.mark.timeout(400),
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
 ]
-SCREENSHOTS = os.environ.get("KERNELWRIGHT_SCREENSHOTS")
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +52,7 @@ def visitor(request: pytest.FixtureRequest, address: str) -> Iterator[Visitor]:
 
 
 def test_an_admin_signs_in_invites_somebody_and_makes_and_ends_a_token(
-    visitor: Visitor, tmp_path: Path, request: pytest.FixtureRequest
+    visitor: Visitor, request: pytest.FixtureRequest
 ) -> None:
     page, scheme = visitor.page, str(request.node.callspec.params["visitor"])
     page.goto("/team")
@@ -67,13 +64,12 @@ def test_an_admin_signs_in_invites_somebody_and_makes_and_ends_a_token(
     _make_and_end_a_token(page, f"nightly {scheme}")
     page.locator("[data-quota=jobs]").wait_for()
     page.locator("[data-act=revoke_token]").first.wait_for()
-    folder = Path(SCREENSHOTS) if SCREENSHOTS else tmp_path
-    page.screenshot(path=folder / f"team-{scheme}.png", full_page=True)
+    take_picture(page, f"team-{scheme}", full_page=True)
     found = visitor.violations()
     assert found == [], "\n".join(found)
     page.set_viewport_size({"width": 320, "height": 720})
     assert visitor.violations() == []
-    page.screenshot(path=folder / f"team-phone-{scheme}.png")
+    take_picture(page, f"team-phone-{scheme}")
     page.get_by_role("button", name="Sign out").click()
     page.get_by_role("link", name="Sign in with Example ID").wait_for()
 

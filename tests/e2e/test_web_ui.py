@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import zipfile
 from collections.abc import Iterator
@@ -12,14 +11,12 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.e2e.browsing import Service, Visitor, serving, visiting
+from tests.e2e.browsing import Service, Visitor, serving, take_picture, visiting
 from tests.e2e.programs import SMALL
 from tests.receiver import receiving
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400), pytest.mark.filterwarnings("ignore::ResourceWarning")]
 WIDTHS = {"phone": (320, 720), "laptop": (1280, 800), "4k": (3840, 2160)}
-SCREENSHOTS = os.environ.get("KERNELWRIGHT_SCREENSHOTS")
-"""Folder that the pictures of the documentation go to; they are taken, and thrown away, without it."""
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'`${7*7}"
 
 
@@ -199,7 +196,7 @@ def _address(service: Service, name: str, job_id: str, other: str) -> str:
     return PAGES[name].format(job=job_id, other=other, best=best, experience=used["id"], report=report)
 
 
-def _take_pictures(page: Any, name: str, part: Any, folder: Path) -> None:
+def _take_pictures(page: Any, name: str, part: Any) -> None:
     """A part of a page at three widths, light and dark; back to the width and colours it had."""
     before = page.viewport_size
     for scheme in ("light", "dark"):
@@ -208,7 +205,7 @@ def _take_pictures(page: Any, name: str, part: Any, folder: Path) -> None:
             page.set_viewport_size({"width": across, "height": down})
             page.get_by_role("button", name="Fit View").click()
             _settled(page)
-            part.screenshot(path=(Path(SCREENSHOTS) if SCREENSHOTS else folder) / f"{name}-{width}-{scheme}.png")
+            take_picture(part, f"{name}-{width}-{scheme}")
     page.emulate_media(color_scheme="light")
     page.set_viewport_size(before)
 
@@ -224,9 +221,8 @@ def _settled(page: Any) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_is_accessible_and_fits_its_window_in_light_and_dark(
-    browser: Any, service: Service, solved: str, other: str, name: str, tmp_path: Path
+    browser: Any, service: Service, solved: str, other: str, name: str
 ) -> None:
-    folder = Path(SCREENSHOTS) if SCREENSHOTS else tmp_path
     with visiting(browser, service.address) as tab:
         tab.page.goto(_address(service, name, solved, other))
         for scheme in ("light", "dark"):
@@ -236,7 +232,7 @@ def test_every_page_is_accessible_and_fits_its_window_in_light_and_dark(
                 _settled(tab.page)
                 wide: int = tab.page.evaluate("() => document.documentElement.scrollWidth")
                 assert wide <= across, f"{wide} px wide on a {width}"
-                tab.page.screenshot(path=folder / f"{name.replace(' ', '-')}-{width}-{scheme}.png")
+                take_picture(tab.page, f"{name.replace(' ', '-')}-{width}-{scheme}")
                 if width != "4k":
                     assert tab.violations() == [], f"{width}, {scheme}"
         assert tab.complaints == []
@@ -256,7 +252,7 @@ def test_nothing_that_a_name_or_a_text_holds_is_executed(service: Service, visit
 
 
 def test_an_experiences_provenance_is_drawn_and_read_as_a_table(
-    service: Service, solved: str, visitor: Visitor, tmp_path: Path
+    service: Service, solved: str, visitor: Visitor
 ) -> None:
     page = visitor.page
     made = service.get("/experiences", job=solved)["experiences"]
@@ -267,7 +263,7 @@ def test_an_experiences_provenance_is_drawn_and_read_as_a_table(
     page.goto(f"/memory/{used}")
     page.get_by_role("heading", name="Where it comes from and what it led to").scroll_into_view_if_needed()
     page.locator(f"[data-thing='{used}']").wait_for()
-    _take_pictures(page, "provenance", page.get_by_role("region", name="Where it comes from"), tmp_path)
+    _take_pictures(page, "provenance", page.get_by_role("region", name="Where it comes from"))
     summary = page.get_by_text("The same as a table")
     summary.focus()
     page.keyboard.press("Enter")
