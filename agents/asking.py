@@ -14,11 +14,13 @@ from agents.context import JobContext
 from agents.prompting import render_system, render_user, template_hash
 from agents.replies import Reply, schema_of
 from agents.state import WorkflowState
-from services.domain.chat import AgentRole, ChatReply, ChatRequest, Facts, Usage
+from services.domain.chat import AgentRole, ChatReply, ChatRequest, Facts
 from services.domain.errors import CallInterruptedError, LeaseLostError, ModelError, ReplyError, StorageError
 from services.domain.events import EventKind
 from services.domain.steps import ModelCall
-from services.ports import Clock, MeteredChatModel
+from services.domain.usage import Usage
+from services.ports.models import MeteredChatModel
+from services.ports.runtime import Clock
 
 T = TypeVar("T")
 INTERRUPTED = "interrupted before its answer was here; charged with the most that it can have cost"

@@ -8,31 +8,25 @@ from datetime import datetime
 
 from agents.budget import Spent
 from agents.inspection import doubted
-from agents.leasing import LeaseHolder
-from agents.standing import leader
+from agents.job_lease import LeaseHolder
+from agents.leaderboard import leader
 from agents.state import WorkflowState
 from services.domain import codec
 from services.domain.candidates import EvaluatedCandidate, Origin, content_hash
-from services.domain.chat import AttemptFact, ChatMessage, Facts, PlanFact, SearchBrief, Usage
+from services.domain.chat import AttemptFact, ChatMessage, Facts, PlanFact, SearchBrief
 from services.domain.evaluations import Baselines, EvaluationReport, ValidationReport
 from services.domain.events import EventKind, JsonValue
 from services.domain.experiences import RecalledExperience, StartValues
 from services.domain.jobs import Budget, Job, Stage
 from services.domain.problems import Problem, ProblemAnalysis
 from services.domain.steps import ModelCall, Step
+from services.domain.usage import Usage
 from services.learning import Setting
 from services.memory.keys import dtype, shape_class
-from services.ports import (
-    ArtefactStore,
-    CandidateStore,
-    ChatModel,
-    EventLog,
-    JobStore,
-    Memory,
-    MeteredChatModel,
-    SearchState,
-    Strategy,
-)
+from services.ports.jobs import ArtefactStore, CandidateStore, EventLog, JobStore
+from services.ports.memory import Memory
+from services.ports.models import ChatModel, MeteredChatModel
+from services.ports.search import SearchState, Strategy
 
 EMPTY_REPLY = "(nothing)"
 """Shown in a repair turn for a reply without text: providers refuse a turn that says nothing."""
@@ -272,7 +266,7 @@ class JobContext:
         self.desks.clear()
 
     def best(self, before: int | None = None) -> AttemptFact | None:
-        """The leading attempt of the steps before an index (all by default), see `agents.standing`."""
+        """The leading attempt of the steps before an index (all by default), see `agents.leaderboard`."""
         return leader(self.attempts[:before])
 
     def baselines(self, before: int | None = None) -> Baselines:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import jinja2
 
-from agents import describe, digest
+from agents import describe, history
 from agents.trimming import SectionTokens, cut, keep
 from services.domain.candidates import content_hash
 from services.domain.chat import AgentRole, AttemptFact, ChatMessage, Facts
@@ -92,9 +92,9 @@ def _user_values(facts: Facts) -> dict[str, object]:
         "experiences": _experiences(facts),
         "brief": cut(facts.brief.text, SECTIONS.brief),
         "inspirations": _inspirations(facts),
-        "variants": digest.variants(facts, SECTIONS),
-        "contrast": digest.contrast(facts, SECTIONS),
-        "predictions": digest.record(facts),
+        "variants": history.variants(facts, SECTIONS),
+        "contrast": history.contrast(facts, SECTIONS),
+        "predictions": history.record(facts),
         "start_source": _bounded(start.source if start is not None else None, SECTIONS.start_point),
         "start_report": _bounded(_report_of(start), SECTIONS.evaluation),
         "start_critique": _bounded(start.critique if start is not None else None, SECTIONS.critique),

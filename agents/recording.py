@@ -7,7 +7,7 @@ from datetime import datetime
 
 from agents.coder import Draft
 from agents.context import JobContext, attempt_of, started_at
-from agents.standing import leader
+from agents.leaderboard import leader
 from agents.state import WorkflowState
 from services.domain.candidates import Candidate, EvaluatedCandidate, Origin, candidate_id, evaluation_id
 from services.domain.chat import AttemptFact

@@ -13,13 +13,14 @@ from typing import Any
 
 from agents.budget import Spent
 from agents.context import JobContext
-from agents.standing import kept_rounds, leader, next_move, searched
+from agents.leaderboard import kept_rounds, leader, next_move, searched
 from agents.state import WorkflowState, fresh_step
-from services.domain.chat import AttemptFact, Usage
+from services.domain.chat import AttemptFact
 from services.domain.experiences import StartValues
 from services.domain.jobs import EVALUATE_ONLY, Budget, Stage
+from services.domain.usage import Usage
 from services.memory.effect import is_holdout
-from services.ports import SearchState
+from services.ports.search import SearchState
 
 UNUSABLE = "reply could not be used"
 """What the failure of a step says whose agent was asked in vain."""

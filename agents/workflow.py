@@ -14,8 +14,8 @@ from agents.coder import Draft, read_draft
 from agents.context import JobContext
 from agents.inspection import doubt_of, inspection_in_brief, inspection_schema, read_inspection
 from agents.judge import critique_in_brief, critique_in_full, critique_schema, read_critique
+from agents.nearest_example import NEAREST, precedent, with_precedent
 from agents.planner import chosen_start, plan_in_brief, read_plan
-from agents.precedent import NEAREST, precedent, with_precedent
 from agents.profiler import read_diagnosis
 from agents.recording import candidate_of, step_record
 from agents.replies import CoderReply, PlannerReply, ProfilerReply
@@ -31,7 +31,8 @@ from services.domain.experiences import RecalledExperience, RecallQuery
 from services.domain.jobs import Stage
 from services.domain.ratios import seed_figures
 from services.learning import evidence
-from services.ports import Clock, EvaluationQueue
+from services.ports.runtime import Clock
+from services.ports.work import EvaluationQueue
 
 T = TypeVar("T")
 Run = Runtime[JobContext]

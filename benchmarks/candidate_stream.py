@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernelwright.workbench import LocalWorkbench, devices, make_workbench
+from kernelwright.wiring.workbench import LocalWorkbench, devices, make_workbench
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationRequest
 from services.domain.problems import Problem
 

@@ -18,17 +18,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from services.domain.errors import SandboxError
-from services.ports import Sandbox
+from services.ports.sandboxes import Sandbox
 from tests.contracts.sandboxes import LIMITS
 from tests.docker_host import PLACE, docker_address, toolchain_image
 from tests.integrity.conftest import SHEET
 from tests.integrity.test_candidates import Declared, all_declared, judge
 from workers.backends.cpp import CppBackend, runtime_view
-from workers.evaluator import Evaluator
-from workers.sandboxes.docker_recipe import Recipe
-from workers.sandboxes.docker_sandbox import DockerSandbox
+from workers.ipc.wire import Channel
+from workers.judging.evaluator import Evaluator
+from workers.sandboxes.docker.container_spec import Recipe
+from workers.sandboxes.docker.sandbox import DockerSandbox
 from workers.sandboxes.process import ProcessSandbox
-from workers.wire import Channel
 
 
 def docker_sandbox(*, warm: int, one_shot: bool = False) -> DockerSandbox:

@@ -26,8 +26,8 @@ from services.adapters.embeddings.hashing import HashingEmbedder
 from services.adapters.embeddings.minilm import minilm_or
 from services.domain.experiences import embedded_text
 from services.domain.problems import Problem, ProblemAnalysis
-from services.ports import Embedder
-from services.seeding import seed_experiences
+from services.memory_seeds import seed_experiences
+from services.ports.models import Embedder
 from workers.referee.analysis import analyse
 from workers.referee.problem import ReferenceProblem
 

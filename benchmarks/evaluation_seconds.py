@@ -22,7 +22,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelwright.workbench import LocalWorkbench, make_workbench, read_problem, read_source
+from kernelwright.problem_files import read_problem, read_source
+from kernelwright.wiring.workbench import LocalWorkbench, make_workbench
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationRequest
 from services.domain.problems import Problem
 

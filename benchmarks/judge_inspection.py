@@ -22,14 +22,15 @@ from agents.inspection import doubt_of, read_inspection
 from agents.prompting import render_system, render_user
 from agents.replies import InspectionReply, schema_of
 from kernelwright.settings import load_settings
-from kernelwright.wiring import make_models
-from services.clock import SystemClock
-from services.domain.chat import AgentRole, ChatRequest, Facts, Usage
+from kernelwright.wiring.installation import make_models
+from services.domain.chat import AgentRole, ChatRequest, Facts
 from services.domain.errors import ReplyError
 from services.domain.evaluations import Baselines
 from services.domain.jobs import Stage
 from services.domain.problems import Problem
-from services.ports import ChatModel
+from services.domain.usage import Usage
+from services.ports.models import ChatModel
+from services.runtime.clock import SystemClock
 from services.testing import ScriptedModel, a_device, a_report, an_analysis
 
 CORPUS = Path(__file__).parents[1] / "tests" / "integrity"

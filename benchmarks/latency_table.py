@@ -28,7 +28,7 @@ from services.domain.evaluations import (
 )
 from services.domain.jobs import LOCAL_TEAM
 from services.domain.problems import Problem
-from services.ports import Workbench
+from services.ports.work import Workbench
 
 
 class MissingError(Exception):

@@ -31,16 +31,17 @@ from pathlib import Path
 
 from benchmarks.latency_table import TableWorkbench, kernel_hash
 from benchmarks.solved import Solved, Try, compare, contenders
+from kernelwright.problem_files import read_problem
 from kernelwright.settings import Settings
-from kernelwright.wiring import Installation, make_orchestrator, open_installation
-from kernelwright.workbench import make_workbench, read_problem
+from kernelwright.wiring.installation import Installation, make_orchestrator, open_installation
+from kernelwright.wiring.workbench import make_workbench
+from orchestrator import Orchestrator
 from services.adapters.queueing.in_process import InProcessQueue
 from services.domain.candidates import Origin
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
 from services.domain.jobs import LOCAL_TEAM, Budget, Job, JobSpec, JobStatus
 from services.domain.problems import Problem
-from services.ports import Workbench
-from workers.orchestrator import Orchestrator
+from services.ports.work import Workbench
 
 ROOT = Path(__file__).parents[1]
 KNOWN = (ROOT / "examples" / "problems", ROOT / "benchmarks" / "problems" / "known")

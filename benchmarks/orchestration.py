@@ -25,11 +25,12 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
 from kernelwright.settings import Settings
-from kernelwright.wiring import make_embedder
-from services.clock import SystemClock
-from services.collector import collect_less
+from kernelwright.wiring.installation import make_embedder
+from orchestrator import Orchestrator, Stores
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.jobs import Budget, JobStatus
+from services.runtime.clock import SystemClock
+from services.runtime.garbage import collect_less
 from services.testing import (
     FakeQueue,
     InMemoryArtefactStore,
@@ -43,14 +44,13 @@ from services.testing import (
     a_report,
     agreeable_answers,
 )
-from storage.blobs import SqlArtefactStore
-from storage.candidates import SqlCandidateStore
-from storage.checkpoints import SqlCheckpointSaver
+from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database
-from storage.events import SqlEventLog
-from storage.jobs import SqlJobStore
-from storage.memory import SqlMemory
-from workers.orchestrator import Orchestrator, Stores
+from storage.jobs.candidates import SqlCandidateStore
+from storage.jobs.checkpoints import SqlCheckpointSaver
+from storage.jobs.events import SqlEventLog
+from storage.jobs.store import SqlJobStore
+from storage.memory.store import SqlMemory
 
 GOAL_STEPS_PER_S = 20.0
 GOAL_MIB = 500.0

@@ -24,11 +24,11 @@ from sqlalchemy import Connection, insert, update
 from services.domain.experiences import RecallQuery
 from services.domain.jobs import LOCAL_TEAM, Stage
 from services.memory.log import ContextItem, OutcomeEntry
-from storage.blobs import ensure_team
+from storage.contents.blobs import ensure_team
 from storage.database import Database
-from storage.memory import SqlMemory
+from storage.memory.store import SqlMemory
+from storage.memory.value_log import append_entry
 from storage.tables import embeddings, experiences, teams
-from storage.value_log import append_entry
 
 DIMENSIONS = 384
 FAMILIES = ("norm", "softmax", "reduction", "loss", "pointwise", "matmul", "views", "mixed")

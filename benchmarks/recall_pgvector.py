@@ -34,13 +34,13 @@ from benchmarks.recall_latency import BACKENDS, DIMENSIONS, FAMILIES, a_query, l
 from services.domain.jobs import LOCAL_TEAM
 from services.memory.keys import Keys
 from services.memory.ranking import Vectors
-from storage.blobs import ensure_team
+from storage.contents.blobs import ensure_team
 from storage.database import Database
-from storage.memory import SqlMemory
-from storage.pgvector import PgShelving
+from storage.db.pgvector_schema import describe
+from storage.memory.embedding import Vectoriser
+from storage.memory.pgvector_index import PgShelving
+from storage.memory.store import SqlMemory
 from storage.tables import experiences, memory_log
-from storage.vector_index import describe
-from storage.vectors import Vectoriser
 from tests.databases import pgvector_server
 
 SPACE, TOPICS, LATENT, NOISE = "random", 2000, 32, 0.35

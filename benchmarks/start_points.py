@@ -26,7 +26,7 @@ from services.domain.jobs import Stage
 from services.memory.learner import Learner
 from services.memory.log import OutcomeEntry
 from services.memory.selection import EpsilonSchedule
-from services.ports import SearchState, Strategy
+from services.ports.search import SearchState, Strategy
 from services.testing import a_report
 
 ROUNDS = (4, 8, 16, 30)

@@ -23,21 +23,22 @@ from langgraph.checkpoint.base import empty_checkpoint
 from sqlalchemy import Connection, insert
 
 from services.adapters.embeddings.hashing import HashingEmbedder
-from services.clock import SystemClock
-from services.domain.chat import AgentRole, ChatMessage, Usage
+from services.domain.chat import AgentRole, ChatMessage
 from services.domain.events import EventKind
 from services.domain.experiences import RecallQuery
 from services.domain.jobs import JobStatus, Lease, Stage
 from services.domain.steps import ModelCall, NewEvent, StepRecord
+from services.domain.usage import Usage
+from services.runtime.clock import SystemClock
 from services.testing import a_job, a_step, an_experience
 from services.testing.builders import MOMENT
-from storage.blobs import ensure_team
-from storage.checkpoints import SqlCheckpointSaver
+from storage.contents.blobs import ensure_team
 from storage.database import Database
-from storage.events import SqlEventLog
-from storage.job_rows import job_to_row
-from storage.jobs import SqlJobStore
-from storage.memory import SqlMemory
+from storage.jobs.checkpoints import SqlCheckpointSaver
+from storage.jobs.events import SqlEventLog
+from storage.jobs.rows import job_to_row
+from storage.jobs.store import SqlJobStore
+from storage.memory.store import SqlMemory
 from storage.tables import jobs as jobs_table
 
 ROUNDS = 60

@@ -28,7 +28,7 @@ from services.domain.evaluations import Baselines, Verdict
 from services.domain.experiences import StartValues
 from services.domain.jobs import Stage
 from services.memory.values import refine_reward
-from services.ports import SearchState, Strategy
+from services.ports.search import SearchState, Strategy
 from services.testing import a_report
 
 

@@ -17,11 +17,12 @@ from pathlib import Path
 
 from agents.playbook.module import write
 from agents.playbook.schedule import Schedule
-from kernelwright.workbench import make_workbench, read_problem
+from kernelwright.problem_files import read_problem
+from kernelwright.wiring.workbench import make_workbench
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationRequest
 from services.domain.jobs import LOCAL_TEAM
 from services.domain.problems import Problem
-from services.ports import Workbench
+from services.ports.work import Workbench
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "problems"
 SCHEDULE = Schedule(fuse=True, threads=0, lanes=64, wide=True, keep=True)

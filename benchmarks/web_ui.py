@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kernelwright.settings import Settings
-from kernelwright.wiring import Installation, open_installation
+from kernelwright.wiring.installation import Installation, open_installation
 from services.domain.candidates import Candidate, Origin
 from services.domain.evaluations import EvaluationReport, GateName, Speedup, Verdict
 from services.domain.events import EventKind, JsonValue

@@ -6,7 +6,7 @@ import importlib.util
 from importlib import metadata
 from pathlib import Path
 
-from kernelwright.workbench import read_problem
+from kernelwright.problem_files import read_problem
 from services.domain.errors import ConfigurationError
 from services.domain.problems import Problem
 

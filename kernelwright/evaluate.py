@@ -14,18 +14,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelwright.workbench import check_device, make_sandbox, make_workbench, read_problem, read_source
+from kernelwright.problem_files import read_problem, read_source
+from kernelwright.wiring.workbench import check_device, make_sandbox, make_workbench
 from services.domain import codec
 from services.domain.candidates import content_hash
 from services.domain.errors import ConfigurationError, KernelwrightError
 from services.domain.evaluations import BASELINES, EvaluationReport, EvaluationRequest, ValidationRequest
 from services.domain.jobs import LOCAL_TEAM
 from services.domain.problems import Problem
-from services.listings import without_text
+from services.machine_code import without_text
 from services.problems import lint_problem
 
 if TYPE_CHECKING:
-    from kernelwright.workbench import LocalSandbox
+    from kernelwright.wiring.workbench import LocalSandbox
 
 
 class ProblemRefusedError(ConfigurationError):

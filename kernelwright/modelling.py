@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelwright.model_plan import ModelPlan, keep_plan, kept_plan, sole_worker
-from kernelwright.owners import own_name
+from kernelwright.orchestrator_names import own_name
 from kernelwright.settings import Settings
 from kernelwright.solving import Listener, Outcome, Solver
-from kernelwright.wiring import Installation
-from kernelwright.workbench import make_workbench
+from kernelwright.wiring.installation import Installation
+from kernelwright.wiring.workbench import make_workbench
+from services.child_jobs import FamilyService
 from services.domain.assembly import assembled, kept_operators
 from services.domain.errors import ConflictError, ProblemError
 from services.domain.evaluations import EvaluationReport, Refusal, Speedup, Verdict
@@ -21,11 +22,10 @@ from services.domain.models import ModelPart, ModelProfile, amdahl
 from services.domain.problems import Problem
 from services.domain.ratios import eager_bounds
 from services.domain.tunables import with_values
-from services.families import FamilyService
 from services.problems import lint_problem
 
 if TYPE_CHECKING:
-    from kernelwright.workbench import LocalSandbox
+    from kernelwright.wiring.workbench import LocalSandbox
 
 TAG = "model"
 """Of the job of a whole model; those of its parts have `part`."""

@@ -8,16 +8,16 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelwright.owners import is_gone
+from kernelwright.orchestrator_names import is_gone
 from kernelwright.settings import Settings
-from kernelwright.wiring import Installation, make_orchestrator, open_installation, open_queue
+from kernelwright.wiring.installation import Installation, make_orchestrator, open_installation, open_queue
+from orchestrator import Orchestrator
 from services.domain.errors import NotFoundError, UserError
 from services.domain.evaluations import EvaluationReport
 from services.domain.events import Event, EventKind
 from services.domain.jobs import LOCAL_TEAM, Job, JobSpec, JobStatus, Lease
 from services.exports import Export
 from services.jobs import ResultDocument
-from workers.orchestrator import Orchestrator
 
 Listener = Callable[[Event, EvaluationReport | None], None]
 """Told of each event; for `evaluation.finished` with the candidate's report."""

@@ -24,7 +24,8 @@ from services.domain.access import (
 )
 from services.domain.errors import AuthenticationError, ConfigurationError, ForbiddenError, NotFoundError
 from services.domain.tokens import new_token, token_digest
-from services.ports import AuditLog, Clock, KeyStore, TeamStore
+from services.ports.runtime import Clock
+from services.ports.teams import AuditLog, KeyStore, TeamStore
 
 TOKEN_MARK = "kw_"  # noqa: S105 -- how it begins
 """How every token begins, so that people and secret scanners know one when they see it."""

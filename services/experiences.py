@@ -32,7 +32,8 @@ from services.memory.exchange import (
     read_import,
 )
 from services.memory.values import Change, Values, history
-from services.ports import Clock, Memory, MemoryRecords
+from services.ports.memory import Memory, MemoryRecords
+from services.ports.runtime import Clock
 from services.provenance import trace_provenance
 
 PAGE = 200

@@ -13,7 +13,7 @@ from services.domain.experiences import Experience, ExperienceKind
 from services.domain.jobs import Stage
 from services.memory.hygiene import PROTECTED, Holding, identity, near_duplicates, to_forget
 from services.memory.values import Values
-from services.ports import MemoryRecords
+from services.ports.memory import MemoryRecords
 
 log = logging.getLogger(__name__)
 

@@ -12,14 +12,15 @@ from dataclasses import dataclass, replace
 from services.catalogue import Catalogue
 from services.domain import codec
 from services.domain.candidates import EvaluatedCandidate, content_hash
-from services.domain.chat import Usage
 from services.domain.deletion import Deletion
 from services.domain.digests import CandidateDigest, JobCosts, RecordedStep, StepDigest, sum_costs
 from services.domain.errors import ConfigurationError, ConflictError, DeletedError, NotFoundError
 from services.domain.evaluations import Speedup, Verdict
 from services.domain.jobs import EVALUATE_ONLY, Budget, Job, JobFilter, JobPage, JobSpec, JobStatus
 from services.domain.steps import ModelCall, Step, TrajectoryStep
-from services.ports import CandidateStore, Clock, JobStore
+from services.domain.usage import Usage
+from services.ports.jobs import CandidateStore, JobStore
+from services.ports.runtime import Clock
 from services.problems import lint_problem
 from services.quotas import QuotaService
 

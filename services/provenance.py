@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from services.domain.evaluations import Verdict
 from services.domain.experiences import Experience, StepUse
 from services.domain.provenance import EdgeKind, NodeKind, Provenance, ProvenanceEdge, ProvenanceNode
-from services.ports import Memory, MemoryRecords
+from services.ports.memory import Memory, MemoryRecords
 
 GENERATIONS = 2
 """How far back it looks: what it was derived from, and what that was derived from."""

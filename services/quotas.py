@@ -9,7 +9,9 @@ from services.domain.errors import ConfigurationError, ConflictError, LimitError
 from services.domain.events import EventKind
 from services.domain.jobs import JobFilter, JobStatus
 from services.domain.quotas import Period, Quota, QuotaStanding, Resource
-from services.ports import Clock, EventLog, JobStore, QuotaStore
+from services.ports.jobs import EventLog, JobStore
+from services.ports.runtime import Clock
+from services.ports.teams import QuotaStore
 
 log = logging.getLogger(__name__)
 _ACTIVE = frozenset({JobStatus.QUEUED, JobStatus.VALIDATING, JobStatus.RUNNING})

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from services.domain.access import Principal
 from services.domain.errors import LimitError
-from services.ports import Clock
+from services.ports.runtime import Clock
 
 BURST_S = 15.0
 """A bucket holds what flows into it in so long: a page that loads asks many things at once."""

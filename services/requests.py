@@ -7,7 +7,8 @@ from collections.abc import Callable
 from services.domain.chat import AgentRole
 from services.domain.errors import ConfigurationError, ReplyError, UserError
 from services.domain.requests import ModelRequest
-from services.ports import Clock, RequestStore
+from services.ports.models import RequestStore
+from services.ports.runtime import Clock
 
 MAX_ANSWER_BYTES = 1 << 20
 POLL_S = 0.25

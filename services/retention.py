@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from services.domain.deletion import Expired, Retention
-from services.ports import Expiry
+from services.ports.jobs import Expiry
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,8 @@ from services.domain.errors import NotFoundError
 from services.domain.evaluations import Environment, EvaluationReport, EvaluationRequest, Verdict
 from services.domain.verdicts import StoredVerdict, Verification, outdated
 from services.learning import evidence
-from services.ports import MemoryRecords, VerdictStore
+from services.ports.jobs import VerdictStore
+from services.ports.memory import MemoryRecords
 
 PAGE = 50
 ACTOR = "reverify"

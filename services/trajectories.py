@@ -25,7 +25,7 @@ from services.domain.training import TrainingFormat
 from services.jobs import JobService
 from services.learning import reward
 from services.memory.exchange import redact
-from services.ports import MemoryRecords
+from services.ports.memory import MemoryRecords
 
 PAGE = 100
 _VERSION = 1

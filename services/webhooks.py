@@ -13,7 +13,8 @@ from datetime import timedelta
 from services.domain.errors import ConfigurationError, NotFoundError
 from services.domain.events import EventKind
 from services.domain.webhooks import DELIVERABLE, RETRY_S, Delivery, Outcome, Webhook, check_delivery, new_secret
-from services.ports import Clock, MessageSender, WebhookStore
+from services.ports.runtime import Clock
+from services.ports.teams import MessageSender, WebhookStore
 
 log = logging.getLogger(__name__)
 

@@ -17,11 +17,11 @@ from sqlalchemy import URL, Connection, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from services.domain.errors import ConfigurationError, StorageError
-from storage.engines import PostgresRunner, SqliteRunner, TransactionRunner, Work
-from storage.engines import T as T
-from storage.faults import UPGRADE, clear_faults, shown
+from storage.db.errors import UPGRADE, clear_faults, shown
+from storage.db.pgvector_schema import install
+from storage.db.runners import PostgresRunner, SqliteRunner, TransactionRunner, Work
+from storage.db.runners import T as T
 from storage.tables import metadata
-from storage.vector_index import install
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 _UPGRADE_LOCK = 0x6B77

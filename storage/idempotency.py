@@ -5,10 +5,10 @@ from __future__ import annotations
 from sqlalchemy import Connection, select
 
 from services.domain.errors import ConflictError
-from services.ports import Clock
-from storage.blobs import ensure_team
+from services.ports.runtime import Clock
+from storage.contents.blobs import ensure_team
 from storage.database import Database
-from storage.statements import insert_one_new
+from storage.db.statements import insert_one_new
 from storage.tables import idempotency_keys
 
 

@@ -12,10 +12,10 @@ from services.domain.codec import dumps, loads
 from services.domain.evaluations import DeviceSheet
 from services.domain.jobs import LOCAL_TEAM
 from services.domain.nodes import NODE_TTL_S, Node, NodeRole, NodeState
-from services.ports import Clock
-from storage.blobs import ensure_team
+from services.ports.runtime import Clock
+from storage.contents.blobs import ensure_team
 from storage.database import Database
-from storage.statements import upsert
+from storage.db.statements import upsert
 from storage.tables import nodes
 
 FORGET_S = 3600.0

@@ -23,7 +23,7 @@ from sqlalchemy import (
     text,
 )
 
-from storage.column_types import CleanText, UtcDateTime
+from storage.db.column_types import CleanText, UtcDateTime
 
 metadata = MetaData(
     naming_convention={
@@ -137,7 +137,7 @@ jobs = Table(
 )
 """`claimable`: an orchestrator may take it unasked (not final, not paused). `rank`: minus the priority, so that one
 index has a team's jobs in their order: a claim costs the same beside ten thousand finished jobs. `expired`: which parts
-retention has removed, one bit each (`storage.expiry`)."""
+retention has removed, one bit each (`storage.jobs.retention`)."""
 
 candidates = Table(
     "candidates",

@@ -19,7 +19,7 @@ from docker.errors import ImageNotFound
 
 from services.domain.errors import SandboxError
 from tests.ending import at_the_end
-from workers.sandboxes.docker_sandbox import connect
+from workers.sandboxes.docker.sandbox import connect
 
 ROOT = Path(__file__).parents[1]
 PLACE = Path(os.environ.get("KERNELWRIGHT_TEST_DOCKER", "/var/tmp/kernelwright-tests"))

@@ -20,11 +20,12 @@ from services.domain.problems import Problem
 from services.experiences import ExperienceService
 from services.exports import Exporter
 from services.jobs import JobService
-from services.ports import ArtefactStore, EventLog, IdentityProvider
+from services.ports.jobs import ArtefactStore, EventLog
+from services.ports.teams import IdentityProvider
 from services.quotas import QuotaService
 from services.rates import RateLimiter
+from services.report_links import ShareService
 from services.requests import RequestService
-from services.sharing import ShareService
 from services.trajectories import TrajectoryService
 from services.webhooks import WebhookService
 from web.callers import Bearer, identified

@@ -10,7 +10,7 @@ from agents.strategies.greedy import draft_start
 from agents.strategies.lineage import dice, is_accepted, median_us, ranked
 from agents.strategies.stopping import StopRule
 from services.domain.chat import AttemptFact, SearchBrief
-from services.ports import SearchState, Strategy
+from services.ports.search import SearchState, Strategy
 
 
 class Islands(Strategy):

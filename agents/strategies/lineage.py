@@ -8,7 +8,7 @@ from random import Random
 
 from services.domain.chat import AttemptFact
 from services.domain.ratios import paced_us
-from services.ports import SearchState
+from services.ports.search import SearchState
 
 
 def median_us(attempt: AttemptFact) -> float:

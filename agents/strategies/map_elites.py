@@ -12,7 +12,7 @@ from agents.strategies.greedy import draft_start
 from agents.strategies.lineage import by_candidate, dice, is_accepted, median_us
 from agents.strategies.stopping import StopRule
 from services.domain.chat import AttemptFact, SearchBrief
-from services.ports import SearchState, Strategy
+from services.ports.search import SearchState, Strategy
 
 
 @dataclass(kw_only=True)

@@ -11,7 +11,7 @@ from agents.strategies.tree import TreeSearch
 from agents.strategies.value_driven import ValueDriven
 from agents.strategies.world_model import WorldModelSearch
 from services.domain.errors import ConfigurationError
-from services.ports import Strategy
+from services.ports.search import Strategy
 
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "greedy": Greedy,

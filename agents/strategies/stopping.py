@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from agents.strategies.lineage import median_us, ranked
 from services.domain.chat import AttemptFact
-from services.ports import SearchState
+from services.ports.search import SearchState
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from agents.strategies.lineage import is_accepted, median_us, ranked
 from agents.strategies.stopping import StopRule
 from services.domain.chat import AttemptFact, SearchBrief
-from services.ports import SearchState, Strategy
+from services.ports.search import SearchState, Strategy
 
 
 @dataclass(kw_only=True, eq=False)

@@ -13,7 +13,7 @@ from agents.strategies.lineage import is_accepted, median_us
 from services.domain.chat import AttemptFact
 from services.domain.experiences import StartValues
 from services.memory.selection import EpsilonSchedule
-from services.ports import SearchState, Strategy
+from services.ports.search import SearchState, Strategy
 
 STEEPEST = 0.98
 """Values beyond it count as this: the inverse of tanh has no end."""

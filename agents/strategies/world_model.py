@@ -14,7 +14,7 @@ from agents.strategies.greedy import draft_start
 from agents.strategies.lineage import is_accepted, median_us, ranked
 from agents.strategies.stopping import StopRule
 from services.domain.chat import AttemptFact, HypothesisFact, SearchBrief
-from services.ports import SearchState, Strategy
+from services.ports.search import SearchState, Strategy
 
 _GIVE_UP = 3
 """Broken codes in a row after which a hypothesis is left alone (K-Search's stagnation limit)."""

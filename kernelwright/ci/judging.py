@@ -88,8 +88,8 @@ class LocalJudge:
     def evaluate(self, task: Task) -> Judged:
         """Judge the kernel here."""
         from kernelwright import evaluate as evaluation
-        from kernelwright.sandboxing import sandbox_maker
-        from kernelwright.workbench import read_problem, read_source
+        from kernelwright.problem_files import read_problem, read_source
+        from kernelwright.wiring.sandboxes import sandbox_maker
 
         assert task.kernel is not None
         report = evaluation.evaluate(
@@ -105,8 +105,8 @@ class LocalJudge:
 
     def search(self, task: Task) -> Judged:
         """Run a job here."""
+        from kernelwright.problem_files import read_problem
         from kernelwright.solving import open_solver
-        from kernelwright.workbench import read_problem
         from services.domain.jobs import Budget, JobSpec
 
         spec = JobSpec(
@@ -130,7 +130,7 @@ class LocalJudge:
 
 
 def _body(task: Task) -> dict[str, Any]:
-    from kernelwright.workbench import read_problem, read_source
+    from kernelwright.problem_files import read_problem, read_source
 
     problem = read_problem(task.problem, task.allow_library)
     shared: dict[str, Any] = {

@@ -259,8 +259,8 @@ def _limit(text: str) -> tuple[Resource, Period, float | None]:
 
 
 def _with_quotas(work: Callable[[QuotaService], Awaitable[T]]) -> T:
-    from kernelwright.access import open_quotas
     from kernelwright.settings import load_settings
+    from kernelwright.wiring.access import open_quotas
 
     async def run() -> T:
         async with open_quotas(load_settings()) as quotas:
@@ -275,8 +275,8 @@ async def _check_team(access: AccessService, name: str) -> None:
 
 
 def _with_access(work: Callable[[AccessService], Awaitable[T]]) -> T:
-    from kernelwright.access import open_access
     from kernelwright.settings import load_settings
+    from kernelwright.wiring.access import open_access
 
     async def run() -> T:
         async with open_access(load_settings()) as access:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelwright.cli.figures import interval, ratio
 from kernelwright.cli.output import answers, errors, interruptible, print_json, say
+from kernelwright.figures import interval, ratio
 from services.domain.errors import UserError
 from services.domain.evaluations import Speedup
 
@@ -64,7 +64,7 @@ def bench(
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")] = False,
 ) -> None:
     """Solve many problems and compare. Exit code 0 when every one has an accepted kernel."""
-    from kernelwright.workbench import read_problem
+    from kernelwright.problem_files import read_problem
     from services.domain.jobs import Budget, JobSpec
 
     if as_json and as_markdown:

@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
-from kernelwright.cli.figures import interval, microseconds, ratio
+from kernelwright.figures import interval, microseconds, ratio
 from services.domain.evaluations import EvaluationReport, Latency, Roofline
 from services.domain.jobs import Job
 from services.domain.ratios import baseline_bounds

@@ -40,7 +40,7 @@ def submit(
     server: Server = LOCAL,
 ) -> None:
     """Submit a job to a server and print its id."""
-    from kernelwright.workbench import read_problem, read_source
+    from kernelwright.problem_files import read_problem, read_source
 
     found = read_problem(problem, tuple(filter(None, allow_library.split(","))))
     body: dict[str, Any] = {

@@ -22,8 +22,8 @@ def doctor(
     ] = None,
 ) -> None:
     """Check this machine, or a server. Exit code 2 when something that is needed is missing."""
-    from kernelwright.diagnosis import diagnose
-    from kernelwright.health import api_answers, worker_answers
+    from kernelwright.doctor.machine import diagnose
+    from kernelwright.doctor.server import api_answers, worker_answers
     from kernelwright.settings import load_settings
 
     settings = load_settings()
@@ -31,7 +31,7 @@ def doctor(
     asked += [api_answers(check_api)] if check_api else []
     if remote is not None:
         from kernelwright.distribution import version
-        from kernelwright.remote_diagnosis import diagnose_remote
+        from kernelwright.doctor.server import diagnose_remote
 
         asked += diagnose_remote(remote, settings.token, version())
     findings = tuple(asked) or diagnose(settings)

@@ -21,9 +21,9 @@ def evaluate(
 ) -> None:
     """Judge a candidate: gates, latency, baselines, verdict. Exit code 0 when it is accepted."""
     from kernelwright import evaluate as evaluation
-    from kernelwright.sandboxing import sandbox_maker
+    from kernelwright.problem_files import read_problem, read_source
     from kernelwright.settings import load_settings
-    from kernelwright.workbench import read_problem, read_source
+    from kernelwright.wiring.sandboxes import sandbox_maker
 
     settings = load_settings()
     with interruptible():

@@ -254,7 +254,7 @@ def shares(team: Team = LOCAL_TEAM, as_json: AsJson = False) -> None:
 def _with_memory(work: Callable[[ExperienceService], Awaitable[T]]) -> T:
     """Run something on this installation's memory."""
     from kernelwright.settings import load_settings
-    from kernelwright.wiring import open_installation
+    from kernelwright.wiring.installation import open_installation
 
     async def run() -> T:
         async with open_installation(load_settings()) as installation:

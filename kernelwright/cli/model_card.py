@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
-from kernelwright.cli.figures import interval, microseconds, ratio
+from kernelwright.figures import interval, microseconds, ratio
 from kernelwright.modelling import ModelOutcome, PartOutcome
 from services.domain.models import ModelPart, ModelProfile, amdahl
 

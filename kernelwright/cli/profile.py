@@ -106,7 +106,8 @@ def _spec(
     file: Path, backend: str, device: str, model: str, strategy: str, budget: Budget, baselines: str, seed: int
 ) -> JobSpec:
     """What is asked for of the whole model."""
-    from kernelwright.workbench import check_device, read_problem
+    from kernelwright.problem_files import read_problem
+    from kernelwright.wiring.workbench import check_device
     from services.domain.jobs import JobSpec
 
     check_device(device, backend)
@@ -136,7 +137,7 @@ def _profiled(settings: Settings, spec: JobSpec) -> ModelProfile:
     """Profile the model and show the ranking."""
     from kernelwright.cli.model_card import ranking, summary
     from kernelwright.modelling import profile_model
-    from kernelwright.sandboxing import sandbox_maker
+    from kernelwright.wiring.sandboxes import sandbox_maker
 
     found = profile_model(settings, spec.problem, spec.device, sandbox_maker(settings))
     for line in summary(found):

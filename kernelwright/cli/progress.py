@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from kernelwright.cli.figures import microseconds, ratio
+from kernelwright.figures import microseconds, ratio
 from services.domain.evaluations import EvaluationReport, GateStatus
 
 MARGIN = 12

@@ -43,10 +43,10 @@ def reverify(
 
 
 async def _reverify(*, everything: bool, listing: bool, limit: int | None, as_json: bool) -> int:
-    from kernelwright.sandboxing import sandbox_maker
     from kernelwright.settings import load_settings
-    from kernelwright.wiring import make_reverification, open_installation
-    from kernelwright.workbench import Workbenches
+    from kernelwright.wiring.installation import make_reverification, open_installation
+    from kernelwright.wiring.sandboxes import sandbox_maker
+    from kernelwright.wiring.workbench import Workbenches
 
     settings = load_settings()
     async with open_installation(settings) as installation:

@@ -36,7 +36,7 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result document as JSON.")] = False,
 ) -> None:
     """Turn a problem into a fast, proven kernel. Exit code 0 when a candidate was accepted."""
-    from kernelwright.workbench import read_problem, read_source
+    from kernelwright.problem_files import read_problem, read_source
     from services.domain.jobs import Budget, JobSpec
 
     spec: JobSpec | None = None

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelwright.cli.output import say
-from services.chores import repeating
-from services.collector import collect_less
 from services.domain.compilations import COMPILE
 from services.domain.errors import ConfigurationError, InfrastructureError, UserError
+from services.runtime.garbage import collect_less
+from services.runtime.periodic import repeating
 
 if TYPE_CHECKING:
     import uvicorn
 
     from kernelwright.settings import Settings
-    from kernelwright.wiring import Installation
+    from kernelwright.wiring.installation import Installation
     from web.context import WebServices
 
 GRACE_S = 5
@@ -55,11 +55,11 @@ def worker(
 ) -> None:
     """This machine's worker alone, taking work from Redis. Told to stop (SIGTERM), it ends what it has begun."""
     from kernelwright.admission import take_seat
-    from kernelwright.sandboxing import check_sandbox
     from kernelwright.settings import load_settings
-    from kernelwright.workbench import devices
-    from kernelwright.worker_wiring import make_celery_worker
-    from workers.tasks import worker_options
+    from kernelwright.wiring.sandboxes import check_sandbox
+    from kernelwright.wiring.workbench import devices
+    from kernelwright.wiring.workers import make_celery_worker
+    from workers.queue.tasks import worker_options
 
     settings = load_settings()
     if settings.queue != "celery":
@@ -82,8 +82,8 @@ async def _admit(settings: Settings) -> None:
     """Refuse a worker that would harm the installation. Raises `ConfigurationError`, `InfrastructureError`."""
     from kernelwright.admission import broker_time, check_clock, check_version
     from kernelwright.distribution import version
-    from services.clock import SystemClock
     from services.domain.nodes import NodeRole
+    from services.runtime.clock import SystemClock
     from storage.database import Database
     from storage.nodes import SqlNodeRegistry
 
@@ -104,7 +104,7 @@ def _drain_when_told(settings: Settings, name: str) -> None:
     """Say that the worker takes nothing new as soon as it begins to shut down."""
     from celery import signals
 
-    from kernelwright.worker_wiring import open_registry
+    from kernelwright.wiring.workers import open_registry
 
     async def drain() -> None:
         async with open_registry(settings) as registry:
@@ -135,8 +135,8 @@ def _observe(settings: Settings, part: str) -> None:
 
 async def _serve(port: int | None, host: str | None, *, alone: bool) -> None:
     from kernelwright.settings import load_settings
-    from kernelwright.web_wiring import limiting, make_web_services
-    from kernelwright.wiring import dispatching, open_installation
+    from kernelwright.wiring.installation import dispatching, open_installation
+    from kernelwright.wiring.web import limiting, make_web_services
 
     settings = load_settings()
     host = settings.host if host is None else host
@@ -171,7 +171,7 @@ async def _answer(services: WebServices, listener: socket.socket, stop: asyncio.
     """Answer requests until a signal comes."""
     import uvicorn
 
-    from kernelwright.web_wiring import make_app
+    from kernelwright.wiring.web import make_app
 
     config = uvicorn.Config(
         make_app(services), log_level="warning", timeout_graceful_shutdown=GRACE_S, access_log=False
@@ -204,13 +204,13 @@ async def _orchestrating(
     installation: Installation, stop: asyncio.Event, *, drain_s: float = 0.0
 ) -> AsyncIterator[None]:
     """An orchestrator over this process's queue, beside what the caller does."""
-    from kernelwright.owners import own_name
-    from kernelwright.wiring import make_keeper, make_orchestrator, open_queue
-    from kernelwright.worker_wiring import present
+    from kernelwright.orchestrator_names import own_name
+    from kernelwright.wiring.installation import make_keeper, make_orchestrator, open_queue
+    from kernelwright.wiring.workers import present
     from services.retention import PAUSE_S
 
     name, concurrency = own_name(), installation.settings.concurrency
-    async with present(installation, name), open_queue(installation) as queue:
+    async with present(installation.nodes, installation.clock, name), open_queue(installation) as queue:
         orchestrator = make_orchestrator(installation, queue, name)
         running = asyncio.create_task(orchestrator.serve(stop, concurrency, drain_s=drain_s))
         enforce = functools.partial(installation.quotas.enforce, installation.stores.jobs, installation.stores.events)
@@ -227,7 +227,7 @@ async def _orchestrating(
 
 async def _orchestrate() -> None:
     from kernelwright.settings import load_settings
-    from kernelwright.wiring import open_installation
+    from kernelwright.wiring.installation import open_installation
 
     settings = load_settings()
     _observe(settings, "orchestrator")

@@ -36,7 +36,7 @@ def export(
 
 async def _export(form: TrainingFormat, out: Path | None, job: str | None, team: str) -> int:
     from kernelwright.settings import load_settings
-    from kernelwright.wiring import make_trajectories, open_installation
+    from kernelwright.wiring.installation import make_trajectories, open_installation
 
     async with open_installation(load_settings()) as installation:
         lines = [line async for line in await make_trajectories(installation).export(team, form, job_id=job)]

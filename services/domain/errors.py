@@ -31,7 +31,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from services.domain.chat import Usage
+    from services.domain.usage import Usage
 
 
 class KernelwrightError(Exception):

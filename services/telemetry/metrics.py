@@ -1,4 +1,4 @@
-"""Prometheus metrics that a process counts itself; what lies in the database is read at each scrape (`storage.census`).
+"""Prometheus metrics that a process counts itself; the database is read at each scrape (`storage.metrics`).
 
 `rate(kernelwright_candidates_total[1m]) * 60` are candidates a minute; a device's busy share is
 `rate(kernelwright_worker_busy_seconds_total[5m])`.
@@ -9,9 +9,9 @@ from __future__ import annotations
 from prometheus_client import CONTENT_TYPE_LATEST, Counter, Gauge, Histogram, generate_latest, start_http_server
 from prometheus_client.core import REGISTRY
 
-from services.domain.chat import Usage
 from services.domain.errors import ConfigurationError
 from services.domain.evaluations import EvaluationReport
+from services.domain.usage import Usage
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _SECONDS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)

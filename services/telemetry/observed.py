@@ -6,10 +6,12 @@ import time
 
 from opentelemetry.trace import SpanKind
 
-from services.domain.chat import ChatReply, ChatRequest, Usage
+from services.domain.chat import ChatReply, ChatRequest
 from services.domain.errors import ModelError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
-from services.ports import ChatModel, EvaluationQueue, MeteredChatModel
+from services.domain.usage import Usage
+from services.ports.models import ChatModel, MeteredChatModel
+from services.ports.work import EvaluationQueue
 from services.telemetry import genai, metrics
 from services.telemetry.traces import job_span
 

@@ -13,19 +13,14 @@ from services.testing.builders import (
     an_experience,
 )
 from services.testing.clock import FrozenClock
+from services.testing.database import InMemoryDatabase
 from services.testing.memory import InMemoryMemory
 from services.testing.memory_records import InMemoryMemoryRecords
 from services.testing.model import ScriptedModel, agreeable_answers
 from services.testing.queue import FakeQueue
 from services.testing.requests import InMemoryRequestStore
 from services.testing.shares import InMemoryShareStore
-from services.testing.stores import (
-    InMemoryArtefactStore,
-    InMemoryCandidateStore,
-    InMemoryDatabase,
-    InMemoryEventLog,
-    InMemoryJobStore,
-)
+from services.testing.stores import InMemoryArtefactStore, InMemoryCandidateStore, InMemoryEventLog, InMemoryJobStore
 from services.testing.webhooks import InMemoryWebhookStore
 
 __all__ = [

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from services.domain.errors import NotFoundError
 from services.domain.experiences import Experience, RecalledExperience, RecallQuery, StartValues
-from services.ports import Memory
+from services.ports.memory import Memory
 
 if TYPE_CHECKING:
-    from services.testing.stores import InMemoryDatabase
+    from services.testing.database import InMemoryDatabase
 
 
 class InMemoryMemory(Memory):

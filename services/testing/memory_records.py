@@ -21,10 +21,10 @@ from services.domain.steps import Step
 from services.memory.exchange import Line
 from services.memory.log import LogEntry, MergeEntry, OutcomeEntry, PriorEntry, RetractionEntry
 from services.memory.values import Values, read
-from services.ports import MemoryRecords
+from services.ports.memory import MemoryRecords
 
 if TYPE_CHECKING:
-    from services.testing.stores import InMemoryDatabase
+    from services.testing.database import InMemoryDatabase
 
 
 class InMemoryMemoryRecords(MemoryRecords):

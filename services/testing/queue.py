@@ -13,7 +13,7 @@ from services.domain.evaluations import (
     ValidationRequest,
     Verdict,
 )
-from services.ports import EvaluationQueue
+from services.ports.work import EvaluationQueue
 from services.testing.builders import a_device, a_report, an_analysis
 
 Judge = Callable[[EvaluationRequest], EvaluationReport | Exception]

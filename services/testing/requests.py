@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from services.domain.chat import AgentRole, ChatRequest
 from services.domain.errors import ConflictError, NotFoundError
 from services.domain.requests import ModelRequest, request_id
-from services.ports import RequestStore
-from services.testing.stores import InMemoryDatabase
+from services.ports.models import RequestStore
+from services.testing.database import InMemoryDatabase
 
 
 class InMemoryRequestStore(RequestStore):

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from services.domain.errors import NotFoundError
 from services.domain.shares import ReportShare
-from services.ports import Clock, ShareStore
+from services.ports.runtime import Clock
+from services.ports.teams import ShareStore
 
 
 class InMemoryShareStore(ShareStore):

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 from services.domain.errors import NotFoundError
 from services.domain.webhooks import Delivery, DeliveryStatus, Outcome, Webhook
-from services.ports import WebhookStore
-from services.testing.stores import InMemoryDatabase
+from services.ports.teams import WebhookStore
+from services.testing.database import InMemoryDatabase
 
 
 class InMemoryWebhookStore(WebhookStore):

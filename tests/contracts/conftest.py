@@ -14,7 +14,8 @@ import pytest
 import pytest_asyncio
 
 from services.adapters.embeddings.hashing import HashingEmbedder
-from services.ports import ArtefactStore, CandidateStore, EventLog, JobStore, Memory, MemoryRecords
+from services.ports.jobs import ArtefactStore, CandidateStore, EventLog, JobStore
+from services.ports.memory import Memory, MemoryRecords
 from services.testing import (
     FrozenClock,
     InMemoryArtefactStore,
@@ -25,13 +26,13 @@ from services.testing import (
     InMemoryMemory,
     InMemoryMemoryRecords,
 )
-from storage.blobs import SqlArtefactStore
-from storage.candidates import SqlCandidateStore
+from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database
-from storage.events import SqlEventLog
-from storage.jobs import SqlJobStore
-from storage.memory import SqlMemory
-from storage.memory_records import SqlMemoryRecords
+from storage.jobs.candidates import SqlCandidateStore
+from storage.jobs.events import SqlEventLog
+from storage.jobs.store import SqlJobStore
+from storage.memory.records import SqlMemoryRecords
+from storage.memory.store import SqlMemory
 from tests.databases import empty_tables, pgvector_server, postgres_database
 
 

@@ -2,7 +2,7 @@
 
 import socket
 
-from workers.wire import Channel
+from workers.ipc.wire import Channel
 
 
 def execute(connection: socket.socket) -> None:

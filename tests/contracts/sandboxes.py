@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from services.domain.errors import SandboxError
-from services.ports import ExitStatus, Mount, Sandbox, SandboxLimits, SandboxProcess
+from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits, SandboxProcess
 from tests.docker_host import PLACE, docker_address, toolchain_image
 from tests.ending import at_the_end
-from workers.sandboxes.docker_recipe import Recipe
-from workers.sandboxes.docker_sandbox import DockerSandbox
+from workers.ipc.wire import Channel
+from workers.sandboxes.docker.container_spec import Recipe
+from workers.sandboxes.docker.sandbox import DockerSandbox
 from workers.sandboxes.plan import Level
 from workers.sandboxes.process import ProcessSandbox
-from workers.wire import Channel
 
 LIMITS = SandboxLimits(wall_s=60.0, processes=64, memory_bytes=2 << 30)
 TESTS = Mount(path=Path(__file__).resolve().parent.parent)

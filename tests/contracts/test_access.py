@@ -20,11 +20,11 @@ from services.domain.errors import (
     NotFoundError,
 )
 from services.testing import FrozenClock
-from storage.audit import SqlAuditLog
 from storage.database import Database
-from storage.keys import SqlKeyStore
 from storage.tables import api_tokens, audit_log, sessions
-from storage.teams import SqlTeamStore
+from storage.teams.audit import SqlAuditLog
+from storage.teams.credentials import SqlKeyStore
+from storage.teams.store import SqlTeamStore
 
 ALL = frozenset(Scope)
 

@@ -16,8 +16,8 @@ from fastapi.routing import APIRoute, iter_route_contexts
 
 from services.domain.access import Role, Scope
 from services.testing import a_candidate, an_experience
-from storage.candidates import SqlCandidateStore
 from storage.database import Database
+from storage.jobs.candidates import SqlCandidateStore
 from tests.contracts.teams_server import ADDRESS, PROBLEM, TeamServer
 from web.context import GUARDS, admin, operator, writer
 

@@ -9,8 +9,8 @@ import pytest
 
 from services.domain.errors import ConfigurationError, NotFoundError, StorageError
 from services.testing import FrozenClock
-from storage.artefact_files import open_files
-from storage.blobs import SqlArtefactStore
+from storage.contents.blobs import SqlArtefactStore
+from storage.contents.files import open_files
 from storage.database import Database
 from tests.contracts.conftest import Stores
 

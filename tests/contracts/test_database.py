@@ -17,7 +17,7 @@ from services.domain.errors import ConfigurationError, StorageError
 from services.domain.jobs import JobSpec
 from services.testing import FrozenClock, a_job, a_problem
 from storage.database import MIGRATIONS, Database
-from storage.jobs import SqlJobStore
+from storage.jobs.store import SqlJobStore
 from storage.tables import metadata
 from tests.databases import postgres_database
 

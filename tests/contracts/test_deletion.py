@@ -11,19 +11,20 @@ import pytest
 from sqlalchemy import Column, func, select
 
 from services.domain.candidates import candidate_id, evaluation_id
-from services.domain.chat import AgentRole, ChatMessage, Usage
+from services.domain.chat import AgentRole, ChatMessage
 from services.domain.deletion import Expired, Retention
 from services.domain.errors import ConflictError, DeletedError, NotFoundError
 from services.domain.events import EventKind
 from services.domain.jobs import JobStatus, Lease, Stage
 from services.domain.steps import ModelCall
+from services.domain.usage import Usage
 from services.memory.log import OutcomeEntry, RetractionEntry
 from services.retention import Keeper
 from services.testing import FrozenClock, a_candidate, a_job, a_report, an_evaluation_request
-from storage.artefact_files import Directory
-from storage.contents import REFERENCES
+from storage.contents.files import Directory
+from storage.contents.references import REFERENCES
 from storage.database import Database
-from storage.expiry import NO_REPLY, SqlExpiry
+from storage.jobs.retention import NO_REPLY, SqlExpiry
 from storage.tables import blobs, deleted_jobs, doomed_files, metadata
 from tests.contracts.conftest import Stores, sql_stores
 from tests.contracts.value_writer import a_record

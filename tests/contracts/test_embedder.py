@@ -12,7 +12,7 @@ import pytest
 
 from services.adapters.embeddings.hashing import HashingEmbedder
 from services.adapters.embeddings.minilm import MiniLmEmbedder, find_model
-from services.ports import Embedder
+from services.ports.models import Embedder
 
 EMBEDDERS: dict[str, Callable[[], Embedder]] = {
     "hashing": HashingEmbedder,

@@ -13,7 +13,7 @@ from services.adapters.queueing.in_process import InProcessQueue
 from services.domain.candidates import Candidate
 from services.domain.errors import InfrastructureError, QueueError
 from services.domain.evaluations import EvaluationRequest, ValidationRequest, Verdict
-from services.ports import EvaluationQueue
+from services.ports.work import EvaluationQueue
 from services.testing import (
     InMemoryCandidateStore,
     InMemoryDatabase,

@@ -13,7 +13,8 @@ import pytest
 
 import kernelwright_rt
 from services.domain.errors import ConfigurationError
-from services.ports import BuildResult, KernelBackend, Mount, Sandbox, SandboxLimits
+from services.ports.devices import BuildResult, KernelBackend
+from services.ports.sandboxes import Mount, Sandbox, SandboxLimits
 from tests.contracts.sandboxes import Bench, bench_of
 from workers.backends.cpp import CppBackend, runtime_view
 from workers.backends.cuda import CudaBackend

@@ -12,15 +12,16 @@ import pytest
 import pytest_asyncio
 
 from kernelwright import cli
-from services.domain.chat import AgentRole, ChatMessage, Usage
+from services.domain.chat import AgentRole, ChatMessage
 from services.domain.jobs import JobStatus
 from services.domain.quotas import Period, Resource
 from services.domain.steps import ModelCall, StepRecord
+from services.domain.usage import Usage
 from services.rates import LocalBuckets, RateLimiter
 from services.testing import FrozenClock, a_candidate, a_report, a_step, an_evaluation_request
-from storage.candidates import SqlCandidateStore
 from storage.database import Database
-from storage.events import SqlEventLog
+from storage.jobs.candidates import SqlCandidateStore
+from storage.jobs.events import SqlEventLog
 from tests.contracts.teams_server import PROBLEM, TeamServer
 
 

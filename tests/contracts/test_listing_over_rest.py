@@ -10,11 +10,11 @@ import httpx
 import pytest_asyncio
 
 from services.domain.evaluations import EvaluationRequest, Listing
-from services.listings import with_listing_kept
+from services.machine_code import with_listing_kept
 from services.testing import a_candidate, a_problem, a_report
-from storage.blobs import SqlArtefactStore
-from storage.candidates import SqlCandidateStore
+from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database
+from storage.jobs.candidates import SqlCandidateStore
 from tests.contracts.teams_server import TeamServer
 from tests.contracts.test_access_over_rest import submitted, told
 

@@ -14,12 +14,12 @@ from services.adapters.embeddings.hashing import HashingEmbedder
 from services.domain.evaluations import Verdict
 from services.domain.experiences import ExperienceFilter, ExperienceKind
 from services.experiences import ExperienceService, ImportRefusedError, VectorSpace
-from services.seeding import seed_experiences
+from services.memory_seeds import seed_experiences
 from services.testing import FrozenClock, an_experience
 from storage.database import Database
-from storage.jobs import SqlJobStore
-from storage.memory import SqlMemory
-from storage.memory_records import SqlMemoryRecords
+from storage.jobs.store import SqlJobStore
+from storage.memory.records import SqlMemoryRecords
+from storage.memory.store import SqlMemory
 from tests.contracts.test_memory import query
 from tests.contracts.value_writer import SHARED, a_record, opened_job, some_records
 

@@ -17,9 +17,9 @@ from services.domain.candidates import candidate_id
 from services.exports import Exporter
 from services.jobs import JobService
 from services.testing import an_experience
-from storage.candidates import SqlCandidateStore
 from storage.database import Database
-from storage.events import SqlEventLog
+from storage.jobs.candidates import SqlCandidateStore
+from storage.jobs.events import SqlEventLog
 from tests.contracts.test_memory_exchange import Desk
 from tests.contracts.value_writer import SHARED, a_record, opened_job, some_records
 from web.app import create_app

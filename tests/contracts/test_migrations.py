@@ -22,9 +22,9 @@ from services.domain.errors import StorageError
 from services.memory.log import ContextItem, OutcomeEntry, RetractionEntry
 from services.testing import FrozenClock
 from storage.database import MIGRATIONS, Database
-from storage.jobs import SqlJobStore
+from storage.jobs.store import SqlJobStore
+from storage.memory.value_log import read_log
 from storage.tables import evaluations, memory_log, metadata
-from storage.value_log import read_log
 from tests.databases import postgres_database
 
 VERSIONS = [script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions()][:0:-1]

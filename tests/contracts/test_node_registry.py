@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from services.domain.nodes import NODE_TTL_S, Node, NodeRole, NodeState
-from services.nodes import Roster
 from services.testing import FrozenClock, a_device
+from services.worker_registry import Roster
 from storage.database import Database
 from storage.nodes import SqlNodeRegistry
 

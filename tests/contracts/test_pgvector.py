@@ -15,13 +15,13 @@ from services.domain.experiences import Experience, RecallQuery
 from services.memory.keys import Keys
 from services.testing import FrozenClock, an_experience
 from storage.database import Database
-from storage.first_stage import FirstStage, Shelving
-from storage.memory import SqlMemory
-from storage.memory_records import SqlMemoryRecords
-from storage.pgvector import PgShelving, PgStage, SearchRules, has_pgvector
-from storage.shelves import HeldShelving
-from storage.vector_index import describe, uninstall
-from storage.vectors import Vectoriser
+from storage.db.pgvector_schema import describe, uninstall
+from storage.memory.embedding import Vectoriser
+from storage.memory.numpy_index import HeldShelving
+from storage.memory.pgvector_index import PgShelving, PgStage, SearchRules, has_pgvector
+from storage.memory.records import SqlMemoryRecords
+from storage.memory.store import SqlMemory
+from storage.memory.vector_index import FirstStage, Shelving
 from tests.contracts.test_memory import query
 
 FAMILIES, SHAPES = ("norm", "softmax"), ("2d-r3-c3", "2d-r1-c5", "3d-r2-c2")

@@ -13,21 +13,21 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from services.clock import SystemClock
 from services.domain.events import EventKind
 from services.domain.jobs import JobStatus
+from services.runtime.clock import SystemClock
 from services.testing import a_job
 from storage.database import Database
-from storage.events import SqlEventLog
-from storage.jobs import SqlJobStore
+from storage.jobs.events import SqlEventLog
+from storage.jobs.store import SqlJobStore
 
 ROOT = Path(__file__).parents[2]
 
 TAKER = """
 import asyncio, sys
-from services.clock import SystemClock
+from services.runtime.clock import SystemClock
 from storage.database import Database
-from storage.jobs import SqlJobStore
+from storage.jobs.store import SqlJobStore
 
 async def main():
     database = Database(sys.argv[1])
@@ -47,12 +47,12 @@ asyncio.run(main())
 
 RECORDER = """
 import asyncio, sys
-from services.clock import SystemClock
+from services.runtime.clock import SystemClock
 from services.domain.events import EventKind
 from services.domain.steps import NewEvent, StepRecord
 from services.testing import a_job, a_step, an_experience
 from storage.database import Database
-from storage.jobs import SqlJobStore
+from storage.jobs.store import SqlJobStore
 
 async def main():
     jobs = SqlJobStore(Database(sys.argv[1]), SystemClock())

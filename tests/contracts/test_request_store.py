@@ -10,11 +10,12 @@ import pytest
 from services.domain.chat import AgentRole, ChatMessage, ChatRequest
 from services.domain.errors import ConflictError, NotFoundError
 from services.domain.jobs import JobStatus
-from services.ports import JobStore, RequestStore
+from services.ports.jobs import JobStore
+from services.ports.models import RequestStore
 from services.testing import FrozenClock, InMemoryRequestStore, a_job
 from services.testing.stores import InMemoryJobStore
-from storage.jobs import SqlJobStore
-from storage.requests import SqlRequestStore
+from storage.jobs.requests import SqlRequestStore
+from storage.jobs.store import SqlJobStore
 from tests.contracts.conftest import Stores
 from tests.unit.agents.some_facts import an_attempt, some_facts
 

@@ -18,16 +18,16 @@ from services.domain.jobs import JobStatus
 from services.jobs import JobService
 from services.quotas import QuotaService
 from services.testing import FrozenClock, a_job
-from storage.audit import SqlAuditLog
-from storage.blobs import SqlArtefactStore
-from storage.candidates import SqlCandidateStore
-from storage.checkpoints import SqlCheckpointSaver
+from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database
-from storage.engines import IDLE_S
-from storage.events import SqlEventLog
-from storage.jobs import SqlJobStore
-from storage.quotas import SqlQuotaStore
-from tests.unit.test_web_api import CATALOGUE
+from storage.db.runners import IDLE_S
+from storage.jobs.candidates import SqlCandidateStore
+from storage.jobs.checkpoints import SqlCheckpointSaver
+from storage.jobs.events import SqlEventLog
+from storage.jobs.store import SqlJobStore
+from storage.teams.audit import SqlAuditLog
+from storage.teams.quotas import SqlQuotaStore
+from tests.unit.web.test_api import CATALOGUE
 
 
 class Counter:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from services.domain.errors import SandboxError
-from services.ports import Mount, Sandbox, SandboxLimits
+from services.ports.sandboxes import Mount, Sandbox, SandboxLimits
 from tests.contracts.sandboxes import LIMITS, SANDBOXES, Bench, bench_of
-from workers.wire import WireClosedError
+from workers.ipc.wire import WireClosedError
 
 pytestmark = pytest.mark.contracts
 

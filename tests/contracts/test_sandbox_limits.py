@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from services.ports import Sandbox, SandboxLimits
+from services.ports.sandboxes import Sandbox, SandboxLimits
 from tests.contracts.sandboxes import LIMITS, SANDBOXES, Bench, bench_of, processes_of
 
 pytestmark = pytest.mark.contracts

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from services.domain.errors import ToolchainError
-from services.ports import Sandbox, SandboxLimits
+from services.ports.sandboxes import Sandbox, SandboxLimits
 from tests.contracts.sandboxes import LIMITS, PROGRAM_SANDBOXES, TESTS
 
 pytestmark = pytest.mark.contracts

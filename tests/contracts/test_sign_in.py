@@ -11,8 +11,8 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from kernelwright.access import make_identity
 from kernelwright.settings import Settings
+from kernelwright.wiring.access import make_identity
 from services.adapters.oidc.provider import OidcProvider
 from services.domain.access import Role
 from services.domain.errors import ConfigurationError

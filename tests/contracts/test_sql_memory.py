@@ -18,15 +18,15 @@ from services.memory.selection import BySimilarity
 from services.memory.values import read
 from services.testing import FrozenClock, a_job, a_step, an_experience
 from services.testing.builders import MOMENT
-from storage import shelves, snapshots
-from storage.blobs import ensure_team
+from storage.contents.blobs import ensure_team
 from storage.database import Database
-from storage.jobs import SqlJobStore
-from storage.memory import SqlMemory
-from storage.memory_records import SqlMemoryRecords
-from storage.shelves import HeldShelving
+from storage.jobs.store import SqlJobStore
+from storage.memory import numpy_index, snapshots
+from storage.memory.numpy_index import HeldShelving
+from storage.memory.records import SqlMemoryRecords
+from storage.memory.store import SqlMemory
+from storage.memory.value_log import append_entry, read_log
 from storage.tables import memory_snapshots
-from storage.value_log import append_entry, read_log
 from tests.contracts.test_memory import query
 
 pytestmark = pytest.mark.parametrize("address", ["sqlite", "postgres", "pgvector"], indirect=True)
@@ -135,7 +135,7 @@ async def test_kept_values_that_cannot_be_read_cost_time_and_nothing_else(databa
 async def test_experiences_are_packed_in_ranges_and_read_from_there(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shelves, "RANGE", 20)
+    monkeypatch.setattr(numpy_index, "RANGE", 20)
     monkeypatch.setattr(snapshots, "RANGE", 20)
     items = [
         replace(an_experience(f"exp-{n:02}", text=f"advice {n}"), family=("norm", "loss")[n % 2]) for n in range(50)

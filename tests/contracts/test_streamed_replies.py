@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from kernelwright.streaming import delta_events
+from kernelwright.wiring.reply_events import delta_events
 from services.domain.errors import StorageError
 from services.domain.events import Event, EventKind
-from services.ports import EventLog
+from services.ports.jobs import EventLog
 from services.testing import a_job
 from tests.contracts.conftest import Stores
 from tests.fakes.chat_bench import FAST, STRICT_PLAN, a_bench, every_adapter

@@ -19,9 +19,9 @@ from services.domain.jobs import Stage
 from services.memory.log import LogEntry, OutcomeEntry, RetractionEntry
 from services.testing import FrozenClock, an_experience
 from storage.database import Database
-from storage.jobs import SqlJobStore
-from storage.memory import SqlMemory
-from storage.memory_records import SqlMemoryRecords
+from storage.jobs.store import SqlJobStore
+from storage.memory.records import SqlMemoryRecords
+from storage.memory.store import SqlMemory
 from storage.tables import experiences
 from tests.contracts.by_hand import ByHand, outcomes_of, without
 from tests.contracts.test_memory import query

@@ -10,10 +10,10 @@ from services.domain.candidates import Candidate, evaluation_id
 from services.domain.evaluations import Environment, EvaluationReport, GateName, Verdict
 from services.domain.jobs import Job, JobStatus
 from services.testing import FrozenClock, a_candidate, a_job, a_report, an_evaluation_request
-from storage.candidates import SqlCandidateStore
 from storage.database import Database
-from storage.jobs import SqlJobStore
-from storage.verdicts import SqlVerdictStore
+from storage.jobs.candidates import SqlCandidateStore
+from storage.jobs.store import SqlJobStore
+from storage.jobs.verdicts import SqlVerdictStore
 
 TEAM = "local"
 

@@ -13,12 +13,13 @@ from services.domain.errors import LeaseLostError, NotFoundError
 from services.domain.events import EventKind
 from services.domain.jobs import JobStatus
 from services.domain.webhooks import DeliveryStatus, Outcome, Webhook, check_delivery
-from services.ports import EventLog, JobStore, WebhookStore
+from services.ports.jobs import EventLog, JobStore
+from services.ports.teams import WebhookStore
 from services.testing import FrozenClock, InMemoryWebhookStore, a_job
 from services.testing.builders import MOMENT
 from services.testing.stores import InMemoryJobStore
-from storage.jobs import SqlJobStore
-from storage.webhooks import SqlWebhookStore
+from storage.jobs.store import SqlJobStore
+from storage.teams.webhooks import SqlWebhookStore
 from tests.contracts.conftest import Stores
 
 TAKEN = Outcome(delivered=True, answer=204)

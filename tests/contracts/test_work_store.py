@@ -21,8 +21,8 @@ from services.testing import (
     an_evaluation_request,
 )
 from storage.database import Database
+from storage.jobs.work_orders import ATTEMPTS, SqlWorkStore
 from storage.nodes import SqlNodeRegistry
-from storage.work import ATTEMPTS, SqlWorkStore
 from tests.contracts.test_node_registry import a_node
 
 EVALUATION = order_of(an_evaluation_request(a_candidate(source="class ModelNew: ...  # ×")))

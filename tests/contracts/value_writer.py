@@ -13,7 +13,7 @@ from services.domain.jobs import LOCAL_TEAM, Lease
 from services.domain.steps import Lesson, StepRecord
 from services.testing import FrozenClock, a_candidate, a_job, a_report, a_step, an_experience
 from storage.database import Database
-from storage.jobs import SqlJobStore
+from storage.jobs.store import SqlJobStore
 
 SHARED = tuple(f"exp-shared-{number}" for number in range(12))
 """Experiences that all jobs use."""

@@ -14,7 +14,7 @@ from services.domain.evaluations import (
     ValidationRequest,
     Verdict,
 )
-from services.ports import Workbench
+from services.ports.work import Workbench
 from services.testing import a_device, a_report, an_analysis
 
 

@@ -19,7 +19,14 @@ from pathlib import Path
 import kernelwright_rt
 from services.domain.errors import StorageError
 from services.domain.evaluations import DeviceSheet
-from workers.devices import instruction_set, processor_model, sheet_path, torch_version, usable_cores, write_sheet
+from workers.devices.sheets import (
+    instruction_set,
+    processor_model,
+    sheet_path,
+    torch_version,
+    usable_cores,
+    write_sheet,
+)
 
 COMMAND_LIMIT_S = 200
 ROOT = Path(__file__).parents[2]

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from services.clock import SystemClock
 from services.domain.jobs import Job
+from services.runtime.clock import SystemClock
 from storage.database import Database
-from storage.jobs import SqlJobStore
+from storage.jobs.store import SqlJobStore
 from tests.e2e.programs import alive, descendants, run, run_within, running, until
 from tests.e2e.test_model_jobs import TRANSFORMER
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from services.clock import SystemClock
 from services.domain.jobs import Job
+from services.runtime.clock import SystemClock
 from storage.database import Database
-from storage.jobs import SqlJobStore
+from storage.jobs.store import SqlJobStore
 from tests.e2e.programs import run_within
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from services.clock import SystemClock
 from services.domain.candidates import EvaluatedCandidate
 from services.domain.evaluations import Verdict
 from services.domain.steps import Step
-from storage.candidates import SqlCandidateStore
+from services.runtime.clock import SystemClock
 from storage.database import Database
-from storage.jobs import SqlJobStore
+from storage.jobs.candidates import SqlCandidateStore
+from storage.jobs.store import SqlJobStore
 from tests.e2e.programs import COMMAND_LIMIT_S, EXAMPLES, run_within
 
 pytestmark = pytest.mark.e2e

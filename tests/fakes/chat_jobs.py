@@ -8,25 +8,26 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from orchestrator import Orchestrator, Patience, Stores
 from services.adapters.embeddings.hashing import HashingEmbedder
-from services.clock import SystemClock
-from services.domain.chat import Usage
 from services.domain.evaluations import Verdict
 from services.domain.jobs import Budget, JobSpec
 from services.domain.problems import Problem
-from services.ports import ChatModel, EvaluationQueue
+from services.domain.usage import Usage
+from services.ports.models import ChatModel
+from services.ports.work import EvaluationQueue
+from services.runtime.clock import SystemClock
 from services.testing import FakeQueue, a_job, a_problem, a_report
-from storage.blobs import SqlArtefactStore
-from storage.candidates import SqlCandidateStore
-from storage.checkpoints import SqlCheckpointSaver
+from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database
-from storage.events import SqlEventLog
-from storage.jobs import SqlJobStore
-from storage.memory import SqlMemory
+from storage.jobs.candidates import SqlCandidateStore
+from storage.jobs.checkpoints import SqlCheckpointSaver
+from storage.jobs.events import SqlEventLog
+from storage.jobs.store import SqlJobStore
+from storage.memory.store import SqlMemory
 from tests.fakes.chat_protocols import by_path
 from tests.fakes.chat_replies import an_example
 from tests.fakes.chat_servers import Act, Script, Seen
-from workers.orchestrator import Orchestrator, Patience, Stores
 
 PATIENCE = Patience(backoff_s=0.0)
 

@@ -10,12 +10,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from services.ports import ExitStatus, Sandbox, SandboxLimits
+from services.ports.sandboxes import ExitStatus, Sandbox, SandboxLimits
 from tests.contracts.sandboxes import SANDBOXES, Bench, Inside, bench_of, processes_of
 from tests.docker_host import PLACE, docker_address, toolchain_image
 from tests.faults.ground import until
-from workers.sandboxes.docker_recipe import Recipe
-from workers.sandboxes.docker_sandbox import DockerSandbox
+from workers.sandboxes.docker.container_spec import Recipe
+from workers.sandboxes.docker.sandbox import DockerSandbox
 from workers.sandboxes.plan import Level
 
 if TYPE_CHECKING:

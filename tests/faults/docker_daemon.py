@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from services.domain.errors import SandboxError
 from tests.docker_host import IMAGE, PLACE, ROOT
 from tests.faults.ground import UnavailableError, folder, until
-from workers.sandboxes.docker_recipe import LABEL
-from workers.sandboxes.docker_sandbox import connect
+from workers.sandboxes.docker.container_spec import LABEL
+from workers.sandboxes.docker.sandbox import connect
 
 if TYPE_CHECKING:
     from tests.faults.installation import Installation

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import redis
 
-from services.ports import SandboxLimits
+from services.ports.sandboxes import SandboxLimits
 from tests.docker_host import PLACE
 from tests.faults.containment import benches
 

@@ -30,26 +30,28 @@ from agents.replies import InspectionReply
 from kernelwright.admission import take_seat
 from kernelwright.cli.server import _observe
 from kernelwright.settings import Settings, load_settings
-from kernelwright.wiring import open_installation, open_queue
-from kernelwright.worker_wiring import celery_settings, open_registry, present, worker_node
-from services.clock import SystemClock
-from services.domain.chat import ChatReply, ChatRequest, Usage
+from kernelwright.wiring.installation import open_installation, open_queue
+from kernelwright.wiring.workers import celery_settings, open_registry, present, worker_node
+from services.domain.chat import ChatReply, ChatRequest
 from services.domain.errors import SandboxError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
 from services.domain.nodes import Offer
-from services.ports import SandboxLimits, Workbench
+from services.domain.usage import Usage
+from services.ports.sandboxes import SandboxLimits
+from services.ports.work import Workbench
+from services.runtime.clock import SystemClock
 from services.testing import ScriptedModel, a_device, a_report, agreeable_answers, an_analysis
-from workers.wire import Channel, WireError
+from workers.ipc.wire import Channel, WireError
 
 PHASES = ("compile", "correctness", "timing")
 EARLY = (
     "agents.playbook.model",
     "services.adapters.llm.registry",
     "services.telemetry.observed",
-    "storage.checkpoints",
-    "storage.memory",
-    "workers.orchestrator",
-    "workers.tasks",
+    "storage.jobs.checkpoints",
+    "storage.memory.store",
+    "orchestrator",
+    "workers.queue.tasks",
 )
 """Modules that an orchestrator imports when it comes to them."""
 AMID_S = 0.15
@@ -150,8 +152,8 @@ class ContainedWorkbench(NoopWorkbench):
     """The same, and a process in a container of its own for each candidate."""
 
     def __init__(self, phase_s: float) -> None:
-        from workers.sandboxes.docker_recipe import Recipe
-        from workers.sandboxes.docker_sandbox import DockerSandbox
+        from workers.sandboxes.docker.container_spec import Recipe
+        from workers.sandboxes.docker.sandbox import DockerSandbox
 
         super().__init__(phase_s)
         recipe = Recipe(image=os.environ["FAULT_IMAGE"], host_python=True)
@@ -179,9 +181,9 @@ class ContainedWorkbench(NoopWorkbench):
 
 def worker(settings: Settings, device: str, evaluator: str) -> None:
     from storage.database import Database
-    from storage.work import SqlWorkStore
-    from workers.presence import Presence
-    from workers.tasks import Station, create_app, worker_options
+    from storage.jobs.work_orders import SqlWorkStore
+    from workers.queue.heartbeat import Presence
+    from workers.queue.tasks import Station, create_app, worker_options
 
     seat = take_seat(device)
     bench = ContainedWorkbench if "FAULT_DOCKER" in os.environ else NoopWorkbench
@@ -209,8 +211,8 @@ async def orchestrator(settings: Settings) -> None:
 
 
 async def _serve(opened: Any, settings: Settings, stop: asyncio.Event) -> None:
-    from kernelwright import wiring
-    from kernelwright.owners import own_name
+    from kernelwright.orchestrator_names import own_name
+    from kernelwright.wiring import installation as wired
 
     trap = Trap(os.environ.get("FAULT_AT"))
     model = NotedModel(answers, name="playbook", latency_s=float(os.environ.get("FAULT_MODEL_S", "0")))
@@ -222,9 +224,9 @@ async def _serve(opened: Any, settings: Settings, stop: asyncio.Event) -> None:
     trap.around(stores.memory, "recall")
     trap.around(stores.artefacts, "put")
     name = own_name()
-    async with open_queue(installation) as queue, present(installation, name):
+    async with open_queue(installation) as queue, present(installation.nodes, installation.clock, name):
         trap.around(queue, "evaluate", "validate")
-        made = wiring.make_orchestrator(installation, queue, name)
+        made = wired.make_orchestrator(installation, queue, name)
         trap.around(made._with.graph.checkpointer, "aput")
         note("orchestrator ready")
         await made.serve(stop, settings.concurrency, drain_s=settings.drain_s)

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import httpx
 
-from kernelwright.access import make_access
+from kernelwright.wiring.access import make_access
 from services.access import AccessService
 from services.adapters.embeddings.hashing import HashingEmbedder
-from services.clock import SystemClock
 from services.domain.access import ALL_SCOPES, Principal, Role, Scope
+from services.runtime.clock import SystemClock
 from services.testing import a_candidate, a_problem, a_report, an_evaluation_request, an_experience
-from storage.candidates import SqlCandidateStore
 from storage.database import Database
-from storage.jobs import SqlJobStore
-from storage.memory import SqlMemory
+from storage.jobs.candidates import SqlCandidateStore
+from storage.jobs.store import SqlJobStore
+from storage.memory.store import SqlMemory
 from tests.e2e.programs import a_free_port, running
 
 TEAMS = ("red", "blue")

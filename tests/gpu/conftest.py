@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kernelwright.workbench import LocalWorkbench, devices, make_workbench
+from kernelwright.wiring.workbench import LocalWorkbench, devices, make_workbench
 from services.domain.evaluations import EvaluationReport, ValidationReport, ValidationRequest
 from tests.gpu.judge import backend_of, judge, problem_of
 

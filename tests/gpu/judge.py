@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from kernelwright.workbench import LocalWorkbench, devices, make_workbench
+from kernelwright.wiring.workbench import LocalWorkbench, devices, make_workbench
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationRequest
 from services.domain.problems import Problem
 

@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from services.clock import SystemClock
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
-from services.ports import Workbench
+from services.ports.work import Workbench
+from services.runtime.clock import SystemClock
 from services.testing import a_device, a_report, an_analysis
 from storage.database import Database
-from storage.work import SqlWorkStore
-from workers.tasks import CelerySettings, Station, create_app
+from storage.jobs.work_orders import SqlWorkStore
+from workers.queue.tasks import CelerySettings, Station, create_app
 
 
 class LoggingWorkbench(Workbench):

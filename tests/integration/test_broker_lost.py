@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from services.adapters.queueing.celery_queue import CeleryQueue
-from services.clock import SystemClock
 from services.domain.evaluations import EvaluationRequest
+from services.runtime.clock import SystemClock
 from services.testing import a_candidate, a_report, an_evaluation_request
 from storage.database import Database
-from storage.work import SqlWorkStore
+from storage.jobs.work_orders import SqlWorkStore
 from tests.faults.ground import RedisServer, UnavailableError, redis_server
 from tests.integration.test_celery_queue import ROOT, end, until
-from workers.tasks import CelerySettings, create_app, worker_options
+from workers.queue.tasks import CelerySettings, create_app, worker_options
 
 pytestmark = pytest.mark.integration
 

@@ -17,15 +17,15 @@ import pytest_asyncio
 import redis
 from celery import Celery
 
-from services.adapters.queueing.bell import TASK, device_queue
 from services.adapters.queueing.celery_queue import CeleryQueue
-from services.clock import SystemClock
+from services.adapters.queueing.notifier import TASK, device_queue
 from services.domain.evaluations import EvaluationRequest, ValidationRequest, Verdict
 from services.domain.work import order_of
+from services.runtime.clock import SystemClock
 from services.testing import a_candidate, a_problem, a_report, an_evaluation_request
 from storage.database import Database
-from storage.work import SqlWorkStore
-from workers.tasks import CelerySettings, create_app, queues_of
+from storage.jobs.work_orders import SqlWorkStore
+from workers.queue.tasks import CelerySettings, create_app, queues_of
 
 pytestmark = pytest.mark.integration
 

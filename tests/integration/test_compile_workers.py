@@ -16,13 +16,13 @@ from services.domain.compilations import COMPILE, CompileReport, CompileRequest
 from services.domain.errors import InfrastructureError, ToolchainError
 from services.domain.nodes import Node, NodeRole, NodeState, Offer
 from services.domain.work import WorkOrder, WorkStatus, order_of
-from services.ports import Sandbox
+from services.ports.sandboxes import Sandbox
 from services.testing import FrozenClock, a_candidate, an_evaluation_request
 from storage.database import Database
+from storage.jobs.work_orders import SqlWorkStore
 from storage.nodes import SqlNodeRegistry
-from storage.work import SqlWorkStore
 from workers.backends.cpp import CppBackend
-from workers.compiling import CompileBench, do
+from workers.queue.compile_worker import CompileBench, do
 from workers.sandboxes.process import ProcessSandbox
 
 pytestmark = pytest.mark.integration

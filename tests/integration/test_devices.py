@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from services.domain.errors import InfrastructureError
-from services.ports import BuildResult
+from services.ports.devices import BuildResult
 from workers.backends.cpp import CppBackend
-from workers.devices import last_level_cache_bytes, measure_cpu
+from workers.devices.sheets import last_level_cache_bytes, measure_cpu
 from workers.sandboxes.process import ProcessSandbox
 
 pytestmark = pytest.mark.integration

@@ -15,9 +15,9 @@ from tests.docker_host import docker_address
 from tests.integrity.conftest import SHEET
 from tests.integrity.test_candidates import Declared, all_declared, explain, judge
 from workers.backends.cpp import CppBackend, runtime_view
-from workers.evaluator import Evaluator
-from workers.sandboxes.docker_recipe import WORKER
-from workers.sandboxes.docker_sandbox import connect
+from workers.judging.evaluator import Evaluator
+from workers.sandboxes.docker.container_spec import WORKER
+from workers.sandboxes.docker.sandbox import connect
 
 pytestmark = pytest.mark.integration
 

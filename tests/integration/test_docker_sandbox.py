@@ -17,13 +17,13 @@ from docker.api import APIClient
 from docker.errors import NotFound
 
 from services.domain.errors import ConfigurationError, SandboxError
-from services.ports import SandboxLimits
+from services.ports.sandboxes import SandboxLimits
 from tests.contracts.sandboxes import LIMITS, TESTS, Bench, bench_of
 from tests.docker_host import PLACE, docker_address, toolchain_image
-from workers.sandboxes.docker_leases import LEASE_S, Lease, Reaper
-from workers.sandboxes.docker_recipe import LABEL, WORKER, Recipe
-from workers.sandboxes.docker_sandbox import DockerSandbox, connect, find_image
-from workers.wire import Channel
+from workers.ipc.wire import Channel
+from workers.sandboxes.docker.container_spec import LABEL, WORKER, Recipe
+from workers.sandboxes.docker.leases import LEASE_S, Lease, Reaper
+from workers.sandboxes.docker.sandbox import DockerSandbox, connect, find_image
 
 pytestmark = pytest.mark.integration
 

@@ -20,7 +20,7 @@ from services.domain.evaluations import (
 from services.domain.problems import Problem
 from tests.integrity.conftest import SHEET
 from workers.backends.cpp import CppBackend, runtime_view
-from workers.evaluator import Evaluator
+from workers.judging.evaluator import Evaluator
 from workers.sandboxes.process import ProcessSandbox
 
 pytestmark = pytest.mark.integration

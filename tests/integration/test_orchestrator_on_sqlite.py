@@ -8,22 +8,22 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator import Orchestrator, Pace, Patience, Stores
 from services.adapters.embeddings.hashing import HashingEmbedder
-from services.clock import SystemClock
 from services.domain.evaluations import Verdict
 from services.domain.events import EventKind
 from services.domain.jobs import Budget, JobStatus
+from services.runtime.clock import SystemClock
 from services.testing import FakeQueue, ScriptedModel, a_job, a_report, agreeable_answers
-from storage.blobs import SqlArtefactStore
-from storage.candidates import SqlCandidateStore
-from storage.checkpoints import SqlCheckpointSaver
+from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database
-from storage.events import SqlEventLog
-from storage.jobs import SqlJobStore
-from storage.memory import SqlMemory
-from storage.value_log import read_log
+from storage.jobs.candidates import SqlCandidateStore
+from storage.jobs.checkpoints import SqlCheckpointSaver
+from storage.jobs.events import SqlEventLog
+from storage.jobs.store import SqlJobStore
+from storage.memory.store import SqlMemory
+from storage.memory.value_log import read_log
 from tests.unit.orchestrator.world import Fuse, KilledError, fused, only
-from workers.orchestrator import Orchestrator, Pace, Patience, Stores
 
 pytestmark = pytest.mark.integration
 

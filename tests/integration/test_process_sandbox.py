@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from services.domain.errors import SandboxError
-from services.ports import Mount, SandboxLimits
+from services.ports.sandboxes import Mount, SandboxLimits
 from tests.contracts.sandboxes import LIMITS, TESTS, Bench, bench_of
+from workers.ipc.wire import Channel
 from workers.sandboxes import bubblewrap
 from workers.sandboxes.cgroups import MemoryGroup, find_hierarchy
 from workers.sandboxes.process import ProcessSandbox
 from workers.sandboxes.supervisor import descendants
 from workers.sandboxes.users import LARGE, SMALL
-from workers.wire import Channel
 
 pytestmark = pytest.mark.integration
 
@@ -243,7 +243,7 @@ def test_a_connection_can_be_handed_on_to_another_sandbox(bench: Bench) -> None:
 import socket
 from workers.sandboxes.supervisor import descendants
 from workers.sandboxes.users import LARGE, SMALL
-from workers.wire import Channel
+from workers.ipc.wire import Channel
 peer = Channel(socket.socket(fileno=channel.receive(timeout_s=30).descriptors[0]))
 peer.send({"question": 21})
 result = peer.receive(timeout_s=30).body["result"]

@@ -14,8 +14,8 @@ import pytest_asyncio
 
 from services.adapters.rates import redis_buckets
 from services.adapters.rates.redis_buckets import RedisBuckets
-from services.clock import SystemClock
 from services.rates import BURST_S, Buckets, LocalBuckets, Take
+from services.runtime.clock import SystemClock
 from services.telemetry.metrics import RATE_LIMITS_ALONE
 from tests.e2e.programs import a_free_port, running
 from tests.faults.ground import RedisServer, UnavailableError, redis_server

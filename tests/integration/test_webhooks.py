@@ -17,13 +17,13 @@ from services.adapters.webhooks.sender import WebhookSender, check_address
 from services.domain.errors import ConfigurationError
 from services.domain.events import EventKind
 from services.domain.webhooks import RETRY_S, Delivery, DeliveryStatus, Outcome, Webhook, check_delivery, new_secret
-from services.ports import MessageSender
+from services.ports.teams import MessageSender
 from services.testing import FrozenClock, a_job
 from services.webhooks import LEASE_S, Dispatcher
 from storage.database import Database
-from storage.events import SqlEventLog
-from storage.jobs import SqlJobStore
-from storage.webhooks import SqlWebhookStore
+from storage.jobs.events import SqlEventLog
+from storage.jobs.store import SqlJobStore
+from storage.teams.webhooks import SqlWebhookStore
 from tests.receiver import Receiver, receiving
 
 pytestmark = pytest.mark.integration

@@ -8,8 +8,8 @@ import pytest
 
 from services.domain.errors import QueueError
 from tests.integration.test_celery_queue import Setup, setup  # noqa: F401 - a fixture
-from workers.proof import ask
-from workers.tasks import CelerySettings, create_app
+from workers.queue.health_check import ask
+from workers.queue.tasks import CelerySettings, create_app
 
 pytestmark = pytest.mark.integration
 

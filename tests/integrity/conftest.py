@@ -6,7 +6,7 @@ import pytest
 
 from services.domain.evaluations import DeviceSheet
 from workers.backends.cpp import CppBackend, runtime_view
-from workers.evaluator import Evaluator
+from workers.judging.evaluator import Evaluator
 from workers.sandboxes.process import ProcessSandbox
 
 SHEET = DeviceSheet(

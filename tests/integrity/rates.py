@@ -13,7 +13,7 @@ from tests.contracts.sandboxes import docker_sandbox
 from tests.integrity.conftest import SHEET
 from tests.integrity.test_candidates import Declared, all_declared, explain, judge
 from workers.backends.cpp import CppBackend, runtime_view
-from workers.evaluator import Evaluator
+from workers.judging.evaluator import Evaluator
 from workers.sandboxes.process import ProcessSandbox
 
 

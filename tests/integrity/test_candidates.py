@@ -13,7 +13,7 @@ import pytest
 
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, GateStatus, Verdict
 from services.domain.problems import Problem
-from workers.evaluator import Evaluator
+from workers.judging.evaluator import Evaluator
 
 pytestmark = pytest.mark.integration
 

@@ -19,11 +19,11 @@ from typing import Any
 import pytest
 import torch
 
-from workers.places import Place
+from workers.ipc.placement import Place
+from workers.ipc.tensors import TensorMeta
+from workers.ipc.wire import MAX_MESSAGE_BYTES, Channel, WireError
 from workers.referee.errors import FaultKind, RunnerFault
-from workers.referee.session import Fetched, RunnerSession, Slot
-from workers.tensors import TensorMeta
-from workers.wire import MAX_MESSAGE_BYTES, Channel, WireError
+from workers.referee.runner_client import Fetched, RunnerSession, Slot
 
 pytestmark = pytest.mark.integration
 

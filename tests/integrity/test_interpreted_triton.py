@@ -11,7 +11,7 @@ from services.domain.evaluations import GateName, GateStatus, Verdict
 from tests.integrity.conftest import SHEET
 from tests.integrity.test_candidates import Declared, explain, judge
 from workers.backends.triton import InterpretedTritonBackend
-from workers.evaluator import Evaluator
+from workers.judging.evaluator import Evaluator
 from workers.sandboxes.process import ProcessSandbox
 
 pytestmark = [

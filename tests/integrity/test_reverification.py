@@ -17,14 +17,14 @@ from services.domain.steps import Lesson, StepRecord
 from services.domain.verdicts import Verification
 from services.reverification import Reverification
 from services.testing import FrozenClock, a_candidate, a_job, a_report, a_step, an_evaluation_request, an_experience
-from storage.candidates import SqlCandidateStore
 from storage.database import Database
-from storage.jobs import SqlJobStore
-from storage.memory import SqlMemory
-from storage.memory_records import SqlMemoryRecords
-from storage.verdicts import SqlVerdictStore
+from storage.jobs.candidates import SqlCandidateStore
+from storage.jobs.store import SqlJobStore
+from storage.jobs.verdicts import SqlVerdictStore
+from storage.memory.records import SqlMemoryRecords
+from storage.memory.store import SqlMemory
 from tests.integrity.test_candidates import ROOT, explain
-from workers.evaluator import REFEREE_VERSION, Evaluator
+from workers.judging.evaluator import REFEREE_VERSION, Evaluator
 
 pytestmark = pytest.mark.integration
 

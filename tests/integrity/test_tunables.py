@@ -7,7 +7,7 @@ import pytest
 from services.domain.evaluations import GateName, Verdict
 from services.domain.tunables import with_values
 from tests.integrity.test_candidates import declared, explain, judge
-from workers.evaluator import Evaluator
+from workers.judging.evaluator import Evaluator
 
 pytestmark = pytest.mark.integration
 

@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse
 from services.domain.errors import NotFoundError
 from services.domain.jobs import EVALUATE_ONLY, Job
 from services.jobs import evaluation_spec
-from services.listings import read_listing
+from services.machine_code import read_listing
 from web.audited import AuditedRoute, note_subject
 from web.context import Services, Team, WebServices, WritingTeam
 from web.errors import responses

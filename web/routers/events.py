@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from services.domain import codec
 from services.domain.events import Event, EventKind
-from services.ports import EventLog
+from services.ports.jobs import EventLog
 from web.context import Services, Team
 from web.errors import responses
 from web.schemas import EventView

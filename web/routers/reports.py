@@ -11,7 +11,7 @@ from pydantic import Field
 
 from services.domain.errors import NotFoundError
 from services.domain.shares import ReportShare
-from services.sharing import ShareService
+from services.report_links import ShareService
 from web.audited import AuditedRoute, note_subject
 from web.context import Services, Team, WebServices, WritingTeam
 from web.errors import responses

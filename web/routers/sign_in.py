@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from services.access import SESSION_HOURS
 from services.domain.errors import AuthenticationError, ForbiddenError, InfrastructureError, NotFoundError
-from services.ports import IdentityProvider
+from services.ports.teams import IdentityProvider
 from web.callers import refuse_other_sites
 from web.context import Services, WebServices
 from web.cookies import (

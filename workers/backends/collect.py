@@ -18,7 +18,7 @@ from pathlib import Path
 import kernelwright_rt
 from services.domain.events import JsonValue
 from workers import extensions
-from workers.wire import Channel
+from workers.ipc.wire import Channel
 
 BUILD_TIMEOUT_S = 600.0
 MODULE = "candidate"

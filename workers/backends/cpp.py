@@ -19,12 +19,13 @@ import kernelwright_rt
 from services.domain.errors import CandidateError, StorageError, ToolchainError
 from services.domain.evaluations import Listing
 from services.domain.events import JsonValue
-from services.ports import BuildResult, ExitStatus, Mount, Sandbox, SandboxLimits, SandboxProcess
+from services.ports.devices import BuildResult
+from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits, SandboxProcess
 from workers.backends import torch_extensions
 from workers.backends.artefacts import ArtefactCache, Manifest, is_full, sealed_copy
 from workers.backends.flags import refused_flags
 from workers.backends.listings import OBJDUMP, Tool, disassembled, no_listing
-from workers.wire import Channel, Message, WireClosedError, WireError, WireTimeoutError
+from workers.ipc.wire import Channel, Message, WireClosedError, WireError, WireTimeoutError
 
 LANGUAGES = ("cpp", "cuda", *torch_extensions.LANGUAGES)
 MAX_SOURCES = 64

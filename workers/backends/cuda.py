@@ -9,7 +9,8 @@ from pathlib import Path
 
 import kernelwright_rt
 from services.domain.errors import ToolchainError
-from services.ports import BuildResult, Mount, Sandbox, SandboxLimits
+from services.ports.devices import BuildResult
+from services.ports.sandboxes import Mount, Sandbox, SandboxLimits
 from workers.backends.cpp import COMPILE_LIMITS, CppBackend, runtime_view
 from workers.backends.listings import Tool, cuobjdump
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from services.domain.errors import InfrastructureError, ToolchainError
 from services.domain.evaluations import Listing
-from services.ports import Sandbox, SandboxLimits
+from services.ports.sandboxes import Sandbox, SandboxLimits
 
 MAX_BYTES = 192 << 10
 """Of one candidate's listing; whole functions are kept as long as they fit."""

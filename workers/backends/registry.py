@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from services.domain.errors import ConfigurationError
-from services.ports import KernelBackend, Sandbox
+from services.ports.devices import KernelBackend
+from services.ports.sandboxes import Sandbox
 from workers.backends.cpp import CppBackend
 from workers.backends.cuda import CudaBackend
 from workers.backends.plugged import plugged_in

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import kernelwright_rt
 from services.domain.errors import ToolchainError
-from services.ports import Mount
+from services.ports.sandboxes import Mount
 
 LANGUAGES = ("torch", "torch_cuda")
 NO_HALF = ("HALF_OPERATORS", "HALF_CONVERSIONS", "BFLOAT16_CONVERSIONS", "HALF2_OPERATORS")

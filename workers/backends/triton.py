@@ -13,7 +13,8 @@ from pathlib import Path
 
 from services.domain.errors import ToolchainError
 from services.domain.evaluations import Listing
-from services.ports import BuildResult, Sandbox, SandboxLimits
+from services.ports.devices import BuildResult
+from services.ports.sandboxes import Sandbox, SandboxLimits
 from workers.backends.cpp import COMPILE_LIMITS
 from workers.backends.cuda import CudaBackend
 from workers.backends.listings import no_listing

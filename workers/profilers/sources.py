@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from services.ports import DeviceProfiler
+from services.ports.devices import DeviceProfiler
 from workers.profilers.usage import tree
 
 EVENTS = ("cycles", "instructions", "cache-references", "cache-misses", "branches", "branch-misses")

@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
-from workers.places import CudaPlace
+from workers.ipc.placement import CudaPlace
+from workers.ipc.wire import Channel, Message
 from workers.runner.session import Session
-from workers.wire import Channel, Message
 
 MODES: dict[str, str | None] = {"compile": None, "compile_max": "max-autotune-no-cudagraphs"}
 

@@ -9,14 +9,14 @@ from typing import Any
 import torch
 
 from services.domain.evaluations import Baselines
+from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.errors import RunnerFault, WorkerRefusal
-from workers.referee.link import Runner, WorkerLink
 from workers.referee.problem import INIT_SEED, ReferenceProblem, cloned
-from workers.referee.session import RunnerSession, Slot
+from workers.referee.runner_client import RunnerSession, Slot
 from workers.referee.statistics import latency, quantile
 from workers.referee.stopwatch import HostStopwatch, Stopwatch
 from workers.referee.timing import Budget, Side
-from workers.tensors import TensorMeta, flatten
+from workers.referee.worker_client import Runner, WorkerLink
 
 COMPILE_LIMIT_S = 180.0
 START_LIMIT_S = 60.0

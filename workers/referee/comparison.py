@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 
+from workers.ipc.tensors import TensorMeta
 from workers.referee.pieces import pieces
-from workers.tensors import TensorMeta
 
 ERROR_MULTIPLE = 16.0
 """How many times the reference's own error a candidate may be off."""

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from services.domain.evaluations import Profile, Roofline
+from workers.ipc.tensors import flatten
 from workers.profilers import ncu
 from workers.referee.draws import OWN
 from workers.referee.errors import RunnerFault
-from workers.referee.link import Runner
 from workers.referee.problem import cloned
-from workers.referee.session import Slot
+from workers.referee.runner_client import Slot
 from workers.referee.trial import Trial
-from workers.tensors import flatten
+from workers.referee.worker_client import Runner
 
 LIMIT_S = 60.0
 SEED = 1

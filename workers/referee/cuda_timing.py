@@ -21,7 +21,7 @@ import torch
 
 from workers.referee.draws import is_continuous
 from workers.referee.errors import FaultKind, RunnerFault
-from workers.referee.session import RunnerSession, Slot
+from workers.referee.runner_client import RunnerSession, Slot
 from workers.referee.statistics import relative_width
 from workers.referee.timing import NARROW, Budget, Checked, Samples, Side
 

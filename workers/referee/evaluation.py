@@ -23,6 +23,7 @@ from services.domain.evaluations import (
     Roofline,
 )
 from services.domain.tunables import described
+from workers.ipc.wire import WireError
 from workers.referee.compose import Figures, compose, compose_infrastructure_error
 from workers.referee.draws import OWN
 from workers.referee.errors import FaultKind, Refused, RunnerFault
@@ -39,7 +40,6 @@ from workers.referee.roofline import diagnose, roofline
 from workers.referee.state import ReferenceState
 from workers.referee.trial import Finding, Gate, Trial, blamed_gate, failed
 from workers.referee.tuning import tune
-from workers.wire import WireError
 
 GATES: tuple[Gate, ...] = (
     ScreenGate(),

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.fx import Interpreter
 
-from workers.places import Place
+from workers.ipc.placement import Place
 from workers.referee.calls import Node
 
 WARM_UP = 2

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+from workers.ipc.tensors import flatten
 from workers.referee.draws import OWN, Distribution
 from workers.referee.state import ReferenceState
-from workers.tensors import flatten
 
 LEAST_DRAWS = 5
 TIMED_DRAWS = 5

@@ -15,10 +15,10 @@ from typing import Any
 import torch
 
 from services.domain.problems import Problem
-from workers.places import Place
+from workers.ipc.placement import Place
+from workers.ipc.tensors import DataError, encode, flatten
 from workers.referee.comparison import Tolerance, tolerances
 from workers.referee.errors import Refused
-from workers.tensors import DataError, encode, flatten
 
 MODULE_NAME = "kernelwright_problem"
 INIT_SEED = 42

@@ -12,17 +12,17 @@ from services.domain.codec import from_data, to_data
 from services.domain.errors import InfrastructureError
 from services.domain.evaluations import Baselines, DeviceSheet, Environment, EvaluationRequest, Refusal
 from services.domain.problems import Problem, ProblemAnalysis
-from workers.places import keep_freed_memory, place_of
+from workers.ipc.placement import keep_freed_memory, place_of
+from workers.ipc.wire import Channel, WireClosedError
 from workers.referee.draws import OWN
 from workers.referee.errors import Refused
 from workers.referee.evaluation import evaluate
-from workers.referee.link import WorkerLink
 from workers.referee.model_profile import profiled
 from workers.referee.problem import ReferenceProblem
 from workers.referee.state import ReferenceState
 from workers.referee.validation import analysed, examine, load
 from workers.referee.watchdog import Watchdog
-from workers.wire import Channel, WireClosedError
+from workers.referee.worker_client import WorkerLink
 
 IDLE_LIMIT_S = 86400.0
 

@@ -10,14 +10,14 @@ import torch
 
 from services.domain.evaluations import Baselines, DeviceSheet
 from services.domain.problems import ProblemAnalysis
-from workers.places import Place
+from workers.ipc.placement import Place
+from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.bench import BaselineBench
 from workers.referee.comparison import ErrorScale, all_finite, error_scale
 from workers.referee.draws import DISTRIBUTIONS, Distribution, transformed
-from workers.referee.link import WorkerLink
 from workers.referee.problem import ReferenceProblem, cloned, output_tensors
 from workers.referee.stopwatch import stopwatch_for
-from workers.tensors import TensorMeta, flatten
+from workers.referee.worker_client import WorkerLink
 
 SEED_BITS = 31
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import torch
 
-from workers.places import Place
+from workers.ipc.placement import Place
 from workers.referee import timing
 from workers.referee.timing import Budget, Checked, Samples, Side
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import torch
 
 from workers.referee.draws import rescaled, rescaling
-from workers.referee.session import Call, Fetched, RunnerSession, Slot
+from workers.referee.runner_client import Call, Fetched, RunnerSession, Slot
 from workers.referee.statistics import relative_width
 
 LEAST_S = 1e-7

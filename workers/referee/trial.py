@@ -11,15 +11,15 @@ from typing import Any, Protocol
 import torch
 
 from services.domain.evaluations import EvaluationRequest, GateName, GateStatus, ShapeResult, Tuned
+from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.comparison import ErrorScale, compare
 from workers.referee.draws import Distribution
 from workers.referee.errors import FaultKind, RunnerFault
-from workers.referee.link import Build, Runner
 from workers.referee.preparation import Preparation
-from workers.referee.session import Fetched, RunnerSession, Slot
+from workers.referee.runner_client import Fetched, RunnerSession, Slot
 from workers.referee.state import ReferenceState, same_bytes
 from workers.referee.timing import Samples, Side
-from workers.tensors import TensorMeta, flatten
+from workers.referee.worker_client import Build, Runner
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,13 +18,13 @@ import torch
 from services.domain.errors import InfrastructureError
 from services.domain.evaluations import EvaluationRequest, Tuned
 from services.domain.tunables import Plain, combinations, declared, described, settings, with_values
+from workers.ipc.tensors import flatten
+from workers.ipc.wire import WireError
 from workers.referee.draws import OWN
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.gates.load import LoadGate
 from workers.referee.timing import Budget
 from workers.referee.trial import Trial, inputs_changed, judge_outputs
-from workers.tensors import flatten
-from workers.wire import WireError
 
 MOST_SETTINGS = 32
 SHARE = 0.4

@@ -9,13 +9,13 @@ import torch
 
 from services.domain.evaluations import DeviceSheet
 from services.domain.problems import Problem, ProblemAnalysis
-from workers.places import Place
+from workers.ipc.placement import Place
+from workers.ipc.tensors import flatten
 from workers.referee.analysis import analyse
 from workers.referee.comparison import all_finite
 from workers.referee.pieces import pieces
 from workers.referee.problem import ReferenceProblem, cloned, output_tensors, seed_everything
 from workers.referee.state import same_bytes
-from workers.tensors import flatten
 
 REPEAT_RTOL = 1e-5
 CONSTANT_RTOL = 1e-7

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from services.domain.codec import to_data
 from services.domain.evaluations import Refusal
-from workers.wire import Channel
+from workers.ipc.wire import Channel
 
 REFERENCE_LIMIT_S = 20.0
 """Seconds that importing a problem, or one step of running its reference, may take, waiting for a CPU not counted."""

@@ -15,10 +15,10 @@ from typing import Any
 
 import torch
 
-from workers.places import CudaPlace
+from workers.ipc.placement import CudaPlace
+from workers.ipc.wire import Channel, Message, WireClosedError
 from workers.profilers import ncu
 from workers.runner.session import IDLE_LIMIT_S, Session
-from workers.wire import Channel, Message, WireClosedError
 
 MAX_TEXT = 4 << 20
 MAX_KERNELS = 200

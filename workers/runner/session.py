@@ -19,13 +19,13 @@ from typing import Any
 import torch
 
 from workers import extensions
-from workers.places import CudaPlace, Place
+from workers.ipc.placement import CudaPlace, Place
+from workers.ipc.tensors import Shared, TensorMeta, decode, descriptors_of
+from workers.ipc.wire import Channel, Message, WireClosedError
 from workers.runner.batches import Batch, run_batch
 from workers.runner.loading import construct, copy_state, import_source
 from workers.runner.observation import observe
 from workers.runner.streams import captured, run_held_up
-from workers.tensors import Shared, TensorMeta, decode, descriptors_of
-from workers.wire import Channel, Message, WireClosedError
 
 IDLE_LIMIT_S = 3600.0
 MAX_ERROR_CHARACTERS = 4000

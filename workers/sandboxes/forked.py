@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable
 
 from services.domain.errors import SandboxError
-from services.ports import ExitStatus
+from services.ports.sandboxes import ExitStatus
+from workers.ipc.wire import Channel, WireClosedError, WireError
 from workers.profilers.usage import pid_of_descriptor
 from workers.sandboxes.cgroups import MemoryGroup
-from workers.wire import Channel, WireClosedError, WireError
 
 KILL_TIMEOUT_S = 5.0
 REPORT_TIMEOUT_S = 30.0

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 
 from services.domain.errors import SandboxError
 from services.domain.events import JsonValue
+from workers.ipc.wire import Channel, WireError
 from workers.sandboxes.environment import program_root
 from workers.sandboxes.plan import BASE_PATH
-from workers.wire import Channel, WireError
 
 WARM_TIMEOUT_S = 120.0
 CLOSE_TIMEOUT_S = 5.0

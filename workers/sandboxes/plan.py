@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from services.ports import SandboxLimits
+from services.ports.sandboxes import SandboxLimits
 
 BASE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 TEMPORARY = "/tmp"  # noqa: S108 - inside a sandbox this is its own tmpfs

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from services.domain.events import JsonValue
-from workers.wire import Channel
+from workers.ipc.wire import Channel
 
 
 def describe(connection: socket.socket) -> None:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from services.domain.codec import to_data
 from services.domain.errors import SandboxError, ToolchainError
-from services.ports import ExitStatus, Mount, SandboxLimits
+from services.ports.sandboxes import ExitStatus, Mount, SandboxLimits
+from workers.ipc.wire import Channel, WireError
 from workers.sandboxes import bubblewrap
 from workers.sandboxes import environment as surroundings
 from workers.sandboxes.cgroups import Group, Hierarchy, MemoryGroup, core_group, find_hierarchy
@@ -23,7 +24,6 @@ from workers.sandboxes.launcher import Zygote
 from workers.sandboxes.plan import BASE_PATH, TEMPORARY, Bind, Level, Plan
 from workers.sandboxes.users import UserPool
 from workers.sandboxes.view import system_binds
-from workers.wire import Channel, WireError
 
 START_TIMEOUT_S = 30.0
 PROBE_LIMITS = SandboxLimits(wall_s=60.0)

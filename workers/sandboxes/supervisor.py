@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from services.domain.events import JsonValue
-from workers.sandboxes import contents, linux
+from workers.ipc.wire import Channel, WireError
+from workers.sandboxes import linux
+from workers.sandboxes.docker import archives
 from workers.sandboxes.plan import Level, Plan
-from workers.wire import Channel, WireError
 
 CHUNK = 1 << 20
 PIECE = 1 << 18
@@ -163,7 +164,7 @@ class Supervisor:
             return
 
     def _send_workspace(self, channel: Channel) -> None:
-        archive = contents.pack_folder(Path(self.plan.directory))
+        archive = archives.pack_folder(Path(self.plan.directory))
         channel.send({"workspace": True}, [archive], timeout_s=REPORT_TIMEOUT_S)
         os.close(archive)
 

@@ -10,7 +10,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from workers.sandboxes import contents, linux
+from workers.sandboxes import linux
+from workers.sandboxes.docker import archives
 from workers.sandboxes.plan import TEMPORARY, Bind, Plan
 
 STAGES = ("/tmp", "/mnt", "/run", "/var")  # noqa: S108 - any directory that exists will do
@@ -45,12 +46,12 @@ def system_binds() -> list[Bind]:
 def build(plan: Plan, archive: int | None = None) -> None:
     """Replace this mount namespace's root by the plan's view. Needs to be alone in the namespace, with its rights.
 
-    `archive` holds further files (`contents.py`); its descriptor is taken over."""
+    `archive` holds further files (`archives.py`); its descriptor is taken over."""
     os.umask(0o022)
     linux.mount(None, "/", None, linux.MS_REC | linux.MS_PRIVATE)
     _enter_stage()
     _make_tmpfs(
-        NEW, (16 << 20) + (8 * contents.size(archive) if archive is not None else 0), 0o755
+        NEW, (16 << 20) + (8 * archives.size(archive) if archive is not None else 0), 0o755
     )  # pages are rounded
     size = max(plan.limits.file_bytes, SMALLEST_TEMPORARY_BYTES)
     _make_proc()
@@ -118,7 +119,7 @@ def _unpack(plan: Plan, archive: int) -> None:
         mine = plan.workspace and Path(name).is_relative_to(plan.directory)
         return (NEW if mine else NEW / GIVEN) / name.lstrip("/")
 
-    contents.unpack(archive, place)
+    archives.unpack(archive, place)
     for name in plan.given:
         source, target = NEW / GIVEN / name.lstrip("/"), NEW / name.lstrip("/")
         _make_mount_point(target, is_directory=source.is_dir())

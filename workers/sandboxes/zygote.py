@@ -23,10 +23,10 @@ from typing import NoReturn
 
 from services.domain.codec import from_data
 from services.domain.events import JsonValue
+from workers.ipc.wire import Channel, Message, WireClosedError
 from workers.sandboxes import confine, linux, seccomp, view
 from workers.sandboxes.plan import Level, Plan
 from workers.sandboxes.supervisor import CHUNK, MemoryKills, Supervisor
-from workers.wire import Channel, Message, WireClosedError
 
 REQUEST_TIMEOUT_S = 30.0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.playbook.lowering import Call, Value, lowers
+from agents.playbook.calls import Call, Value, lowers
 
 SCALE, ALPHA = 1.0507009873554805, 1.6732632423543772
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agents.playbook.builder import promote
-from agents.playbook.lowering import Call, Value, lowers
+from agents.playbook.calls import Call, Value, lowers
 from agents.playbook.nodes import Const, Node
 
 UNARY = (

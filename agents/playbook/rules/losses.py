@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.playbook.lowering import Call, Value, lowers
+from agents.playbook.calls import Call, Value, lowers
 from agents.playbook.nodes import Map, Node, Take, View, axis, expand, view
 from agents.playbook.rules.norms import log_probabilities
 from agents.playbook.rules.reductions import vector_norm

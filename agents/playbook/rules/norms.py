@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.playbook.lowering import Call, Value, lowers
+from agents.playbook.calls import Call, Value, lowers
 from agents.playbook.nodes import Node, axis, view
 from agents.playbook.sizes import ONE, symbol
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from agents.playbook.calls import Call, Value, lowers, short
 from agents.playbook.errors import NoTemplateError
-from agents.playbook.lowering import Call, Value, lowers, short
 from agents.playbook.nodes import Node, Take
 from agents.playbook.rules.views import insert
 from agents.playbook.sizes import ONE

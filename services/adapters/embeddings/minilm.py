@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.adapters.embeddings.shipped import digest, read_shipped
-from services.blas import one_blas_thread
 from services.domain.errors import ConfigurationError
-from services.ports import Embedder
+from services.ports.models import Embedder
+from services.runtime.blas import one_blas_thread
 
 Floats = NDArray[np.float32]
 

@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 
 from services.domain.errors import InfrastructureError, ModelError
-from services.ports import Embedder
+from services.ports.models import Embedder
 
 BATCH = 64
 """Texts in one request."""

@@ -11,7 +11,7 @@ from services.adapters.llm.limits import CircuitBreaker, Gate, Pace
 from services.adapters.llm.redaction import Redactor
 from services.adapters.llm.settings import ProviderSettings
 from services.domain.errors import ConfigurationError
-from services.ports import Clock
+from services.ports.runtime import Clock
 
 if TYPE_CHECKING:
     import httpx2

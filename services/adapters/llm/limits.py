@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
 from services.domain.errors import ModelError
-from services.ports import Clock
+from services.ports.runtime import Clock
 
 _WINDOW_S = 60.0
 

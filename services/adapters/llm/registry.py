@@ -17,9 +17,11 @@ from services.adapters.llm.openai_responses import OpenAIResponsesModel
 from services.adapters.llm.prices import PriceList
 from services.adapters.llm.remote import DeltaListener, RemoteChatModel
 from services.adapters.llm.settings import ModelSettings, ProviderSettings
-from services.domain.chat import AgentRole, ChatReply, ChatRequest, Usage
+from services.domain.chat import AgentRole, ChatReply, ChatRequest
 from services.domain.errors import ConfigurationError
-from services.ports import ChatModel, Clock, MeteredChatModel
+from services.domain.usage import Usage
+from services.ports.models import ChatModel, MeteredChatModel
+from services.ports.runtime import Clock
 
 
 @dataclass(frozen=True, kw_only=True)

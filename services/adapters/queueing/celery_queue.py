@@ -10,14 +10,15 @@ from typing import TypeVar
 
 from celery import Celery
 
-from services.adapters.queueing.bell import Bell
 from services.adapters.queueing.compile_ahead import CompileAhead
 from services.adapters.queueing.failures import infrastructure_report
-from services.chores import repeat
+from services.adapters.queueing.notifier import Bell
 from services.domain.errors import InfrastructureError, QueueError, StorageError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
 from services.domain.work import Doorbell, Report, WorkOrder, WorkState, WorkStatus, order_of
-from services.ports import Clock, EvaluationQueue, WorkStore
+from services.ports.runtime import Clock
+from services.ports.work import EvaluationQueue, WorkStore
+from services.runtime.periodic import repeat
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

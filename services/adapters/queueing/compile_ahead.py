@@ -11,7 +11,7 @@ from services.domain.errors import InfrastructureError
 from services.domain.evaluations import EvaluationRequest
 from services.domain.nodes import NodeRole
 from services.domain.work import WorkOrder, order_of
-from services.ports import NodeRegistry
+from services.ports.work import NodeRegistry
 
 LOOK_S = 5.0
 """How long what is known of the workers is believed."""

@@ -19,8 +19,9 @@ from services.domain.evaluations import (
     ValidationRequest,
     Verdict,
 )
-from services.listings import with_listing_kept
-from services.ports import ArtefactStore, CandidateStore, EvaluationQueue, Workbench
+from services.machine_code import with_listing_kept
+from services.ports.jobs import ArtefactStore, CandidateStore
+from services.ports.work import EvaluationQueue, Workbench
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from typing import cast
 import redis.asyncio
 from redis.exceptions import RedisError
 
-from services.ports import Clock
+from services.ports.runtime import Clock
 from services.rates import BURST_S, Buckets, Shortage, Take
 from services.telemetry.metrics import RATE_LIMITS_ALONE
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from alembic import op
 
-from storage.vector_index import install, uninstall
+from storage.db.pgvector_schema import install, uninstall
 
 revision = "0004"
 down_revision = "0003"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from services.domain.chat import AttemptFact, HypothesisFact, PlanFact
 from services.domain.evaluations import Baselines, Verdict
-from services.ports import SearchState
+from services.ports.search import SearchState
 from services.testing import a_report
 from tests.unit.agents.some_facts import an_attempt
 

@@ -9,7 +9,7 @@ from agents.strategies.registry import strategy
 from services.domain.chat import AttemptFact
 from services.domain.errors import ConfigurationError
 from services.domain.evaluations import Baselines, Verdict
-from services.ports import SearchState
+from services.ports.search import SearchState
 from services.testing import a_report
 from tests.unit.agents.some_facts import an_attempt
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from agents.precedent import precedent, with_precedent
+from agents.nearest_example import precedent, with_precedent
 from services.domain.evaluations import Verdict
 from services.domain.experiences import ExperienceKind, RecalledExperience
 from services.learning import Setting

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agents.standing import kept_rounds, leader, next_move, searched, unconfirmed
+from agents.leaderboard import kept_rounds, leader, next_move, searched, unconfirmed
 from services.domain.chat import AttemptFact
 from services.domain.evaluations import Verdict
 from services.testing import a_report

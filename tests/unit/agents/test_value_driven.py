@@ -11,7 +11,7 @@ from services.domain.evaluations import Baselines, Verdict
 from services.domain.experiences import StartValues
 from services.domain.jobs import Stage
 from services.memory.selection import EpsilonSchedule
-from services.ports import SearchState
+from services.ports.search import SearchState
 from services.testing import a_report
 
 NEVER = EpsilonSchedule(start=0.0)

@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 import pytest
 
-from services.clock import SystemClock
+from orchestrator import Pace
 from services.domain.errors import ConflictError, LeaseLostError
 from services.domain.events import EventKind
 from services.domain.jobs import Budget, JobStatus
+from services.runtime.clock import SystemClock
 from services.testing import FakeQueue, FrozenClock, ScriptedModel, a_job, agreeable_answers
 from tests.unit.orchestrator.world import World
-from workers.orchestrator import Pace
 
 
 def slow_world(*, evaluation_s: float = 0.0, model_s: float = 0.0, pace: Pace | None = None) -> World:

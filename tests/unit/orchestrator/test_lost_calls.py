@@ -6,16 +6,17 @@ import asyncio
 from dataclasses import replace
 
 from agents.asking import INTERRUPTED
-from services.clock import SystemClock
-from services.domain.chat import AgentRole, ChatReply, ChatRequest, Usage
+from orchestrator import Pace
+from services.domain.chat import AgentRole, ChatReply, ChatRequest
 from services.domain.errors import ModelError
 from services.domain.jobs import Budget, JobStatus
-from services.ports import MeteredChatModel
+from services.domain.usage import Usage
+from services.ports.models import MeteredChatModel
+from services.runtime.clock import SystemClock
 from services.testing import FakeQueue, ScriptedModel, a_job, agreeable_answers
 from services.testing.model import Answer
 from tests.unit.orchestrator.test_control import until
 from tests.unit.orchestrator.world import World
-from workers.orchestrator import Pace
 
 LOST = Usage(calls=1, input_tokens=600, output_tokens=8_192)
 

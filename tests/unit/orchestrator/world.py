@@ -9,12 +9,15 @@ from typing import Any, TypeVar, cast
 
 from langgraph.checkpoint.memory import InMemorySaver
 
+from orchestrator import Orchestrator, Pace, Patience, Stores
 from services.domain.errors import ConfigurationError
 from services.domain.events import Event, EventKind
 from services.domain.jobs import Job
 from services.domain.problems import Problem
 from services.domain.steps import Step
-from services.ports import ChatModel, Clock, EvaluationQueue
+from services.ports.models import ChatModel
+from services.ports.runtime import Clock
+from services.ports.work import EvaluationQueue
 from services.testing import (
     FakeQueue,
     FrozenClock,
@@ -27,7 +30,6 @@ from services.testing import (
     ScriptedModel,
     agreeable_answers,
 )
-from workers.orchestrator import Orchestrator, Pace, Patience, Stores
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from services.domain.errors import SandboxError
-from workers.sandboxes.docker_pool import BerthPool, Place
+from workers.sandboxes.docker.pool import BerthPool, Place
 
 
 class Container:

@@ -8,12 +8,12 @@ import time
 
 import pytest
 
-from services.adapters.queueing.bell import Bell
-from services.clock import SystemClock
+from services.adapters.queueing.notifier import Bell
 from services.domain.errors import QueueError
+from services.runtime.clock import SystemClock
 from tests.e2e.programs import a_free_port
-from workers.broker import ANSWER_S, RETRY_S
-from workers.tasks import CelerySettings, Station, create_app
+from workers.queue.connection import ANSWER_S, RETRY_S
+from workers.queue.tasks import CelerySettings, Station, create_app
 
 
 class _EnoughSeenError(Exception):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from celery.concurrency import get_implementation
 
-from workers.children import PromptPool, TaskPool
-from workers.tasks import CelerySettings, create_app
+from workers.queue.pool import PromptPool, TaskPool
+from workers.queue.tasks import CelerySettings, create_app
 
 
 class Dying:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from services.domain.errors import SandboxError
-from services.ports import Mount
-from workers.sandboxes import contents
+from services.ports.sandboxes import Mount
+from workers.sandboxes.docker import archives
 
 
 def archive_of(*members: tarfile.TarInfo) -> int:
@@ -32,10 +32,10 @@ def test_files_keep_their_paths_and_cannot_be_changed_on_the_way(tmp_path: Path)
     (tmp_path / "in" / "deep").mkdir(parents=True)
     (tmp_path / "in" / "deep" / "file").write_text("content")
     (tmp_path / "in" / "link").symlink_to("deep/file")
-    packed = contents.pack([Mount(path=tmp_path / "in")])
+    packed = archives.pack([Mount(path=tmp_path / "in")])
     with pytest.raises(PermissionError):
         os.write(packed, b"more")
-    contents.unpack(packed, lambda name: tmp_path / "out" / name.lstrip("/"))
+    archives.unpack(packed, lambda name: tmp_path / "out" / name.lstrip("/"))
     there = tmp_path / "out" / str(tmp_path / "in").lstrip("/")
     assert (there / "deep" / "file").read_text() == "content"
     assert (there / "link").read_text() == "content"
@@ -45,7 +45,7 @@ def test_results_come_back_into_their_folder(tmp_path: Path) -> None:
     (tmp_path / "inside").mkdir()
     (tmp_path / "inside" / "made").write_text("new")
     (tmp_path / "outside").mkdir()
-    contents.restore(contents.pack_folder(tmp_path / "inside"), tmp_path / "outside")
+    archives.restore(archives.pack_folder(tmp_path / "inside"), tmp_path / "outside")
     assert (tmp_path / "outside" / "made").read_text() == "new"
 
 
@@ -65,7 +65,7 @@ def test_nothing_comes_out_but_files_and_folders_below(tmp_path: Path, evil: tar
     folder = tmp_path / "folder"
     folder.mkdir()
     with pytest.raises(SandboxError, match="refused"):
-        contents.restore(archive_of(evil), folder)
+        archives.restore(archive_of(evil), folder)
     assert list(tmp_path.iterdir()) == [folder]
     assert list(folder.iterdir()) == []
 
@@ -75,7 +75,7 @@ def test_a_link_in_the_folder_is_not_followed_out_of_it(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "link").symlink_to(tmp_path / "outside")
     with pytest.raises(SandboxError):
-        contents.restore(archive_of(member("link")), tmp_path / "folder")
+        archives.restore(archive_of(member("link")), tmp_path / "folder")
     assert (tmp_path / "outside").read_text() == "mine"
 
 
@@ -83,9 +83,9 @@ def test_rubbish_is_the_machines_fault(tmp_path: Path) -> None:
     descriptor = os.memfd_create("test")
     os.write(descriptor, b"no archive at all" * 100)
     with pytest.raises(SandboxError, match="cannot take over"):
-        contents.restore(descriptor, tmp_path)
+        archives.restore(descriptor, tmp_path)
 
 
 def test_a_path_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(SandboxError, match="nothing"):
-        contents.pack([Mount(path=tmp_path / "nothing")])
+        archives.pack([Mount(path=tmp_path / "nothing")])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from services.domain.errors import InfrastructureError
-from workers.cuda_memory import GRANULARITY, MAX_PIECES, PIECE_BYTES, piece_sizes
-from workers.places import Place
-from workers.tensors import DataError, TensorMeta, descriptors_of
+from workers.ipc.cuda_memory import GRANULARITY, MAX_PIECES, PIECE_BYTES, piece_sizes
+from workers.ipc.placement import Place
+from workers.ipc.tensors import DataError, TensorMeta, descriptors_of
 
 
 def test_every_piece_of_a_block_has_a_descriptor() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kernelwright import workbench
-from kernelwright.workbench import check_device, devices
+from kernelwright.wiring import workbench
+from kernelwright.wiring.workbench import check_device, devices
 from services.domain.errors import ConfigurationError
-from workers import cuda_devices
-from workers.places import Place, place_of
+from workers.devices import gpu
+from workers.ipc.placement import Place, place_of
 
 
 @pytest.mark.parametrize(
@@ -22,12 +22,12 @@ from workers.places import Place, place_of
     ],
 )
 def test_models_have_short_names(model: str, name: str) -> None:
-    assert cuda_devices.short_name(model) == name
+    assert gpu.short_name(model) == name
 
 
 def test_reasons_for_slowing_down_are_named() -> None:
-    assert cuda_devices.throttled({"throttle_reasons": float(0x4 | 0x40)}) == ["power cap", "hardware thermal"]
-    assert cuda_devices.throttled({"throttle_reasons": 1.0}) == []
+    assert gpu.throttled({"throttle_reasons": float(0x4 | 0x40)}) == ["power cap", "hardware thermal"]
+    assert gpu.throttled({"throttle_reasons": 1.0}) == []
 
 
 def test_the_cpu_needs_no_gpu() -> None:

@@ -6,13 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from workers.cuda_devices import Gpu, lock_path
-from workers.cuda_lock import DeviceLock
+from workers.devices.gpu import Gpu, lock_path
+from workers.devices.gpu_lock import DeviceLock
 
 HOLDER = """
 import sys
 from pathlib import Path
-from workers.cuda_lock import DeviceLock
+from workers.devices.gpu_lock import DeviceLock
 
 DeviceLock(Path(sys.argv[1])).acquire()
 print("held", flush=True)

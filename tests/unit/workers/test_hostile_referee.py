@@ -19,12 +19,13 @@ from hypothesis import strategies as st
 from services.domain.errors import InfrastructureError
 from services.domain.evaluations import Baselines
 from services.domain.tunables import Setting
-from services.ports import BuildResult, ExitStatus, Mount, SandboxLimits
+from services.ports.devices import BuildResult
+from services.ports.sandboxes import ExitStatus, Mount, SandboxLimits
 from tests.unit.workers.test_refereed import TERMS, Process, talk
 from workers.backends.cpp import CppBackend
-from workers.evaluator import _decoded
-from workers.refereed import MAX_BUILDS, Work
-from workers.wire import Channel, WireError
+from workers.ipc.wire import Channel, WireError
+from workers.judging.evaluator import _decoded
+from workers.judging.referee_process import MAX_BUILDS, Work
 
 ASKS = ("begin_build", "build", "spawn", "kill", "exit", "cpu", "activity", "profile", "counters", "verdict", "", None)
 SOUND = BuildResult(ok=True, messages="", artefacts=(), seconds=0.0)

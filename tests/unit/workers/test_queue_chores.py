@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from services.adapters.queueing.celery_queue import CeleryQueue
-from services.clock import SystemClock
 from services.domain.work import WorkState
+from services.runtime.clock import SystemClock
 from services.testing import a_candidate, a_report, an_evaluation_request
 from storage.database import Database
-from storage.work import SqlWorkStore
+from storage.jobs.work_orders import SqlWorkStore
 from tests.e2e.programs import a_free_port
-from workers.tasks import CelerySettings, create_app
+from workers.queue.tasks import CelerySettings, create_app
 
 
 class FaultyOnce(SqlWorkStore):

@@ -10,11 +10,12 @@ import pytest
 
 from services.domain.errors import InfrastructureError
 from services.domain.tunables import Setting
-from services.ports import BuildResult, ExitStatus, Mount, SandboxLimits
-from workers.cuda_lock import DeviceLock
+from services.ports.devices import BuildResult
+from services.ports.sandboxes import ExitStatus, Mount, SandboxLimits
+from workers.devices.gpu_lock import DeviceLock
+from workers.ipc.wire import Channel, WireError
+from workers.judging.referee_process import MAX_RUNNERS, CancelledError, RefereeLostError, RefereeProcess, Terms, Work
 from workers.profilers.sources import NoProfiler
-from workers.refereed import MAX_RUNNERS, CancelledError, RefereeLostError, RefereeProcess, Terms, Work
-from workers.wire import Channel, WireError
 
 LIMITS = SandboxLimits()
 TERMS = Terms(referee=LIMITS, runner=LIMITS, baseline=LIMITS, environment={"A": "1"})

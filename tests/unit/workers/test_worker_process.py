@@ -7,8 +7,8 @@ from typing import cast
 import pytest
 
 from services.domain.errors import SandboxError
-from services.ports import Workbench, WorkStore
-from workers.tasks import CelerySettings, Station, WorkerProcess
+from services.ports.work import Workbench, WorkStore
+from workers.queue.tasks import CelerySettings, Station, WorkerProcess
 
 SETTINGS = CelerySettings(broker_url="redis://127.0.0.1:1/0")
 

@@ -7,10 +7,10 @@ from typing import Any
 import torch
 
 from services.domain.evaluations import GateName
+from workers.ipc.tensors import flatten
 from workers.referee.draws import Distribution
 from workers.referee.preparation import plan
 from workers.referee.trial import Finding, Trial, failed, inputs_changed, judge_outputs, passed
-from workers.tensors import flatten
 
 
 class CorrectnessGate:

@@ -9,13 +9,13 @@ from typing import Any
 import torch
 
 from services.domain.evaluations import GateName
+from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.comparison import all_finite
 from workers.referee.draws import OWN, cut_along, rebuilt
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.problem import moved, output_tensors
 from workers.referee.state import ReferenceState
 from workers.referee.trial import Finding, Trial, failed, inputs_changed, judge_outputs, passed, shapes_of
-from workers.tensors import TensorMeta, flatten
 
 DERIVED_SLOT = 1000
 

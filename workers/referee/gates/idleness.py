@@ -12,10 +12,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from workers.ipc.tensors import flatten
 from workers.referee.draws import OWN
-from workers.referee.link import Activity
 from workers.referee.trial import Finding, Trial, failed, suspicious
-from workers.tensors import flatten
+from workers.referee.worker_client import Activity
 
 GRACE_S = 0.015
 """A pool such as OpenMP's may spin so long after a call."""

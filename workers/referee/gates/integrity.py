@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from services.domain.evaluations import GateName
+from workers.ipc.tensors import flatten
 from workers.referee.draws import OWN, rebuilt
 from workers.referee.gates.correctness import try_draw
 from workers.referee.gates.idleness import still_working, work_outside
@@ -14,7 +15,7 @@ from workers.referee.gates.joining import late_streams
 from workers.referee.gates.load import load_again
 from workers.referee.roofline import cheating_floor_s
 from workers.referee.rules import CHEAP_OPERATORS, permitted
-from workers.referee.session import Slot
+from workers.referee.runner_client import Slot
 from workers.referee.statistics import is_stable
 from workers.referee.timing import Budget, Checked, Samples, timed_fetch
 from workers.referee.trial import (
@@ -28,7 +29,6 @@ from workers.referee.trial import (
     shapes_of,
     suspicious,
 )
-from workers.tensors import flatten
 
 POOL = 3
 LARGE_BYTES = 2 << 30

@@ -11,10 +11,10 @@ from __future__ import annotations
 import statistics
 
 from services.domain.evaluations import GateName, GateResult, GateStatus
+from workers.ipc.tensors import flatten
 from workers.referee.draws import OWN
 from workers.referee.errors import RunnerFault
 from workers.referee.trial import Finding, Trial, failed, judge_outputs
-from workers.tensors import flatten
 
 SOURCE_SLOT = 900_000
 LEAST_DELAY_S = 5e-3

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from services.domain.evaluations import BASELINES, GateName, Latency, ShapeResult, Speedup
+from workers.ipc.tensors import flatten
 from workers.referee.draws import OWN
 from workers.referee.gates.correctness import try_draw
 from workers.referee.statistics import latency
 from workers.referee.timing import Budget
 from workers.referee.trial import Finding, Trial, passed, shapes_of, suspicious
-from workers.tensors import flatten
 
 DRAWS = 5
 TRIALS = Budget(seconds=1.0, least=30, most=100)

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 
 from services.domain.evaluations import GateName, GateStatus
-from workers.referee.link import Build
 from workers.referee.screen import Remark, screen, screen_compiled
 from workers.referee.trial import Finding, Trial, failed, passed, suspicious
+from workers.referee.worker_client import Build
 
 MAX_REMARKS = 8
 CACHED_S = 0.05

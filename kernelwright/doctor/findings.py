@@ -1,0 +1,16 @@
+"""What a check found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What one check found."""
+
+    name: str
+    state: str
+    """`ok`, `warning` (works, but less well) or `missing` (needed)."""
+    detail: str
+    remedy: str | None = None

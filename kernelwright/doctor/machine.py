@@ -1,0 +1,265 @@
+"""Checks of this machine: each finds out one thing and says what to do about it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+
+from kernelwright.doctor.findings import Finding
+from kernelwright.settings import Settings
+from services.domain.errors import ConfigurationError, KernelwrightError
+
+LEAST_FREE_BYTES = 2 << 30
+
+
+Check = Callable[[Settings], Finding]
+
+
+def diagnose(settings: Settings) -> tuple[Finding, ...]:
+    """All checks in order; a check that breaks is a finding too."""
+    return tuple(_guarded(check, settings) for check in CHECKS)
+
+
+def _guarded(check: Check, settings: Settings) -> Finding:
+    try:
+        return check(settings)
+    except Exception as error:  # noqa: BLE001 - a doctor that falls over helps nobody
+        name = check.__name__.removeprefix("_")
+        return Finding(name=name, state="warning", detail=f"could not be checked: {type(error).__name__}: {error}")
+
+
+def _python(_settings: Settings) -> Finding:
+    good = sys.version_info >= (3, 11)
+    return Finding(
+        name="python",
+        state="ok" if good else "missing",
+        detail=f"{platform.python_version()} ({sys.executable})",
+        remedy=None if good else "Install Python 3.11 or newer.",
+    )
+
+
+def _torch(_settings: Settings) -> Finding:
+    if importlib.util.find_spec("torch") is None:
+        return Finding(
+            name="torch", state="missing", detail="not installed", remedy="pip install 'kernelwright[worker]'"
+        )
+    return Finding(name="torch", state="ok", detail=metadata.version("torch"))
+
+
+def _compiler(_settings: Settings) -> Finding:
+    found = shutil.which("g++")
+    if found is None:
+        return Finding(
+            name="g++",
+            state="missing",
+            detail="not on the PATH",
+            remedy="Install it: apt-get install g++ (Debian, Ubuntu).",
+        )
+    lines = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=20, check=False).stdout
+    return Finding(name="g++", state="ok", detail=f"{lines.splitlines()[0]} ({found})")
+
+
+def _openmp(_settings: Settings) -> Finding:
+    if shutil.which("g++") is None:
+        return Finding(name="openmp", state="missing", detail="needs g++", remedy="Install g++ first.")
+    source = "#include <omp.h>\nint main() { return omp_get_max_threads() < 1; }\n"
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "probe"
+        built = subprocess.run(
+            ["g++", "-fopenmp", "-x", "c++", "-", "-o", str(program)],
+            input=source,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        works = built.returncode == 0 and subprocess.run([program], timeout=20, check=False).returncode == 0
+    if works:
+        return Finding(name="openmp", state="ok", detail="programs with -fopenmp build and run")
+    detail = (built.stderr.splitlines() or ["the built program fails"])[0]
+    return Finding(name="openmp", state="missing", detail=detail, remedy="Install libgomp (it comes with g++).")
+
+
+def _bubblewrap(_settings: Settings) -> Finding:
+    found = shutil.which("bwrap")
+    if found is None:
+        return Finding(
+            name="bubblewrap",
+            state="warning",
+            detail="not installed; compilers run in the process sandbox",
+            remedy="apt-get install bubblewrap",
+        )
+    return Finding(name="bubblewrap", state="ok", detail=found)
+
+
+def _docker(settings: Settings) -> Finding:
+    """The Docker host and the sandbox image on it, where the settings ask for containers."""
+    from kernelwright.wiring.sandboxes import check_sandbox, image_name
+    from workers.sandboxes.docker.sandbox import connect
+
+    if settings.sandbox != "docker":
+        return Finding(name="docker", state="ok", detail="not needed: KERNELWRIGHT_SANDBOX is process")
+    try:
+        identity = (check_sandbox(settings) or "").removeprefix("sha256:")[:12]
+        with contextlib.closing(connect(settings.docker_host)) as api:
+            engine = api.version()["Version"]
+    except ConfigurationError as error:
+        return Finding(name="docker", state="missing", detail=str(error), remedy="make sandbox-image")
+    except KernelwrightError as error:
+        remedy = "Start Docker, or set DOCKER_HOST; whoever runs workers must be in the group docker."
+        return Finding(name="docker", state="missing", detail=str(error), remedy=remedy)
+    return Finding(name="docker", state="ok", detail=f"engine {engine}, image {image_name(settings)} ({identity})")
+
+
+def _isolation(settings: Settings) -> Finding:
+    from kernelwright.wiring.sandboxes import sandbox_maker
+
+    try:
+        sandbox = sandbox_maker(settings)("cpu")
+        try:
+            level, detail = sandbox.isolation, sandbox.explain()
+        finally:
+            sandbox.close()
+    except KernelwrightError as error:
+        what = "Allow user namespaces, or run as root." if settings.sandbox == "process" else "See the line on docker."
+        return Finding(name="isolation", state="missing", detail=str(error), remedy=what)
+    strong = level != "limits"
+    remedy = None if strong else "Allow user namespaces: sysctl kernel.unprivileged_userns_clone=1"
+    return Finding(name="isolation", state="ok" if strong else "warning", detail=detail, remedy=remedy)
+
+
+def _home(settings: Settings) -> Finding:
+    existing = settings.directory
+    while not existing.exists():
+        existing = existing.parent
+    free = shutil.disk_usage(existing).free
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            pass
+    except OSError as error:
+        detail = f"{settings.directory}: {error.strerror}"
+        return Finding(
+            name="home", state="missing", detail=detail, remedy="Set KERNELWRIGHT_HOME to a folder you may write."
+        )
+    detail = f"{settings.directory}, {free / (1 << 30):.1f} GiB free"
+    if free < LEAST_FREE_BYTES:
+        return Finding(name="home", state="warning", detail=detail, remedy="Free some disk space.")
+    return Finding(name="home", state="ok", detail=detail)
+
+
+def _database(settings: Settings) -> Finding:
+    from storage.database import Database
+    from storage.db.errors import UPGRADE
+
+    async def check() -> str | None:
+        database = Database(settings.database)
+        try:
+            await database.check()
+        finally:
+            await database.close()
+        return None
+
+    if settings.database_url is None and not (settings.directory / "kernelwright.db").exists():
+        return Finding(name="database", state="ok", detail="SQLite; made at first use")
+    try:
+        asyncio.run(check())
+    except KernelwrightError as error:
+        remedy = "kernelwright db upgrade" if UPGRADE in str(error) else "Make the database reachable, or name another."
+        if "newer than this program" in str(error):
+            remedy = "Install the version that wrote it, or name another database."
+        return Finding(name="database", state="missing", detail=str(error), remedy=remedy)
+    kind = "SQLite" if settings.database.startswith("sqlite") else "PostgreSQL"
+    return Finding(name="database", state="ok", detail=f"{kind} answers, schema is current")
+
+
+def _embedder(settings: Settings) -> Finding:
+    from kernelwright.wiring.installation import make_embedder
+    from services.adapters.embeddings.minilm import REMEDY
+
+    try:
+        embedder = make_embedder(settings)
+    except KernelwrightError as error:
+        return Finding(name="embedder", state="missing", detail=str(error), remedy="Set KERNELWRIGHT_EMBEDDER=auto.")
+    detail = f"{embedder.name}, {embedder.dimensions} dimensions"
+    if settings.embedder == "auto" and embedder.name.startswith("hashing"):
+        detail += ": the MiniLM model is not installed, so memory compares words, not meanings"
+        return Finding(name="embedder", state="warning", detail=detail, remedy=REMEDY)
+    return Finding(name="embedder", state="ok", detail=detail)
+
+
+def _redis(settings: Settings) -> Finding:
+    import redis
+
+    needed = settings.queue == "celery"
+    try:
+        with redis.Redis.from_url(settings.redis_url, socket_connect_timeout=2, socket_timeout=2) as client:
+            client.ping()
+    except (redis.RedisError, ValueError) as error:
+        return Finding(
+            name="redis",
+            state="missing" if needed else "ok",
+            detail=f"{'unreachable' if needed else 'not reachable, and not needed: the queue is in-process'} ({error})",
+            remedy="Start Redis, or set KERNELWRIGHT_REDIS_URL." if needed else None,
+        )
+    return Finding(
+        name="redis", state="ok", detail="answers" if needed else "answers (the in-process queue needs none)"
+    )
+
+
+def _installation(settings: Settings) -> Finding:
+    from kernelwright.doctor.server import check_membership
+
+    return check_membership(settings)
+
+
+def _port(settings: Settings) -> Finding:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", settings.port))
+        except OSError as error:
+            detail = f"{settings.port}: {error.strerror}"
+            return Finding(
+                name="port", state="warning", detail=detail, remedy="serve --port N, or stop what listens there."
+            )
+    return Finding(name="port", state="ok", detail=f"{settings.port} is free")
+
+
+def _gpu(_settings: Settings) -> Finding:
+    found = shutil.which("nvidia-smi")
+    if found is None:
+        return Finding(name="gpu", state="ok", detail="none; the cpp backend needs none")
+    query = [found, "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    asked = subprocess.run(query, capture_output=True, text=True, timeout=20, check=False)
+    lines = asked.stdout.strip().splitlines()
+    if asked.returncode != 0 or not lines:
+        return Finding(name="gpu", state="warning", detail="nvidia-smi fails", remedy="Check the NVIDIA driver.")
+    return Finding(name="gpu", state="ok", detail="; ".join(lines))
+
+
+CHECKS: tuple[Check, ...] = (
+    _python,
+    _torch,
+    _compiler,
+    _openmp,
+    _bubblewrap,
+    _docker,
+    _isolation,
+    _home,
+    _database,
+    _embedder,
+    _redis,
+    _installation,
+    _port,
+    _gpu,
+)

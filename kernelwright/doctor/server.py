@@ -1,0 +1,195 @@
+"""Checks of an installation: a server elsewhere over its REST API, or this machine's place in one."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+import httpx
+
+from kernelwright.admission import MOST_SKEW_S, broker_time, check_clock, check_version
+from kernelwright.doctor.findings import Finding
+from kernelwright.settings import Settings
+from services.domain.errors import KernelwrightError, QueueError
+
+WAITING = re.compile(r'^kernelwright_orders\{device="([^"]+)",status="queued"\} ([0-9.e+]+)$', re.MULTILINE)
+_TIMEOUT_S = 10.0
+
+
+def diagnose_remote(
+    url: str, token: str | None, own_version: str, transport: httpx.BaseTransport | None = None
+) -> tuple[Finding, ...]:
+    """What can be found out about a server from here."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    try:
+        with httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=_TIMEOUT_S, transport=transport) as client:
+            health = client.get("/healthz")
+            checks: tuple[Callable[[httpx.Client], Finding], ...] = (_ready, _access, _workers, _queues)
+            return (
+                _reached(url, health),
+                _clock(health),
+                *(check(client) for check in checks),
+                _version(client, own_version),
+            )
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        remedy = "Is the address right, does the server run, and does a firewall let you through?"
+        return (Finding(name="server", state="missing", detail=f"{url}: {error}", remedy=remedy),)
+
+
+def _reached(url: str, health: httpx.Response) -> Finding:
+    if health.status_code == 200:
+        return Finding(name="server", state="ok", detail=f"{url} answers")
+    detail = f"{url}/healthz answers {health.status_code}: is that a Kernelwright server?"
+    return Finding(name="server", state="missing", detail=detail, remedy="Check the address and its port.")
+
+
+def _clock(health: httpx.Response) -> Finding:
+    date = health.headers.get("date")
+    if date is None:
+        return Finding(name="clock", state="warning", detail="the server does not say what time it is")
+    skew_s = (datetime.now(UTC) - parsedate_to_datetime(date)).total_seconds()
+    good = abs(skew_s) <= MOST_SKEW_S + 1  # the header has whole seconds
+    remedy = None if good else "Set both clocks (NTP)."
+    detail = f"{abs(skew_s):.0f} s apart"
+    return Finding(name="clock", state="ok" if good else "warning", detail=detail, remedy=remedy)
+
+
+def _ready(client: httpx.Client) -> Finding:
+    answer = client.get("/readyz")
+    if answer.status_code == 200:
+        return Finding(name="database", state="ok", detail="the server's database answers, schema is current")
+    return Finding(name="database", state="missing", detail=_detail(answer), remedy="See the server's log.")
+
+
+def _access(client: httpx.Client) -> Finding:
+    answer = client.get("/api/v1/me")
+    if answer.status_code == 200:
+        return Finding(name="access", state="ok", detail=f"as team {answer.json()['team']}")
+    return Finding(name="access", state="missing", detail=_detail(answer), remedy="Set KERNELWRIGHT_TOKEN.")
+
+
+def _workers(client: httpx.Client) -> Finding:
+    answer = client.get("/api/v1/workers")
+    if answer.status_code != 200:
+        return Finding(name="workers", state="warning", detail=_detail(answer))
+    found = answer.json()
+    if not found:
+        remedy = "Start one beside a device: kernelwright worker --device NAME"
+        return Finding(name="workers", state="warning", detail="none: jobs wait", remedy=remedy)
+    names = ", ".join(f"{worker['name']} ({worker['device']}: {'+'.join(worker['backends'])})" for worker in found)
+    return Finding(name="workers", state="ok", detail=names)
+
+
+def _queues(client: httpx.Client) -> Finding:
+    answer, workers = client.get("/metrics"), client.get("/api/v1/workers")
+    if answer.status_code != 200 or workers.status_code != 200:
+        return Finding(name="queues", state="warning", detail=_detail(answer))
+    waiting = {device: int(float(count)) for device, count in WAITING.findall(answer.text)}
+    return unserved(waiting, {worker["device"] for worker in workers.json()})
+
+
+def unserved(waiting: dict[str, int], served: set[str]) -> Finding:
+    """Whether orders wait for devices that no worker serves."""
+    alone = {device: count for device, count in waiting.items() if count and device not in served}
+    if not alone:
+        return Finding(name="queues", state="ok", detail=f"{sum(waiting.values())} orders wait")
+    shown = ", ".join(f"{count} for {device}" for device, count in sorted(alone.items()))
+    remedy = f"Start a worker: kernelwright worker --device {min(alone)}"
+    return Finding(name="queues", state="warning", detail=f"orders that no worker serves: {shown}", remedy=remedy)
+
+
+def _version(client: httpx.Client, own: str) -> Finding:
+    answer = client.get("/api/v1/me")
+    theirs = answer.json()["version"] if answer.status_code == 200 else None
+    if theirs is None:
+        return Finding(name="version", state="warning", detail="the server does not say its version to us")
+    if theirs == own:
+        return Finding(name="version", state="ok", detail=own)
+    remedy = "Install the server's version here; a worker of another version is refused."
+    return Finding(name="version", state="warning", detail=f"{own} here, {theirs} there", remedy=remedy)
+
+
+def _detail(answer: httpx.Response) -> str:
+    try:
+        return f"{answer.status_code}: {answer.json()['detail']}"
+    except (ValueError, KeyError, TypeError):
+        return f"{answer.status_code}"
+
+
+def check_membership(settings: Settings) -> Finding:
+    """Whether this machine's worker would be let into the installation: clock, version, and queues that wait."""
+    if settings.queue != "celery":
+        return Finding(name="installation", state="ok", detail="this process alone; the queue is in-process")
+    try:
+        check_clock(datetime.now(UTC), broker_time(settings.redis_url, attempts_s=0), "the message broker's")
+        return asyncio.run(_member(settings))
+    except KernelwrightError as error:
+        return Finding(name="installation", state="missing", detail=str(error))
+
+
+async def _member(settings: Settings) -> Finding:
+    from kernelwright.distribution import version
+    from services.domain.nodes import NodeRole
+    from services.runtime.clock import SystemClock
+    from storage.database import Database
+    from storage.jobs.work_orders import SqlWorkStore
+    from storage.nodes import SqlNodeRegistry
+
+    database, clock = Database(settings.database), SystemClock()
+    try:
+        await database.check()
+        nodes = await SqlNodeRegistry(database, clock).living()
+        waiting = dict(await SqlWorkStore(database, clock).waiting())
+    finally:
+        await database.close()
+    orchestrators = [node for node in nodes if node.role is NodeRole.ORCHESTRATOR]
+    check_version(version(), orchestrators)
+    workers = [node for node in nodes if node.role is NodeRole.WORKER]
+    queues = unserved(waiting, {node.device or "" for node in workers})
+    if queues.state != "ok":
+        return queues
+    detail = f"{len(orchestrators)} orchestrators, {len(workers)} workers, {queues.detail}"
+    return Finding(name="installation", state="ok", detail=detail)
+
+
+WORKER_ANSWER_S = 20.0
+
+
+API_ANSWER_S = 8.0
+
+
+def worker_answers(settings: Settings, device: str, timeout_s: float = WORKER_ANSWER_S) -> Finding:
+    """Sends a task that does nothing to the workers of a device and waits for the answer."""
+    from kernelwright.wiring.workers import celery_settings
+    from workers.queue.health_check import ask
+    from workers.queue.tasks import create_app
+
+    name = f"worker {device}"
+    if settings.queue != "celery":
+        return Finding(name=name, state="missing", detail="no queue", remedy="Set KERNELWRIGHT_QUEUE=celery.")
+    try:
+        worker = ask(create_app(celery_settings(settings)), device, timeout_s)
+    except QueueError as error:
+        remedy = "Start Redis, or set KERNELWRIGHT_REDIS_URL."
+        return Finding(name=name, state="missing", detail=str(error), remedy=remedy)
+    if worker is None:
+        detail = f"no worker did a task within {timeout_s:g} s, and none is at work"
+        return Finding(name=name, state="missing", detail=detail, remedy=f"kernelwright worker --device {device}")
+    return Finding(name=name, state="ok", detail=f"{worker} does tasks")
+
+
+def api_answers(url: str, timeout_s: float = API_ANSWER_S) -> Finding:
+    """Asks an API whether it reaches its database."""
+    import httpx
+
+    try:
+        answer = httpx.get(f"{url.rstrip('/')}/readyz", timeout=timeout_s)
+    except httpx.HTTPError as error:
+        return Finding(name="api", state="missing", detail=f"{url}: {error}", remedy="kernelwright api")
+    if answer.status_code != 200:
+        detail = f"{url}: HTTP {answer.status_code}: {answer.text[:300]}"
+        return Finding(name="api", state="missing", detail=detail, remedy="Make its database reachable.")
+    return Finding(name="api", state="ok", detail=f"{url} reaches its database")

@@ -1,0 +1,23 @@
+"""Problems and candidates as files on a command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from services.domain.errors import UserError
+from services.domain.problems import Problem
+
+
+def read_problem(path: Path, allow_library: tuple[str, ...] = ()) -> Problem:
+    """The problem in a file. Raises `UserError` when it cannot be read."""
+    return Problem(name=path.stem, source=read_source(path, "problem"), path=str(path), allow_library=allow_library)
+
+
+def read_source(path: Path, what: str) -> str:
+    """A text file of the user's. Raises `UserError` naming the file and what is wrong."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: the {what} is not UTF-8 text (byte {error.start})") from None
+    except OSError as error:
+        raise UserError(f"{path}: the {what} cannot be read: {error.strerror or error}") from None

@@ -1,0 +1,71 @@
+"""Which sandbox the settings ask for. The worker's modules are imported where they are built."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kernelwright.settings import Settings
+from kernelwright.wiring.workbench import GPU_PRELOAD, make_sandbox
+
+if TYPE_CHECKING:
+    from kernelwright.wiring.workbench import LocalSandbox
+    from workers.sandboxes.docker.sandbox import DockerSandbox
+
+IMAGE = "kernelwright/sandbox"
+
+
+def image_name(settings: Settings) -> str:
+    """The sandbox image: as set, else the one that `make sandbox-image` builds for this version."""
+    from kernelwright.distribution import version
+
+    return settings.sandbox_image or f"{IMAGE}:{version()}"
+
+
+def check_sandbox(settings: Settings) -> str | None:
+    """The id of the sandbox image, where containers are asked for; without starting any.
+
+    Raises `ConfigurationError` where the image is missing or another version's, `SandboxError` without a daemon."""
+    if settings.sandbox != "docker":
+        return None
+    from kernelwright.distribution import version
+    from workers.sandboxes.docker.sandbox import connect, find_image
+
+    with contextlib.closing(connect(settings.docker_host)) as api:
+        return find_image(api, image_name(settings), version() if settings.sandbox_python == "image" else None)
+
+
+def sandbox_maker(settings: Settings) -> Callable[[str], LocalSandbox]:
+    """What makes the sandbox of a device's worker."""
+    if settings.sandbox == "process":
+        return make_sandbox
+    return lambda device: make_docker_sandbox(settings, device)
+
+
+def make_docker_sandbox(settings: Settings, device: str = "cpu", *, warm: int | None = None) -> DockerSandbox:
+    """Containers on the Docker host that is set. Raises `ConfigurationError` (no such image), `SandboxError`."""
+    from kernelwright.distribution import version
+    from workers.sandboxes.docker.container_spec import Recipe
+    from workers.sandboxes.docker.sandbox import DockerSandbox
+
+    host_python = settings.sandbox_python == "host"
+    recipe = Recipe(
+        image=image_name(settings),
+        preload=() if device == "cpu" else GPU_PRELOAD,
+        host_python=host_python,
+        gpu=None if device == "cpu" else _gpu(settings),
+    )
+    return DockerSandbox(
+        recipe,
+        settings.sandbox_sockets or settings.directory / "sandboxes",
+        address=settings.docker_host,
+        version=None if host_python else version(),
+        warm=settings.sandbox_warm if warm is None else warm,
+    )
+
+
+def _gpu(settings: Settings) -> str | None:
+    from workers.devices.gpu import gpu_uuid
+
+    return settings.sandbox_gpu or gpu_uuid()

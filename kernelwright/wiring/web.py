@@ -1,0 +1,138 @@
+"""What the REST API is made of."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from kernelwright.distribution import built_ui, examples, version
+from kernelwright.settings import LOOPBACK
+from kernelwright.wiring.access import make_identity, public_names
+from kernelwright.wiring.installation import (
+    Installation,
+    make_requests,
+    make_shares,
+    make_trajectories,
+    make_webhooks,
+)
+from kernelwright.wiring.workbench import backends, devices, known_sheet
+from kernelwright.wiring.workers import worker_node
+from services.domain.nodes import Node, NodeRole
+from services.rates import LocalBuckets, RateLimiter
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from web.context import WebServices, WorkerInfo
+
+
+@asynccontextmanager
+async def limiting(installation: Installation) -> AsyncIterator[RateLimiter]:
+    """Rate limits, over all API processes where they share a Redis."""
+    settings, alone = installation.settings, LocalBuckets(installation.clock)
+    limits = {"per_caller": settings.rate_limit, "per_team": settings.team_rate_limit}
+    if settings.queue != "celery":
+        yield RateLimiter(alone, **limits)
+        return
+    from services.adapters.rates.redis_buckets import RedisBuckets
+
+    shared = RedisBuckets(settings.redis_url, installation.clock, alone, prefix=settings.redis_prefix)
+    try:
+        yield RateLimiter(shared, **limits)
+    finally:
+        await shared.aclose()
+
+
+def make_web_services(installation: Installation, *, host: str, local_worker: bool, rates: RateLimiter) -> WebServices:
+    """What the REST API needs."""
+    from web.context import WebServices, WorkerInfo
+
+    settings, started = installation.settings, installation.clock.now()
+
+    async def workers() -> tuple[WorkerInfo, ...]:
+        if settings.queue == "celery":
+            return tuple(_worker_info(node) for node in await installation.nodes.living(NodeRole.WORKER))
+        if not local_worker:
+            return ()
+        return tuple(
+            WorkerInfo(
+                name=socket.gethostname(),
+                device=device,
+                backends=backends(device),
+                isolation=None,
+                sheet=known_sheet(settings.directory, device),
+                node=_here(device, started),
+            )
+            for device in devices()
+        )
+
+    return WebServices(
+        jobs=installation.service,
+        events=installation.stores.events,
+        exporter=installation.exporter,
+        experiences=installation.experiences,
+        requests=make_requests(installation),
+        trajectories=make_trajectories(installation),
+        shares=make_shares(installation),
+        webhooks=make_webhooks(installation),
+        artefacts=installation.stores.artefacts,
+        ui=built_ui(),
+        examples=examples,
+        workers=workers,
+        nodes=installation.nodes.living,
+        ready=installation.database.check,
+        version=version(),
+        access=installation.access,
+        quotas=installation.quotas,
+        rates=rates,
+        identity=make_identity(settings),
+        public_url=None if settings.public_url is None else settings.public_url.rstrip("/"),
+        token=settings.token,
+        open_here=settings.is_open(host),
+        hosts=public_names(settings) if host in LOOPBACK else None,
+        metrics=_metrics(installation),
+    )
+
+
+def _worker_info(node: Node) -> WorkerInfo:
+    from web.context import WorkerInfo
+
+    return WorkerInfo(
+        name=node.name,
+        device=node.device or "",
+        backends=node.backends,
+        isolation=node.isolation,
+        sheet=node.sheet,
+        node=node,
+    )
+
+
+def _here(device: str, started: datetime) -> Node:
+    """The worker inside this process, which answers for itself."""
+    node = worker_node(device, socket.gethostname())
+    return replace(node, load=os.getloadavg()[0] / (os.cpu_count() or 1), started_at=started)
+
+
+def _metrics(installation: Installation) -> Callable[[], Awaitable[bytes]]:
+    """What `/metrics` answers: this process's own counters, and a census of the database."""
+    from services.telemetry import metrics
+    from storage.metrics import DatabaseCensus
+
+    census = DatabaseCensus(installation.database, installation.clock, installation.experiences.effect)
+
+    async def answer() -> bytes:
+        return metrics.exposition() + await census.exposition()
+
+    return answer
+
+
+def make_app(services: WebServices) -> FastAPI:
+    """The ASGI app."""
+    from web.app import create_app
+
+    return create_app(services)

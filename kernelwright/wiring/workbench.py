@@ -1,0 +1,357 @@
+"""This machine as a worker, and the files a person names: what `evaluate` needs, on a bare GPU node too.
+
+Standard library, torch and `workers` only.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from services.domain.codec import CodecError, loads
+from services.domain.errors import ConfigurationError, InfrastructureError
+from services.domain.evaluations import (
+    DeviceSheet,
+    Environment,
+    EvaluationReport,
+    EvaluationRequest,
+    Refusal,
+    ValidationReport,
+    ValidationRequest,
+)
+from services.domain.models import ModelProfile
+from services.domain.nodes import Offer
+from services.domain.problems import Problem
+from services.machine_code import without_text
+from workers.backends.plugged import plugged_in
+
+if TYPE_CHECKING:
+    from services.ports.devices import KernelBackend
+    from workers.devices.gpu_lock import DeviceLock
+    from workers.judging.evaluator import Evaluator, View
+    from workers.queue.compile_worker import CompileBench
+    from workers.sandboxes.docker.sandbox import DockerSandbox
+    from workers.sandboxes.process import ProcessSandbox
+
+    LocalSandbox = ProcessSandbox | DockerSandbox
+
+
+log = logging.getLogger(__name__)
+MEMORY_BYTES = 8 << 30
+"""What one sandboxed process of a worker may use."""
+CPU_BACKENDS = ("cpp",)
+GPU_BACKENDS = ("triton", "cuda")
+GPU_PRELOAD = (
+    "torch",
+    "triton",
+    "torch._dynamo",  # 2.3 s in every runner otherwise: torch imports it when the first call is observed
+    "workers.ipc.cuda_tensors",
+    "workers.referee.server",
+    "workers.referee.baseline",
+    "workers.runner.session",
+    "workers.runner.triton_ready:make_ready",
+)
+"""What the zygote imports, and a function it calls. None of it touches a tensor or the GPU."""
+
+
+def devices() -> tuple[str, ...]:
+    """What this machine can judge on: its CPU, and its NVIDIA GPU where it has one."""
+    from workers.devices.gpu import find_gpu
+
+    gpu = find_gpu()
+    return ("cpu",) if gpu is None else ("cpu", gpu.name)
+
+
+def backends(device: str) -> tuple[str, ...]:
+    """The backends of a device. Where Triton is installed, a CPU has it too: its interpreter checks. Those that other
+    packages plug in are the CPU's."""
+    if device != "cpu":
+        return GPU_BACKENDS
+    interpreter = ("triton",) if importlib.util.find_spec("triton") is not None else ()
+    return (*CPU_BACKENDS, *interpreter, *plugged_in())
+
+
+def compile_backends() -> tuple[str, ...]:
+    """The backends whose compilers this machine has; they need no device."""
+    return tuple(name for name, compiler in (("cpp", "g++"), ("cuda", "nvcc")) if shutil.which(compiler) is not None)
+
+
+def check_device(device: str, backend: str) -> None:
+    """Raises `ConfigurationError` where this machine lacks the device, or the device does not run the backend."""
+    known = (*CPU_BACKENDS, *GPU_BACKENDS, *plugged_in())
+    if backend not in known:
+        raise ConfigurationError(f"unknown backend {backend!r}; known: {', '.join(known)}")
+    have = devices()
+    if device not in have:
+        lack = "" if len(have) > 1 else " and no NVIDIA GPU that answers"
+        raise ConfigurationError(f"unknown device {device!r}: this machine has {', '.join(have)}{lack}")
+    if backend not in backends(device):
+        others = "an NVIDIA GPU" if device == "cpu" else "the device cpu"
+        if (device, backend) == ("cpu", "triton"):
+            others += ", or (to be checked and not timed) Triton's interpreter: pip install triton"
+        raise ConfigurationError(f"the backend {backend} does not run on the device {device}: it needs {others}")
+
+
+class LocalWorkbench:
+    """A worker that owns its sandbox."""
+
+    def __init__(self, evaluator: Evaluator, sandbox: LocalSandbox, device: DeviceSheet, offer: Offer) -> None:
+        self.device = device
+        """What it judges on."""
+        self.offer = offer
+        """What it takes, and with what its results compare."""
+        self._evaluator = evaluator
+        self._sandbox = sandbox
+
+    @property
+    def isolation(self) -> str:
+        """The level that its sandbox reached."""
+        return self._sandbox.isolation
+
+    def validate(self, request: ValidationRequest, cancelled: Callable[[], bool] = lambda: False) -> ValidationReport:
+        """Run a problem's reference. Raises `InfrastructureError`."""
+        return self._evaluator.validate(request, cancelled)
+
+    def evaluate(self, request: EvaluationRequest, cancelled: Callable[[], bool]) -> EvaluationReport:
+        """Judge a candidate."""
+        return self._evaluator.evaluate(request, cancelled)
+
+    def profile(
+        self, job_id: str, problem: Problem, cancelled: Callable[[], bool] = lambda: False
+    ) -> ModelProfile | Refusal:
+        """Where a model's time goes, and its parts as problems. Raises `InfrastructureError`."""
+        return self._evaluator.profile(job_id, problem, cancelled)
+
+    def environment(self, backend: str) -> Environment:
+        """What a report made now would say that its figures depend on."""
+        return self._evaluator.environment(backend)
+
+    def close_job(self, job_id: str) -> None:
+        """Free what is kept warm for a job."""
+        self._evaluator.close_job(job_id)
+
+    def close(self) -> None:
+        """Free everything."""
+        try:
+            self._evaluator.close()
+        finally:
+            self._sandbox.close()
+
+
+class EveryDevice:
+    """A worker for each of this machine's devices, made when a job first asks for it; calls go by their device."""
+
+    def __init__(self, made: Mapping[str, LocalWorkbench], make: Callable[[str], LocalWorkbench]) -> None:
+        self._made = dict(made)
+        self._make = make
+
+    def validate(self, request: ValidationRequest, cancelled: Callable[[], bool] = lambda: False) -> ValidationReport:
+        """Run a problem's reference. Raises `InfrastructureError`."""
+        return self._of(request.device).validate(request, cancelled)
+
+    def evaluate(self, request: EvaluationRequest, cancelled: Callable[[], bool]) -> EvaluationReport:
+        """Judge a candidate. Raises `InfrastructureError`."""
+        return self._of(request.device).evaluate(request, cancelled)
+
+    def close_job(self, job_id: str) -> None:
+        """Free what is kept warm for a job."""
+        for workbench in list(self._made.values()):
+            workbench.close_job(job_id)
+
+    def close(self) -> None:
+        """Free everything."""
+        for workbench in list(self._made.values()):
+            workbench.close()
+
+    def _of(self, device: str) -> LocalWorkbench:
+        if device not in self._made:
+            try:
+                self._made[device] = self._make(device)
+            except ConfigurationError as error:  # the card has gone since the job was accepted
+                raise InfrastructureError(str(error)) from None
+        return self._made[device]
+
+
+class Workbenches:
+    """The workers of this machine's devices, each made when it is first asked for. Closed at the end of a `with`."""
+
+    def __init__(self, directory: Path, make: Callable[[str], LocalSandbox] | None = None) -> None:
+        self._directory = directory
+        self._make = make or make_sandbox
+        self._made: dict[str, LocalWorkbench] = {}
+
+    def __enter__(self) -> Workbenches:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        for workbench in self._made.values():
+            workbench.close()
+
+    def environment(self, device: str, backend: str) -> Environment | None:
+        """What a report made now would depend on; None for a device or backend that this machine does not have."""
+        if device not in devices() or backend not in backends(device):
+            return None
+        return self._of(device).environment(backend)
+
+    def evaluate(self, request: EvaluationRequest) -> EvaluationReport:
+        """Judge a candidate on the device that its request names."""
+        return without_text(self._of(request.device).evaluate(request, lambda: False))
+
+    def _of(self, device: str) -> LocalWorkbench:
+        if device not in self._made:
+            self._made[device] = make_workbench(self._directory, device, make=self._make)
+        return self._made[device]
+
+
+def make_sandbox(device: str = "cpu") -> ProcessSandbox:
+    """The sandbox for compilers, referees and runners. Raises `SandboxError`."""
+    from workers.sandboxes.process import ProcessSandbox
+
+    return ProcessSandbox(preload=("torch",) if device == "cpu" else GPU_PRELOAD)
+
+
+def make_workbench(
+    directory: Path,
+    device: str = "cpu",
+    *,
+    make: Callable[[str], LocalSandbox] = make_sandbox,
+    baselines_max_age_s: float = 3600.0,
+    compiled: Path | None = None,
+) -> LocalWorkbench:
+    """The worker of this machine, with its caches under a directory, in the sandbox that `make` gives. What compile
+    workers have built is taken from `compiled`.
+
+    Raises `InfrastructureError`, `ConfigurationError`."""
+    try:
+        from workers.backends.cpp import CppBackend
+        from workers.judging.evaluator import Evaluator
+    except ModuleNotFoundError as error:
+        raise InfrastructureError(f"this installation has no worker: the module {error.name} is missing") from None
+    if device not in devices():
+        raise ConfigurationError(f"unknown device {device!r}; known: {', '.join(devices())}")
+    sandbox = make(device)
+    try:
+        sandbox.start()
+        made = _on_cpu(sandbox, directory) if device == "cpu" else _on_gpu(sandbox, directory)
+        if compiled is not None:
+            for backend in made.backends.values():
+                if isinstance(backend, CppBackend):
+                    backend.read_ahead(compiled)
+        evaluator = Evaluator(
+            sandbox,
+            made.backends,
+            made.sheet,
+            directory / "worker",
+            views=made.views,
+            memory_bytes=MEMORY_BYTES,
+            lock=made.lock,
+            baselines_max_age_s=baselines_max_age_s,
+        )
+    except BaseException:
+        sandbox.close()
+        raise
+    return LocalWorkbench(evaluator, sandbox, made.sheet, offer_of(made.sheet, tuple(made.backends)))
+
+
+def make_compile_bench(
+    compiled: Path, *, make: Callable[[str], LocalSandbox] = make_sandbox, architecture: str = "90a"
+) -> CompileBench:
+    """A worker that compiles into a folder, and needs no device; CUDA for an architecture as nvcc names it.
+
+    Raises `InfrastructureError`."""
+    from workers.backends.cpp import CppBackend
+    from workers.backends.cuda import CudaBackend
+    from workers.queue.compile_worker import CompileBench
+
+    sandbox = make("cpu")
+    try:
+        sandbox.start()
+        cuda = CudaBackend(sandbox, compiled, architecture=architecture)
+        return CompileBench(sandbox, {"cpp": CppBackend(sandbox, compiled), "cuda": cuda})
+    except BaseException:
+        sandbox.close()
+        raise
+
+
+def offer_of(sheet: DeviceSheet, backends: tuple[str, ...]) -> Offer:
+    """What a worker of a device offers: results compare where referee, hardware and toolchain are the same."""
+    from workers.judging.evaluator import REFEREE_VERSION
+
+    evaluator = f"referee {REFEREE_VERSION}; {sheet.model}; {sheet.toolchain}"
+    return Offer(device=sheet.name, backends=backends, evaluator=evaluator)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Made:
+    """What an evaluator needs to know of its device."""
+
+    backends: Mapping[str, KernelBackend]
+    sheet: DeviceSheet
+    views: Mapping[str, View]
+    lock: DeviceLock | None = None
+
+
+def _on_cpu(sandbox: LocalSandbox, directory: Path) -> _Made:
+    from workers.backends.cpp import runtime_view
+    from workers.backends.registry import make_backend
+    from workers.backends.triton import InterpretedTritonBackend
+    from workers.devices.sheets import measure_cpu
+
+    cpp = make_backend("cpp", sandbox, directory / "cache" / "cpp")
+    sheet = measure_cpu(sandbox, cpp, directory)
+    made: dict[str, KernelBackend] = {"cpp": cpp}
+    views: dict[str, View] = {"cpp": runtime_view}
+    for name in backends("cpu"):
+        if name == "triton":
+            triton = InterpretedTritonBackend(sandbox, directory / "cache" / name)
+            made[name], views[name] = triton, triton.view
+        elif name not in made:
+            try:
+                made[name] = make_backend(name, sandbox, directory / "cache" / name)
+            except ConfigurationError as error:  # somebody else's package must not take this worker's own away
+                log.warning("%s", error)
+                continue
+            views[name] = getattr(made[name], "view", runtime_view)
+    return _Made(backends=made, sheet=sheet, views=views)
+
+
+def _on_gpu(sandbox: LocalSandbox, directory: Path) -> _Made:
+    import kernelwright_rt
+    from workers.backends.cuda import CudaBackend
+    from workers.backends.triton import TritonBackend
+    from workers.devices.gpu import find_gpu, lock_path, measure_gpu
+    from workers.devices.gpu_lock import DeviceLock
+
+    gpu = find_gpu()
+    if gpu is None:
+        raise InfrastructureError("the GPU is gone: nvidia-smi does not answer any more")
+    major, minor = (int(part) for part in gpu.capability.split("."))
+    target = kernelwright_rt.architecture_of(major, minor)
+    cuda = CudaBackend(sandbox, directory / "cache" / "cuda", architecture=target)
+    triton = TritonBackend(sandbox, directory / "cache" / "triton", architecture=target)
+    lock = DeviceLock(lock_path(gpu, directory))
+    lock.acquire()
+    try:
+        sheet = measure_gpu(sandbox, gpu, directory)
+    finally:
+        lock.release()
+    return _Made(
+        backends={"cuda": cuda, "triton": triton},
+        sheet=sheet,
+        views={"cuda": cuda.view, "triton": triton.view},
+        lock=lock,
+    )
+
+
+def known_sheet(directory: Path, device: str) -> DeviceSheet | None:
+    """The newest measurement of a device that lies under a directory, without measuring; None where there is none."""
+    files = sorted((directory / "devices").glob(f"{device}-*.json"), key=lambda path: path.stat().st_mtime)
+    try:
+        return loads(DeviceSheet, files[-1].read_text(encoding="utf-8")) if files else None
+    except (OSError, CodecError):
+        return None

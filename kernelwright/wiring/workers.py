@@ -1,0 +1,145 @@
+"""What a worker is made of, and how it and the other processes of an installation say that they are there."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from kernelwright.distribution import version
+from kernelwright.settings import Settings
+from kernelwright.wiring.sandboxes import sandbox_maker
+from kernelwright.wiring.workbench import (
+    MEMORY_BYTES,
+    LocalWorkbench,
+    backends,
+    compile_backends,
+    make_compile_bench,
+    make_workbench,
+)
+from services.domain.compilations import COMPILE
+from services.domain.errors import ConfigurationError, InfrastructureError
+from services.domain.nodes import Node, NodeRole, NodeState
+from services.runtime.clock import SystemClock
+from services.runtime.periodic import repeating
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+    from services.ports.runtime import Clock
+    from services.ports.work import NodeRegistry
+    from workers.queue.compile_worker import CompileBench
+    from workers.queue.heartbeat import Presence
+    from workers.queue.tasks import CelerySettings
+
+BEAT_S = 5.0
+"""How often an orchestrator says that it is there."""
+
+
+def open_workbench(settings: Settings, device: str = "cpu") -> LocalWorkbench:
+    """What judges candidates on a device of this machine."""
+    return make_workbench(
+        settings.directory,
+        device,
+        make=sandbox_maker(settings),
+        baselines_max_age_s=settings.baselines_max_age_s,
+        compiled=settings.compiled,
+    )
+
+
+def _compile_bench(settings: Settings) -> CompileBench:
+    if settings.compiled is None:
+        raise ConfigurationError("a compile worker needs KERNELWRIGHT_COMPILED, the folder that it builds into")
+    return make_compile_bench(settings.compiled, make=sandbox_maker(settings))
+
+
+def celery_settings(settings: Settings) -> CelerySettings:
+    """How this installation's workers and those who ring for them meet."""
+    from workers.queue.tasks import CelerySettings
+
+    return CelerySettings(broker_url=settings.redis_url, key_prefix=settings.redis_prefix, claim_ttl_s=settings.claim_s)
+
+
+def make_celery_worker(settings: Settings, device: str, name: str) -> Celery:
+    """The Celery application of this machine's worker; its station opens in the child that works."""
+    from workers.queue.tasks import Station, create_app
+
+    def open_station() -> Station:
+        from storage.contents.blobs import SqlArtefactStore
+        from storage.contents.files import open_files
+        from storage.database import Database
+        from storage.jobs.work_orders import SqlWorkStore
+
+        bench = _compile_bench(settings) if device == COMPILE else open_workbench(settings, device)
+        database, clock = Database(settings.database), SystemClock()
+        return Station(
+            orders=SqlWorkStore(database, clock),
+            workbench=bench,
+            offer=bench.offer,
+            sheet=bench.device if isinstance(bench, LocalWorkbench) else None,
+            isolation=bench.isolation,
+            artefacts=SqlArtefactStore(database, clock, files=open_files(settings.artefacts)),
+        )
+
+    def open_presence() -> Presence:
+        from workers.queue.heartbeat import Presence
+
+        return Presence(worker_node(device, name), lambda: open_registry(settings))
+
+    # A device worker's first order is a validation, which it has time to become warm for; a compile worker's is a
+    # candidate that a device waits for.
+    return create_app(celery_settings(settings), open_station, open_presence, ready=device == COMPILE)
+
+
+def worker_node(device: str, name: str) -> Node:
+    """This machine's worker as it registers before its device is measured."""
+    now = SystemClock().now()
+    return Node(
+        name=name,
+        role=NodeRole.WORKER,
+        version=version(),
+        state=NodeState.READY,
+        device=device,
+        backends=compile_backends() if device == COMPILE else backends(device),
+        units=os.cpu_count() or 1,
+        memory_bytes=MEMORY_BYTES,
+        started_at=now,
+        seen_at=now,
+    )
+
+
+@asynccontextmanager
+async def open_registry(settings: Settings) -> AsyncIterator[NodeRegistry]:
+    """The registry of nodes over a database connection of its own."""
+    from storage.database import Database
+    from storage.nodes import SqlNodeRegistry
+
+    database = Database(settings.database)
+    try:
+        yield SqlNodeRegistry(database, SystemClock())
+    finally:
+        await database.close()
+
+
+@asynccontextmanager
+async def present(nodes: NodeRegistry, clock: Clock, name: str) -> AsyncIterator[None]:
+    """An orchestrator is seen by the others while the context lasts."""
+    now = clock.now()
+    node = Node(
+        name=name, role=NodeRole.ORCHESTRATOR, version=version(), state=NodeState.READY, started_at=now, seen_at=now
+    )
+    beat = functools.partial(_beat, nodes, node)
+    try:
+        async with repeating("this orchestrator's presence", beat, BEAT_S, clock):
+            yield
+    finally:
+        with contextlib.suppress(InfrastructureError):
+            await nodes.leave(name)
+
+
+async def _beat(nodes: NodeRegistry, node: Node) -> None:
+    if not await nodes.beat(node.name, load=os.getloadavg()[0] / (os.cpu_count() or 1)):
+        await nodes.register(node)

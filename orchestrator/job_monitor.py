@@ -1,0 +1,100 @@
+"""What happens beside a running job: its lease is renewed, and the wishes of people and the wall budget are seen."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from agents.job_lease import LeaseHolder
+from orchestrator.lease_renewal import Lookout, is_due
+from services.domain.errors import LeaseLostError, StorageError
+from services.domain.jobs import Job, Wishes
+from services.ports.runtime import Clock
+
+
+class Interruption(StrEnum):
+    """Why work on a job is stopped from outside."""
+
+    CANCEL = "cancel"
+    PAUSE = "pause"
+    WALL = "wall"
+    LEASE_LOST = "lease lost"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """How often to look."""
+
+    lease_ttl_s: float = 15.0
+    """How long a lease holds without renewal; it is renewed three times as often."""
+    poll_s: float = 0.8
+    """Time between two looks at a job's flags; what one look finds serves all jobs for half as long."""
+
+
+class Watch:
+    """Looks after one leased job."""
+
+    def __init__(self, job: Job, lookout: Lookout, clock: Clock, pace: Pace, lease: LeaseHolder) -> None:
+        self._wall_s = job.spec.budget.wall_s
+        self._lookout = lookout
+        self._since = clock.monotonic()
+        self._clock = clock
+        self._pace = pace
+        self._lease = lease
+        self._wall_end: datetime | None = None
+
+    async def until_interrupted(self, work: asyncio.Task[Any]) -> Interruption | None:
+        """Wait for the work's end (None), or for a reason to stop it; the work itself is not touched."""
+        interrupted = asyncio.create_task(self._interruption())
+        try:
+            await asyncio.wait({work, interrupted}, return_when=asyncio.FIRST_COMPLETED)
+            return None if work.done() else interrupted.result()
+        finally:
+            interrupted.cancel()
+            await asyncio.gather(interrupted, return_exceptions=True)
+
+    async def until_resumed(self) -> Interruption | None:
+        """Wait until a paused job is wanted again (None) or for another reason to stop."""
+        while (found := await self._look(paused=True)) is Interruption.PAUSE:
+            await self._clock.sleep(self._pace.poll_s)
+        return found
+
+    async def _interruption(self) -> Interruption:
+        while True:
+            found = await self._look()
+            if found is not None:
+                return found
+            await self._clock.sleep(self._nap_s())
+
+    def _nap_s(self) -> float:
+        """Until the next look, which the end of the wall budget may bring forward."""
+        if self._wall_end is None:
+            return self._pace.poll_s
+        left = (self._wall_end - self._clock.now()).total_seconds()
+        return min(self._pace.poll_s, max(left, 0.001))
+
+    async def _look(self, *, paused: bool = False) -> Interruption | None:
+        """Renew the lease when it is due, then read what is wanted. A database out of reach is asked again later."""
+        try:
+            if is_due(self._lease):
+                await self._lookout.renew(self._lease)
+            wishes = await self._lookout.look(self._lease.current, self._since)
+        except LeaseLostError:
+            return Interruption.LEASE_LOST
+        except StorageError:
+            return Interruption.PAUSE if paused else None
+        if wishes is None:
+            return Interruption.LEASE_LOST
+        if self._wall_s is not None and wishes.started_at is not None:
+            self._wall_end = wishes.started_at + timedelta(seconds=self._wall_s)
+        return self._wish(wishes)
+
+    def _wish(self, wishes: Wishes) -> Interruption | None:
+        if wishes.cancel_requested:
+            return Interruption.CANCEL
+        if self._wall_end is not None and self._clock.now() >= self._wall_end:
+            return Interruption.WALL
+        return Interruption.PAUSE if wishes.pause_requested else None

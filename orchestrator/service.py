@@ -1,0 +1,205 @@
+"""The orchestrator: claims jobs and runs many at once in one event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+
+from agents.asking import Patience
+from agents.context import Stores
+from agents.graph import build_graph
+from agents.job_lease import LeaseHolder
+from agents.strategies.registry import strategy
+from agents.workflow import Workflow
+from orchestrator.drain import Drain, DrainingSaver
+from orchestrator.job_monitor import Pace
+from orchestrator.job_run import Collaborators, Ending, JobRun
+from orchestrator.lease_renewal import Lookout
+from services.domain.errors import ConflictError, KernelwrightError, LeaseLostError, StorageError
+from services.domain.jobs import LOCAL_TEAM, Job, JobStatus, Lease
+from services.domain.problems import Problem
+from services.ports.models import ChatModel
+from services.ports.runtime import Clock
+from services.ports.search import Strategy
+from services.ports.work import EvaluationQueue
+from services.telemetry.logs import log_context
+from services.telemetry.metrics import JOBS_ENDED, LEASES_LOST
+from services.telemetry.traces import job_span
+
+log = logging.getLogger(__name__)
+
+
+class Orchestrator:
+    """Runs jobs: one by name, or all there are. Killed at any point, another one continues from the checkpoint."""
+
+    def __init__(
+        self,
+        *,
+        stores: Stores,
+        queue: EvaluationQueue,
+        models: Callable[[str], ChatModel],
+        public_source: Callable[[Problem], str],
+        checkpoints: BaseCheckpointSaver[Any],
+        clock: Clock,
+        owner: str,
+        is_gone: Callable[[str], bool] = lambda _owner: False,
+        strategies: Callable[[str], Strategy] = strategy,
+        patience: Patience | None = None,
+        machine_patience: Patience | None = None,
+        pace: Pace | None = None,
+        evaluation_timeout_s: float = 120.0,
+        context_size: int = 6,
+        holdout_share: float = 0.0,
+        confirmations: int = 0,
+        team_cap: int | None = None,
+        after_job: Callable[[str], Awaitable[object]] | None = None,
+    ) -> None:
+        """`owner` names this orchestrator and must be unique: host, process and a random part. `is_gone` says whether
+        the orchestrator of a name has certainly ended: its lease is then not waited for. `holdout_share`: steps (0 to
+        1) that run without memory, so that its effect can be measured. `team_cap`: jobs of one team that run at once,
+        on all orchestrators together. `after_job` is called with the team's id when a job has ended; it must not
+        raise. `machine_patience`: how often what fails for a worker's sake is asked again; by default like models."""
+        patience, pace = patience or Patience(), pace or Pace()
+        workflow = Workflow(
+            queue,
+            clock,
+            patience=patience,
+            machine_patience=machine_patience,
+            evaluation_timeout_s=evaluation_timeout_s,
+            context_size=context_size,
+            holdout_share=holdout_share,
+            confirmations=confirmations,
+        )
+        self._owner = owner
+        self._is_gone = is_gone
+        self._team_cap = team_cap
+        self._drain = Drain()
+        self._after_job = after_job
+        self._with = Collaborators(
+            stores=stores,
+            queue=queue,
+            models=models,
+            strategies=strategies,
+            public_source=public_source,
+            graph=build_graph(workflow, DrainingSaver(checkpoints, self._drain)),
+            checkpoints=checkpoints,
+            clock=clock,
+            patience=machine_patience or patience,
+            pace=pace,
+            lookout=Lookout(stores.jobs, clock, owner, fresh_s=pace.poll_s / 2, lease_ttl_s=pace.lease_ttl_s),
+            drain=self._drain,
+            evaluation_timeout_s=evaluation_timeout_s,
+        )
+
+    async def run_job(self, job_id: str, team_id: str = LOCAL_TEAM) -> Job:
+        """Take a job to its end and return it; a final job is returned as it is.
+
+        Waits as long as a dead orchestrator's lease may hold, unless it is known to be dead. Raises `NotFoundError`,
+        `ConflictError` when a living orchestrator holds the job, `LeaseLostError` when one takes it meanwhile."""
+        job = await self._with.stores.jobs.get(team_id, job_id)
+        waited_s, pace = 0.0, self._with.pace
+        while not job.status.is_final:
+            lease = await self._acquire(job_id)
+            if lease is not None:
+                return await self._run(lease)
+            if await self._bury(job_id):
+                continue
+            if waited_s > pace.lease_ttl_s * 1.2:
+                raise ConflictError(f"job {job_id} is run by another orchestrator: watch it, or stop that one")
+            await self._with.clock.sleep(pace.poll_s)
+            waited_s += pace.poll_s
+            job = await self._with.stores.jobs.get(team_id, job_id)
+        if job.status is not JobStatus.FAILED:  # a failed one may go on from where it stopped
+            await self._with.checkpoints.adelete_thread(job.id)
+        return job
+
+    async def serve(self, stop: asyncio.Event, concurrency: int = 200, *, drain_s: float = 0.0) -> None:
+        """Claim and run jobs until `stop` is set; then let go of those that run, to be resumed later: at their next
+        checkpoint, or after `drain_s`. What workers do for them goes on."""
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            while not stop.is_set():
+                if len(self._drain.running) < concurrency and (lease := await self._claim()) is not None:
+                    self._drain.add(lease.job_id, asyncio.create_task(self._run_quietly(lease)))
+                    continue
+                pause = asyncio.ensure_future(self._with.clock.sleep(self._with.pace.poll_s))
+                await asyncio.wait({pause, stopping}, return_when=asyncio.FIRST_COMPLETED)
+                pause.cancel()
+        finally:
+            stopping.cancel()
+            await self._drain.finish(drain_s)
+
+    async def _acquire(self, job_id: str | None) -> Lease | None:
+        ttl_s = self._with.pace.lease_ttl_s
+        return await self._with.stores.jobs.acquire(
+            self._owner, ttl_s, job_id, team_cap=self._team_cap, busy=self._drain.jobs
+        )
+
+    async def _bury(self, job_id: str) -> bool:
+        """Free a job that an orchestrator holds which has certainly ended; whether it was so."""
+        lease = await self._with.stores.jobs.holder(job_id)
+        if lease is None or not self._is_gone(lease.owner):
+            return False
+        await self._with.stores.jobs.release(lease)
+        return True
+
+    async def _claim(self) -> Lease | None:
+        """The next job there is. A database out of reach means none for now."""
+        try:
+            return await self._acquire(None)
+        except StorageError as error:
+            log.warning("cannot claim jobs: %s", error)
+            return None
+        except Exception:  # must not end what runs all jobs, in silence
+            log.exception("cannot claim jobs: a fault of this program, trying again")
+            return None
+
+    async def _run(self, lease: Lease) -> Job:
+        """One leased job to its end; the lease is given back whatever happens."""
+        jobs = self._with.stores.jobs
+        holder = LeaseHolder(lease, jobs, self._with.clock, self._with.pace.lease_ttl_s)
+        try:
+            with (
+                self._with.lookout.holding(holder),
+                log_context(job=lease.job_id),
+                job_span(lease.job_id, "orchestrate"),
+            ):
+                job = await self._finished(await jobs.get(lease.team_id, lease.job_id), holder)
+        finally:
+            await jobs.release(holder.current)
+        JOBS_ENDED.labels(job.status.value).inc()
+        return job
+
+    async def _finished(self, job: Job, holder: LeaseHolder) -> Job:
+        """The job at its end; what this program or the machine fails at is its message."""
+        run = JobRun(job, holder, self._with)
+        try:
+            return await self._finish(run)
+        except (LeaseLostError, StorageError):
+            raise
+        except KernelwrightError as error:
+            return await run.end(Ending(status=JobStatus.FAILED, message=str(error), resumable=True))
+        except Exception as error:
+            log.exception("job %s failed for a fault of this program", job.id)
+            message = f"internal error: {type(error).__name__}: {error}"
+            return await run.end(Ending(status=JobStatus.FAILED, message=message, resumable=True))
+
+    async def _finish(self, run: JobRun) -> Job:
+        """The ended job, after which memory is tidied now and then."""
+        job = await run.finish()
+        if self._after_job is not None:
+            await self._after_job(job.team_id)
+        return job
+
+    async def _run_quietly(self, lease: Lease) -> None:
+        try:
+            await self._run(lease)
+        except LeaseLostError as error:
+            LEASES_LOST.inc()
+            log.warning("job %s was let go: %s", lease.job_id, error)
+        except StorageError as error:
+            log.warning("job %s was let go: %s", lease.job_id, error)

@@ -1,0 +1,121 @@
+"""Ringing for orders over Celery, however long the broker is away."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from celery import Celery
+from kombu import Exchange
+from kombu.exceptions import ChannelError, KombuError
+from redis.exceptions import RedisError
+
+from services.domain.compilations import COMPILE
+from services.domain.errors import QueueError
+from services.domain.work import Doorbell
+from services.ports.runtime import Clock
+
+log = logging.getLogger(__name__)
+
+TASK = "kernelwright.run_order"
+"""Name of the Celery task that does an order; its argument is the order's id."""
+ENDED_TASK = "kernelwright.job_ended"
+"""Name of the Celery task that frees what a worker keeps warm for a job; its argument is the job's id."""
+ENDED_QUEUE = "kernelwright.ended"
+"""Alias of the queue, one a worker, on which all of them hear of every job that has ended."""
+_BROKER_FAULTS = (KombuError, RedisError, OSError)
+MOST_BACKOFF_S = 5.0
+
+
+def device_queue(device: str) -> str:
+    """Name of the queue that a device's workers listen to; compile workers have one of their own."""
+    if device == COMPILE:
+        return COMPILE
+    return f"device.{device}"
+
+
+def ended_exchange() -> Exchange:
+    """Where the ends of jobs are told to all workers."""
+    return Exchange(ENDED_QUEUE, type="fanout")
+
+
+class Bell:
+    """Sends doorbells in order. A bell that cannot be rung now is rung when the broker is back."""
+
+    def __init__(self, app: Celery, clock: Clock) -> None:
+        self._app = app
+        self._clock = clock
+        self._todo: asyncio.Queue[Doorbell] = asyncio.Queue()
+        self._away_since: float | None = None
+        self.fault = ""
+        """Why the broker could not be reached when that was tried last."""
+
+    def ring(self, bells: Iterable[Doorbell]) -> None:
+        """Ring for some orders soon."""
+        for bell in bells:
+            self._todo.put_nowait(bell)
+
+    @property
+    def away_s(self) -> float:
+        """For how long the broker has been out of reach."""
+        return 0.0 if self._away_since is None else time.monotonic() - self._away_since
+
+    async def run(self) -> None:
+        """Send what there is to send, until cancelled."""
+        while True:
+            bell = await self._todo.get()
+            failures = 0
+            while not await self._sent(bell):
+                failures += 1
+                await self._clock.sleep(min(0.25 * 2**failures, MOST_BACKOFF_S))
+
+    async def tell_ended(self, job_id: str) -> None:
+        """Have all workers free what they keep for a job; a bell nobody hears costs memory, never the job its end."""
+        try:
+            await asyncio.to_thread(self._tell_all, job_id)
+        except _BROKER_FAULTS as error:
+            log.warning("workers were not told that job %s has ended: %s", job_id, error)
+
+    async def length(self, device: str) -> int:
+        """How many messages wait in a device's queue. Raises `QueueError`."""
+        try:
+            return await asyncio.to_thread(self._length, device_queue(device))
+        except _BROKER_FAULTS as error:
+            raise QueueError(f"the message broker cannot be reached: {error}") from error
+
+    async def _sent(self, bell: Doorbell) -> bool:
+        queue = device_queue(bell.device)
+        try:
+            await asyncio.to_thread(
+                self._app.send_task, TASK, args=[bell.order_id], queue=queue, ignore_result=True, retry=False
+            )
+        except _BROKER_FAULTS as error:
+            if self._away_since is None:
+                self._away_since = time.monotonic()
+                log.warning("the message broker is out of reach, orders wait in the database: %s", error)
+            self.fault = str(error)
+            return False
+        self._away_since = None
+        return True
+
+    def _length(self, queue: str) -> int:
+        with self._app.connection_for_write() as connection:
+            try:
+                channel: Any = connection.default_channel
+                return int(channel.queue_declare(queue, passive=True).message_count)
+            except ChannelError:  # a queue without messages does not exist
+                return 0
+
+    def _tell_all(self, job_id: str) -> None:
+        # The exchange is declared here too: a broker that does not know it as a fanout would queue the message once.
+        self._app.send_task(
+            ENDED_TASK,
+            args=[job_id],
+            queue=ENDED_QUEUE,
+            declare=[ended_exchange()],
+            ignore_result=True,
+            retry=False,
+        )

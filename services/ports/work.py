@@ -1,0 +1,101 @@
+"""Work for devices: the queue, its orders, the workers that take them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
+from services.domain.nodes import Node, NodeRole, Offer
+from services.domain.work import Doorbell, Report, WorkClaim, WorkOrder, WorkState
+
+
+class EvaluationQueue(Protocol):
+    """Where work for devices goes. Asking twice with the same id gives the same answer and does the work once."""
+
+    async def validate(self, request: ValidationRequest) -> ValidationReport:
+        """Run the problem's reference. Raises `InfrastructureError` when no worker could do it."""
+
+    async def evaluate(self, request: EvaluationRequest) -> EvaluationReport:
+        """Judge a candidate. The machine's failures come back as verdict `infrastructure_error`."""
+
+    async def cancel(self, job_id: str) -> None:
+        """Stop what runs for a job; its pending calls end with verdict `infrastructure_error`."""
+
+    async def close(self) -> None:
+        """Stop taking work and free workers."""
+
+
+class WorkStore(Protocol):
+    """Work orders as rows: placed by who waits, claimed by compare-and-set, answered under a fencing token."""
+
+    async def place(self, order: WorkOrder) -> WorkState:
+        """Store an order as queued; one that is known stays as it is, unless it failed or was cancelled."""
+
+    async def state(self, order_id: str) -> WorkState:
+        """What is known about an order. Raises `NotFoundError`."""
+
+    async def claim(self, order_id: str, owner: str, ttl_s: float, offer: Offer | None = None) -> WorkClaim | None:
+        """Take an order that is queued, or whose claim ran out or is this owner's (whose earlier process is dead then);
+        None where there is nothing to do, or nothing for this offer: it lacks the device or backend, or another
+        evaluator has answered for the same job. An order that outlived too many claims fails instead."""
+
+    async def ended(self, order_ids: Sequence[str]) -> Mapping[str, WorkState]:
+        """Those of some orders that have ended, in one query."""
+
+    async def unattended(self, older_s: float, limit: int = 1000) -> tuple[Doorbell, ...]:
+        """Open orders that nobody works on and nobody rang for in the last seconds; they count as rung for now."""
+
+    async def waiting(self) -> Mapping[str, int]:
+        """How many orders are queued, by device."""
+
+    async def strand(self, older_s: float) -> int:
+        """Fail orders queued for so long whose job another evaluator began that no worker has any more; how many."""
+
+    async def renew(self, claim: WorkClaim, ttl_s: float) -> bool:
+        """Extend a claim; False when the order was cancelled or taken over: stop working on it."""
+
+    async def finish(self, claim: WorkClaim, result: Report) -> bool:
+        """Store the answer; False when the claim is not the current one, and then nothing was written."""
+
+    async def fail(self, claim: WorkClaim, fault: str) -> bool:
+        """Store that the machine failed; False like `finish`."""
+
+    async def cancel(self, job_id: str) -> None:
+        """End the job's orders that are not done."""
+
+
+class NodeRegistry(Protocol):
+    """The processes of an installation, as they say of themselves."""
+
+    async def register(self, node: Node) -> None:
+        """Write a node's row, over an earlier one of its name."""
+
+    async def beat(self, name: str, *, load: float = 0.0, busy_s: float = 0.0, done: int = 0) -> bool:
+        """Say that a node is there and what it has done; False when its row is gone: register again."""
+
+    async def drain(self, name: str) -> None:
+        """Mark a node that takes nothing new."""
+
+    async def leave(self, name: str) -> None:
+        """Remove a node's row; harmless where there is none."""
+
+    async def living(self, role: NodeRole | None = None) -> tuple[Node, ...]:
+        """Nodes seen lately, by name."""
+
+
+class Workbench(Protocol):
+    """What does the work behind an `EvaluationQueue`, beside the device: synchronous, one call at a time."""
+
+    def validate(self, request: ValidationRequest, cancelled: Callable[[], bool] = lambda: False) -> ValidationReport:
+        """Run the problem's reference; stops soon after `cancelled()` becomes true. Raises `InfrastructureError`."""
+
+    def evaluate(self, request: EvaluationRequest, cancelled: Callable[[], bool]) -> EvaluationReport:
+        """Judge a candidate; stops soon after `cancelled()` becomes true. Raises `InfrastructureError`, or returns that
+        verdict."""
+
+    def close_job(self, job_id: str) -> None:
+        """Free what is kept warm for a job; harmless where there is nothing."""
+
+    def close(self) -> None:
+        """Free everything. May come from another thread while a call hangs, and must end that call."""

@@ -1,0 +1,68 @@
+"""What people do with links to reports: make, list and revoke them, and follow one. Takes ports."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+
+from services.domain.errors import ConfigurationError, NotFoundError
+from services.domain.shares import ReportShare
+from services.domain.tokens import new_token, token_digest
+from services.exports import Exporter
+from services.jobs import JobService
+from services.ports.runtime import Clock
+from services.ports.teams import ShareStore
+
+MOST_DAYS = 365
+CLOSED = (
+    "this link shows nothing: it was revoked, has expired, or is not whole. Ask whoever gave it to you for a new one"
+)
+
+
+class ShareService:
+    """Read-only links to one job's report."""
+
+    def __init__(self, shares: ShareStore, jobs: JobService, exporter: Exporter, clock: Clock) -> None:
+        self._shares = shares
+        self._jobs = jobs
+        self._exporter = exporter
+        self._clock = clock
+
+    async def create(self, team_id: str, job_id: str, days: float) -> tuple[ReportShare, str]:
+        """A new link to a job, and its token, which cannot be had again.
+
+        Raises `NotFoundError`, and `ConfigurationError` for a time that is not more than 0 and at most 365 days."""
+        if not 0 < days <= MOST_DAYS:
+            raise ConfigurationError(f"a link lasts more than 0 and at most {MOST_DAYS} days, not {days}")
+        await self._jobs.get(team_id, job_id)
+        now, token = self._clock.now(), new_token()
+        share = ReportShare(
+            id=f"share-{uuid.uuid4().hex[:20]}",
+            team_id=team_id,
+            job_id=job_id,
+            digest=token_digest(token),
+            created_at=now,
+            expires_at=now + timedelta(days=days),
+        )
+        await self._shares.add(share)
+        return share, token
+
+    async def list(self, team_id: str, job_id: str) -> tuple[ReportShare, ...]:
+        """A job's links, newest first, revoked and expired ones too. Raises `NotFoundError`."""
+        await self._jobs.get(team_id, job_id)
+        return await self._shares.list(team_id, job_id)
+
+    async def revoke(self, team_id: str, job_id: str, share_id: str) -> ReportShare:
+        """Close a link at once; again is harmless. Raises `NotFoundError`, and `DeletedError` where its job is gone."""
+        await self._jobs.get(team_id, job_id)
+        return await self._shares.revoke(team_id, job_id, share_id)
+
+    async def page(self, token: str) -> str:
+        """The report behind a link. Raises `NotFoundError`, the same whatever is wrong with the link."""
+        share = await self._shares.find(token_digest(token))
+        if share is None or not share.is_open(self._clock.now()):
+            raise NotFoundError(CLOSED)
+        try:
+            return await self._exporter.to_page(share.team_id, share.job_id)
+        except NotFoundError:  # its job was deleted
+            raise NotFoundError(CLOSED) from None

@@ -1,0 +1,203 @@
+"""The `CandidateStore` port over the database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, insert, select, update
+
+from services.domain.candidates import Candidate, EvaluatedCandidate, Origin
+from services.domain.codec import dumps, loads
+from services.domain.digests import CandidateDigest
+from services.domain.errors import NotFoundError
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
+from services.domain.jobs import Lease
+from services.ports.runtime import Clock
+from storage.contents.blobs import ensure_team, get_texts, put_texts
+from storage.database import Database
+from storage.db.statements import insert_one_new, upsert
+from storage.jobs import leases
+from storage.jobs.digests import candidate_digests
+from storage.tables import candidates, evaluations, jobs
+
+
+class SqlCandidateStore:
+    """Candidates and their evaluations; each method is one transaction."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def add(self, lease: Lease, candidate: Candidate) -> None:
+        """Store a candidate; a second call with the same id changes nothing. Raises `LeaseLostError`."""
+        if (candidate.job_id, candidate.team_id) != (lease.job_id, lease.team_id):
+            raise ValueError(f"a candidate of job {candidate.job_id} under the lease of job {lease.job_id}")
+
+        def work(connection: Connection) -> None:
+            leases.fence(connection, lease)
+            known = select(candidates.c.id).where(candidates.c.id == candidate.id)
+            if connection.execute(known).first() is None:
+                connection.execute(insert(candidates).values(_to_row(connection, candidate)))
+
+        await self._database.write(work)
+
+    async def get(self, team_id: str, candidate_id: str) -> EvaluatedCandidate:
+        """One candidate with its report. Raises `NotFoundError`."""
+        query = _with_reports().where(candidates.c.team_id == team_id, candidates.c.id == candidate_id)
+
+        def work(connection: Connection) -> EvaluatedCandidate:
+            rows = connection.execute(query).all()
+            if not rows:
+                raise NotFoundError(f"no candidate {candidate_id}")
+            return _from_rows(connection, rows)[0]
+
+        return await self._database.read(work)
+
+    async def list(self, team_id: str, job_id: str) -> tuple[EvaluatedCandidate, ...]:
+        """A job's candidates in order of their steps. Raises `NotFoundError`."""
+        query = _with_reports().where(candidates.c.team_id == team_id, candidates.c.job_id == job_id)
+        query = query.order_by(candidates.c.step, candidates.c.id)
+
+        def work(connection: Connection) -> tuple[EvaluatedCandidate, ...]:
+            _check_job(connection, team_id, job_id)
+            return _from_rows(connection, connection.execute(query).all())
+
+        return await self._database.read(work)
+
+    async def digests(self, team_id: str, job_id: str) -> tuple[CandidateDigest, ...]:
+        """A job's candidates in order of their steps, without sources. Raises `NotFoundError`."""
+
+        def work(connection: Connection) -> tuple[CandidateDigest, ...]:
+            _check_job(connection, team_id, job_id)
+            return candidate_digests(connection, team_id, job_id)
+
+        return await self._database.read(work)
+
+    async def speedups(self, team_id: str, candidate_ids: Sequence[str]) -> Mapping[str, float]:
+        """Candidate id to speedup over the fastest baseline, of those that were timed."""
+        query = select(evaluations.c.candidate_id, evaluations.c.speedup).where(
+            evaluations.c.team_id == team_id,
+            evaluations.c.candidate_id.in_(candidate_ids),
+            evaluations.c.speedup.is_not(None),
+        )
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return {row.candidate_id: row.speedup for row in rows}
+
+    async def finish(self, request: EvaluationRequest, report: EvaluationReport) -> bool:
+        """Store a report; False when the evaluation has one already.
+
+        The first one stays, except that `infrastructure_error` is not an answer: a later verdict takes its place.
+        """
+
+        def work(connection: Connection) -> bool:
+            if request.team_id not in self._database.known_teams:
+                ensure_team(connection, request.team_id, self._clock.now())
+            row = self._report_row(connection, request, report)
+            if insert_one_new(connection, evaluations, row):
+                return True
+            query = (
+                select(evaluations.c.verdict)
+                .where(evaluations.c.id == request.evaluation_id)
+                .with_for_update(key_share=True)
+            )
+            stored = connection.execute(query).scalar_one()
+            if stored != Verdict.INFRASTRUCTURE_ERROR or report.verdict is Verdict.INFRASTRUCTURE_ERROR:
+                return False
+            upsert(connection, evaluations, [row])
+            return True
+
+        stored = await self._database.write(work)
+        self._database.known_teams.add(request.team_id)
+        return stored
+
+    async def report(self, evaluation_id: str) -> EvaluationReport | None:
+        """The stored report, if any."""
+        query = select(evaluations.c.report).where(evaluations.c.id == evaluation_id)
+        text = await self._database.read(lambda connection: connection.execute(query).scalar_one_or_none())
+        return None if text is None else loads(EvaluationReport, text)
+
+    def _report_row(
+        self, connection: Connection, request: EvaluationRequest, report: EvaluationReport
+    ) -> dict[str, Any]:
+        source_hash, problem_hash = put_texts(connection, request.team_id, [request.source, request.problem.source])
+        return {
+            "id": request.evaluation_id,
+            "team_id": request.team_id,
+            "job_id": request.job_id,
+            "candidate_id": request.candidate_id,
+            "device": request.device,
+            "backend": request.backend,
+            "source_hash": source_hash,
+            "problem_hash": problem_hash,
+            "verdict": str(report.verdict),
+            "failed_gate": None if report.failed_gate is None else str(report.failed_gate),
+            "median_us": None if report.latency is None else report.latency.median_us,
+            "speedup": report.speedup.best_baseline,
+            "report": dumps(report),
+            "device_s": report.phases_s.total,
+            "created_at": self._clock.now(),
+        }
+
+
+def tighten(connection: Connection, evaluation_id: str, report: EvaluationReport) -> None:
+    """Put a stricter report in an accepted one's place; any other verdict stays as it is."""
+    accepted = (evaluations.c.id == evaluation_id) & (evaluations.c.verdict == str(Verdict.ACCEPTED))
+    stricter = {"verdict": str(report.verdict), "report": dumps(report)}
+    connection.execute(update(evaluations).where(accepted).values(stricter))
+
+
+def _check_job(connection: Connection, team_id: str, job_id: str) -> None:
+    query = select(jobs.c.id).where(jobs.c.id == job_id, jobs.c.team_id == team_id)
+    if connection.execute(query).first() is None:
+        raise NotFoundError(f"no job {job_id}")
+
+
+def _with_reports() -> Any:
+    return select(candidates, evaluations.c.report).outerjoin(
+        evaluations,
+        (evaluations.c.candidate_id == candidates.c.id) & (evaluations.c.team_id == candidates.c.team_id),
+    )
+
+
+def _to_row(connection: Connection, candidate: Candidate) -> dict[str, Any]:
+    return {
+        "id": candidate.id,
+        "job_id": candidate.job_id,
+        "team_id": candidate.team_id,
+        "step": candidate.step,
+        "parent_id": candidate.parent_id,
+        "origin": str(candidate.origin),
+        "backend": candidate.backend,
+        "source_hash": put_texts(connection, candidate.team_id, [candidate.source])[0],
+        "summary": candidate.summary,
+        "created_at": candidate.created_at,
+    }
+
+
+def _from_rows(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[EvaluatedCandidate, ...]:
+    if not rows:
+        return ()
+    texts = get_texts(connection, rows[0].team_id, [row.source_hash for row in rows])
+    return tuple(
+        EvaluatedCandidate(
+            candidate=_candidate(row, texts[row.source_hash]),
+            report=None if row.report is None else loads(EvaluationReport, row.report),
+        )
+        for row in rows
+    )
+
+
+def _candidate(row: Row[Any], source: str) -> Candidate:
+    return Candidate(
+        id=row.id,
+        job_id=row.job_id,
+        team_id=row.team_id,
+        step=row.step,
+        parent_id=row.parent_id,
+        origin=Origin(row.origin),
+        backend=row.backend,
+        source=source,
+        summary=row.summary,
+        created_at=row.created_at,
+    )

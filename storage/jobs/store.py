@@ -1,0 +1,300 @@
+"""The `JobStore` port over the database."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, Row, bindparam, select, update
+from sqlalchemy.exc import IntegrityError
+
+from services.domain.codec import dumps, loads
+from services.domain.deletion import Deletion
+from services.domain.digests import RecordedStep, StepDigest
+from services.domain.errors import ConfigurationError, ConflictError, NotFoundError
+from services.domain.jobs import Job, JobFilter, JobPage, JobSpec, JobStatus, Lease, Wishes, check_awaits, check_reopens
+from services.domain.problems import ProblemAnalysis
+from services.domain.steps import ModelCall, Step, StepRecord
+from services.ports.runtime import Clock
+from storage.database import Database
+from storage.jobs import leases
+from storage.jobs.candidates import tighten
+from storage.jobs.creation import store_new
+from storage.jobs.deletion import check_not_deleted, erase_job
+from storage.jobs.digests import recorded_uses, step_digests
+from storage.jobs.events import append_events
+from storage.jobs.rows import handed_in, jobs_from_rows, jobs_of, page_of
+from storage.jobs.steps import insert_kept_call, insert_step, read_kept_calls, read_step, read_steps, step_exists
+from storage.jobs.transitions import ACTIONS, move, request
+from storage.memory.rows import insert_experiences
+from storage.memory.value_log import append_outcome
+from storage.tables import jobs
+
+_AFRESH = {"cancel_requested": False, "pause_requested": False, "message": None}
+"""What a job that failed forgets when it goes on."""
+
+
+class SqlJobStore:
+    """Jobs, leases and steps; each method is one transaction."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def create(self, job: Job) -> None:
+        """Store a new job with its first event. Raises `ConflictError` where its id is taken."""
+        try:
+            await store_new(self._database, job, self._clock.now())
+        except IntegrityError:
+            raise ConflictError(f"job {job.id} exists already") from None
+        self._database.known_teams.add(job.team_id)
+        self._database.changes.notify(job.id)
+
+    async def get(self, team_id: str, job_id: str) -> Job:
+        """One job. Raises `NotFoundError`."""
+        return await self._database.read(lambda connection: _get(connection, team_id, job_id))
+
+    async def list(
+        self,
+        team_id: str,
+        *,
+        status: JobStatus | None = None,
+        wanted: JobFilter | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> JobPage:
+        """Newest first. Raises `ConfigurationError` for a cursor that is not ours."""
+        wanted = wanted or JobFilter()
+        query = jobs_of(team_id, status, wanted)
+        return await self._database.read(lambda connection: page_of(connection, query, wanted, limit, cursor))
+
+    async def acquire(
+        self,
+        owner: str,
+        ttl_s: float,
+        job_id: str | None = None,
+        *,
+        team_cap: int | None = None,
+        busy: Collection[str] = (),
+    ) -> Lease | None:
+        """Lease one job that is free: the named one, or the next, by teams in turn, priority and age."""
+        now = self._clock.now()
+        return await self._database.write(
+            lambda connection: leases.acquire(connection, owner, now, ttl_s, job_id, team_cap, busy)
+        )
+
+    async def wishes(self, owner: str) -> Mapping[str, Wishes]:
+        """What is wanted of all jobs that an orchestrator holds, by job id."""
+        return await self._database.read(lambda connection: leases.wishes(connection, owner))
+
+    async def renew(self, lease: Lease, ttl_s: float) -> Lease:
+        """Extend a lease. Raises `LeaseLostError`."""
+        now = self._clock.now()
+        return await self._database.write_one(lambda connection: leases.renew(connection, lease, now, ttl_s))
+
+    async def renew_all(self, held: Sequence[Lease], ttl_s: float) -> tuple[Lease, ...]:
+        """Extend leases of one orchestrator in one go; those that were."""
+        if not held:
+            return ()
+        now = self._clock.now()
+        return await self._database.write_one(lambda connection: leases.renew_all(connection, held, now, ttl_s))
+
+    async def release(self, lease: Lease) -> None:
+        """Give a lease back; harmless when it is lost already."""
+        await self._database.write_one(lambda connection: leases.release(connection, lease))
+
+    async def holder(self, job_id: str) -> Lease | None:
+        """The lease under which a job is held now; None where it is free or unknown."""
+        now = self._clock.now()
+        return await self._database.read(lambda connection: leases.holder(connection, job_id, now))
+
+    async def set_status(
+        self, lease: Lease, status: JobStatus, *, message: str | None = None, analysis: ProblemAnalysis | None = None
+    ) -> Job:
+        """Move the job, with its event. Raises `LeaseLostError`, `ConflictError` out of a final status."""
+
+        def work(connection: Connection) -> Job:
+            row = leases.fence(connection, lease)
+            if JobStatus(row.status).is_final and row.status != status:
+                raise ConflictError(f"job {row.id} is {row.status}: it cannot become {status}")
+            move(connection, row, status, message, self._clock.now())
+            if analysis is not None:
+                connection.execute(update(jobs).where(jobs.c.id == row.id).values(analysis=dumps(analysis)))
+            return _get(connection, row.team_id, row.id)
+
+        job = await self._database.write(work)
+        self._database.changes.notify(lease.job_id)
+        return job
+
+    async def request(self, team_id: str, job_id: str, action: str) -> Job:
+        """Ask for `cancel`, `pause` or `resume`. Raises `NotFoundError`, `ConflictError`, `ConfigurationError`."""
+        if action not in ACTIONS:
+            raise ConfigurationError(f"unknown action {action!r}: use {', '.join(ACTIONS)}")
+        now = self._clock.now()
+
+        def work(connection: Connection) -> Job:
+            request(connection, _row(connection, team_id, job_id, lock=True), action, now)
+            return _get(connection, team_id, job_id)
+
+        job = await self._database.write(work)
+        self._database.changes.notify(job_id)
+        return job
+
+    async def reopen(self, team_id: str, job_id: str, *, model: str, rounds: int) -> Job:
+        """Let a failed or paused job go on with this model and number of rounds. Raises `NotFoundError`,
+        `ConflictError`."""
+        now = self._clock.now()
+
+        def work(connection: Connection) -> Job:
+            row = _row(connection, team_id, job_id, lock=True)
+            check_reopens(job_id, JobStatus(row.status))
+            if row.expired:
+                raise ConflictError(f"what job {job_id} would go on from has expired: submit it again")
+            spec = loads(JobSpec, row.spec)
+            changed = replace(spec, model=model, budget=replace(spec.budget, rounds=rounds))
+            connection.execute(update(jobs).where(jobs.c.id == job_id).values(spec=dumps(changed)))
+            if row.status == JobStatus.PAUSED:
+                request(connection, row, "resume", now)
+            else:
+                connection.execute(update(jobs).where(jobs.c.id == job_id).values(_AFRESH))
+                move(connection, _row(connection, team_id, job_id), JobStatus.QUEUED, None, now)
+            return _get(connection, team_id, job_id)
+
+        job = await self._database.write(work)
+        self._database.changes.notify(job_id)
+        return job
+
+    async def children(self, team_id: str, job_id: str) -> tuple[Job, ...]:
+        """The jobs that work for one, oldest first. Raises `NotFoundError`."""
+        query = select(jobs).where(jobs.c.team_id == team_id, jobs.c.parent_id == job_id)
+
+        def work(connection: Connection) -> tuple[Job, ...]:
+            _row(connection, team_id, job_id)
+            return jobs_from_rows(connection, connection.execute(query.order_by(jobs.c.created_at, jobs.c.id)).all())
+
+        return await self._database.read(work)
+
+    async def hand_in(self, team_id: str, job_id: str, source: str, allow_library: Sequence[str]) -> Job:
+        """Give a paused job the kernel that it waited for. Raises `NotFoundError`, `ConflictError`."""
+        now = self._clock.now()
+
+        def work(connection: Connection) -> Job:
+            row = _row(connection, team_id, job_id, lock=True)
+            job = jobs_from_rows(connection, [row])[0]
+            check_awaits(job)
+            connection.execute(
+                update(jobs).where(jobs.c.id == job_id).values(handed_in(connection, job, source, tuple(allow_library)))
+            )
+            request(connection, _row(connection, team_id, job_id), "resume", now)
+            return _get(connection, team_id, job_id)
+
+        job = await self._database.write(work)
+        self._database.changes.notify(job_id)
+        return job
+
+    async def delete(self, team_id: str, job_id: str, actor: str) -> Deletion:
+        """Remove an ended job with everything that came from it. Raises `NotFoundError`, `DeletedError`,
+        `ConflictError`."""
+        now = self._clock.now()
+
+        def work(connection: Connection) -> Deletion:
+            return erase_job(connection, _row(connection, team_id, job_id, lock=True), actor, now)
+
+        deletion = await self._database.write(work)
+        self._database.changes.notify(job_id)
+        return deletion
+
+    async def record_step(self, lease: Lease, record: StepRecord) -> bool:
+        """Write a step and all it produced; False when it was written before. Raises `LeaseLostError`."""
+        if (record.step.job_id, record.step.team_id) != (lease.job_id, lease.team_id):
+            raise ValueError(f"a step of job {record.step.job_id} under the lease of job {lease.job_id}")
+        now = self._clock.now()
+
+        def work(connection: Connection) -> bool:
+            row = leases.fence(connection, lease)
+            if step_exists(connection, lease.job_id, record.step.index):
+                return False
+            insert_step(connection, record)
+            if record.stricter is not None and record.step.evaluation_id is not None:
+                tighten(connection, record.step.evaluation_id, record.stricter)
+            made = insert_experiences(connection, record.experiences)
+            append_outcome(connection, record, made, now)
+            best = record.best_candidate_id or row.best_candidate_id
+            changed = {"done": row.steps_done + 1, "best": best, "at": now}
+            connection.execute(_STEP_DONE, {"job": lease.job_id, **changed})
+            append_events(connection, lease.job_id, record.events, now)
+            return True
+
+        written = await self._database.write(work)
+        self._database.changes.notify(lease.job_id)
+        return written
+
+    async def keep_call(self, lease: Lease, step: int, call: ModelCall) -> None:
+        """Keep a call of a step that is not recorded. Raises `LeaseLostError`."""
+
+        def work(connection: Connection) -> None:
+            leases.fence(connection, lease)
+            if not step_exists(connection, lease.job_id, step):
+                insert_kept_call(connection, lease.team_id, lease.job_id, step, call)
+
+        await self._database.write(work)
+
+    async def kept_calls(self, team_id: str, job_id: str) -> Mapping[int, tuple[ModelCall, ...]]:
+        """Calls kept of steps that are not recorded, by step. Raises `NotFoundError`."""
+
+        def work(connection: Connection) -> Mapping[int, tuple[ModelCall, ...]]:
+            _row(connection, team_id, job_id)
+            return read_kept_calls(connection, team_id, job_id)
+
+        return await self._database.read(work)
+
+    async def steps(self, team_id: str, job_id: str) -> tuple[Step, ...]:
+        """All steps in order. Raises `NotFoundError`."""
+
+        def work(connection: Connection) -> tuple[Step, ...]:
+            _row(connection, team_id, job_id)
+            return read_steps(connection, team_id, job_id)
+
+        return await self._database.read(work)
+
+    async def step(self, team_id: str, job_id: str, index: int) -> RecordedStep:
+        """One step with the experiences it used. Raises `NotFoundError`."""
+
+        def work(connection: Connection) -> RecordedStep:
+            step = read_step(connection, team_id, job_id, index)
+            if step is None:
+                raise NotFoundError(f"job {job_id} has no step {index}")
+            return RecordedStep(step=step, uses=recorded_uses(connection, job_id, index))
+
+        return await self._database.read(work)
+
+    async def step_digests(self, team_id: str, job_id: str) -> tuple[StepDigest, ...]:
+        """All steps in order, without prompts and replies. Raises `NotFoundError`."""
+
+        def work(connection: Connection) -> tuple[StepDigest, ...]:
+            _row(connection, team_id, job_id)
+            return step_digests(connection, team_id, job_id)
+
+        return await self._database.read(work)
+
+
+_ROW = select(jobs).where(jobs.c.id == bindparam("job"), jobs.c.team_id == bindparam("team"))
+_STEP_DONE = (
+    update(jobs)
+    .where(jobs.c.id == bindparam("job"))
+    .values(steps_done=bindparam("done"), best_candidate_id=bindparam("best"), updated_at=bindparam("at"))
+)
+_LOCKED_ROW = _ROW.with_for_update(key_share=True)
+
+
+def _row(connection: Connection, team_id: str, job_id: str, *, lock: bool = False) -> Row[Any]:
+    row = connection.execute(_LOCKED_ROW if lock else _ROW, {"job": job_id, "team": team_id}).one_or_none()
+    if row is None:
+        check_not_deleted(connection, team_id, job_id)
+        raise NotFoundError(f"no job {job_id}")
+    return row
+
+
+def _get(connection: Connection, team_id: str, job_id: str) -> Job:
+    return jobs_from_rows(connection, [_row(connection, team_id, job_id)])[0]

@@ -1,0 +1,146 @@
+"""The `VerdictStore` port over the database: accepted results, and what judging them again has shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, insert, select, update
+
+from services.domain.codec import dumps, loads
+from services.domain.evaluations import BASELINES, EvaluationReport, EvaluationRequest, Verdict
+from services.domain.jobs import FINAL_STATUSES, JobStatus
+from services.domain.problems import Problem
+from services.domain.verdicts import StoredVerdict
+from services.ports.runtime import Clock
+from storage.contents.blobs import get_texts
+from storage.database import Database
+from storage.jobs.rows import jobs_from_rows
+from storage.tables import evaluations, jobs, verifications
+
+FINAL = tuple(str(status) for status in FINAL_STATUSES)
+UNSOLVED = "its kernel did not hold when it was judged again"
+
+
+class SqlVerdictStore:
+    """Accepted results; each method is one transaction."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def accepted(self, team_id: str, *, after: str | None = None, limit: int = 50) -> tuple[StoredVerdict, ...]:
+        """Accepted results of jobs that have ended, and of no job, in order of their ids."""
+        last = select(func.max(verifications.c.id)).where(verifications.c.evaluation_id == evaluations.c.id)
+        query = (
+            select(evaluations, verifications.c.report.label("verification"))
+            .outerjoin(jobs, jobs.c.id == evaluations.c.job_id)
+            .outerjoin(verifications, verifications.c.id == last.correlate(evaluations).scalar_subquery())
+            .where(evaluations.c.team_id == team_id, evaluations.c.verdict == str(Verdict.ACCEPTED))
+            .where(jobs.c.id.is_(None) | jobs.c.status.in_(FINAL))
+            .order_by(evaluations.c.id)
+            .limit(limit)
+        )
+        if after is not None:
+            query = query.where(evaluations.c.id > after)
+
+        def work(connection: Connection) -> tuple[StoredVerdict, ...]:
+            return _from_rows(connection, team_id, connection.execute(query).all())
+
+        return await self._database.read(work)
+
+    async def verified(self, stored: StoredVerdict, report: EvaluationReport, actor: str) -> bool:
+        """Keep what judging again has shown; False when the result has changed meanwhile, and nothing was written.
+
+        A verdict that does not hold takes the place of the old one, whose report is kept beside it; the job's best
+        becomes the fastest of its other accepted candidates."""
+        request, now = stored.request, self._clock.now()
+
+        def work(connection: Connection) -> bool:
+            query = select(evaluations.c.verdict).where(
+                evaluations.c.id == request.evaluation_id, evaluations.c.team_id == request.team_id
+            )
+            if connection.execute(query.with_for_update()).scalar_one_or_none() != Verdict.ACCEPTED:
+                return False
+            row = _verification_row(stored, report, actor)
+            connection.execute(insert(verifications).values(row | {"created_at": now}))
+            if report.verdict is not Verdict.ACCEPTED:
+                _replace_report(connection, request, report)
+                _choose_best_again(connection, request)
+            return True
+
+        return await self._database.write(work)
+
+
+def _verification_row(stored: StoredVerdict, report: EvaluationReport, actor: str) -> dict[str, Any]:
+    return {
+        "team_id": stored.request.team_id,
+        "evaluation_id": stored.request.evaluation_id,
+        "candidate_id": stored.request.candidate_id,
+        "verdict": str(report.verdict),
+        "failed_gate": None if report.failed_gate is None else str(report.failed_gate),
+        "report": dumps(report),
+        "before": dumps(stored.report),
+        "actor": actor,
+    }
+
+
+def _replace_report(connection: Connection, request: EvaluationRequest, report: EvaluationReport) -> None:
+    values = {
+        "verdict": str(report.verdict),
+        "failed_gate": None if report.failed_gate is None else str(report.failed_gate),
+        "median_us": None,
+        "speedup": None,
+        "report": dumps(report),
+    }
+    connection.execute(update(evaluations).where(evaluations.c.id == request.evaluation_id).values(values))
+
+
+def _choose_best_again(connection: Connection, request: EvaluationRequest) -> None:
+    """Give the job another best candidate, or none, where this one was its best."""
+    own = (jobs.c.id == request.job_id) & (jobs.c.team_id == request.team_id)
+    job = connection.execute(select(jobs.c.best_candidate_id, jobs.c.status).where(own)).one_or_none()
+    if job is None or job.best_candidate_id != request.candidate_id:
+        return
+    query = (
+        select(evaluations.c.candidate_id)
+        .where(evaluations.c.team_id == request.team_id, evaluations.c.job_id == request.job_id)
+        .where(evaluations.c.verdict == str(Verdict.ACCEPTED))
+        .order_by(evaluations.c.speedup.desc().nulls_last(), evaluations.c.median_us, evaluations.c.id)
+        .limit(1)
+    )
+    best = connection.execute(query).scalar_one_or_none()
+    values: dict[str, Any] = {"best_candidate_id": best}
+    if best is None and job.status == JobStatus.SOLVED:
+        values |= {"status": str(JobStatus.UNSOLVED), "message": UNSOLVED}
+    connection.execute(update(jobs).where(own).values(values))
+
+
+def _from_rows(connection: Connection, team_id: str, rows: Sequence[Row[Any]]) -> tuple[StoredVerdict, ...]:
+    texts = get_texts(connection, team_id, [key for row in rows for key in (row.source_hash, row.problem_hash)])
+    names = {row.job_id for row in rows}
+    found = connection.execute(select(jobs).where(jobs.c.team_id == team_id, jobs.c.id.in_(names))).all()
+    problems = {job.id: job.spec.problem for job in jobs_from_rows(connection, found)}
+    return tuple(_stored(row, texts, problems.get(row.job_id)) for row in rows)
+
+
+def _stored(row: Row[Any], texts: dict[str, str], problem: Problem | None) -> StoredVerdict:
+    report = loads(EvaluationReport, row.report)
+    latest = report if row.verification is None else loads(EvaluationReport, row.verification)
+    measured = tuple(name for name in BASELINES if getattr(report.baselines, name))
+    return StoredVerdict(
+        request=EvaluationRequest(
+            evaluation_id=row.id,
+            job_id=row.job_id,
+            team_id=row.team_id,
+            candidate_id=row.candidate_id,
+            problem=problem or Problem(name="problem", source=texts[row.problem_hash]),
+            source=texts[row.source_hash],
+            device=row.device,
+            backend=row.backend,
+            baselines=measured or ("eager",),
+        ),
+        report=report,
+        verified=latest.environment,
+        created_at=row.created_at,
+    )

@@ -1,0 +1,301 @@
+"""The `WorkStore` port over the database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, or_, select, update
+
+from services.domain.codec import dumps, loads
+from services.domain.compilations import CompileReport, CompileRequest
+from services.domain.errors import NotFoundError
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
+from services.domain.nodes import NODE_TTL_S, NodeRole, Offer
+from services.domain.work import Doorbell, Report, WorkClaim, WorkOrder, WorkState, WorkStatus
+from services.ports.runtime import Clock
+from storage.contents.blobs import ensure_team, get_texts, put_texts
+from storage.database import Database
+from storage.db.statements import insert_one_new
+from storage.tables import nodes, work_orders
+
+ATTEMPTS = 3
+"""How many claims an order gets before it counts as poison."""
+VALIDATION, EVALUATION, COMPILATION = "validation", "evaluation", "compilation"
+_AGAIN = {WorkStatus.FAILED, WorkStatus.CANCELLED}
+_OPEN = {WorkStatus.QUEUED, WorkStatus.RUNNING}
+
+
+class SqlWorkStore:
+    """Work orders; each method is one transaction."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def place(self, order: WorkOrder) -> WorkState:
+        """Store an order as queued; one that is known stays as it is, unless it failed or was cancelled."""
+        now = self._clock.now()
+        # Whoever places an order rings for it.
+        queued = {"status": str(WorkStatus.QUEUED), "attempts": 0, "fault": None, "updated_at": now, "rung_at": now}
+
+        team_id = order.request.team_id
+
+        def work(connection: Connection) -> WorkState:
+            if team_id not in self._database.known_teams:
+                ensure_team(connection, team_id, now)
+            if insert_one_new(connection, work_orders, _to_row(connection, order) | queued | {"created_at": now}):
+                return WorkState(status=WorkStatus.QUEUED)
+            again = update(work_orders).where(work_orders.c.id == order.id, work_orders.c.status.in_(_AGAIN))
+            connection.execute(again.values(queued))
+            return _state(_row(connection, order.id))
+
+        state = await self._database.write(work)
+        self._database.known_teams.add(team_id)
+        return state
+
+    async def state(self, order_id: str) -> WorkState:
+        """What is known about an order. Raises `NotFoundError`."""
+        return await self._database.read(lambda connection: _state(_row(connection, order_id)))
+
+    async def claim(self, order_id: str, owner: str, ttl_s: float, offer: Offer | None = None) -> WorkClaim | None:
+        """Take an order that is queued, or whose claim ran out or is this owner's; None where there is none to take."""
+        now = self._clock.now()
+
+        def work(connection: Connection) -> WorkClaim | None:
+            row = _row(connection, order_id, lock=True)
+            if not _is_free(row, owner, now) or not _suits(connection, row, offer):
+                return None
+            if row.attempts >= ATTEMPTS:
+                fault = f"the worker died {row.attempts} times on it"
+                _change(connection, order_id, status=str(WorkStatus.FAILED), fault=fault, updated_at=now)
+                return None
+            expires_at, token = now + timedelta(seconds=ttl_s), row.claim_token + 1
+            _change(
+                connection,
+                order_id,
+                status=str(WorkStatus.RUNNING),
+                claim_owner=owner,
+                claim_token=token,
+                claim_expires_at=expires_at,
+                attempts=row.attempts + 1,
+                evaluator=offer.evaluator if offer is not None else row.evaluator,
+                updated_at=now,
+            )
+            return WorkClaim(order=_order(connection, row), owner=owner, token=token, expires_at=expires_at)
+
+        return await self._database.write(work)
+
+    async def ended(self, order_ids: Sequence[str]) -> Mapping[str, WorkState]:
+        """Those of some orders that have ended."""
+        if not order_ids:
+            return {}
+        query = select(work_orders).where(work_orders.c.id.in_(order_ids), work_orders.c.status.not_in(_OPEN))
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return {row.id: _state(row) for row in rows}
+
+    async def unattended(self, older_s: float, limit: int = 1000) -> tuple[Doorbell, ...]:
+        """Open orders that nobody works on and nobody rang for lately; they count as rung for now."""
+        now = self._clock.now()
+        # A worker that went silent is replaced at the first look, not when the bell has been quiet for long.
+        silent = or_(
+            work_orders.c.rung_at.is_(None),
+            work_orders.c.rung_at <= now - timedelta(seconds=older_s),
+            and_(work_orders.c.status == WorkStatus.RUNNING, work_orders.c.rung_at <= work_orders.c.claim_expires_at),
+        )
+        query = select(work_orders.c.id, work_orders.c.device, work_orders.c.status).where(_nobody(now), silent)
+        query = query.order_by(work_orders.c.created_at).limit(limit)
+
+        def work(connection: Connection) -> tuple[Doorbell, ...]:
+            rows = connection.execute(query.with_for_update(skip_locked=True)).all()
+            if rows:
+                rung = update(work_orders).where(work_orders.c.id.in_([row.id for row in rows]))
+                connection.execute(rung.values(rung_at=now))
+            return tuple(
+                Doorbell(order_id=row.id, device=row.device, silent=row.status == WorkStatus.RUNNING) for row in rows
+            )
+
+        return await self._database.write(work)
+
+    async def waiting(self) -> Mapping[str, int]:
+        """How many orders are queued, by device."""
+        query = select(work_orders.c.device, func.count()).where(work_orders.c.status == WorkStatus.QUEUED)
+        query = query.group_by(work_orders.c.device)
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return {row[0]: row[1] for row in rows}
+
+    async def strand(self, older_s: float) -> int:
+        """Fail orders queued for so long whose job another evaluator began that no worker has any more."""
+        now = self._clock.now()
+
+        def work(connection: Connection) -> int:
+            stranded: Sequence[Any] = connection.execute(_stranded(now, older_s)).all()
+            for order_id, evaluator in stranded:
+                fault = (
+                    f"the job was begun under the evaluator {evaluator!r}, and no worker with it is left: start one, "
+                    "or submit the job again"
+                )
+                _change(connection, order_id, status=str(WorkStatus.FAILED), fault=fault, updated_at=now)
+            return len(stranded)
+
+        return await self._database.write(work)
+
+    async def renew(self, claim: WorkClaim, ttl_s: float) -> bool:
+        """Extend a claim; False when the order was cancelled or taken over."""
+        return await self._answer(claim, claim_expires_at=self._clock.now() + timedelta(seconds=ttl_s))
+
+    async def finish(self, claim: WorkClaim, result: Report) -> bool:
+        """Store the answer; False when the claim is not the current one."""
+        return await self._answer(claim, status=str(WorkStatus.DONE), result=dumps(result), fault=None)
+
+    async def fail(self, claim: WorkClaim, fault: str) -> bool:
+        """Store that the machine failed; False when the claim is not the current one."""
+        return await self._answer(claim, status=str(WorkStatus.FAILED), fault=fault)
+
+    async def cancel(self, job_id: str) -> None:
+        """End the job's orders that are not done."""
+        ended = {"status": str(WorkStatus.CANCELLED), "fault": "the job was cancelled", "updated_at": self._clock.now()}
+        query = update(work_orders).where(work_orders.c.job_id == job_id, work_orders.c.status.in_(_OPEN))
+        await self._database.write(lambda connection: connection.execute(query.values(ended)))
+
+    async def _answer(self, claim: WorkClaim, **values: Any) -> bool:
+        query = update(work_orders).where(
+            work_orders.c.id == claim.order.id,
+            work_orders.c.team_id == claim.order.request.team_id,
+            work_orders.c.claim_token == claim.token,
+            work_orders.c.status == WorkStatus.RUNNING,
+        )
+        changed = query.values(**values, updated_at=self._clock.now())
+        return await self._database.write(lambda connection: connection.execute(changed).rowcount == 1)
+
+
+def _is_free(row: Row[Any], owner: str, now: datetime) -> bool:
+    taken = row.status == WorkStatus.RUNNING and row.claim_owner != owner and row.claim_expires_at > now
+    return row.status in _OPEN and not taken
+
+
+def _suits(connection: Connection, row: Row[Any], offer: Offer | None) -> bool:
+    """Whether a worker's offer fits an order: its device, its backend, and who answered for the job before."""
+    if offer is None:
+        return True
+    if row.device != offer.device or row.backend not in offer.backends:
+        return False
+    if row.kind == COMPILATION:
+        return True
+    before = select(work_orders.c.evaluator).where(
+        work_orders.c.job_id == row.job_id,
+        work_orders.c.kind != COMPILATION,
+        work_orders.c.status == WorkStatus.DONE,
+        work_orders.c.evaluator.is_not(None),
+    )
+    found = connection.execute(before.limit(1)).scalar_one_or_none()
+    return found is None or found == offer.evaluator
+
+
+def _nobody(now: datetime) -> ColumnElement[bool]:
+    """Open, and no living claim on it."""
+    expired = and_(work_orders.c.status == WorkStatus.RUNNING, work_orders.c.claim_expires_at <= now)
+    return or_(work_orders.c.status == WorkStatus.QUEUED, expired)
+
+
+def _stranded(now: datetime, older_s: float) -> Select[Any]:
+    answered = work_orders.alias()
+    seen = now - timedelta(seconds=NODE_TTL_S)
+    has = select(nodes.c.name).where(
+        nodes.c.role == NodeRole.WORKER, nodes.c.evaluator == answered.c.evaluator, nodes.c.seen_at > seen
+    )
+    return (
+        select(work_orders.c.id, answered.c.evaluator)
+        .join(answered, answered.c.job_id == work_orders.c.job_id)
+        .where(
+            work_orders.c.status == WorkStatus.QUEUED,
+            work_orders.c.kind != COMPILATION,
+            answered.c.kind != COMPILATION,
+            work_orders.c.updated_at <= now - timedelta(seconds=older_s),
+            answered.c.status == WorkStatus.DONE,
+            answered.c.evaluator.is_not(None),
+            ~has.exists(),
+        )
+        .distinct()
+        .limit(100)
+    )
+
+
+def _row(connection: Connection, order_id: str, *, lock: bool = False) -> Row[Any]:
+    query = select(work_orders).where(work_orders.c.id == order_id)
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+    if row is None:
+        raise NotFoundError(f"no work order {order_id}")
+    return row
+
+
+def _change(connection: Connection, order_id: str, **values: Any) -> None:
+    connection.execute(update(work_orders).where(work_orders.c.id == order_id).values(**values))
+
+
+def _to_row(connection: Connection, order: WorkOrder) -> dict[str, Any]:
+    request = order.request
+    if isinstance(request, CompileRequest):
+        return _compilation_row(connection, order.id, request)
+    sources = [request.problem.source]
+    bare: ValidationRequest | EvaluationRequest = replace(request, problem=replace(request.problem, source=""))
+    if isinstance(request, EvaluationRequest) and isinstance(bare, EvaluationRequest):
+        sources.append(request.source)
+        bare = replace(bare, source="")
+    problem_hash, *own = put_texts(connection, request.team_id, sources)
+    return {
+        "id": order.id,
+        "team_id": request.team_id,
+        "job_id": request.job_id,
+        "kind": VALIDATION if isinstance(request, ValidationRequest) else EVALUATION,
+        "device": request.device,
+        "backend": request.backend,
+        "request": dumps(bare),
+        "problem_hash": problem_hash,
+        "source_hash": own[0] if own else None,
+    }
+
+
+def _compilation_row(connection: Connection, order_id: str, request: CompileRequest) -> dict[str, Any]:
+    source_hash = put_texts(connection, request.team_id, [request.source])[0]
+    return {
+        "id": order_id,
+        "team_id": request.team_id,
+        "job_id": request.job_id,
+        "kind": COMPILATION,
+        "device": request.device,
+        "backend": request.backend,
+        "request": dumps(replace(request, source="")),
+        "problem_hash": source_hash,
+        "source_hash": source_hash,
+    }
+
+
+def _order(connection: Connection, row: Row[Any]) -> WorkOrder:
+    texts = get_texts(connection, row.team_id, [row.problem_hash, row.source_hash])
+    if row.kind == COMPILATION:
+        compilation = replace(loads(CompileRequest, row.request), source=texts[row.source_hash])
+        return WorkOrder(id=row.id, request=compilation)
+    if row.kind == VALIDATION:
+        validation = loads(ValidationRequest, row.request)
+        problem = replace(validation.problem, source=texts[row.problem_hash])
+        return WorkOrder(id=row.id, request=replace(validation, problem=problem))
+    evaluation = loads(EvaluationRequest, row.request)
+    problem = replace(evaluation.problem, source=texts[row.problem_hash])
+    return WorkOrder(id=row.id, request=replace(evaluation, problem=problem, source=texts[row.source_hash]))
+
+
+_REPORTS: dict[str, type[Report]] = {
+    VALIDATION: ValidationReport,
+    EVALUATION: EvaluationReport,
+    COMPILATION: CompileReport,
+}
+
+
+def _state(row: Row[Any]) -> WorkState:
+    result: Report | None = None if row.result is None else loads(_REPORTS[row.kind], row.result)
+    return WorkState(
+        status=WorkStatus(row.status), result=result, fault=row.fault, claim_expires_at=row.claim_expires_at
+    )

@@ -1,0 +1,61 @@
+"""Taking experiences out of recall, and evaluations out of the value log. Functions over the caller's transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection, insert, select, update
+
+from services.memory.log import RetractionEntry
+from storage.db.pgvector_schema import drop_vectors
+from storage.db.statements import chunks
+from storage.memory.value_log import append_entry
+from storage.tables import experiences, memory_audit, memory_log, teams
+
+RETRACTED = "retracted"
+
+
+def retract_evaluation(
+    connection: Connection, team_id: str, evaluation: str, reason: str, actor: str, at: datetime
+) -> bool:
+    """Undo an evaluation's credit; False where it gave none, or is retracted already."""
+    query = select(memory_log.c.entry).where(
+        memory_log.c.team_id == team_id, memory_log.c.key == f"outcome/{evaluation}"
+    )
+    entry = connection.execute(query).scalar()
+    if entry is None:
+        return False
+    set_state(connection, team_id, json.loads(entry)["made"], RETRACTED)
+    return append_entry(
+        connection,
+        team_id,
+        evaluation,
+        lambda seq: RetractionEntry(seq=seq, evaluation_id=evaluation, reason=reason, actor=actor),
+        at,
+    )
+
+
+def set_state(connection: Connection, team_id: str, names: Sequence[str], state: str) -> int:
+    """Move experiences out of recall; how many moved."""
+    moved = 0
+    for chunk in chunks(list(names)):
+        where = (experiences.c.team_id == team_id) & experiences.c.id.in_(chunk) & (experiences.c.state != state)
+        found = list(connection.execute(select(experiences.c.id).where(where)).scalars())
+        if found:
+            connection.execute(update(experiences).where(experiences.c.id.in_(found)).values(state=state))
+            drop_vectors(connection, found)
+            moved += len(found)
+    if moved:
+        bump = {"memory_epoch": teams.c.memory_epoch + 1}
+        connection.execute(update(teams).where(teams.c.id == team_id).values(bump))
+    return moved
+
+
+def audit_action(
+    connection: Connection, team_id: str, action: str, subject: str, reason: str, actor: str, at: datetime
+) -> None:
+    """Note what was changed by hand."""
+    row = {"team_id": team_id, "action": action, "subject": subject, "reason": reason, "actor": actor, "at": at}
+    connection.execute(insert(memory_audit).values(row))

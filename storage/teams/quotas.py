@@ -1,0 +1,103 @@
+"""The `QuotaStore` port over the database: limits as rows, use counted from what was recorded."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Select, bindparam, delete, func, select
+
+from services.domain.errors import NotFoundError
+from services.domain.quotas import Period, Quota, Resource
+from services.ports.runtime import Clock
+from storage.database import Database
+from storage.db.statements import upsert
+from storage.tables import evaluations, jobs, model_calls, quotas, steps, teams
+from storage.teams.audit import enter
+
+_LIMITS = select(quotas).where(quotas.c.team_id == bindparam("team")).order_by(quotas.c.resource, quotas.c.period)
+
+
+class SqlQuotaStore:
+    """Quotas; each method is one transaction."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def limits(self, team_id: str) -> tuple[Quota, ...]:
+        """A team's limits."""
+        rows = await self._database.read(lambda connection: connection.execute(_LIMITS, {"team": team_id}).all())
+        return tuple(Quota(resource=Resource(row.resource), period=Period(row.period), most=row.most) for row in rows)
+
+    async def limited_teams(self) -> tuple[str, ...]:
+        """Teams that have limits."""
+        query = select(quotas.c.team_id).distinct().order_by(quotas.c.team_id)
+        rows = await self._database.read(lambda connection: connection.execute(query).all())
+        return tuple(row.team_id for row in rows)
+
+    async def set(self, team_id: str, quota: Quota, actor: str) -> None:
+        """Set a limit. Raises `NotFoundError` for an unknown team."""
+        now = self._clock.now()
+        key = {"team_id": team_id, "resource": str(quota.resource), "period": str(quota.period)}
+        told = f"{quota.resource}: {quota.most:g} a {quota.period}"
+
+        def work(connection: Connection) -> None:
+            _check_team(connection, team_id)
+            upsert(connection, quotas, [{**key, "most": quota.most}])
+            enter(connection, now, team_id, actor, "set_quota", team_id, told)
+
+        await self._database.write(work)
+
+    async def drop(self, team_id: str, resource: Resource, period: Period, actor: str) -> None:
+        """Take a limit away; harmless where there is none. Raises `NotFoundError` for an unknown team."""
+        now = self._clock.now()
+        own = (quotas.c.team_id == team_id) & (quotas.c.resource == str(resource)) & (quotas.c.period == str(period))
+
+        def work(connection: Connection) -> None:
+            _check_team(connection, team_id)
+            if connection.execute(delete(quotas).where(own)).rowcount:
+                enter(connection, now, team_id, actor, "drop_quota", team_id, f"{resource} a {period}")
+
+        await self._database.write(work)
+
+    async def used(self, team_id: str, resource: Resource, since: datetime) -> float:
+        """What a team has used of a resource since then."""
+        query = _USE[resource](team_id, since)
+        return float(await self._database.read(lambda connection: connection.execute(query).scalar_one() or 0))
+
+
+def _check_team(connection: Connection, team_id: str) -> None:
+    if connection.execute(select(teams.c.id).where(teams.c.id == team_id)).one_or_none() is None:
+        raise NotFoundError(f"no team {team_id}")
+
+
+def _jobs(team_id: str, since: datetime) -> Select[Any]:
+    return select(func.count()).select_from(jobs).where(jobs.c.team_id == team_id, jobs.c.created_at >= since)
+
+
+def _calls(what: Any, team_id: str, since: datetime) -> Select[Any]:
+    joined = (model_calls.c.job_id == steps.c.job_id) & (model_calls.c.step == steps.c.step)
+    query = select(func.sum(what)).select_from(steps).join(model_calls, joined)
+    return query.where(steps.c.team_id == team_id, steps.c.finished_at >= since)
+
+
+def _tokens(team_id: str, since: datetime) -> Select[Any]:
+    return _calls(model_calls.c.input_tokens + model_calls.c.output_tokens, team_id, since)
+
+
+def _dollars(team_id: str, since: datetime) -> Select[Any]:
+    return _calls(model_calls.c.dollars, team_id, since)
+
+
+def _device_s(team_id: str, since: datetime) -> Select[Any]:
+    query = select(func.sum(evaluations.c.device_s))
+    return query.where(evaluations.c.team_id == team_id, evaluations.c.created_at >= since)
+
+
+_USE = {
+    Resource.JOBS: _jobs,
+    Resource.TOKENS: _tokens,
+    Resource.DOLLARS: _dollars,
+    Resource.DEVICE_S: _device_s,
+}

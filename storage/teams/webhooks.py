@@ -1,0 +1,186 @@
+"""The `WebhookStore` port over the database, and the messages that events leave for receivers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Exists, Row, Select, bindparam, delete, exists, func, insert, select, update
+
+from services.domain.errors import NotFoundError
+from services.domain.events import Event, EventKind
+from services.domain.webhooks import DELIVERABLE, Delivery, DeliveryStatus, Outcome, Webhook, event_delivery
+from services.ports.runtime import Clock
+from storage.database import Database
+from storage.db.statements import insert_new
+from storage.tables import webhook_deliveries, webhooks
+
+_RECEIVERS = select(webhooks).where(webhooks.c.team_id == bindparam("team"), webhooks.c.enabled)
+
+
+def listening(team_id: Any) -> Exists:
+    """Whether anybody is told of a team's events."""
+    return exists().where(webhooks.c.team_id == team_id, webhooks.c.enabled)
+
+
+def place_messages(connection: Connection, team_id: str, log: Sequence[Event]) -> None:
+    """Write the messages that tell a team's receivers of events, within the events' own transaction."""
+    worth = [event for event in log if event.kind in DELIVERABLE]
+    if not worth:
+        return
+    receivers = [_webhook(row) for row in connection.execute(_RECEIVERS, {"team": team_id})]
+    messages = [event_delivery(one, event) for one in receivers for event in worth if event.kind in one.kinds]
+    insert_new(connection, webhook_deliveries, [_delivery_row(message) for message in messages])
+
+
+class SqlWebhookStore:
+    """Webhooks and their messages; each method is one transaction."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def add(self, webhook: Webhook) -> None:
+        """Store a new webhook."""
+        row = {column.name: getattr(webhook, column.name) for column in webhooks.columns}
+        row["kinds"] = json.dumps(webhook.kinds)
+        await self._database.write(lambda connection: connection.execute(insert(webhooks), row))
+
+    async def list(self, team_id: str) -> tuple[Webhook, ...]:
+        """The team's webhooks, oldest first."""
+        query = select(webhooks).where(webhooks.c.team_id == team_id).order_by(webhooks.c.created_at, webhooks.c.id)
+        return await self._database.read(lambda connection: tuple(map(_webhook, connection.execute(query))))
+
+    async def get(self, team_id: str, webhook_id: str) -> Webhook:
+        """One webhook. Raises `NotFoundError`."""
+        return await self._database.read(lambda connection: _one(connection, team_id, webhook_id))
+
+    async def enable(self, team_id: str, webhook_id: str, *, enabled: bool, note: str | None) -> Webhook:
+        """Switch a webhook on or off, with the reason. Raises `NotFoundError`."""
+        own = (webhooks.c.team_id == team_id) & (webhooks.c.id == webhook_id)
+
+        def work(connection: Connection) -> Webhook:
+            connection.execute(update(webhooks).where(own).values(enabled=enabled, note=note))
+            return _one(connection, team_id, webhook_id)
+
+        return await self._database.write(work)
+
+    async def remove(self, team_id: str, webhook_id: str) -> None:
+        """Remove a webhook with its messages. Raises `NotFoundError`."""
+
+        def work(connection: Connection) -> None:
+            _one(connection, team_id, webhook_id)
+            connection.execute(delete(webhook_deliveries).where(webhook_deliveries.c.webhook_id == webhook_id))
+            connection.execute(delete(webhooks).where(webhooks.c.id == webhook_id))
+
+        await self._database.write(work)
+
+    async def place(self, delivery: Delivery) -> None:
+        """Store a message; one of its id changes nothing."""
+        rows = [_delivery_row(delivery)]
+        await self._database.write(lambda connection: insert_new(connection, webhook_deliveries, rows))
+
+    async def deliveries(self, team_id: str, webhook_id: str, limit: int) -> tuple[Delivery, ...]:
+        """A webhook's messages, newest first."""
+        table = webhook_deliveries.c
+        own = select(webhook_deliveries).where(table.team_id == team_id, table.webhook_id == webhook_id)
+        query = own.order_by(table.created_at.desc(), table.id).limit(limit)
+        return await self._database.read(lambda connection: tuple(map(_delivery, connection.execute(query))))
+
+    async def resend(self, team_id: str, webhook_id: str, delivery_id: str) -> Delivery:
+        """Make a message due now, with all its attempts before it. Raises `NotFoundError`."""
+        table = webhook_deliveries.c
+        own = (table.id == delivery_id) & (table.team_id == team_id) & (table.webhook_id == webhook_id)
+        fresh = {"status": str(DeliveryStatus.PENDING), "attempts": 0, "due_at": self._clock.now(), "ended_at": None}
+
+        def work(connection: Connection) -> Delivery:
+            connection.execute(update(webhook_deliveries).where(own).values(**fresh))
+            row = connection.execute(select(webhook_deliveries).where(own)).one_or_none()
+            if row is None:
+                raise NotFoundError(f"no message {delivery_id} of webhook {webhook_id}")
+            return _delivery(row)
+
+        return await self._database.write(work)
+
+    async def claim(self, limit: int, lease_s: float) -> tuple[tuple[Webhook, Delivery], ...]:
+        """Take messages that are due, of webhooks that are on."""
+        now = self._clock.now()
+        again = now + timedelta(seconds=lease_s)
+
+        def work(connection: Connection) -> tuple[tuple[Webhook, Delivery], ...]:
+            names = connection.execute(_due(now, limit)).scalars().all()
+            if not names:
+                return ()
+            mine = webhook_deliveries.c.id.in_(names)
+            taken = {"attempts": webhook_deliveries.c.attempts + 1, "due_at": again}
+            connection.execute(update(webhook_deliveries).where(mine).values(**taken))
+            found = tuple(map(_delivery, connection.execute(select(webhook_deliveries).where(mine))))
+            receivers = select(webhooks).where(webhooks.c.id.in_({one.webhook_id for one in found}))
+            known = {row.id: _webhook(row) for row in connection.execute(receivers)}
+            return tuple((known[one.webhook_id], one) for one in found)
+
+        if not await self._database.read(lambda connection: connection.execute(_due(now, 1, lock=False)).first()):
+            return ()  # the usual case must not take SQLite's one writing transaction
+        return await self._database.write(work)
+
+    async def settle(self, delivery: Delivery, outcome: Outcome, due_at: datetime | None) -> bool:
+        """Store what came of a claimed message's attempt; False where somebody else has claimed it since."""
+        table = webhook_deliveries.c
+        mine = (table.id == delivery.id) & (table.attempts == delivery.attempts)
+        mine &= table.status == str(DeliveryStatus.PENDING)
+        values: dict[str, Any] = {"answer": outcome.answer, "fault": outcome.fault}
+        if due_at is None:
+            status = DeliveryStatus.DELIVERED if outcome.delivered else DeliveryStatus.FAILED
+            values |= {"status": str(status), "ended_at": self._clock.now()}
+        else:
+            values |= {"due_at": due_at}
+        query = update(webhook_deliveries).where(mine).values(**values).returning(table.id)
+        return await self._database.write(lambda connection: connection.execute(query).first() is not None)
+
+    async def prune(self, before: datetime) -> int:
+        """Remove messages that ended before a time; how many."""
+        old = webhook_deliveries.c.ended_at < before
+        count = select(func.count()).select_from(webhook_deliveries).where(old)
+
+        def work(connection: Connection) -> int:
+            found: int = connection.execute(count).scalar_one()
+            connection.execute(delete(webhook_deliveries).where(old))
+            return found
+
+        return await self._database.write(work)
+
+
+def _due(now: datetime, limit: int, *, lock: bool = True) -> Select[Any]:
+    """Ids of messages to send; others who look at the same time get others (PostgreSQL), or wait (SQLite)."""
+    table = webhook_deliveries.c
+    query = (
+        select(table.id)
+        .join(webhooks, webhooks.c.id == table.webhook_id)
+        .where(table.status == str(DeliveryStatus.PENDING), table.due_at <= now, webhooks.c.enabled)
+        .order_by(table.due_at, table.id)
+        .limit(limit)
+    )
+    return query.with_for_update(of=webhook_deliveries, skip_locked=True) if lock else query
+
+
+def _one(connection: Connection, team_id: str, webhook_id: str) -> Webhook:
+    own = select(webhooks).where(webhooks.c.id == webhook_id, webhooks.c.team_id == team_id)
+    row = connection.execute(own).one_or_none()
+    if row is None:
+        raise NotFoundError(f"no webhook {webhook_id}")
+    return _webhook(row)
+
+
+def _webhook(row: Row[Any]) -> Webhook:
+    return Webhook(**{**row._mapping, "kinds": tuple(EventKind(kind) for kind in json.loads(row.kinds))})
+
+
+def _delivery(row: Row[Any]) -> Delivery:
+    return Delivery(**{**row._mapping, "status": DeliveryStatus(row.status)})
+
+
+def _delivery_row(delivery: Delivery) -> dict[str, Any]:
+    row = {column.name: getattr(delivery, column.name) for column in webhook_deliveries.columns}
+    return {**row, "status": str(delivery.status)}

@@ -1,0 +1,92 @@
+"""The parts of timing on a GPU that need none."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+import torch
+
+from workers.ipc.placement import Place
+from workers.ipc.tensors import TensorMeta
+from workers.referee.cuda_timing import (
+    LEAST_TRUSTED,
+    MOST_CALLS,
+    SELDOM,
+    SLOPES,
+    _batch_size,
+    _Batches,
+    _has_turn,
+    _is_time,
+    _plan,
+    hidden_s,
+)
+from workers.referee.runner_client import Slot
+from workers.referee.timing import Side
+
+
+def slot_of(elements: int) -> Slot:
+    return Slot(0, [torch.zeros(4)], [TensorMeta(dtype="float32", shape=(elements,))], Place())
+
+
+def batches_of(
+    claims: list[float], short: Sequence[float] = (), long: Sequence[float] = (), *, trusted: bool = False
+) -> _Batches:
+    slots = [slot_of(4) for _ in range(20)]
+    side = Side(session=None, slot=slots[0], model="plain", trusted=trusted)  # type: ignore[arg-type]
+    return _Batches(
+        side=side, slots=slots, seconds=claims, long_walls=list(long), pairs=list(zip(short, long, strict=True))
+    )
+
+
+def test_small_problems_are_timed_in_long_batches() -> None:
+    assert _batch_size(slot_of(16)) == MOST_CALLS
+
+
+def test_what_the_events_did_not_see_is_the_slope_beyond_them() -> None:
+    honest = batches_of([100e-6] * 30, [1.3e-3, 1.2e-3, 1.2e-3], [2.4e-3, 5.0e-3, 2.4e-3])
+    assert honest.slopes() == pytest.approx((20e-6, 20e-6))
+    lying = batches_of([1e-6] * 30, [1.3e-3, 1.2e-3, 1.2e-3], [2.4e-3, 5.0e-3, 2.4e-3])
+    assert hidden_s(lying, honest) == pytest.approx(99e-6)
+
+
+def test_one_lucky_batch_of_the_rival_accuses_nobody() -> None:
+    usual = [100e-6] * 30, [1.2e-3] * 5, [2.4e-3] * 5
+    lucky = batches_of([100e-6] * 30, [1.2e-3] * 5, [2.4e-3] * 4 + [2.0e-3])
+    assert hidden_s(batches_of(*usual), lucky) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_every_call_gets_values_of_its_own() -> None:
+    pool = [[torch.ones(4), torch.ones(4)], [torch.ones(4), torch.ones(4)]]
+    plan = _plan(pool, [True, False], 20, random.Random(1))
+    factors = [factors[0] for _, factors in plan]
+    assert len(set(factors)) == 20
+    assert all(factor is not None and 0.9 < factor < 1.0 for factor in factors)
+    assert all(factors[1] is None for _, factors in plan)
+
+
+def test_a_candidate_gets_new_inputs_for_each_call_and_a_trusted_side_keeps_its_own() -> None:
+    plan = _plan([[torch.ones(4)]], [True], 20, random.Random(1))
+    candidate, baseline = batches_of([]), batches_of([], trusted=True)
+    for batches in (candidate, baseline):
+        batches.fill([[torch.ones(4)]], plan)
+    assert len({float(slot.inputs.tensors[0][0]) for slot in candidate.slots}) == 20
+    assert {float(slot.inputs.tensors[0][0]) for slot in baseline.slots} == {0.0}
+
+
+def test_a_trusted_side_takes_a_turn_less_often_once_its_median_is_known() -> None:
+    known = batches_of([1e-3] * LEAST_TRUSTED, trusted=True)
+    later = range(SLOPES, SLOPES + 2 * SELDOM)
+    assert [_has_turn(known, rounds) for rounds in range(SLOPES)] == [True] * SLOPES
+    assert sum(_has_turn(known, rounds) for rounds in later) == 2
+    restless = batches_of([1e-3, 2e-3] * LEAST_TRUSTED, trusted=True)
+    few = batches_of([1e-3] * (LEAST_TRUSTED - 1), trusted=True)
+    changing = batches_of([1e-3] * LEAST_TRUSTED)
+    for each in (restless, few, changing):
+        assert all(_has_turn(each, rounds) for rounds in later)
+
+
+@pytest.mark.parametrize("claim", [True, -1.0, "1", None, 1e9, float("nan")])
+def test_a_claim_that_is_no_time_is_refused(claim: object) -> None:
+    assert not _is_time(claim)

@@ -1,0 +1,205 @@
+"""The referee's side of a connection against runners that are honest, broken and hostile."""
+
+import contextlib
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from workers.ipc.tensors import TensorMeta
+from workers.ipc.wire import Channel, WireError
+from workers.referee.errors import FaultKind, RunnerFault
+from workers.referee.runner_client import RunnerSession
+from workers.runner.session import Session
+
+DOUBLE = """
+import torch
+
+class ModelNew(torch.nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(n))
+
+    def forward(self, x):
+        return x * self.weight
+"""
+
+
+def gone() -> RunnerFault:
+    return RunnerFault(FaultKind.CRASHED, "it ended")
+
+
+@contextlib.contextmanager
+def against(peer: Callable[[Channel], object]) -> Iterator[RunnerSession]:
+    """A session whose runner is `peer`, in a thread."""
+    ours, theirs = socket.socketpair()
+
+    def run() -> None:
+        with contextlib.suppress(WireError, OSError), theirs:
+            peer(Channel(theirs))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    session = RunnerSession(Channel(ours), gone, deadline=time.monotonic() + 20.0)
+    session.call_limit_s = 1.0
+    try:
+        yield session
+    finally:
+        session.close()
+        thread.join()
+
+
+def honest(channel: Channel) -> None:
+    Session(channel).run()
+
+
+def loaded(session: RunnerSession, state: list[tuple[str, torch.Tensor]]) -> bool:
+    return session.load(DOUBLE, [4], state, seed=1, copy_state=True, threads=1, limit_s=10.0)
+
+
+def test_an_honest_runner_gets_parameters_and_inputs_and_gives_outputs() -> None:
+    with against(honest) as session:
+        assert loaded(session, [("weight", torch.arange(4.0))])
+        x = torch.ones(3, 4)
+        slot = session.open_slot(0, [x], [TensorMeta.of(x)])
+        slot.write([x], [2.0])
+        call = session.call(slot)
+        fetched = session.fetch(slot)
+        assert call.wall_s > 0
+        assert fetched.outputs[0].value is not None
+        assert torch.equal(fetched.outputs[0].value, 2 * torch.arange(4.0).expand(3, 4))
+        assert fetched.outputs[0].alias is None
+
+
+def test_parameters_of_other_names_are_copied_in_order_and_of_other_shapes_are_not() -> None:
+    with against(honest) as session:
+        assert loaded(session, [("gain", torch.arange(4.0))])
+        assert not loaded(session, [("gain", torch.arange(5.0))])
+
+
+def test_an_exception_of_the_candidate_comes_with_its_line() -> None:
+    with against(honest) as session:
+        assert loaded(session, [("weight", torch.ones(4))])
+        slot = session.open_slot(0, [torch.ones(3, 5)], [TensorMeta(dtype="float32", shape=(3, 5))])
+        with pytest.raises(RunnerFault, match="line 10") as caught:
+            session.call(slot)
+        assert caught.value.kind is FaultKind.RAISED
+
+
+def test_an_answer_without_the_requests_token_is_a_forgery() -> None:
+    def peer(channel: Channel) -> None:
+        channel.send({"token": "guess", "seconds": 0.0})
+        channel.receive(timeout_s=5.0)
+
+    with against(peer) as session, pytest.raises(RunnerFault) as caught:
+        session.noop()
+    assert caught.value.kind is FaultKind.FORGED
+
+
+def test_an_answer_sent_before_the_request_is_a_forgery() -> None:
+    def peer(channel: Channel) -> None:
+        for _ in range(3):
+            channel.send({"verdict": "accepted", "done": True})
+        channel.receive(timeout_s=5.0)
+
+    with against(peer) as session, pytest.raises(RunnerFault) as caught:
+        session.noop()
+    assert caught.value.kind is FaultKind.FORGED
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [b"\xff\xff\xff\xff", struct.pack("!I", 5) + b"[1,2]", struct.pack("!I", 3) + b"no!", b"\x00\x00\x00\x02{}"],
+)
+def test_bytes_that_are_no_message_are_a_forgery(noise: bytes) -> None:
+    def peer(channel: Channel) -> None:
+        channel.connection.sendall(noise)
+        channel.receive(timeout_s=5.0)
+
+    with against(peer) as session, pytest.raises(RunnerFault) as caught:
+        session.noop()
+    assert caught.value.kind is FaultKind.FORGED
+
+
+def test_a_descriptor_beside_an_answer_is_a_forgery_and_is_closed() -> None:
+    def peer(channel: Channel) -> None:
+        token = channel.receive(timeout_s=5.0).body["token"]
+        channel.send({"token": token}, [0])
+
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with against(peer) as session, pytest.raises(RunnerFault) as caught:
+        session.noop()
+    assert caught.value.kind is FaultKind.FORGED
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before
+
+
+def test_silence_is_a_hang_and_hanging_up_is_what_the_worker_says() -> None:
+    def silent(channel: Channel) -> None:
+        channel.receive(timeout_s=5.0)
+        time.sleep(1.5)
+
+    with against(silent) as session:
+        with pytest.raises(RunnerFault) as caught:
+            session.noop()
+        assert caught.value.kind is FaultKind.HUNG
+    with against(lambda channel: channel.receive(timeout_s=5.0)) as session, pytest.raises(RunnerFault) as caught:
+        session.noop()
+    assert caught.value.kind is FaultKind.CRASHED
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        None,
+        [3],
+        [{"type": "tensor", "dtype": "float32", "shape": [-1]}],
+        [{"type": "tensor", "dtype": "object", "shape": [1]}],
+        [{"type": "tensor", "dtype": "float32", "shape": "all"}],
+        [{"type": "tensor"}] * 1000,
+    ],
+)
+def test_outputs_described_by_nonsense_are_a_forgery(outputs: object) -> None:
+    def peer(channel: Channel) -> None:
+        for extra in ({}, {"outputs": outputs, "written": True}):
+            message = channel.receive(timeout_s=5.0)
+            message.close()
+            channel.send({"token": message.body["token"], **extra})  # type: ignore[dict-item]
+
+    with against(peer) as session:
+        slot = session.open_slot(0, [torch.ones(2)], [TensorMeta(dtype="float32", shape=(2,))])
+        with pytest.raises(RunnerFault) as caught:
+            session.fetch(slot)
+        assert caught.value.kind is FaultKind.FORGED
+
+
+def test_a_described_output_larger_than_the_buffer_has_no_value() -> None:
+    def peer(channel: Channel) -> None:
+        huge = {"type": "tensor", "dtype": "float32", "shape": [1 << 40]}
+        for extra in ({}, {"outputs": [huge], "written": True}):
+            message = channel.receive(timeout_s=5.0)
+            message.close()
+            channel.send({"token": message.body["token"], **extra})  # type: ignore[dict-item]
+
+    with against(peer) as session:
+        slot = session.open_slot(0, [torch.ones(2)], [TensorMeta(dtype="float32", shape=(2,))])
+        assert session.fetch(slot).outputs[0].value is None
+
+
+def test_an_output_that_was_not_written_is_poison_not_what_was_there() -> None:
+    def peer(channel: Channel) -> None:
+        one = {"type": "tensor", "dtype": "float32", "shape": [2]}
+        for extra in ({}, {"outputs": [one], "written": True}):
+            message = channel.receive(timeout_s=5.0)
+            message.close()
+            channel.send({"token": message.body["token"], **extra})  # type: ignore[dict-item]
+
+    with against(peer) as session:
+        slot = session.open_slot(0, [torch.ones(2)], [TensorMeta(dtype="float32", shape=(2,))])
+        value = session.fetch(slot).outputs[0].value
+        assert value is not None
+        assert value.view(torch.uint8).tolist() == [0xA5] * 8

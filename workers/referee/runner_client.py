@@ -1,0 +1,323 @@
+"""The referee's side of a runner: asks, times and takes the answers apart without trusting a byte of them."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+
+from workers.ipc.placement import Place
+from workers.ipc.tensors import DataError, TensorMeta, encode, flatten
+from workers.ipc.wire import Channel, Message, WireClosedError, WireError, WireTimeoutError
+from workers.referee.errors import FaultKind, RunnerFault
+
+MAX_OUTPUTS = 64
+MAX_OPERATORS = 1000
+MAX_ELEMENTS = 1 << 48
+MAX_CLAIM_S = 86400.0
+
+
+class ExitReader(Protocol):
+    """Tells how a runner ended."""
+
+    def __call__(self) -> RunnerFault:
+        """The fault that explains why the connection is gone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One timed call."""
+
+    wall_s: float
+    """Seconds on the referee's clock from sending the request to the answer."""
+    claimed_s: float
+    """Seconds the runner says the call took; evidence, never a figure."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """One fetched output as the runner describes it, with a private copy of its bytes where it wrote any."""
+
+    kind: str
+    """`tensor`, or the Python type's name."""
+    meta: TensorMeta | None
+    alias: int | None
+    """Index of the input it shares memory with."""
+    value: torch.Tensor | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fetched:
+    """What one call returned."""
+
+    outputs: tuple[Output, ...]
+    sequence: bool
+    """Whether it was a tuple or list."""
+    wall_s: float
+    """Seconds the transfer took on the referee's clock."""
+
+
+class Slot:
+    """Memory for one input set: what the runner sees as inputs, and where it puts outputs."""
+
+    def __init__(self, number: int, arguments: Any, output_metas: Sequence[TensorMeta], place: Place) -> None:
+        tensors: list[torch.Tensor] = []
+        self.number = number
+        self.place = place
+        self.arguments = encode(arguments, tensors)
+        self.inputs = place.allocate([TensorMeta.of(tensor) for tensor in tensors])
+        size = sum(-(-meta.nbytes // 64) * 64 for meta in output_metas)
+        self.outputs = place.allocate([TensorMeta(dtype="uint8", shape=(max(64, size),))])
+
+    def write(self, tensors: Sequence[torch.Tensor], scale: Sequence[float | None] | None = None) -> None:
+        """Put inputs in, each multiplied by its factor where one is given."""
+        factors = scale or [None] * len(tensors)
+        for target, tensor, factor in zip(self.inputs.tensors, tensors, factors, strict=True):
+            if factor is None:
+                target.copy_(tensor)
+            else:
+                torch.mul(tensor, factor, out=target)
+        self.place.synchronize()
+
+    def sibling(self, number: int) -> Slot:
+        """A slot like this one that shares its memory for outputs."""
+        other = copy.copy(self)
+        other.number = number
+        other.inputs = self.place.allocate(self.inputs.metas)
+        return other
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self.inputs.close()
+        self.outputs.close()
+
+
+class RunnerSession:
+    """Drives one runner. Every method raises `RunnerFault` when the runner fails to do its part."""
+
+    def __init__(
+        self, channel: Channel, exit_reader: ExitReader, *, deadline: float, place: Place | None = None
+    ) -> None:
+        self.place = place or Place()
+        self._channel = channel
+        self._exit_reader = exit_reader
+        self.deadline = deadline
+        self.call_limit_s = 10.0
+
+    def ask(
+        self, body: dict[str, Any], descriptors: Sequence[int] = (), *, limit_s: float | None = None
+    ) -> tuple[dict[str, Any], float]:
+        """Send a request and return the answer and the seconds between."""
+        token = secrets.token_hex(8)
+        request = {**body, "token": token}
+        limit = min(limit_s if limit_s is not None else self.call_limit_s, self.deadline - time.monotonic())
+        if limit <= 0:
+            raise RunnerFault(FaultKind.HUNG, "the evaluation's time limit was reached")
+        try:
+            started = time.perf_counter()
+            self._channel.send(request, descriptors, timeout_s=limit)
+            message = self._channel.receive(timeout_s=limit)
+            wall = time.perf_counter() - started
+        except WireTimeoutError:
+            raise RunnerFault(FaultKind.HUNG, f"`{body['op']}` did not end within {limit:.1f} s") from None
+        except WireClosedError:
+            raise self._exit_reader() from None
+        except WireError as error:
+            raise RunnerFault(FaultKind.FORGED, f"the runner's connection carried something else: {error}") from None
+        return self._checked(message, token), wall
+
+    def _checked(self, message: Message, token: str) -> dict[str, Any]:
+        message.close()
+        body = dict(message.body)
+        early = body.get("counters")
+        if isinstance(early, str):
+            raise RunnerFault(FaultKind.CRASHED, f"the profiler ended early: {early.strip()[-400:]}")
+        if message.descriptors or body.get("token") != token:
+            raise RunnerFault(FaultKind.FORGED, "a message that the runner did not send arrived on its connection")
+        error = body.get("error")
+        if error is not None:
+            raise _raised(error)
+        return body
+
+    def receive(self, *, limit_s: float) -> dict[str, Any]:
+        """A message that was announced by an answer rather than asked for."""
+        try:
+            message = self._channel.receive(timeout_s=limit_s)
+        except WireError as error:
+            raise RunnerFault(FaultKind.FORGED, f"an announced message did not come: {error}") from None
+        message.close()
+        return dict(message.body)
+
+    def noop(self) -> float:
+        """Seconds of an empty round trip."""
+        return self.ask({"op": "noop"})[1]
+
+    def load(
+        self,
+        source: str,
+        init: Any,
+        state: Sequence[tuple[str, torch.Tensor]],
+        *,
+        seed: int,
+        copy_state: bool,
+        threads: int,
+        limit_s: float,
+    ) -> bool:
+        """Build the model; False when its parameters could not be matched with the reference's."""
+        tensors: list[torch.Tensor] = []
+        encoded = encode(init, tensors)
+        blocks = self.place.holding(tensors), self.place.holding([tensor for _, tensor in state])
+        body = {
+            "op": "load",
+            "source": source,
+            "init": encoded,
+            "init_metas": [meta.data() for meta in blocks[0].metas],
+            "state_metas": [meta.data() for meta in blocks[1].metas],
+            "handles": [block.handle for block in blocks],
+            "state_names": [name for name, _ in state],
+            "seed": seed,
+            "copy_state": copy_state,
+            "threads": threads,
+        }
+        try:
+            answer, _ = self.ask(body, [number for block in blocks for number in block.descriptors], limit_s=limit_s)
+        finally:
+            for block in blocks:
+                block.close()
+        return answer.get("matched") is True
+
+    def open_slot(self, number: int, arguments: Any, output_metas: Sequence[TensorMeta]) -> Slot:
+        """Share memory for one input set."""
+        slot = Slot(number, arguments, output_metas, self.place)
+        body = {
+            "op": "slot",
+            "slot": number,
+            "arguments": slot.arguments,
+            "metas": [meta.data() for meta in slot.inputs.metas],
+            "handles": [slot.inputs.handle, slot.outputs.handle],
+            "output_bytes": slot.outputs.metas[0].shape[0],
+        }
+        self.ask(body, [*slot.inputs.descriptors, *slot.outputs.descriptors])
+        return slot
+
+    def open_sibling(self, slot: Slot, number: int) -> Slot:
+        """Another slot of the same shapes, with inputs of its own and the same memory for outputs."""
+        sibling = slot.sibling(number)
+        body = {
+            "op": "slot",
+            "slot": number,
+            "arguments": sibling.arguments,
+            "metas": [meta.data() for meta in sibling.inputs.metas],
+            "handles": [sibling.inputs.handle],
+            "outputs_of": slot.number,
+            "output_bytes": slot.outputs.metas[0].shape[0],
+        }
+        self.ask(body, sibling.inputs.descriptors)
+        return sibling
+
+    def call(self, slot: Slot, model: str = "plain", *, limit_s: float | None = None) -> Call:
+        """Run the model once on what is in the slot."""
+        self._poison_early(slot)
+        answer, wall = self.ask({"op": "call", "slot": slot.number, "model": model}, limit_s=limit_s)
+        return Call(wall_s=wall, claimed_s=_claim(answer.get("seconds")))
+
+    def look(self, slot: Slot, source: Slot, delay_s: float, *, hold: bool) -> None:
+        """Run the model once on what is in `source`, copied in late; with `hold`, its other streams are held up."""
+        self._poison_early(slot)
+        delay_us = int(1e6 * delay_s)
+        self.ask({"op": "look", "slot": slot.number, "from": source.number, "delay_us": delay_us, "hold": hold})
+
+    def capture(self, slot: Slot) -> str:
+        """What CUDA says when it is to record one call as a graph; nothing where it can. The runner's last call."""
+        return str(self.ask({"op": "capture", "slot": slot.number})[0].get("said") or "")
+
+    def forget(self, slots: Sequence[Slot]) -> None:
+        """Have the runner let go of slots."""
+        self.ask({"op": "forget", "slots": [slot.number for slot in slots]})
+
+    def observe(self, slot: Slot) -> dict[str, int]:
+        """Run the model once and return PyTorch's operators it used with the elements of their largest tensor."""
+        self._poison_early(slot)
+        answer, _ = self.ask({"op": "call", "slot": slot.number, "model": "plain", "observe": True})
+        operators = answer.get("operators")
+        if not isinstance(operators, dict):
+            raise RunnerFault(FaultKind.FORGED, "operators are not described")
+        seen = itertools.islice(operators.items(), MAX_OPERATORS)
+        return {name[:100]: size for name, size in seen if type(size) is int and 0 <= size < MAX_ELEMENTS}
+
+    def _poison_early(self, slot: Slot) -> None:
+        """On a GPU outputs are copied within the call, in the order of its stream."""
+        if self.place.is_gpu:
+            slot.outputs.poison()
+
+    def drop(self) -> None:
+        """Let the runner free what the last call returned."""
+        self.ask({"op": "drop"})
+
+    def fetch(self, slot: Slot, index: int | None = None) -> Fetched:
+        """Take what the last call returned, as a copy that the runner cannot change any more.
+
+        `index` picks one call of a batch, of which others can be fetched after it."""
+        if index is not None or not self.place.is_gpu:
+            slot.outputs.poison()
+        answer, wall = self.ask({"op": "fetch", "index": index})
+        described = answer.get("outputs")
+        if not isinstance(described, list) or len(described) > MAX_OUTPUTS:
+            raise RunnerFault(FaultKind.FORGED, "outputs are not described by a list")
+        raw = slot.outputs.tensors[0].clone() if answer.get("written") is True else None
+        self.place.synchronize()
+        return Fetched(outputs=_outputs(described, raw), sequence=answer.get("sequence") is True, wall_s=wall)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._channel.close()
+
+
+def input_tensors(arguments: Any) -> list[torch.Tensor]:
+    """The tensors of `forward`'s arguments in the order of a slot's inputs."""
+    return flatten(arguments)
+
+
+def _outputs(described: list[Any], raw: torch.Tensor | None) -> tuple[Output, ...]:
+    outputs, offset = [], 0
+    for item in described:
+        if not isinstance(item, dict) or not isinstance(item.get("type"), str):
+            raise RunnerFault(FaultKind.FORGED, "an output is not described")
+        if item["type"] != "tensor":
+            outputs.append(Output(kind=item["type"][:200], meta=None, alias=None, value=None))
+            continue
+        value = None
+        try:
+            meta = TensorMeta.parse(item)
+            if raw is not None and offset + meta.nbytes <= raw.numel():
+                value = raw[offset : offset + meta.nbytes].view(meta.torch_dtype).view(meta.shape)
+                offset += -(-meta.nbytes // 64) * 64
+        except (DataError, RuntimeError, ValueError) as error:  # torch refuses shapes whose strides overflow
+            raise RunnerFault(FaultKind.FORGED, f"an output is described wrongly: {error}") from None
+        alias = item.get("alias")
+        outputs.append(Output(kind="tensor", meta=meta, alias=alias if type(alias) is int else None, value=value))
+    return tuple(outputs)
+
+
+def _claim(value: Any) -> float:
+    """A claimed duration as a number that later sums can bear; 0 for anything else."""
+    if type(value) not in (int, float) or not 0 <= value <= MAX_CLAIM_S:
+        return 0.0
+    return float(value)
+
+
+def _raised(error: Any) -> RunnerFault:
+    if not isinstance(error, dict):
+        return RunnerFault(FaultKind.FORGED, "an error is not described")
+    line = error.get("line")
+    place = f"candidate line {line}: " if type(line) is int and 0 < line < 1 << 31 else ""
+    kind = FaultKind.MEMORY if error.get("memory") is True else FaultKind.RAISED
+    if error.get("broken") is True:
+        kind = FaultKind.CRASHED
+    return RunnerFault(kind, place + str(error.get("text"))[:4000])
