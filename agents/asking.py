@@ -28,7 +28,7 @@ INTERRUPTED = "interrupted before its answer was here; charged with the most tha
 
 
 @dataclass(frozen=True, kw_only=True)
-class Patience:
+class RetryPolicy:
     """How often the machine's failures are retried, and how long to wait in between."""
 
     attempts: int = 3
@@ -42,7 +42,7 @@ class Patience:
 
 
 @dataclass(kw_only=True)
-class Tab:
+class CallCost:
     """What one question has cost while it has no answer."""
 
     began: float
@@ -77,7 +77,7 @@ class Agent(Generic[T]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer(Generic[T]):
+class ParsedReply(Generic[T]):
     """The outcome of one call: exactly one of `value` and `error` is set."""
 
     call_key: str
@@ -88,27 +88,27 @@ class Answer(Generic[T]):
 class Asker:
     """Renders, reserves, calls, retries, parses and keeps one model call."""
 
-    def __init__(self, clock: Clock, patience: Patience) -> None:
+    def __init__(self, clock: Clock, retry_policy: RetryPolicy) -> None:
         self._clock = clock
-        self._patience = patience
+        self._retry_policy = retry_policy
 
-    async def ask(self, agent: Agent[T], state: WorkflowState, context: JobContext, facts: Facts) -> Answer[T]:
+    async def ask(self, agent: Agent[T], state: WorkflowState, context: JobContext, facts: Facts) -> ParsedReply[T]:
         """One call. Raises `BudgetSpentError` before it, `ModelError` when the model stays out of reach."""
         await context.calls(state)
         request = await self._request(agent, state, context, facts)
         request = reserve_call(context.budget(state), context.spent(state), context.model, request)
         if state["attempt"] == 0:
             await context.emit(EventKind.AGENT_STARTED, {"step": facts.step, "agent": agent.name})
-        tab = Tab(began=self._clock.monotonic())
-        reply = await self._charged(state, context, request, tab)
+        cost = CallCost(began=self._clock.monotonic())
+        reply = await self._charged(state, context, request, cost)
         outcome = _read(agent, reply, facts)
         value, error = outcome
-        call = self._record(request, tab, reply.model, reply.text, reply.usage + tab.lost, error)
+        call = self._record(request, cost, reply.model, reply.text, reply.usage + cost.lost, error)
         key = await context.add_call(state, call)
         if error is None or state["attempt"] > 0:
             summary = agent.summary(value) if value is not None else f"unusable reply: {error}"
             await self._announce(context, agent.name, call, facts.step, summary)
-        return Answer(call_key=key, value=value, error=error)
+        return ParsedReply(call_key=key, value=value, error=error)
 
     async def _request(self, agent: Agent[T], state: WorkflowState, context: JobContext, facts: Facts) -> ChatRequest:
         kind = agent.schema(facts)
@@ -126,44 +126,48 @@ class Asker:
             team_id=context.job.team_id,
         )
 
-    async def _charged(self, state: WorkflowState, context: JobContext, request: ChatRequest, tab: Tab) -> ChatReply:
+    async def _charged(
+        self, state: WorkflowState, context: JobContext, request: ChatRequest, cost: CallCost
+    ) -> ChatReply:
         """The reply. Where none comes, the step is charged at once: the job may go on, in another process."""
         try:
-            return await self._complete(state, context, request, tab)
+            return await self._complete(state, context, request, cost)
         except (ModelError, BudgetSpentError) as error:
-            await self._keep_lost(state, context, request, tab, str(error))
+            await self._keep_lost(state, context, request, cost, str(error))
             raise
         except asyncio.CancelledError as error:
             if isinstance(error, CallInterruptedError):
-                tab.open = error.usage
+                cost.open = error.usage
             with suppress(LeaseLostError, StorageError):  # then the step is another's, or nothing can be written
-                await self._keep_lost(state, context, request, tab, INTERRUPTED)
+                await self._keep_lost(state, context, request, cost, INTERRUPTED)
             raise
 
-    async def _complete(self, state: WorkflowState, context: JobContext, request: ChatRequest, tab: Tab) -> ChatReply:
-        """The reply; what failed calls before it have used is on the tab."""
-        for failures in range(1, self._patience.attempts + 1):
-            tab.open = ceiling(context.model, request) if isinstance(context.model, MeteredChatModel) else Usage()
+    async def _complete(
+        self, state: WorkflowState, context: JobContext, request: ChatRequest, cost: CallCost
+    ) -> ChatReply:
+        """The reply; what failed calls before it have used is on the cost."""
+        for failures in range(1, self._retry_policy.attempts + 1):
+            cost.open = ceiling(context.model, request) if isinstance(context.model, MeteredChatModel) else Usage()
             try:
                 return await context.model.complete(request)
             except ModelError as error:
-                tab.close(error.usage)
-                if not error.retryable or failures == self._patience.attempts:
+                cost.close(error.usage)
+                if not error.retryable or failures == self._retry_policy.attempts:
                     raise
-                wait_s = max(self._patience.wait_s(failures), error.retry_after_s or 0.0)
-                request = self._again(state, context, request, tab.lost)
+                wait_s = max(self._retry_policy.wait_s(failures), error.retry_after_s or 0.0)
+                request = self._again(state, context, request, cost.lost)
             await self._clock.sleep(wait_s)
         raise AssertionError("unreachable: the last failure is raised")
 
     async def _keep_lost(
-        self, state: WorkflowState, context: JobContext, request: ChatRequest, tab: Tab, why: str
+        self, state: WorkflowState, context: JobContext, request: ChatRequest, cost: CallCost, why: str
     ) -> None:
-        used = tab.lost + tab.open
+        used = cost.lost + cost.open
         if used.tokens:
-            await context.keep_call(state, self._record(request, tab, context.model.name, "", used, why))
+            await context.keep_call(state, self._record(request, cost, context.model.name, "", used, why))
 
     def _record(
-        self, request: ChatRequest, tab: Tab, model: str, reply: str, usage: Usage, error: str | None
+        self, request: ChatRequest, cost: CallCost, model: str, reply: str, usage: Usage, error: str | None
     ) -> ModelCall:
         return ModelCall(
             role=request.role,
@@ -172,7 +176,7 @@ class Asker:
             prompt_hash=template_hash(request.role, request.facts.backend),
             reply=reply,
             usage=usage,
-            seconds=self._clock.monotonic() - tab.began,
+            seconds=self._clock.monotonic() - cost.began,
             error=error,
         )
 

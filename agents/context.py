@@ -44,7 +44,7 @@ class Stores:
 
 
 @dataclass(kw_only=True)
-class Desk:
+class StepCache:
     """What one step has at hand; lost with the process and read again from the stores."""
 
     calls: dict[str, ModelCall] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class JobContext:
     """What the recorded steps have used."""
     dearest: Spent = field(default_factory=Spent)
     """What the recorded step used that took most tokens."""
-    desks: dict[int, Desk] = field(default_factory=dict)
+    caches: dict[int, StepCache] = field(default_factory=dict)
     """What the steps of the current round have at hand, by index."""
     system_prompts: dict[str, ChatMessage] = field(default_factory=dict)
     """The stable part of each prompt, by the name of the schema it asks for."""
@@ -130,7 +130,7 @@ class JobContext:
         for step in steps:
             self.record(step, known.get(step.candidate_id or ""))
         for index, kept in (await self.stores.jobs.kept_calls(team_id, job_id)).items():
-            self.desks[index] = Desk(kept=list(kept))
+            self.caches[index] = StepCache(kept=list(kept))
         after = 0
         while page := await self.stores.events.read(job_id, after):
             self.announced.update(_mark(event.kind, event.data) for event in page)
@@ -151,13 +151,13 @@ class JobContext:
             device_s=self.recorded.device_s + (report.phases_s.total if report is not None else 0.0),
         )
 
-    def desk(self, state: WorkflowState) -> Desk:
+    def cache(self, state: WorkflowState) -> StepCache:
         """The current step's."""
-        return self.desks.setdefault(state["step"], Desk())
+        return self.caches.setdefault(state["step"], StepCache())
 
     def spent(self, state: WorkflowState) -> Spent:
         """What counts against the step's budget: everything so far, or a branch's own expenses against its share."""
-        own = self.desk(state).spent
+        own = self.cache(state).spent
         if state.get("share") is not None:
             return own
         return Spent(usage=self.recorded.usage + own.usage, device_s=self.recorded.device_s + own.device_s)
@@ -186,7 +186,7 @@ class JobContext:
 
     async def calls(self, state: WorkflowState) -> tuple[ModelCall, ...]:
         """The current step's model calls, from the store where this run did not make them."""
-        known = self.desk(state).calls
+        known = self.cache(state).calls
         for key in state["calls"]:
             if key not in known:
                 text = await self.stores.artefacts.get(self.job.team_id, key)
@@ -196,7 +196,7 @@ class JobContext:
     async def add_call(self, state: WorkflowState, call: ModelCall) -> str:
         """Keep a model call; its key."""
         key = await self.stores.artefacts.put(self.job.team_id, codec.dumps(call).encode(), job_id=self.job.id)
-        self.desk(state).calls[key] = call
+        self.cache(state).calls[key] = call
         return key
 
     async def keep_call(self, state: WorkflowState, call: ModelCall) -> None:
@@ -205,56 +205,56 @@ class JobContext:
 
     async def keep_calls(self) -> None:
         """Keep the answered calls of steps that are not recorded: the job ends within them, and they cost something."""
-        for index, desk in self.desks.items():
-            known = {content_hash(codec.dumps(call)) for call in desk.kept}
-            for key, call in desk.calls.items():
+        for index, cache in self.caches.items():
+            known = {content_hash(codec.dumps(call)) for call in cache.kept}
+            for key, call in cache.calls.items():
                 if index >= len(self.attempts) and key not in known and call.usage.tokens:
                     await self._keep(index, call)
 
     async def _keep(self, index: int, call: ModelCall) -> None:
-        self.desks.setdefault(index, Desk()).kept.append(call)
+        self.caches.setdefault(index, StepCache()).kept.append(call)
         await self.stores.jobs.keep_call(self.lease.current, index, call)
 
     async def keep_plan(self, state: WorkflowState, plan: PlanFact) -> str:
         """Keep the step's plan; its key."""
         key = await self.stores.artefacts.put(self.job.team_id, codec.dumps(plan).encode(), job_id=self.job.id)
-        self.desk(state).plan = (key, plan)
+        self.cache(state).plan = (key, plan)
         return key
 
     async def plan(self, state: WorkflowState) -> PlanFact | None:
         """The current step's plan."""
-        key, desk = state.get("plan"), self.desk(state)
+        key, cache = state.get("plan"), self.cache(state)
         if key is None:
             return None
-        if desk.plan is None or desk.plan[0] != key:
+        if cache.plan is None or cache.plan[0] != key:
             text = await self.stores.artefacts.get(self.job.team_id, key)
-            desk.plan = (key, codec.loads(PlanFact, text))
-        return desk.plan[1]
+            cache.plan = (key, codec.loads(PlanFact, text))
+        return cache.plan[1]
 
     async def current_candidate(self, state: WorkflowState) -> EvaluatedCandidate | None:
         """The current step's candidate with its report, where there is one; the Judge's doubt counts."""
-        wanted, desk = state.get("candidate_id"), self.desk(state)
+        wanted, cache = state.get("candidate_id"), self.cache(state)
         if wanted is None:
             return None
-        if desk.candidate is None or desk.candidate.candidate.id != wanted:
-            desk.candidate = await self.stores.candidates.get(self.job.team_id, wanted)
-        doubt, report = state.get("doubt"), desk.candidate.report
+        if cache.candidate is None or cache.candidate.candidate.id != wanted:
+            cache.candidate = await self.stores.candidates.get(self.job.team_id, wanted)
+        doubt, report = state.get("doubt"), cache.candidate.report
         if doubt is not None and report is not None:
-            return replace(desk.candidate, report=doubted(report, doubt))
-        return desk.candidate
+            return replace(cache.candidate, report=doubted(report, doubt))
+        return cache.candidate
 
     async def experiences(self, state: WorkflowState) -> tuple[RecalledExperience, ...]:
         """The current step's experiences."""
-        desk = self.desk(state)
-        if desk.recalled is None:
+        cache = self.cache(state)
+        if cache.recalled is None:
             memory, team_id = self.stores.memory, self.job.team_id
-            desk.recalled = tuple(
+            cache.recalled = tuple(
                 [
                     RecalledExperience(experience=await memory.get(team_id, item), similarity=similarity, value=value)
                     for item, similarity, value in state["recalled"]
                 ]
             )
-        return desk.recalled
+        return cache.recalled
 
     def inspects(self, state: WorkflowState) -> bool:
         """Whether the Judge is asked for a second opinion: about what agents wrote, where the model can have an opinion
@@ -263,7 +263,7 @@ class JobContext:
 
     def forget_round(self) -> None:
         """Drop what belonged to the round before."""
-        self.desks.clear()
+        self.caches.clear()
 
     def best(self, before: int | None = None) -> AttemptFact | None:
         """The leading attempt of the steps before an index (all by default), see `agents.leaderboard`."""

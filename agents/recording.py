@@ -78,7 +78,7 @@ async def _step(state: WorkflowState, context: JobContext, report: EvaluationRep
         stage=stage,
         start_point=start.candidate_id if start is not None else None,
         plan=await context.plan(state),
-        calls=_in_order(await context.calls(state), context.desk(state).lost),
+        calls=_in_order(await context.calls(state), context.cache(state).lost),
         candidate_id=made,
         evaluation_id=evaluation_id(made) if made is not None and report is not None else None,
         verdict=report.verdict if report is not None else None,

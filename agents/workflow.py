@@ -8,7 +8,7 @@ from typing import Generic, TypeVar, cast
 from langgraph.runtime import Runtime
 
 from agents import describe
-from agents.asking import Agent, Asker, Patience
+from agents.asking import Agent, Asker, RetryPolicy
 from agents.budget import BudgetSpentError, reserve_device
 from agents.coder import Draft, read_draft
 from agents.context import JobContext
@@ -63,7 +63,7 @@ JUDGE = Agent(role=AgentRole.JUDGE, schema=critique_schema, read=read_critique, 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Turn(Generic[T]):
+class AgentTurn(Generic[T]):
     """What an agent's call changes in the state, and its answer where there is one."""
 
     update: WorkflowState
@@ -78,20 +78,20 @@ class Workflow:
         queue: EvaluationQueue,
         clock: Clock,
         *,
-        patience: Patience,
-        machine_patience: Patience | None = None,
+        retry_policy: RetryPolicy,
+        machine_retry_policy: RetryPolicy | None = None,
         evaluation_timeout_s: float = 120.0,
         context_size: int = 6,
         holdout_share: float = 0.0,
         confirmations: int = 0,
     ) -> None:
         """`context_size`: experiences recalled for a step. `holdout_share`: steps (0 to 1) that run without memory.
-        `confirmations`: leaders that are measured a second time at a job's end, at most. `machine_patience` is for
-        workers that fail, `patience` for models and, by default, for both."""
+        `confirmations`: leaders that are measured a second time at a job's end, at most. `machine_retry_policy` is for
+        workers that fail, `retry_policy` for models and, by default, for both."""
         self._queue = queue
         self._clock = clock
-        self._patience = machine_patience or patience
-        self._asker = Asker(clock, patience)
+        self._retry_policy = machine_retry_policy or retry_policy
+        self._asker = Asker(clock, retry_policy)
         self._timeout_s = evaluation_timeout_s
         self._context_size = context_size
         self._rules = RoundRules(
@@ -107,13 +107,13 @@ class Workflow:
         context = runtime.context
         await context.emit(EventKind.STEP_STARTED, {"step": state["step"], "stage": state["stage"]})
         if state["holdout"] or state["seeded"] or state.get("confirms"):
-            context.desk(state).recalled = ()
+            context.cache(state).recalled = ()
             return {"recalled": []}
         found = await context.stores.memory.recall(self._query(state, context))
         if state["stage"] == Stage.DRAFT:
             found = with_precedent(found, await self._precedent(context), self._context_size)
         await self._pass_on_notice(context, state["step"])
-        context.desk(state).recalled = found
+        context.cache(state).recalled = found
         return {"recalled": [(item.experience.id, item.similarity, item.value) for item in found]}
 
     def _query(self, state: WorkflowState, context: JobContext) -> RecallQuery:
@@ -187,7 +187,7 @@ class Workflow:
                 return {"failure": str(spent), "stop": str(spent)}
             await context.emit(EventKind.EVALUATION_STARTED, where)
             report = await self._judged(context, request)
-        context.desk(state).candidate = replace(current, report=report)
+        context.cache(state).candidate = replace(current, report=report)
         await context.emit(EventKind.EVALUATION_FINISHED, {**where, **_figures(report)})
         return {"verdict": report.verdict.value}
 
@@ -250,25 +250,25 @@ class Workflow:
         context.record(record.step, await context.current_candidate(state))
         context.count_vain(record.step)
 
-    async def _turn(self, agent: Agent[T], state: WorkflowState, context: JobContext, facts: Facts) -> Turn[T]:
+    async def _turn(self, agent: Agent[T], state: WorkflowState, context: JobContext, facts: Facts) -> AgentTurn[T]:
         """One call of an agent: its answer, or a state that asks for a repair turn, or one that gives up."""
         try:
             answer = await self._asker.ask(agent, state, context, facts)
         except BudgetSpentError as spent:
-            return Turn(update={"failure": str(spent), "stop": str(spent), "attempt": 0}, value=None)
+            return AgentTurn(update={"failure": str(spent), "stop": str(spent), "attempt": 0}, value=None)
         calls = [*state["calls"], answer.call_key]
         if answer.error is None:
-            return Turn(update={"calls": calls, "attempt": 0}, value=answer.value)
+            return AgentTurn(update={"calls": calls, "attempt": 0}, value=answer.value)
         if state["attempt"] == 0:
-            return Turn(update={"calls": calls, "attempt": 1}, value=None)
+            return AgentTurn(update={"calls": calls, "attempt": 1}, value=None)
         failure = f"the {agent.name}'s reply could not be used: {answer.error}"
-        return Turn(update={"calls": calls, "attempt": 0, "failure": failure}, value=None)
+        return AgentTurn(update={"calls": calls, "attempt": 0, "failure": failure}, value=None)
 
     async def _add(self, state: WorkflowState, context: JobContext, draft: Draft) -> WorkflowState:
         candidate = candidate_of(state, context, draft, self._clock.now())
         await context.stores.candidates.add(context.lease.current, candidate)
         proven = await context.stores.candidates.report(evaluation_id(candidate.id)) if state["seeded"] else None
-        context.desk(state).candidate = EvaluatedCandidate(candidate=candidate, report=proven)
+        context.cache(state).candidate = EvaluatedCandidate(candidate=candidate, report=proven)
         await context.emit(
             EventKind.CANDIDATE_CREATED,
             {
@@ -286,17 +286,17 @@ class Workflow:
 
     async def _judged(self, context: JobContext, request: EvaluationRequest) -> EvaluationReport:
         """The queue's report, stored. An infrastructure error is asked again, then raised."""
-        for failures in range(1, self._patience.attempts + 1):
+        for failures in range(1, self._retry_policy.attempts + 1):
             report = await self._queue.evaluate(request)
             if report.verdict is not Verdict.INFRASTRUCTURE_ERROR:
                 if await context.stores.candidates.finish(request, report):
                     return report
                 return await context.stores.candidates.report(request.evaluation_id) or report
-            if failures < self._patience.attempts:
-                await self._clock.sleep(self._patience.wait_s(failures))
+            if failures < self._retry_policy.attempts:
+                await self._clock.sleep(self._retry_policy.wait_s(failures))
         detail = " ".join(gate.detail for gate in report.gates if gate.detail)
         raise InfrastructureError(
-            f"no worker could evaluate {request.candidate_id} in {self._patience.attempts} attempts"
+            f"no worker could evaluate {request.candidate_id} in {self._retry_policy.attempts} attempts"
             + (f": {detail}" if detail else "")
         )
 

@@ -26,13 +26,13 @@ from tests.integrity.test_candidates import Declared, all_declared, judge
 from workers.backends.cpp import CppBackend, runtime_view
 from workers.ipc.wire import Channel
 from workers.judging.evaluator import Evaluator
-from workers.sandboxes.docker.container_spec import Recipe
+from workers.sandboxes.docker.container_spec import ContainerSpec
 from workers.sandboxes.docker.sandbox import DockerSandbox
 from workers.sandboxes.process import ProcessSandbox
 
 
 def docker_sandbox(*, warm: int, one_shot: bool = False) -> DockerSandbox:
-    recipe = Recipe(image=toolchain_image(), host_python=True)
+    recipe = ContainerSpec(image=toolchain_image(), host_python=True)
     sandbox = DockerSandbox(recipe, PLACE / "sandboxes", address=docker_address(), warm=warm, one_shot=one_shot)
     sandbox.start()
     sandbox.wait_warm()

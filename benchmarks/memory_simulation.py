@@ -28,7 +28,7 @@ from services.memory.joint import JointPosterior
 from services.memory.keys import Keys
 from services.memory.learner import Learner
 from services.memory.log import ContextItem, OutcomeEntry
-from services.memory.recall import Recall, Shelf
+from services.memory.recall import Recall, VectorTable
 from services.memory.selection import (
     BySimilarity,
     EpsilonGreedy,
@@ -152,7 +152,7 @@ class World:
 def simulate(contender: Contender, setting: Setting, seed: int) -> Floats:
     """Success of every step, shape (steps,)."""
     world = World(setting, seed)
-    shelf = Shelf(DIMENSIONS)
+    shelf = VectorTable(DIMENSIONS)
     names = [f"family-{family}" for family in world.family]
     shelf.append([str(row) for row in range(len(names))], [Keys(family=name) for name in names], world.vectors)
     learner = Learner(rule=contender.rule(setting), rules=contender.values)

@@ -38,7 +38,7 @@ from storage.contents.blobs import ensure_team
 from storage.database import Database
 from storage.db.pgvector_schema import describe
 from storage.memory.embedding import Vectoriser
-from storage.memory.pgvector_index import PgShelving
+from storage.memory.pgvector_index import PgVectorIndex
 from storage.memory.store import SqlMemory
 from storage.tables import experiences, memory_log
 from tests.databases import pgvector_server
@@ -188,7 +188,7 @@ FILTERS = {
 
 async def first_stage(database: Database, world: World, vectors: Vectors, recalls: int) -> dict[str, dict[str, float]]:
     """Recall@64 and latency of the first stage under each filter, told as they come."""
-    near = await PgShelving(database, Vectoriser(database, Embedder(world))).open(LOCAL_TEAM, SPACE, DIMENSIONS)
+    near = await PgVectorIndex(database, Vectoriser(database, Embedder(world))).open(LOCAL_TEAM, SPACE, DIMENSIONS)
     random = np.random.default_rng(2)
     told = {}
     for title, wanted in FILTERS.items():

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from services.domain.errors import ConfigurationError, QueueError
-from services.domain.nodes import Node
+from services.domain.nodes import ServiceNode
 
 MOST_SKEW_S = 5.0
 """Claims and leases are given for some tens of seconds: clocks that differ by more than this break them."""
@@ -17,14 +17,14 @@ MOST_SLOTS = 256
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seat:
+class WorkerSlot:
     """A worker's name, kept for as long as the process and its children live."""
 
     name: str
     socket: socket.socket
 
 
-def take_seat(device: str, host: str | None = None) -> Seat:
+def acquire_slot(device: str, host: str | None = None) -> WorkerSlot:
     """The first free name of this device's workers on this host: two of them never share one, and one that starts again
     gets its old name, so that it may take up at once what it was doing. Raises `ConfigurationError`."""
     host = host or socket.gethostname()
@@ -36,11 +36,11 @@ def take_seat(device: str, host: str | None = None) -> Seat:
         except OSError:
             seat.close()
             continue
-        return Seat(name=f"kernelwright-{device}-{slot}@{host}", socket=seat)
+        return WorkerSlot(name=f"kernelwright-{device}-{slot}@{host}", socket=seat)
     raise ConfigurationError(f"{MOST_SLOTS} workers of the device {device} run on this host already")
 
 
-def check_version(version: str, orchestrators: Sequence[Node]) -> None:
+def check_version(version: str, orchestrators: Sequence[ServiceNode]) -> None:
     """Raise `ConfigurationError` for a worker of another version than every living orchestrator."""
     running = sorted({node.version for node in orchestrators})
     if running and version not in running:

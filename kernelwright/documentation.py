@@ -90,7 +90,7 @@ def _settings() -> str:
 
 _REPORT = (
     "EvaluationReport", "GateResult", "Latency", "Baselines", "Speedup", "ShapeResult", "Roofline", "Profile", "Tuned",
-    "Listing", "Environment", "PhasesS",
+    "Disassembly", "Environment", "PhasesS",
 )  # fmt: skip
 
 

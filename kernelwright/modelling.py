@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from kernelwright.model_plan import ModelPlan, keep_plan, kept_plan, sole_worker
 from kernelwright.orchestrator_names import own_name
 from kernelwright.settings import Settings
-from kernelwright.solving import Listener, Outcome, Solver
+from kernelwright.solving import Listener, Solver, SolveResult
 from kernelwright.wiring.installation import Installation
 from kernelwright.wiring.workbench import make_workbench
 from services.child_jobs import FamilyService
 from services.domain.assembly import assembled, kept_operators
 from services.domain.errors import ConflictError, ProblemError
-from services.domain.evaluations import EvaluationReport, Refusal, Speedup, Verdict
+from services.domain.evaluations import EvaluationReport, ProblemRefusal, Speedup, Verdict
 from services.domain.jobs import LOCAL_TEAM, Job, JobSpec, JobStatus
 from services.domain.models import ModelPart, ModelProfile, amdahl
 from services.domain.problems import Problem
@@ -88,7 +88,7 @@ def profile_model(
         found = workbench.profile("local-profile", problem)
     finally:
         workbench.close()
-    if isinstance(found, Refusal):
+    if isinstance(found, ProblemRefusal):
         raise ProblemError(found.reason, remedy=found.remedy, path=problem.path, line=found.line)
     return found
 
@@ -150,7 +150,7 @@ class ModelRun:
             outcomes.append(_outcome(part, solved, reason=reason))
         return outcomes, kernels
 
-    async def _solved(self, job: Job, out: Path | None, listener: Listener) -> Outcome:
+    async def _solved(self, job: Job, out: Path | None, listener: Listener) -> SolveResult:
         """A job's outcome; one that has ended is read, one that was interrupted goes on."""
         if job.status.is_final:
             return await self._solver.outcome(job.id, out)
@@ -166,7 +166,7 @@ class ModelRun:
         spec = replace(self._spec, problem=problem, tags=(*self._spec.tags, "part"))
         return await self._families.add(LOCAL_TEAM, parent.id, spec, turns)
 
-    async def _kernel(self, solved: Outcome) -> tuple[str | None, str | None]:
+    async def _kernel(self, solved: SolveResult) -> tuple[str | None, str | None]:
         """The kernel to swap in, or why there is none."""
         best = await self._here.service.best(LOCAL_TEAM, solved.job.id)
         if best is None or best.report is None:
@@ -178,7 +178,7 @@ class ModelRun:
         source = best.candidate.source
         return (with_values(source, tuned.parameters) if tuned is not None else source), None
 
-    async def _whole(self, parent: Job, kernels: dict[int, str], listener: Listener, tell: Tell) -> Outcome | None:
+    async def _whole(self, parent: Job, kernels: dict[int, str], listener: Listener, tell: Tell) -> SolveResult | None:
         """Judge the model with the kernels in it; None where there are none."""
         if not _waits(parent):
             return await self._solved(parent, self._out, listener)
@@ -193,7 +193,9 @@ class ModelRun:
         handed = await self._families.hand_in(LOCAL_TEAM, parent.id, source, tuple(dict.fromkeys(operators)))
         return await self._solved(handed, self._out, listener)
 
-    async def _outcome(self, parent_id: str, outcomes: Sequence[PartOutcome], judged: Outcome | None) -> ModelOutcome:
+    async def _outcome(
+        self, parent_id: str, outcomes: Sequence[PartOutcome], judged: SolveResult | None
+    ) -> ModelOutcome:
         service = self._here.service
         job = await service.get(LOCAL_TEAM, parent_id)
         children = await service.children(LOCAL_TEAM, parent_id)
@@ -260,7 +262,7 @@ def _left_out(part: ModelPart, spec: JobSpec) -> str | None:
     return no_template(spec.backend, part.analysis)
 
 
-def _outcome(part: ModelPart, solved: Outcome | None, *, reason: str | None) -> PartOutcome:
+def _outcome(part: ModelPart, solved: SolveResult | None, *, reason: str | None) -> PartOutcome:
     report = solved.report if solved is not None else None
     return PartOutcome(
         number=part.number,

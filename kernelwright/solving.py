@@ -24,7 +24,7 @@ Listener = Callable[[Event, EvaluationReport | None], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class SolveResult:
     """What came of a job."""
 
     job: Job
@@ -45,7 +45,7 @@ class Solver:
         """Store a new job. Raises `UserError`."""
         return (await self._here.service.submit(LOCAL_TEAM, spec))[0]
 
-    async def finish(self, job_id: str, *, out: Path | None, listener: Listener, after: int = 0) -> Outcome:
+    async def finish(self, job_id: str, *, out: Path | None, listener: Listener, after: int = 0) -> SolveResult:
         """Take a job to its end, telling of its events after a number, and write its results.
 
         Raises `NotFoundError`, `ConflictError`, `InfrastructureError`."""
@@ -58,7 +58,7 @@ class Solver:
             await asyncio.gather(following, return_exceptions=True)
         return await self._outcome(job, out)
 
-    async def outcome(self, job_id: str, out: Path | None) -> Outcome:
+    async def outcome(self, job_id: str, out: Path | None) -> SolveResult:
         """What came of a job that has ended, written anew. Raises `NotFoundError`."""
         return await self._outcome(await self._here.service.get(LOCAL_TEAM, job_id), out)
 
@@ -94,7 +94,7 @@ class Solver:
             return None
         return found.report
 
-    async def _outcome(self, job: Job, out: Path | None) -> Outcome:
+    async def _outcome(self, job: Job, out: Path | None) -> SolveResult:
         here = self._here
         export = await here.exporter.to_folder(LOCAL_TEAM, job.id, out or here.settings.results(job.id))
         best = await here.service.best(LOCAL_TEAM, job.id)
@@ -104,7 +104,7 @@ class Solver:
             source_path=str(export.kernel) if export.kernel else None,
             trajectory_path=str(export.trajectory),
         )
-        return Outcome(job=job, report=best.report if best else None, document=document, export=export)
+        return SolveResult(job=job, report=best.report if best else None, document=document, export=export)
 
 
 @asynccontextmanager

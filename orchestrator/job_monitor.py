@@ -1,4 +1,4 @@
-"""What happens beside a running job: its lease is renewed, and the wishes of people and the wall budget are seen."""
+"""What happens beside a running job: its lease is renewed, and what people ask for and the wall budget are seen."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from enum import StrEnum
 from typing import Any
 
 from agents.job_lease import LeaseHolder
-from orchestrator.lease_renewal import Lookout, is_due
+from orchestrator.lease_renewal import LeaseRenewal, is_due
 from services.domain.errors import LeaseLostError, StorageError
-from services.domain.jobs import Job, Wishes
+from services.domain.jobs import ControlFlags, Job
 from services.ports.runtime import Clock
 
 
@@ -25,7 +25,7 @@ class Interruption(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pace:
+class PollingIntervals:
     """How often to look."""
 
     lease_ttl_s: float = 15.0
@@ -34,15 +34,17 @@ class Pace:
     """Time between two looks at a job's flags; what one look finds serves all jobs for half as long."""
 
 
-class Watch:
+class JobMonitor:
     """Looks after one leased job."""
 
-    def __init__(self, job: Job, lookout: Lookout, clock: Clock, pace: Pace, lease: LeaseHolder) -> None:
+    def __init__(
+        self, job: Job, renewal: LeaseRenewal, clock: Clock, polling: PollingIntervals, lease: LeaseHolder
+    ) -> None:
         self._wall_s = job.spec.budget.wall_s
-        self._lookout = lookout
+        self._renewal = renewal
         self._since = clock.monotonic()
         self._clock = clock
-        self._pace = pace
+        self._polling = polling
         self._lease = lease
         self._wall_end: datetime | None = None
 
@@ -59,7 +61,7 @@ class Watch:
     async def until_resumed(self) -> Interruption | None:
         """Wait until a paused job is wanted again (None) or for another reason to stop."""
         while (found := await self._look(paused=True)) is Interruption.PAUSE:
-            await self._clock.sleep(self._pace.poll_s)
+            await self._clock.sleep(self._polling.poll_s)
         return found
 
     async def _interruption(self) -> Interruption:
@@ -72,29 +74,29 @@ class Watch:
     def _nap_s(self) -> float:
         """Until the next look, which the end of the wall budget may bring forward."""
         if self._wall_end is None:
-            return self._pace.poll_s
+            return self._polling.poll_s
         left = (self._wall_end - self._clock.now()).total_seconds()
-        return min(self._pace.poll_s, max(left, 0.001))
+        return min(self._polling.poll_s, max(left, 0.001))
 
     async def _look(self, *, paused: bool = False) -> Interruption | None:
         """Renew the lease when it is due, then read what is wanted. A database out of reach is asked again later."""
         try:
             if is_due(self._lease):
-                await self._lookout.renew(self._lease)
-            wishes = await self._lookout.look(self._lease.current, self._since)
+                await self._renewal.renew(self._lease)
+            control_flags = await self._renewal.look(self._lease.current, self._since)
         except LeaseLostError:
             return Interruption.LEASE_LOST
         except StorageError:
             return Interruption.PAUSE if paused else None
-        if wishes is None:
+        if control_flags is None:
             return Interruption.LEASE_LOST
-        if self._wall_s is not None and wishes.started_at is not None:
-            self._wall_end = wishes.started_at + timedelta(seconds=self._wall_s)
-        return self._wish(wishes)
+        if self._wall_s is not None and control_flags.started_at is not None:
+            self._wall_end = control_flags.started_at + timedelta(seconds=self._wall_s)
+        return self._wanted(control_flags)
 
-    def _wish(self, wishes: Wishes) -> Interruption | None:
-        if wishes.cancel_requested:
+    def _wanted(self, control_flags: ControlFlags) -> Interruption | None:
+        if control_flags.cancel_requested:
             return Interruption.CANCEL
         if self._wall_end is not None and self._clock.now() >= self._wall_end:
             return Interruption.WALL
-        return Interruption.PAUSE if wishes.pause_requested else None
+        return Interruption.PAUSE if control_flags.pause_requested else None

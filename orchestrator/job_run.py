@@ -11,7 +11,7 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from agents.asking import Patience
+from agents.asking import RetryPolicy
 from agents.context import JobContext, Stores
 from agents.graph import Graph
 from agents.job_lease import LeaseHolder
@@ -19,8 +19,8 @@ from agents.rounds import useless_model
 from agents.seeding import evaluation_of, must_prove, seed_fault, seed_of
 from agents.state import WorkflowState
 from orchestrator.drain import Drain
-from orchestrator.job_monitor import Interruption, Pace, Watch
-from orchestrator.lease_renewal import Lookout
+from orchestrator.job_monitor import Interruption, JobMonitor, PollingIntervals
+from orchestrator.lease_renewal import LeaseRenewal
 from services.domain import codec
 from services.domain.errors import (
     ConfigurationError,
@@ -30,7 +30,7 @@ from services.domain.errors import (
     ProblemError,
     StorageError,
 )
-from services.domain.evaluations import Refusal, ValidationReport, ValidationRequest, Verdict
+from services.domain.evaluations import ProblemRefusal, ValidationReport, ValidationRequest, Verdict
 from services.domain.events import EventKind, JsonValue
 from services.domain.jobs import Job, JobStatus
 from services.domain.problems import Problem
@@ -58,9 +58,9 @@ class Collaborators:
     graph: Graph
     checkpoints: BaseCheckpointSaver[Any]
     clock: Clock
-    patience: Patience
-    pace: Pace
-    lookout: Lookout
+    retry_policy: RetryPolicy
+    polling: PollingIntervals
+    renewal: LeaseRenewal
     drain: Drain
     evaluation_timeout_s: float
 
@@ -83,7 +83,7 @@ class JobRun:
         self._lease = lease
         self._with = with_
         self._jobs = with_.stores.jobs
-        self._watch = Watch(job, with_.lookout, with_.clock, with_.pace, lease)
+        self._monitor = JobMonitor(job, with_.renewal, with_.clock, with_.polling, lease)
         self._context: JobContext | None = None
 
     async def finish(self) -> Job:
@@ -103,7 +103,7 @@ class JobRun:
         work: asyncio.Task[Ending] = asyncio.create_task(self._work())
         interruption: Interruption | None = None
         try:
-            interruption = await self._watch.until_interrupted(work)
+            interruption = await self._monitor.until_interrupted(work)
         finally:
             if not work.done():
                 await self._stop(work, interruption)
@@ -178,7 +178,7 @@ class JobRun:
         """Ask the queue; the machine's failures are retried. Raises `InfrastructureError`."""
         if self._job.status is not JobStatus.VALIDATING:
             self._job = await self._jobs.set_status(self._lease.current, JobStatus.VALIDATING)
-        spec, patience = self._job.spec, self._with.patience
+        spec, retry_policy = self._job.spec, self._with.retry_policy
         request = ValidationRequest(
             job_id=self._job.id,
             team_id=self._job.team_id,
@@ -187,17 +187,17 @@ class JobRun:
             backend=spec.backend,
             baselines=spec.baselines,
         )
-        for failures in range(1, patience.attempts + 1):
+        for failures in range(1, retry_policy.attempts + 1):
             try:
                 report = await self._with.queue.validate(request)
             except InfrastructureError as error:
-                if failures == patience.attempts:
+                if failures == retry_policy.attempts:
                     raise InfrastructureError(f"the problem could not be validated: {error}") from error
             else:
                 if (report.analysis is None) == (report.refusal is None):
                     raise InfrastructureError("the worker's validation has neither analysis nor refusal, or both")
                 return report
-            await self._with.clock.sleep(patience.wait_s(failures))
+            await self._with.clock.sleep(retry_policy.wait_s(failures))
         raise AssertionError("unreachable: the last failure is raised")
 
     async def _prove_seed(self) -> str | None:
@@ -259,7 +259,7 @@ class JobRun:
         """Wait, the lease kept, until the job is wanted again (None) or must stop for another reason."""
         if self._job.status is not JobStatus.PAUSED:
             self._job = await self._jobs.set_status(self._lease.current, JobStatus.PAUSED)
-        interruption = await self._watch.until_resumed()
+        interruption = await self._monitor.until_resumed()
         if interruption is None:
             self._job = await self._jobs.set_status(self._lease.current, JobStatus.RUNNING)
         return interruption
@@ -284,7 +284,7 @@ def _with_remedy(message: str, job_id: str) -> str:
     return f"{message.rstrip('.')}. Go on with another model: kernelwright run --resume {job_id} --model NAME"
 
 
-def _refused(job: Job, refusal: Refusal) -> str:
+def _refused(job: Job, refusal: ProblemRefusal) -> str:
     return str(ProblemError(refusal.reason, remedy=refusal.remedy, path=job.spec.problem.path, line=refusal.line))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from agents.job_lease import LeaseHolder
-from services.domain.jobs import Lease, Wishes
+from services.domain.jobs import ControlFlags, Lease
 from services.ports.jobs import JobStore
 from services.ports.runtime import Clock
 
@@ -21,8 +21,8 @@ def is_due(lease: LeaseHolder, share: float = DUE) -> bool:
     return not share < lease.left() < 1.05
 
 
-class Lookout:
-    """Shares readings of all wishes and renewals of all leases between the watches of an orchestrator's jobs."""
+class LeaseRenewal:
+    """Shares reads of all control flags and renewals of all leases between the monitors of an orchestrator's jobs."""
 
     def __init__(self, jobs: JobStore, clock: Clock, owner: str, *, fresh_s: float, lease_ttl_s: float) -> None:
         """`fresh_s`: how old a reading may be that another watch asked for."""
@@ -35,7 +35,7 @@ class Lookout:
         self._fresh_s = fresh_s
         self._lock = asyncio.Lock()
         self._asked_at: float | None = None
-        self._found: Mapping[str, Wishes] = {}
+        self._found: Mapping[str, ControlFlags] = {}
 
     @contextmanager
     def holding(self, lease: LeaseHolder) -> Iterator[None]:
@@ -61,14 +61,14 @@ class Lookout:
             for renewed in await self._jobs.renew_all([held.current for held in due.values()], self._lease_ttl_s):
                 due[renewed.job_id].current = renewed
 
-    async def look(self, lease: Lease, since: float) -> Wishes | None:
+    async def look(self, lease: Lease, since: float) -> ControlFlags | None:
         """What is wanted of a job that is held since then (monotonic); None where it is no longer held under this
         lease. Raises `StorageError`."""
         async with self._lock:
             now = self._clock.monotonic()
             # A reading from before the job was taken knows nothing of it.
             if self._asked_at is None or self._asked_at <= since or now - self._asked_at >= self._fresh_s:
-                self._found = await self._jobs.wishes(self._owner)
+                self._found = await self._jobs.control_flags(self._owner)
                 self._asked_at = now
         found = self._found.get(lease.job_id)
         return found if found is not None and found.token == lease.token else None

@@ -9,16 +9,16 @@ from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from agents.asking import Patience
+from agents.asking import RetryPolicy
 from agents.context import Stores
 from agents.graph import build_graph
 from agents.job_lease import LeaseHolder
 from agents.strategies.registry import strategy
 from agents.workflow import Workflow
 from orchestrator.drain import Drain, DrainingSaver
-from orchestrator.job_monitor import Pace
+from orchestrator.job_monitor import PollingIntervals
 from orchestrator.job_run import Collaborators, Ending, JobRun
-from orchestrator.lease_renewal import Lookout
+from orchestrator.lease_renewal import LeaseRenewal
 from services.domain.errors import ConflictError, KernelwrightError, LeaseLostError, StorageError
 from services.domain.jobs import LOCAL_TEAM, Job, JobStatus, Lease
 from services.domain.problems import Problem
@@ -48,9 +48,9 @@ class Orchestrator:
         owner: str,
         is_gone: Callable[[str], bool] = lambda _owner: False,
         strategies: Callable[[str], Strategy] = strategy,
-        patience: Patience | None = None,
-        machine_patience: Patience | None = None,
-        pace: Pace | None = None,
+        retry_policy: RetryPolicy | None = None,
+        machine_retry_policy: RetryPolicy | None = None,
+        polling: PollingIntervals | None = None,
         evaluation_timeout_s: float = 120.0,
         context_size: int = 6,
         holdout_share: float = 0.0,
@@ -62,13 +62,13 @@ class Orchestrator:
         the orchestrator of a name has certainly ended: its lease is then not waited for. `holdout_share`: steps (0 to
         1) that run without memory, so that its effect can be measured. `team_cap`: jobs of one team that run at once,
         on all orchestrators together. `after_job` is called with the team's id when a job has ended; it must not
-        raise. `machine_patience`: how often what fails for a worker's sake is asked again; by default like models."""
-        patience, pace = patience or Patience(), pace or Pace()
+        raise. `machine_retry_policy`: how often a worker's failures are retried; by default like models'."""
+        retry_policy, polling = retry_policy or RetryPolicy(), polling or PollingIntervals()
         workflow = Workflow(
             queue,
             clock,
-            patience=patience,
-            machine_patience=machine_patience,
+            retry_policy=retry_policy,
+            machine_retry_policy=machine_retry_policy,
             evaluation_timeout_s=evaluation_timeout_s,
             context_size=context_size,
             holdout_share=holdout_share,
@@ -88,9 +88,11 @@ class Orchestrator:
             graph=build_graph(workflow, DrainingSaver(checkpoints, self._drain)),
             checkpoints=checkpoints,
             clock=clock,
-            patience=machine_patience or patience,
-            pace=pace,
-            lookout=Lookout(stores.jobs, clock, owner, fresh_s=pace.poll_s / 2, lease_ttl_s=pace.lease_ttl_s),
+            retry_policy=machine_retry_policy or retry_policy,
+            polling=polling,
+            renewal=LeaseRenewal(
+                stores.jobs, clock, owner, fresh_s=polling.poll_s / 2, lease_ttl_s=polling.lease_ttl_s
+            ),
             drain=self._drain,
             evaluation_timeout_s=evaluation_timeout_s,
         )
@@ -101,17 +103,17 @@ class Orchestrator:
         Waits as long as a dead orchestrator's lease may hold, unless it is known to be dead. Raises `NotFoundError`,
         `ConflictError` when a living orchestrator holds the job, `LeaseLostError` when one takes it meanwhile."""
         job = await self._with.stores.jobs.get(team_id, job_id)
-        waited_s, pace = 0.0, self._with.pace
+        waited_s, polling = 0.0, self._with.polling
         while not job.status.is_final:
             lease = await self._acquire(job_id)
             if lease is not None:
                 return await self._run(lease)
-            if await self._bury(job_id):
+            if await self._release_dead_lease(job_id):
                 continue
-            if waited_s > pace.lease_ttl_s * 1.2:
+            if waited_s > polling.lease_ttl_s * 1.2:
                 raise ConflictError(f"job {job_id} is run by another orchestrator: watch it, or stop that one")
-            await self._with.clock.sleep(pace.poll_s)
-            waited_s += pace.poll_s
+            await self._with.clock.sleep(polling.poll_s)
+            waited_s += polling.poll_s
             job = await self._with.stores.jobs.get(team_id, job_id)
         if job.status is not JobStatus.FAILED:  # a failed one may go on from where it stopped
             await self._with.checkpoints.adelete_thread(job.id)
@@ -126,7 +128,7 @@ class Orchestrator:
                 if len(self._drain.running) < concurrency and (lease := await self._claim()) is not None:
                     self._drain.add(lease.job_id, asyncio.create_task(self._run_quietly(lease)))
                     continue
-                pause = asyncio.ensure_future(self._with.clock.sleep(self._with.pace.poll_s))
+                pause = asyncio.ensure_future(self._with.clock.sleep(self._with.polling.poll_s))
                 await asyncio.wait({pause, stopping}, return_when=asyncio.FIRST_COMPLETED)
                 pause.cancel()
         finally:
@@ -134,12 +136,12 @@ class Orchestrator:
             await self._drain.finish(drain_s)
 
     async def _acquire(self, job_id: str | None) -> Lease | None:
-        ttl_s = self._with.pace.lease_ttl_s
+        ttl_s = self._with.polling.lease_ttl_s
         return await self._with.stores.jobs.acquire(
             self._owner, ttl_s, job_id, team_cap=self._team_cap, busy=self._drain.jobs
         )
 
-    async def _bury(self, job_id: str) -> bool:
+    async def _release_dead_lease(self, job_id: str) -> bool:
         """Free a job that an orchestrator holds which has certainly ended; whether it was so."""
         lease = await self._with.stores.jobs.holder(job_id)
         if lease is None or not self._is_gone(lease.owner):
@@ -161,10 +163,10 @@ class Orchestrator:
     async def _run(self, lease: Lease) -> Job:
         """One leased job to its end; the lease is given back whatever happens."""
         jobs = self._with.stores.jobs
-        holder = LeaseHolder(lease, jobs, self._with.clock, self._with.pace.lease_ttl_s)
+        holder = LeaseHolder(lease, jobs, self._with.clock, self._with.polling.lease_ttl_s)
         try:
             with (
-                self._with.lookout.holding(holder),
+                self._with.renewal.holding(holder),
                 log_context(job=lease.job_id),
                 job_span(lease.job_id, "orchestrate"),
             ):

@@ -17,9 +17,9 @@ from services.domain.access import (
     Member,
     Principal,
     Role,
-    Scope,
-    Session,
+    SignInSession,
     Team,
+    TokenScope,
     User,
 )
 from services.domain.errors import AuthenticationError, ConfigurationError, ForbiddenError, NotFoundError
@@ -163,7 +163,7 @@ class AccessService:
         self,
         caller: Principal,
         name: str,
-        scopes: Collection[Scope],
+        scopes: Collection[TokenScope],
         *,
         days: int | None,
         owner: User | None,
@@ -172,7 +172,7 @@ class AccessService:
 
         Raises `ForbiddenError`, and `ConfigurationError` for what makes no sense."""
         if not scopes:
-            raise ConfigurationError(f"a token needs at least one scope of {', '.join(Scope)}")
+            raise ConfigurationError(f"a token needs at least one scope of {', '.join(TokenScope)}")
         if days is not None and not 1 <= days <= MAX_TOKEN_DAYS:
             raise ConfigurationError(f"a token lives 1 to {MAX_TOKEN_DAYS} days, not {days}")
         self._check_maker(caller, scopes, owner)
@@ -208,7 +208,7 @@ class AccessService:
         """Enter an act in the audit log."""
         await self._audit.append(caller.team_id, caller.actor, action, subject, detail)
 
-    async def _session(self, secret: str) -> Session:
+    async def _session(self, secret: str) -> SignInSession:
         session = await self._keys.session(token_digest(secret))
         if session is None:
             raise AuthenticationError("you are signed out: sign in again")
@@ -218,11 +218,11 @@ class AccessService:
         if token.used_at is None or now - token.used_at >= _NOTED_TO:
             await self._keys.used(token.id, now)
 
-    def _check_maker(self, caller: Principal, scopes: Collection[Scope], owner: User | None) -> None:
+    def _check_maker(self, caller: Principal, scopes: Collection[TokenScope], owner: User | None) -> None:
         more = sorted(scope for scope in scopes if not caller.may(scope))
         if more:
             raise ForbiddenError(f"you may not give a token the scope {more[0]}: you do not have it yourself here")
-        if caller.may(Scope.ADMIN):
+        if caller.may(TokenScope.ADMIN):
             return
         if caller.token_id is not None:
             raise ForbiddenError("only a token with the scope admin makes others: sign in instead")
@@ -239,4 +239,4 @@ def as_login(text: str) -> str:
 
 
 def _may_touch(caller: Principal, token: ApiToken) -> bool:
-    return caller.may(Scope.ADMIN) or (caller.user is not None and token.user_id == caller.user.id)
+    return caller.may(TokenScope.ADMIN) or (caller.user is not None and token.user_id == caller.user.id)

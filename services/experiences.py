@@ -26,8 +26,8 @@ from services.memory.exchange import (
     ExportedValue,
     Header,
     ImportRules,
-    Line,
-    Refusal,
+    LineRefusal,
+    MemoryLine,
     export,
     read_import,
 )
@@ -44,7 +44,7 @@ USES = 50
 class ImportRefusedError(UserError):
     """A file with experiences has lines that cannot be imported; nothing of it was."""
 
-    def __init__(self, refusals: Sequence[Refusal]) -> None:
+    def __init__(self, refusals: Sequence[LineRefusal]) -> None:
         first = refusals[0]
         more = f" (and {len(refusals) - 1} more)" if len(refusals) > 1 else ""
         super().__init__(f"nothing was imported: line {first.line}: {first.reason}{more}")
@@ -213,12 +213,12 @@ class ExperienceService:
             if cursor is None:
                 return found
 
-    async def _lines(self, team_id: str) -> list[Line]:
+    async def _lines(self, team_id: str) -> list[MemoryLine]:
         everything = sorted(await self._all(team_id), key=lambda item: (item.created_at, item.id))
         vectors = await self._records.vectors(team_id, [item.id for item in everything])
         values = await self._records.values(team_id)
         return [
-            Line(
+            MemoryLine(
                 experience=item,
                 vector=vectors.get(item.id),
                 values=tuple(

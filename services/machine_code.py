@@ -6,7 +6,7 @@ import logging
 from dataclasses import replace
 
 from services.domain.errors import InfrastructureError, NotFoundError
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, Listing
+from services.domain.evaluations import Disassembly, EvaluationReport, EvaluationRequest
 from services.ports.jobs import ArtefactStore
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ async def read_listing(team_id: str, report: EvaluationReport | None, artefacts:
         raise NotFoundError(EXPIRED) from None
 
 
-async def _kept(listing: Listing, request: EvaluationRequest, artefacts: ArtefactStore | None) -> Listing:
+async def _kept(listing: Disassembly, request: EvaluationRequest, artefacts: ArtefactStore | None) -> Disassembly:
     bare = replace(listing, text="")
     if artefacts is None:
         return replace(bare, note=NOT_KEPT)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from services.domain.errors import ConfigurationError, ConflictError, LimitError
 from services.domain.events import EventKind
 from services.domain.jobs import JobFilter, JobStatus
-from services.domain.quotas import Period, Quota, QuotaStanding, Resource
+from services.domain.quotas import Period, Quota, QuotaUsage, Resource
 from services.ports.jobs import EventLog, JobStore
 from services.ports.runtime import Clock
 from services.ports.teams import QuotaStore
@@ -25,13 +25,13 @@ class QuotaService:
         self._quotas = quotas
         self._clock = clock
 
-    async def standings(self, team_id: str) -> tuple[QuotaStanding, ...]:
+    async def standings(self, team_id: str) -> tuple[QuotaUsage, ...]:
         """A team's limits with their use."""
         now = self._clock.now()
         found = []
         for quota in await self._quotas.limits(team_id):
             used = await self._quotas.used(team_id, quota.resource, quota.period.start(now))
-            found.append(QuotaStanding(quota=quota, used=used, resets_at=quota.period.end(now)))
+            found.append(QuotaUsage(quota=quota, used=used, resets_at=quota.period.end(now)))
         return tuple(found)
 
     async def limits(self, team_id: str) -> tuple[Quota, ...]:
@@ -82,12 +82,12 @@ class QuotaService:
         return paused
 
 
-def _spent(standings: Iterable[QuotaStanding]) -> QuotaStanding | None:
+def _spent(standings: Iterable[QuotaUsage]) -> QuotaUsage | None:
     """The used-up quota that stays used up longest; None where there is room."""
     return max((item for item in standings if item.is_spent), key=lambda item: item.resets_at, default=None)
 
 
-def _told(spent: QuotaStanding) -> str:
+def _told(spent: QuotaUsage) -> str:
     quota = spent.quota
     return (
         f"the team's quota of {quota.most:g} {quota.resource} a {quota.period} is used up ({spent.used:g}), until "

@@ -16,7 +16,7 @@ MAX_BUCKETS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Take:
+class BucketRequest:
     """One request, as a bucket counts it."""
 
     bucket: str
@@ -31,7 +31,7 @@ class Take:
 class Shortage:
     """A bucket with too little in it."""
 
-    take: Take
+    take: BucketRequest
     wait_s: float
     """Seconds until there is enough."""
 
@@ -39,7 +39,7 @@ class Shortage:
 class Buckets(Protocol):
     """Where the buckets are."""
 
-    async def take(self, wanted: Sequence[Take]) -> Shortage | None:
+    async def take(self, wanted: Sequence[BucketRequest]) -> Shortage | None:
         """One from each bucket, or from none: the first that has too little."""
 
 
@@ -51,7 +51,7 @@ class LocalBuckets:
         self._buckets: dict[str, tuple[float, float]] = {}
         """Name to what is left in a bucket, and since when it has been filling."""
 
-    async def take(self, wanted: Sequence[Take]) -> Shortage | None:
+    async def take(self, wanted: Sequence[BucketRequest]) -> Shortage | None:
         """One from each bucket, or from none: the first that has too little."""
         now = self._clock.monotonic()
         left = {take.bucket: self._left(take, now) for take in wanted}
@@ -63,7 +63,7 @@ class LocalBuckets:
         self._buckets.update({bucket: (found - 1, now) for bucket, found in left.items()})
         return None
 
-    def _left(self, take: Take, now: float) -> float:
+    def _left(self, take: BucketRequest, now: float) -> float:
         rate = take.per_minute / 60
         size = max(1.0, rate * BURST_S)
         left, since = self._buckets.get(take.bucket, (size, now))
@@ -90,10 +90,10 @@ class RateLimiter:
         who = caller.token_id or (caller.user.id if caller.user else "")
         wanted = []
         if self._per_caller is not None:
-            wanted.append(Take(bucket=f"caller/{who}", per_minute=self._per_caller, who="you"))
+            wanted.append(BucketRequest(bucket=f"caller/{who}", per_minute=self._per_caller, who="you"))
         if self._per_team is not None:
             team = caller.team_id
-            wanted.append(Take(bucket=f"team/{team}", per_minute=self._per_team, who=f"team {team}"))
+            wanted.append(BucketRequest(bucket=f"team/{team}", per_minute=self._per_team, who=f"team {team}"))
         short = await self._buckets.take(wanted) if wanted else None
         if short is not None:
             told = f"too many requests: {short.take.who} may send {short.take.per_minute} a minute"

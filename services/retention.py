@@ -13,7 +13,7 @@ PAUSE_S = 60.0
 """How often it is looked."""
 
 
-class Keeper:
+class RetentionService:
     """Removes what has expired. Several at a time do no harm."""
 
     def __init__(self, expiry: Expiry, kept: Retention) -> None:

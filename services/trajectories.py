@@ -33,7 +33,7 @@ Document = dict[str, JsonValue]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Turn:
+class TrainingTurn:
     """A step whose verdict holds."""
 
     step: Step
@@ -83,13 +83,13 @@ class TrajectoryService:
             if cursor is None:
                 return
 
-    async def _turns(self, team_id: str, job: Job, retracted: frozenset[str]) -> tuple[Turn, ...]:
+    async def _turns(self, team_id: str, job: Job, retracted: frozenset[str]) -> tuple[TrainingTurn, ...]:
         """The job's steps that hold, in order, with rewards over them alone."""
         steps = await _steps(self._jobs, team_id, job)
         known = {item.candidate.id: item for item in await self._jobs.candidates(team_id, job.id)}
         used = {name for step in steps for name in step.experiences_used}
         owners = await self._records.owners(sorted(used)) if used else {}
-        turns: list[Turn] = []
+        turns: list[TrainingTurn] = []
         best_us: float | None = None
         for step in steps:
             entry = known.get(step.candidate_id or "")
@@ -100,7 +100,7 @@ class TrajectoryService:
             if any(owners.get(name) != team_id for name in step.experiences_used):
                 continue
             earned = reward(step.stage, entry.report, best_us)
-            turns.append(Turn(step=step, candidate=entry.candidate, report=entry.report, reward=earned))
+            turns.append(TrainingTurn(step=step, candidate=entry.candidate, report=entry.report, reward=earned))
             best_us = _faster(best_us, entry.report)
         return tuple(turns)
 
@@ -127,14 +127,14 @@ def _faster(best_us: float | None, report: EvaluationReport) -> float | None:
     return report.latency.median_us if best_us is None else min(best_us, report.latency.median_us)
 
 
-def _sft(job: Job, turns: Sequence[Turn]) -> Iterator[Document]:
+def _sft(job: Job, turns: Sequence[TrainingTurn]) -> Iterator[Document]:
     """One conversation: what led to the best kernel; only what was accepted is marked for training."""
     best = next((turn for turn in turns if turn.candidate.id == job.best_candidate_id), None)
     if best is None:
         return
     by_candidate = {turn.candidate.id: turn for turn in turns}
-    lineage: list[Turn] = []
-    place: Turn | None = best
+    lineage: list[TrainingTurn] = []
+    place: TrainingTurn | None = best
     while place is not None:
         lineage.insert(0, place)
         place = by_candidate.get(place.candidate.parent_id or "")
@@ -144,7 +144,7 @@ def _sft(job: Job, turns: Sequence[Turn]) -> Iterator[Document]:
         yield {**_about(job, TrainingFormat.SFT), "messages": list(messages), "reward": best.reward, **_figures(best)}
 
 
-def _exchange(turn: Turn, *, first: bool) -> Iterator[Document]:
+def _exchange(turn: TrainingTurn, *, first: bool) -> Iterator[Document]:
     call = turn.call
     if call is None:
         return
@@ -160,7 +160,7 @@ def _exchange(turn: Turn, *, first: bool) -> Iterator[Document]:
     }
 
 
-def _rl(job: Job, turns: Sequence[Turn]) -> Iterator[Document]:
+def _rl(job: Job, turns: Sequence[TrainingTurn]) -> Iterator[Document]:
     """Every usable call of every step that holds; the step's reward is each of its calls' reward."""
     acts = [_act(turn, call) for turn in turns for call in turn.step.calls if call.error is None]
     if acts:
@@ -168,7 +168,7 @@ def _rl(job: Job, turns: Sequence[Turn]) -> Iterator[Document]:
         yield {**_about(job, TrainingFormat.RL), "turns": list(acts), "return": total}
 
 
-def _act(turn: Turn, call: ModelCall) -> Document:
+def _act(turn: TrainingTurn, call: ModelCall) -> Document:
     return {
         "step": turn.step.index,
         "role": call.role.value,
@@ -181,9 +181,9 @@ def _act(turn: Turn, call: ModelCall) -> Document:
     }
 
 
-def _preferences(job: Job, turns: Sequence[Turn]) -> Iterator[Document]:
+def _preferences(job: Job, turns: Sequence[TrainingTurn]) -> Iterator[Document]:
     """The best answer from each start point against every answer that is worse beyond the noise."""
-    groups: dict[str | None, list[Turn]] = defaultdict(list)
+    groups: dict[str | None, list[TrainingTurn]] = defaultdict(list)
     for turn in turns:
         if turn.call is not None:
             groups[turn.candidate.parent_id].append(turn)
@@ -194,7 +194,7 @@ def _preferences(job: Job, turns: Sequence[Turn]) -> Iterator[Document]:
                 yield _pair(job, chosen, other)
 
 
-def _pair(job: Job, chosen: Turn, rejected: Turn) -> Document:
+def _pair(job: Job, chosen: TrainingTurn, rejected: TrainingTurn) -> Document:
     assert chosen.call is not None
     assert rejected.call is not None
     return {
@@ -205,7 +205,7 @@ def _pair(job: Job, chosen: Turn, rejected: Turn) -> Document:
     }
 
 
-def _better(chosen: Turn, other: Turn) -> bool:
+def _better(chosen: TrainingTurn, other: TrainingTurn) -> bool:
     """Accepted against rejected, or faster with intervals that do not meet."""
     if not chosen.report.accepted:
         return False
@@ -215,11 +215,11 @@ def _better(chosen: Turn, other: Turn) -> bool:
     return fast is not None and slow is not None and fast.ci95_us[1] < slow.ci95_us[0]
 
 
-def _median_us(turn: Turn) -> float:
+def _median_us(turn: TrainingTurn) -> float:
     return turn.report.latency.median_us if turn.report.latency is not None else float("inf")
 
 
-def _figures(turn: Turn) -> Document:
+def _figures(turn: TrainingTurn) -> Document:
     latency = turn.report.latency
     return {
         "median_us": None if latency is None else latency.median_us,

@@ -12,7 +12,15 @@ from datetime import timedelta
 
 from services.domain.errors import ConfigurationError, NotFoundError
 from services.domain.events import EventKind
-from services.domain.webhooks import DELIVERABLE, RETRY_S, Delivery, Outcome, Webhook, check_delivery, new_secret
+from services.domain.webhooks import (
+    DELIVERABLE,
+    RETRY_S,
+    Delivery,
+    DeliveryOutcome,
+    Webhook,
+    check_delivery,
+    new_secret,
+)
 from services.ports.runtime import Clock
 from services.ports.teams import MessageSender, WebhookStore
 
@@ -123,7 +131,7 @@ class Dispatcher:
                 await self._webhooks.enable(webhook.team_id, webhook.id, enabled=False, note=note)
         self._report(webhook, delivery, outcome, retry_s)
 
-    def _report(self, webhook: Webhook, delivery: Delivery, outcome: Outcome, retry_s: float | None) -> None:
+    def _report(self, webhook: Webhook, delivery: Delivery, outcome: DeliveryOutcome, retry_s: float | None) -> None:
         if not outcome.delivered:
             then = "given up" if retry_s is None else f"again in {retry_s:.0f} s"
             log.warning("webhook %s, message %s: %s; %s", webhook.id, delivery.id, outcome.fault, then)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from services.domain.compilations import COMPILE
-from services.domain.nodes import Node, NodeRole
+from services.domain.nodes import NodeRole, ServiceNode
 from services.ports.work import NodeRegistry
 
 
-class Roster:
+class WorkerRegistry:
     """The workers as they were when it was read last."""
 
     def __init__(self, registry: NodeRegistry) -> None:
         self._registry = registry
-        self._workers: tuple[Node, ...] = ()
+        self._workers: tuple[ServiceNode, ...] = ()
 
-    async def refresh(self) -> tuple[Node, ...]:
+    async def refresh(self) -> tuple[ServiceNode, ...]:
         """Read it again; the living workers. Raises `StorageError`."""
         self._workers = await self._registry.living(NodeRole.WORKER)
         return self._workers

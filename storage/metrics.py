@@ -25,7 +25,7 @@ EFFECT_FRESH_S = 300.0
 Effects = Callable[[str], Awaitable[Effect]]
 
 
-class DatabaseCensus:
+class DatabaseMetrics:
     """Counts rows: jobs by status, open orders by device, and nodes."""
 
     def __init__(self, database: Database, clock: Clock, effect: Effects | None = None) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Row, delete, select, update
 from services.domain.codec import dumps, loads
 from services.domain.evaluations import DeviceSheet
 from services.domain.jobs import LOCAL_TEAM
-from services.domain.nodes import NODE_TTL_S, Node, NodeRole, NodeState
+from services.domain.nodes import NODE_TTL_S, NodeRole, NodeState, ServiceNode
 from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team
 from storage.database import Database
@@ -29,7 +29,7 @@ class SqlNodeRegistry:
         self._database = database
         self._clock = clock
 
-    async def register(self, node: Node) -> None:
+    async def register(self, node: ServiceNode) -> None:
         """Write a node's row, over an earlier one of its name; long gone nodes are forgotten on the way."""
         now = self._clock.now()
         forgotten = delete(nodes).where(nodes.c.seen_at < now - timedelta(seconds=FORGET_S))
@@ -56,7 +56,7 @@ class SqlNodeRegistry:
         """Remove a node's row."""
         await self._database.write(lambda connection: connection.execute(delete(nodes).where(nodes.c.name == name)))
 
-    async def living(self, role: NodeRole | None = None) -> tuple[Node, ...]:
+    async def living(self, role: NodeRole | None = None) -> tuple[ServiceNode, ...]:
         """Nodes seen lately, by name."""
         query = select(nodes).where(nodes.c.seen_at > self._clock.now() - timedelta(seconds=NODE_TTL_S))
         if role is not None:
@@ -65,7 +65,7 @@ class SqlNodeRegistry:
         return tuple(_node(row) for row in rows)
 
 
-def _to_row(node: Node, now: datetime) -> dict[str, Any]:
+def _to_row(node: ServiceNode, now: datetime) -> dict[str, Any]:
     return {
         "name": node.name,
         "team_id": LOCAL_TEAM,
@@ -88,8 +88,8 @@ def _to_row(node: Node, now: datetime) -> dict[str, Any]:
     }
 
 
-def _node(row: Row[Any]) -> Node:
-    return Node(
+def _node(row: Row[Any]) -> ServiceNode:
+    return ServiceNode(
         name=row.name,
         role=NodeRole(row.role),
         version=row.version,

@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import Field
 
 from services.access import MAX_TOKEN_DAYS, NewToken
-from services.domain.access import ApiToken, AuditEntry, Member, Role, Scope, Team
-from services.domain.quotas import Period, QuotaStanding, Resource
+from services.domain.access import ApiToken, AuditEntry, Member, Role, Team, TokenScope
+from services.domain.quotas import Period, QuotaUsage, Resource
 from web.schemas import Body, Name, View
 
 Login = Annotated[str, Field(min_length=1, max_length=200)]
@@ -78,7 +78,7 @@ class TokenBody(Body):
 
     name: Name
     """What it is for."""
-    scopes: Annotated[tuple[Scope, ...], Field(min_length=1, max_length=8)] = (Scope.READ, Scope.WRITE)
+    scopes: Annotated[tuple[TokenScope, ...], Field(min_length=1, max_length=8)] = (TokenScope.READ, TokenScope.WRITE)
     days: Annotated[int, Field(ge=1, le=MAX_TOKEN_DAYS)] | None = 90
     """How long it lives; null for ever."""
     login: Login | None = None
@@ -97,7 +97,7 @@ class TokenView(View):
     name: str
     user_id: str | None
     """Null for a token of the team."""
-    scopes: tuple[Scope, ...]
+    scopes: tuple[TokenScope, ...]
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
@@ -164,7 +164,7 @@ class QuotaView(View):
     resets_at: datetime
 
     @classmethod
-    def of(cls, standing: QuotaStanding) -> QuotaView:
+    def of(cls, standing: QuotaUsage) -> QuotaView:
         """The listing's line about a quota."""
         quota = standing.quota
         return cls(
@@ -182,6 +182,6 @@ class SessionBody(Body):
     team: Name
 
 
-def in_order(scopes: frozenset[Scope]) -> tuple[Scope, ...]:
+def in_order(scopes: frozenset[TokenScope]) -> tuple[TokenScope, ...]:
     """Scopes from the least to the most."""
-    return tuple(scope for scope in Scope if scope in scopes)
+    return tuple(scope for scope in TokenScope if scope in scopes)

@@ -13,7 +13,7 @@ from pydantic.json_schema import models_json_schema
 from web import errors
 from web.context import WebServices
 from web.frontend import SafeHeaders, add_frontend
-from web.gate import MAX_BODY_BYTES, Gate
+from web.gate import MAX_BODY_BYTES, RequestGuard
 from web.routers import (
     access,
     candidates,
@@ -68,7 +68,7 @@ def create_app(
     errors.install(app)
     app.add_middleware(GZipMiddleware, minimum_size=1024, compresslevel=5)
     app.add_middleware(SafeHeaders)
-    app.add_middleware(Gate, hosts=services.hosts, max_body_bytes=max_body_bytes)
+    app.add_middleware(RequestGuard, hosts=services.hosts, max_body_bytes=max_body_bytes)
     _document_problems(app)
     return app
 

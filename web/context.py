@@ -11,11 +11,11 @@ from typing import Annotated, cast
 from fastapi import Depends, Request
 
 from services.access import AccessService
-from services.domain.access import Principal, Scope
+from services.domain.access import Principal, TokenScope
 from services.domain.errors import ForbiddenError
 from services.domain.evaluations import DeviceSheet
 from services.domain.jobs import LOCAL_TEAM
-from services.domain.nodes import Node
+from services.domain.nodes import ServiceNode
 from services.domain.problems import Problem
 from services.experiences import ExperienceService
 from services.exports import Exporter
@@ -42,7 +42,7 @@ class WorkerInfo:
     """Level its sandbox reached; None where it has not said."""
     sheet: DeviceSheet | None = None
     """What it measured about its device; None until it has."""
-    node: Node | None = None
+    node: ServiceNode | None = None
     """Its process as it registered itself; None where it has not."""
 
 
@@ -50,7 +50,7 @@ async def _no_workers() -> Sequence[WorkerInfo]:
     return ()
 
 
-async def _no_nodes() -> Sequence[Node]:
+async def _no_nodes() -> Sequence[ServiceNode]:
     return ()
 
 
@@ -81,7 +81,7 @@ class WebServices:
     """Folder of the web UI's build; None where it was never built."""
     examples: Callable[[], Sequence[Problem]] = tuple
     workers: Callable[[], Awaitable[Sequence[WorkerInfo]]] = _no_workers
-    nodes: Callable[[], Awaitable[Sequence[Node]]] = _no_nodes
+    nodes: Callable[[], Awaitable[Sequence[ServiceNode]]] = _no_nodes
     """Every process of the installation that was seen lately."""
     ready: Callable[[], Awaitable[None]] = _always_ready
     """Raises an `InfrastructureError` when requests cannot be served."""
@@ -132,31 +132,31 @@ Caller = Annotated[Principal, Depends(caller_of)]
 
 def reader(caller: Caller) -> Principal:
     """A caller that may see what the team has."""
-    return _permitted(caller, Scope.READ)
+    return _permitted(caller, TokenScope.READ)
 
 
 def writer(caller: Caller) -> Principal:
     """A caller that may submit and steer."""
-    return _permitted(caller, Scope.WRITE)
+    return _permitted(caller, TokenScope.WRITE)
 
 
 def admin(caller: Caller) -> Principal:
     """A caller that may retract and manage."""
-    return _permitted(caller, Scope.ADMIN)
+    return _permitted(caller, TokenScope.ADMIN)
 
 
 def operator(caller: Caller) -> Principal:
     """An admin of the team that runs the installation."""
     if not caller.runs_installation:
         raise ForbiddenError(f"only admins of the team {LOCAL_TEAM}, which runs this installation, may do this")
-    return _permitted(caller, Scope.ADMIN)
+    return _permitted(caller, TokenScope.ADMIN)
 
 
 def observer(caller: Caller) -> Principal:
     """A caller that may see figures of the whole installation."""
     if not caller.runs_installation:
         raise ForbiddenError(f"only the team {LOCAL_TEAM}, which runs this installation, may see this")
-    return _permitted(caller, Scope.READ)
+    return _permitted(caller, TokenScope.READ)
 
 
 Reader = Annotated[Principal, Depends(reader)]
@@ -188,7 +188,7 @@ AdminTeam = Annotated[str, Depends(_team_of_admin)]
 """The team of a caller that may retract and manage."""
 
 
-def _permitted(caller: Principal, scope: Scope) -> Principal:
+def _permitted(caller: Principal, scope: TokenScope) -> Principal:
     if caller.may(scope):
         return caller
     if scope in caller.role.scopes:

@@ -9,7 +9,7 @@ from web.errors import problem_response
 MAX_BODY_BYTES = 4 << 20
 
 
-class Gate:
+class RequestGuard:
     """ASGI middleware: refuses foreign `Host` headers (421), null characters in addresses (404, 422: no database can
     look for one) and bodies over a limit (413) before anything is parsed."""
 

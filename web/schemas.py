@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.domain.access import Role, Scope
+from services.domain.access import Role, TokenScope
 from services.domain.candidates import EvaluatedCandidate, Origin
 from services.domain.digests import CandidateDigest, digest_candidate
 from services.domain.evaluations import DeviceSheet, EvaluationReport, GateName, Speedup, Verdict
 from services.domain.events import Event, EventKind
 from services.domain.jobs import Budget, Job, JobSpec, JobStatus
-from services.domain.nodes import Node, NodeRole, NodeState
+from services.domain.nodes import NodeRole, NodeState, ServiceNode
 from services.domain.problems import Problem, ProblemAnalysis
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -333,7 +333,7 @@ class NodeView(View):
     seen_at: datetime
 
     @classmethod
-    def of(cls, node: Node) -> NodeView:
+    def of(cls, node: ServiceNode) -> NodeView:
         """The answer about a process."""
         return cls(**{name: getattr(node, name) for name in NodeView.model_fields})
 
@@ -358,7 +358,7 @@ class MeView(View):
     user: str | None
     """Login of the person; null for a token of the team and for the one user of a machine."""
     role: Role
-    scopes: tuple[Scope, ...]
+    scopes: tuple[TokenScope, ...]
     """What the caller may do: what both the role and the token permit."""
     teams: tuple[str, ...]
     """Teams that the person may turn to."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from agents.playbook.errors import NoTemplateError
 from agents.playbook.nodes import (
     Const,
+    IndexView,
     Map,
     Node,
     Reduce,
@@ -14,7 +15,6 @@ from agents.playbook.nodes import (
     Scan,
     SizeValue,
     Source,
-    View,
     axis,
     expand,
     identity,
@@ -53,8 +53,8 @@ class Builder:
             return node
         if isinstance(node, Const):
             return Const(shape=node.shape, dtype=dtype, value=node.value)
-        if isinstance(node, View):
-            return View(shape=node.shape, dtype=dtype, arg=self.cast(node.arg, dtype), formulas=node.formulas)
+        if isinstance(node, IndexView):
+            return IndexView(shape=node.shape, dtype=dtype, arg=self.cast(node.arg, dtype), formulas=node.formulas)
         return Map(shape=node.shape, dtype=dtype, function="cast", args=(node,))
 
     def broadcast(self, shapes: Iterable[Shape]) -> Shape:
@@ -140,7 +140,7 @@ class Builder:
         """Reversed along dims; flip(scan(flip(x))) becomes a scan from the end."""
         if isinstance(node, Scan) and dims == {node.dim}:
             inner = self._flipped(node.arg, dims)
-            if isinstance(node.arg, View) and not isinstance(inner, View):
+            if isinstance(node.arg, IndexView) and not isinstance(inner, IndexView):
                 return Scan(shape=node.shape, dtype=node.dtype, kind=node.kind, arg=inner, dim=node.dim, reverse=True)
         return self._flipped(node, dims)
 

@@ -15,7 +15,7 @@ SUPPORTED = frozenset(("float32", "float64", "bfloat16", "float16", "int64", "in
 Value = Node | tuple[Node, ...]
 
 
-class Call:
+class OperatorCall:
     """One operator's arguments, by position or name."""
 
     def __init__(
@@ -104,7 +104,7 @@ class Call:
         return argument
 
 
-Rule = Callable[[Call], Value]
+Rule = Callable[[OperatorCall], Value]
 
 
 RULES: dict[str, Rule] = {}

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from agents.playbook.nodes import (
     Const,
+    Gather,
     Index,
+    IndexView,
     Map,
     Node,
     Reduce,
@@ -17,8 +19,6 @@ from agents.playbook.nodes import (
     Scan,
     SizeValue,
     Source,
-    Take,
-    View,
 )
 from agents.playbook.sizes import ONE, ZERO, Poly, strides, symbol
 
@@ -141,11 +141,11 @@ class Expressions:
         if isinstance(node, Index):
             self.accesses.append(index[node.dim])
             return Value(index[node.dim].c(), self.level(index[node.dim].c()))
-        if isinstance(node, View):
+        if isinstance(node, IndexView):
             return self.value(node.arg, tuple(place(formula, index) for formula in node.formulas))
         if isinstance(node, Reshape):
             return self.linear(node.arg, offset(node, index))
-        if isinstance(node, Take):
+        if isinstance(node, Gather):
             return self._take(node, index)
         if isinstance(node, Map):
             return self._map(node, [self.value(arg, index) for arg in node.args])
@@ -173,7 +173,7 @@ class Expressions:
             return self._map(node, [self.linear(arg, position) for arg in node.args])
         return self.value(node, unravel(node.shape, position))
 
-    def _take(self, node: Take, index: tuple[Poly, ...]) -> Value:
+    def _take(self, node: Gather, index: tuple[Poly, ...]) -> Value:
         picked = self.value(node.index, index)
         last = (node.arg.shape[node.dim] - 1).c()
         clamped = self.assign("int64_t", f"kw_within({picked.text}, {last})", picked.level)

@@ -10,7 +10,7 @@ from agents.playbook.grouping import Kernel, group, sinks_of
 from agents.playbook.loops import Nest
 from agents.playbook.lowering import Program
 from agents.playbook.mathlib import prelude
-from agents.playbook.nodes import Node, SizeValue, Source, View, topological
+from agents.playbook.nodes import IndexView, Node, SizeValue, Source, topological
 from agents.playbook.schedule import Schedule
 from agents.playbook.sizes import Poly
 from agents.playbook.text import KernelText
@@ -105,7 +105,7 @@ def _symbols(kernel: Kernel) -> frozenset[str]:
             found |= size.atoms
         if isinstance(node, SizeValue):
             found |= node.size.atoms
-        if isinstance(node, View):
+        if isinstance(node, IndexView):
             found |= {atom for formula in node.formulas for atom in formula.atoms if "@" not in atom}
     return frozenset(found)
 

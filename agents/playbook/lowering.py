@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.playbook.builder import FLOATS, Builder
-from agents.playbook.calls import RULES, SUPPORTED, Call, short
+from agents.playbook.calls import RULES, SUPPORTED, OperatorCall, short
 from agents.playbook.errors import NoTemplateError
 from agents.playbook.nodes import Node, Source
 from agents.playbook.sizes import Poly, Sizes, poly, product
@@ -54,7 +54,7 @@ def _lower_once(analysis: ProblemAnalysis, sizes: Sizes) -> Program:
     for index, item in enumerate(analysis.operators):
         numbers = {number.argument: number for number in analysis.size_numbers if number.operator == index}
         followed = {name: size_number(number, item, inputs, builder) for name, number in numbers.items()}
-        call = Call(item, values, builder, followed)
+        call = OperatorCall(item, values, builder, followed)
         _lower_call(call, values)
         built_in = (number for name, number in numbers.items() if name not in call.taken)
         pinned |= {(source, dim) for number in built_in for source, dim, _ in number.sizes}
@@ -95,7 +95,7 @@ def _source(spec: TensorSpec, name: str, sizes: Sizes | None) -> Source:
     return Source(shape=shape, dtype=spec.dtype, name=name)
 
 
-def _lower_call(call: Call, values: dict[str, Node]) -> None:
+def _lower_call(call: OperatorCall, values: dict[str, Node]) -> None:
     target = call.item.target
     rule = RULES.get(target.removeprefix("aten.")) or RULES.get(call.name)
     if rule is None or not target.startswith("aten."):
@@ -107,7 +107,7 @@ def _lower_call(call: Call, values: dict[str, Node]) -> None:
         values[spec.name] = node
 
 
-def _check(call: Call, spec: TensorSpec, node: Node) -> None:
+def _check(call: OperatorCall, spec: TensorSpec, node: Node) -> None:
     """Another shape or dtype than the trace is a defect of the rule: better no kernel than a wrong one."""
     if spec.dtype not in SUPPORTED:
         raise call.unable(f"of dtype {spec.dtype}")

@@ -73,7 +73,7 @@ class Map(Node):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class View(Node):
+class IndexView(Node):
     """`arg` at indices given by formulas over `@0`, `@1`, … (see `axis`)."""
 
     arg: Node
@@ -98,7 +98,7 @@ class Reshape(Node):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Take(Node):
+class Gather(Node):
     """`arg` with the index along `dim` read from `index`, a node of this node's shape."""
 
     arg: Node
@@ -152,10 +152,10 @@ def view(arg: Node, shape: Shape, formulas: Iterable[Poly]) -> Node:
         return type(arg)(**{**arg.__dict__, "shape": shape})
     if shape == arg.shape and formulas == identity(shape):
         return arg
-    if isinstance(arg, View):
+    if isinstance(arg, IndexView):
         names = {axis(dim): formula for dim, formula in enumerate(formulas)}
         return view(arg.arg, shape, (formula.substitute(names) for formula in arg.formulas))
-    return View(shape=shape, dtype=arg.dtype, arg=arg, formulas=formulas)
+    return IndexView(shape=shape, dtype=arg.dtype, arg=arg, formulas=formulas)
 
 
 def expand(arg: Node, shape: Shape) -> Node:

@@ -16,17 +16,17 @@ from services.ports.search import SearchState, Strategy
 
 
 @dataclass(kw_only=True, eq=False)
-class Node:
+class SearchNode:
     """A candidate with what is known of its descendants."""
 
     attempt: AttemptFact | None
     """None for the root and for a child that another branch of the round is about to make."""
     fitness: float
     """0 to 1."""
-    parent: Node | None = None
-    children: list[Node] = field(default_factory=list)
+    parent: SearchNode | None = None
+    children: list[SearchNode] = field(default_factory=list)
 
-    def line(self) -> list[Node]:
+    def line(self) -> list[SearchNode]:
         """The node and its descendants."""
         return [self, *(node for child in self.children for node in child.line())]
 
@@ -70,7 +70,7 @@ class TreeSearch(Strategy):
         node = root
         for _ in range(state.branch + 1):
             node = self._select(root)
-            node.children.append(Node(attempt=None, fitness=0.0, parent=node))
+            node.children.append(SearchNode(attempt=None, fitness=0.0, parent=node))
         return node.attempt
 
     def stop(self, state: SearchState) -> str | None:
@@ -90,7 +90,7 @@ class TreeSearch(Strategy):
         elsewhere = [item for item in ranked(state.attempts) if item not in way]
         return SearchBrief(text="\n".join(lines), inspirations=tuple(elsewhere[:1]))
 
-    def _select(self, root: Node) -> Node:
+    def _select(self, root: SearchNode) -> SearchNode:
         node = root
         while not self._may_widen(node):
             open_children = [child for child in node.children if self._is_open(child)]
@@ -99,13 +99,13 @@ class TreeSearch(Strategy):
             node = max(open_children, key=lambda child: self._score(child, node))
         return node
 
-    def _is_open(self, node: Node) -> bool:
+    def _is_open(self, node: SearchNode) -> bool:
         """A child under way cannot be selected, nor a line that failed too often."""
         if node.attempt is None or node.depth_failed >= self._repairs:
             return False
         return is_accepted(node.attempt) or not node.children or any(map(self._is_open, node.children))
 
-    def _may_widen(self, node: Node) -> bool:
+    def _may_widen(self, node: SearchNode) -> bool:
         if node.attempt is not None and not is_accepted(node.attempt):
             return not node.children
         least = self._drafts if node.parent is None else 1
@@ -113,7 +113,7 @@ class TreeSearch(Strategy):
         most: int = max(least, math.floor(math.pow(descendants, self._widening)))
         return len(node.children) < most
 
-    def _score(self, child: Node, parent: Node) -> float:
+    def _score(self, child: SearchNode, parent: SearchNode) -> float:
         """UCT: half the best and half the mean of a subtree's fitness, and a bonus for what is seldom visited."""
         line = child.line()
         values = [node.fitness for node in line]
@@ -121,16 +121,16 @@ class TreeSearch(Strategy):
         return exploit + self._exploration * math.sqrt(math.log(len(parent.line())) / len(line))
 
 
-def grow(state: SearchState) -> Node:
+def grow(state: SearchState) -> SearchNode:
     """The tree of a job's attempts; the root stands for the reference."""
-    root = Node(attempt=None, fitness=0.0)
-    nodes: dict[str, Node] = {}
+    root = SearchNode(attempt=None, fitness=0.0)
+    nodes: dict[str, SearchNode] = {}
     best, worst = _range(state)
     for item in state.attempts:
         if item.candidate_id is None:
             continue
         parent = nodes.get(item.parent_id or "", root)
-        node = Node(attempt=item, fitness=fitness(item, best, worst), parent=parent)
+        node = SearchNode(attempt=item, fitness=fitness(item, best, worst), parent=parent)
         parent.children.append(node)
         nodes[item.candidate_id] = node
     return root
@@ -165,4 +165,4 @@ def _figure(item: AttemptFact) -> str:
     return f"{moves or 'no named move'}: {outcome}"
 
 
-__all__ = ["Node", "TreeSearch", "fitness", "grow"]
+__all__ = ["SearchNode", "TreeSearch", "fitness", "grow"]

@@ -23,7 +23,7 @@ _STALE = 3
 
 
 @dataclass(kw_only=True)
-class Hypothesis:
+class ScoredHypothesis:
     """One node with the evidence about it."""
 
     fact: HypothesisFact
@@ -52,26 +52,26 @@ class Hypothesis:
 class WorldModel:
     """The tree, read from the attempts in order."""
 
-    nodes: dict[str, Hypothesis] = field(default_factory=dict)
+    nodes: dict[str, ScoredHypothesis] = field(default_factory=dict)
     made_by: dict[str, str] = field(default_factory=dict)
-    """Hypothesis by the candidate it made."""
+    """ScoredHypothesis by the candidate it made."""
     best_us: float = math.inf
 
-    def chain(self, name: str) -> list[Hypothesis]:
+    def chain(self, name: str) -> list[ScoredHypothesis]:
         """A hypothesis and those it builds on, nearest first."""
-        found: list[Hypothesis] = []
+        found: list[ScoredHypothesis] = []
         node = self.nodes.get(name)
         while node is not None and node not in found:
             found.append(node)
             node = self.nodes.get(node.fact.parent or "")
         return found
 
-    def frontier(self) -> list[Hypothesis]:
+    def frontier(self) -> list[ScoredHypothesis]:
         """What may be tried next, most promising first: by priority, and by how fast the code is it starts from."""
         found = [node for node in self.nodes.values() if node.is_open]
         return sorted(found, key=lambda node: (-node.priority * self._level(node), node.fact.id))
 
-    def _level(self, node: Hypothesis) -> float:
+    def _level(self, node: ScoredHypothesis) -> float:
         """How near the code it would start from is to the fastest, 0 to 1."""
         times = [median_us(item.best) for item in self.chain(node.fact.id) if item.best is not None]
         return self.best_us / times[0] if times else 1.0
@@ -95,11 +95,11 @@ class WorldModel:
     def _update(self, fact: HypothesisFact) -> None:
         node = self.nodes.get(fact.id)
         if node is None:
-            self.nodes[fact.id] = Hypothesis(fact=fact)
+            self.nodes[fact.id] = ScoredHypothesis(fact=fact)
         else:
             node.fact = fact
 
-    def _judge(self, node: Hypothesis, item: AttemptFact) -> None:
+    def _judge(self, node: ScoredHypothesis, item: AttemptFact) -> None:
         """What the referee's word means for a hypothesis and for the one whose code it started from."""
         node.tries += 1
         if item.candidate_id is not None:
@@ -177,7 +177,7 @@ class WorldModelSearch(Strategy):
         best = [item for item in ranked(state.attempts)[:1] if start is None or item.step != start.step]
         return SearchBrief(text="\n".join(lines), inspirations=tuple(best))
 
-    def _chosen(self, model: WorldModel, state: SearchState) -> Hypothesis | None:
+    def _chosen(self, model: WorldModel, state: SearchState) -> ScoredHypothesis | None:
         """The branch-th of the frontier."""
         frontier = model.frontier()
         return frontier[state.branch % len(frontier)] if frontier else None
@@ -196,7 +196,7 @@ def _rescored(fact: HypothesisFact, gain: float) -> HypothesisFact:
     )
 
 
-def _line(node: Hypothesis) -> str:
+def _line(node: ScoredHypothesis) -> str:
     fact = node.fact
     evidence = f"best {median_us(node.best):.1f} µs" if node.best is not None else "no working code yet"
     state = "refuted" if fact.refuted else f"{node.tries} tries, {node.broken} broken in a row, {evidence}"
@@ -205,4 +205,4 @@ def _line(node: Hypothesis) -> str:
     return f"- {fact.id} on {above}, {judged}: {fact.statement[:160]} ({state})"
 
 
-__all__ = ["Hypothesis", "WorldModel", "WorldModelSearch", "read"]
+__all__ = ["ScoredHypothesis", "WorldModel", "WorldModelSearch", "read"]

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from kernelwright.ci.plan import Plan, Task
+from kernelwright.ci.plan import CiPlan, Task
 from kernelwright.ci.rules import Judged
 from kernelwright.settings import Settings
 from services.client import Client
@@ -42,7 +42,7 @@ def judge(by: TaskJudge, task: Task) -> Judged:
 class ServerJudge:
     """Asks a server; each entry is a job there, to be looked at later."""
 
-    def __init__(self, client: Client, address: str, plan: Plan, poll_s: float = 1.0) -> None:
+    def __init__(self, client: Client, address: str, plan: CiPlan, poll_s: float = 1.0) -> None:
         self._client = client
         self._address = address.rstrip("/")
         self._wait_s = plan.wait_s

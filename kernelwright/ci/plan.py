@@ -88,7 +88,7 @@ class Task:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class CiPlan:
     """Everything that one run of `kernelwright ci` does."""
 
     server: str | None
@@ -97,7 +97,7 @@ class Plan:
     tasks: tuple[Task, ...]
 
 
-def read_plan(path: Path) -> Plan:
+def read_plan(path: Path) -> CiPlan:
     """Read the settings' file and the figures beside it. Raises `ConfigurationError` that names file and key."""
     try:
         document = _Document.model_validate(tomllib.loads(path.read_text()))
@@ -116,7 +116,7 @@ def read_plan(path: Path) -> Plan:
     tasks = tuple(_task(path.parent, document.ci, entry, recorded) for entry in document.kernels)
     if len({task.key for task in tasks}) < len(tasks):
         raise ConfigurationError(f"{path}: two [[kernels]] name the same file for the same device and backend")
-    return Plan(server=document.ci.server, wait_s=document.ci.wait_s, record=record, tasks=tasks)
+    return CiPlan(server=document.ci.server, wait_s=document.ci.wait_s, record=record, tasks=tasks)
 
 
 def read_record(path: Path) -> Mapping[str, float]:

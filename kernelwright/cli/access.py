@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from kernelwright.cli.output import print_json, print_table, say
-from services.domain.access import ALL_SCOPES, Principal, Role, Scope
+from services.domain.access import ALL_SCOPES, Principal, Role, TokenScope
 from services.domain.errors import ConfigurationError, NotFoundError
 from services.domain.jobs import LOCAL_TEAM
 from services.domain.quotas import Period, Quota, Resource
@@ -24,7 +24,7 @@ from services.domain.quotas import Period, Quota, Resource
 if TYPE_CHECKING:
     from services.access import AccessService, NewToken
     from services.domain.access import ApiToken, Member
-    from services.domain.quotas import QuotaStanding
+    from services.domain.quotas import QuotaUsage
     from services.quotas import QuotaService
 
 T = TypeVar("T")
@@ -72,7 +72,7 @@ def quota(
     """Set what a team may use (jobs, tokens, dollars, device_s; a day or month in UTC), and show what it has used."""
     wanted = [_limit(text) for text in limits or ()]
 
-    async def work(quotas: QuotaService) -> tuple[QuotaStanding, ...]:
+    async def work(quotas: QuotaService) -> tuple[QuotaUsage, ...]:
         for resource, period, most in wanted:
             if most is None:
                 await quotas.drop(name, resource, period, _actor())
@@ -232,11 +232,11 @@ def audit(
     print_table(("number", "when (UTC)", "who", "what", "to", "detail"), rows)
 
 
-def _scopes(text: str) -> frozenset[Scope]:
+def _scopes(text: str) -> frozenset[TokenScope]:
     given = {part.strip() for part in text.split(",") if part.strip()}
-    if unknown := sorted(given - set(Scope)):
-        raise ConfigurationError(f"unknown scope {unknown[0]!r}; known: {', '.join(Scope)}")
-    return frozenset(map(Scope, given))
+    if unknown := sorted(given - set(TokenScope)):
+        raise ConfigurationError(f"unknown scope {unknown[0]!r}; known: {', '.join(TokenScope)}")
+    return frozenset(map(TokenScope, given))
 
 
 def _actor() -> str:

@@ -18,7 +18,7 @@ from services.domain.errors import UserError
 from services.domain.evaluations import Speedup
 
 if TYPE_CHECKING:
-    from kernelwright.solving import Outcome
+    from kernelwright.solving import SolveResult
     from services.domain.jobs import JobSpec
 
 FAST_P = (1.0, 1.5, 2.0, 3.0)
@@ -192,7 +192,7 @@ async def _solve_all(specs: Sequence[JobSpec]) -> list[BenchRow]:
     return rows
 
 
-def _row(outcome: Outcome) -> BenchRow:
+def _row(outcome: SolveResult) -> BenchRow:
     report, document = outcome.report, outcome.document
     return BenchRow(
         problem=outcome.job.spec.problem.name,

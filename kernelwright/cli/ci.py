@@ -14,7 +14,7 @@ from kernelwright.cli.output import interruptible, print_json, say
 from services.domain.errors import InfrastructureError, UserError
 
 if TYPE_CHECKING:
-    from kernelwright.ci.plan import Plan
+    from kernelwright.ci.plan import CiPlan
     from kernelwright.ci.rules import Result
 
 
@@ -51,7 +51,7 @@ def ci(
     raise typer.Exit(exit_code(results))
 
 
-def _judge_all(plan: Plan, server: str | None) -> list[Result]:
+def _judge_all(plan: CiPlan, server: str | None) -> list[Result]:
     from kernelwright.ci.judging import LocalJudge, ServerJudge, judge
     from kernelwright.ci.rules import decide
     from kernelwright.settings import load_settings
@@ -86,7 +86,7 @@ def _comment(text: str) -> None:
         say(f"kernelwright: {error}")
 
 
-def _record(plan: Plan, results: list[Result]) -> None:
+def _record(plan: CiPlan, results: list[Result]) -> None:
     """Write the figures of kernels that hold; what others had recorded stays."""
     from kernelwright.ci.plan import read_record
     from kernelwright.ci.rules import Colour

@@ -12,7 +12,7 @@ from kernelwright.cli.output import errors, interruptible, print_json, say
 from services.domain.errors import UserError
 
 if TYPE_CHECKING:
-    from kernelwright.solving import Listener, Outcome
+    from kernelwright.solving import Listener, SolveResult
     from services.domain.jobs import JobSpec
 
 
@@ -64,7 +64,7 @@ def run(
 
 def _solve(
     spec: JobSpec | None, resume: str | None, out: Path | None, *, model: str | None, rounds: int | None
-) -> Outcome:
+) -> SolveResult:
     """Run the job, or continue it with a model and number of rounds where given; Ctrl-C says how to go on."""
     from kernelwright.cli.progress import Progress
     from kernelwright.settings import load_settings
@@ -73,7 +73,7 @@ def _solve(
     settings = load_settings()
     known: dict[str, str] = {} if resume is None else {"job": resume}
 
-    async def work(listener: Listener) -> Outcome:
+    async def work(listener: Listener) -> SolveResult:
         async with open_solver(settings, *([spec] if spec else []), resume=resume) as solver:
             after = 0
             if spec is not None:
@@ -99,7 +99,7 @@ def _listener(progress: Any) -> Listener:
     return lambda event, report: progress.show(event.kind.value, event.data, report)
 
 
-def _show(outcome: Outcome) -> None:
+def _show(outcome: SolveResult) -> None:
     from kernelwright.cli.card import file_lines, result_card
 
     errors().print(result_card(outcome.job, outcome.report))

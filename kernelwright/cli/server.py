@@ -54,7 +54,7 @@ def worker(
     device: Annotated[str, typer.Option(help="What it runs kernels on; `compile` for one that only compiles.")] = "cpu",
 ) -> None:
     """This machine's worker alone, taking work from Redis. Told to stop (SIGTERM), it ends what it has begun."""
-    from kernelwright.admission import take_seat
+    from kernelwright.admission import acquire_slot
     from kernelwright.settings import load_settings
     from kernelwright.wiring.sandboxes import check_sandbox
     from kernelwright.wiring.workbench import devices
@@ -71,7 +71,7 @@ def worker(
     check_sandbox(settings)
     _observe(settings, "worker")
     asyncio.run(_admit(settings))
-    seat = take_seat(device)
+    seat = acquire_slot(device)
     options = [*worker_options(device, seat.name), "--loglevel", settings.log_level]
     app = make_celery_worker(settings, device, seat.name)
     _drain_when_told(settings, seat.name)
@@ -205,7 +205,7 @@ async def _orchestrating(
 ) -> AsyncIterator[None]:
     """An orchestrator over this process's queue, beside what the caller does."""
     from kernelwright.orchestrator_names import own_name
-    from kernelwright.wiring.installation import make_keeper, make_orchestrator, open_queue
+    from kernelwright.wiring.installation import make_orchestrator, make_retention, open_queue
     from kernelwright.wiring.workers import present
     from services.retention import PAUSE_S
 
@@ -216,7 +216,7 @@ async def _orchestrating(
         enforce = functools.partial(installation.quotas.enforce, installation.stores.jobs, installation.stores.events)
         try:
             async with (
-                repeating("retention", make_keeper(installation).keep, PAUSE_S, installation.clock),
+                repeating("retention", make_retention(installation).keep, PAUSE_S, installation.clock),
                 repeating("quotas", enforce, LOOK_S, installation.clock),
             ):
                 yield

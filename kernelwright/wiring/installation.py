@@ -33,7 +33,7 @@ from services.memory_seeds import seed_experiences
 from services.problems import public_source
 from services.quotas import QuotaService
 from services.runtime.clock import SystemClock
-from services.worker_registry import Roster
+from services.worker_registry import WorkerRegistry
 
 if TYPE_CHECKING:
     from agents.context import Stores
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from services.ports.work import EvaluationQueue, NodeRegistry
     from services.report_links import ShareService
     from services.requests import RequestService
-    from services.retention import Keeper
+    from services.retention import RetentionService
     from services.reverification import Reverification, Today
     from services.trajectories import TrajectoryService
     from services.webhooks import WebhookService
@@ -75,7 +75,7 @@ class Installation:
     experiences: ExperienceService
     records: SqlMemoryRecords
     nodes: NodeRegistry
-    roster: Roster
+    roster: WorkerRegistry
     memory: SqlMemory
     access: AccessService
     quotas: QuotaService
@@ -263,13 +263,13 @@ async def open_queue(installation: Installation) -> AsyncIterator[EvaluationQueu
 def make_orchestrator(installation: Installation, queue: EvaluationQueue, owner: str | None = None) -> Orchestrator:
     """An orchestrator with a name of its own (or the given one) over an installation and a queue."""
     os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
-    from agents.asking import Patience
-    from orchestrator import Orchestrator, Pace
+    from agents.asking import RetryPolicy
+    from orchestrator import Orchestrator, PollingIntervals
     from services.telemetry.observed import observed_model
     from storage.jobs.checkpoints import SqlCheckpointSaver
 
     # A worker's host that restarts its Docker daemon is back within two minutes: 1 + 2 + 4 + … s.
-    host_patience = Patience(attempts=8)
+    host_retry_policy = RetryPolicy(attempts=8)
     settings = installation.settings
     return Orchestrator(
         stores=installation.stores,
@@ -280,8 +280,8 @@ def make_orchestrator(installation: Installation, queue: EvaluationQueue, owner:
         clock=installation.clock,
         owner=owner or own_name(),
         is_gone=is_gone,
-        machine_patience=host_patience if settings.queue == "celery" else None,
-        pace=Pace(lease_ttl_s=settings.lease_s),
+        machine_retry_policy=host_retry_policy if settings.queue == "celery" else None,
+        polling=PollingIntervals(lease_ttl_s=settings.lease_s),
         evaluation_timeout_s=settings.evaluation_timeout_s,
         holdout_share=settings.holdout,
         confirmations=CONFIRMATIONS,
@@ -290,10 +290,10 @@ def make_orchestrator(installation: Installation, queue: EvaluationQueue, owner:
     )
 
 
-def make_keeper(installation: Installation) -> Keeper:
+def make_retention(installation: Installation) -> RetentionService:
     """What removes expired parts of jobs, and files of contents that are gone."""
     from services.domain.deletion import Retention
-    from services.retention import Keeper
+    from services.retention import RetentionService
     from storage.contents.files import open_files
     from storage.jobs.retention import SqlExpiry
 
@@ -304,7 +304,7 @@ def make_keeper(installation: Installation) -> Keeper:
         artefacts_days=settings.keep_artefacts_days,
     )
     expiry = SqlExpiry(installation.database, installation.clock, files=open_files(settings.artefacts))
-    return Keeper(expiry, kept)
+    return RetentionService(expiry, kept)
 
 
 def make_reverification(installation: Installation, today: Today) -> Reverification:
@@ -338,7 +338,7 @@ def _installation(settings: Settings, database: Database, models: ModelRegistry,
     )
     records = SqlMemoryRecords(database, memory, embedder.name, clock)
     nodes = SqlNodeRegistry(database, clock)
-    roster = Roster(nodes)
+    roster = WorkerRegistry(nodes)
     space = VectorSpace(name=embedder.name, dimensions=embedder.dimensions)
     quotas = make_quotas(database, clock)
     service = JobService(stores.jobs, stores.candidates, make_catalogue(models, roster.devices), clock, quotas)

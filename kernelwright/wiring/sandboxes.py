@@ -46,11 +46,11 @@ def sandbox_maker(settings: Settings) -> Callable[[str], LocalSandbox]:
 def make_docker_sandbox(settings: Settings, device: str = "cpu", *, warm: int | None = None) -> DockerSandbox:
     """Containers on the Docker host that is set. Raises `ConfigurationError` (no such image), `SandboxError`."""
     from kernelwright.distribution import version
-    from workers.sandboxes.docker.container_spec import Recipe
+    from workers.sandboxes.docker.container_spec import ContainerSpec
     from workers.sandboxes.docker.sandbox import DockerSandbox
 
     host_python = settings.sandbox_python == "host"
-    recipe = Recipe(
+    recipe = ContainerSpec(
         image=image_name(settings),
         preload=() if device == "cpu" else GPU_PRELOAD,
         host_python=host_python,

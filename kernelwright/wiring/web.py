@@ -22,7 +22,7 @@ from kernelwright.wiring.installation import (
 )
 from kernelwright.wiring.workbench import backends, devices, known_sheet
 from kernelwright.wiring.workers import worker_node
-from services.domain.nodes import Node, NodeRole
+from services.domain.nodes import NodeRole, ServiceNode
 from services.rates import LocalBuckets, RateLimiter
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def make_web_services(installation: Installation, *, host: str, local_worker: bo
     )
 
 
-def _worker_info(node: Node) -> WorkerInfo:
+def _worker_info(node: ServiceNode) -> WorkerInfo:
     from web.context import WorkerInfo
 
     return WorkerInfo(
@@ -112,7 +112,7 @@ def _worker_info(node: Node) -> WorkerInfo:
     )
 
 
-def _here(device: str, started: datetime) -> Node:
+def _here(device: str, started: datetime) -> ServiceNode:
     """The worker inside this process, which answers for itself."""
     node = worker_node(device, socket.gethostname())
     return replace(node, load=os.getloadavg()[0] / (os.cpu_count() or 1), started_at=started)
@@ -121,9 +121,9 @@ def _here(device: str, started: datetime) -> Node:
 def _metrics(installation: Installation) -> Callable[[], Awaitable[bytes]]:
     """What `/metrics` answers: this process's own counters, and a census of the database."""
     from services.telemetry import metrics
-    from storage.metrics import DatabaseCensus
+    from storage.metrics import DatabaseMetrics
 
-    census = DatabaseCensus(installation.database, installation.clock, installation.experiences.effect)
+    census = DatabaseMetrics(installation.database, installation.clock, installation.experiences.effect)
 
     async def answer() -> bytes:
         return metrics.exposition() + await census.exposition()

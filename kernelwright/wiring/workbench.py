@@ -20,7 +20,7 @@ from services.domain.evaluations import (
     Environment,
     EvaluationReport,
     EvaluationRequest,
-    Refusal,
+    ProblemRefusal,
     ValidationReport,
     ValidationRequest,
 )
@@ -123,7 +123,7 @@ class LocalWorkbench:
 
     def profile(
         self, job_id: str, problem: Problem, cancelled: Callable[[], bool] = lambda: False
-    ) -> ModelProfile | Refusal:
+    ) -> ModelProfile | ProblemRefusal:
         """Where a model's time goes, and its parts as problems. Raises `InfrastructureError`."""
         return self._evaluator.profile(job_id, problem, cancelled)
 

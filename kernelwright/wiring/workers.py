@@ -22,7 +22,7 @@ from kernelwright.wiring.workbench import (
 )
 from services.domain.compilations import COMPILE
 from services.domain.errors import ConfigurationError, InfrastructureError
-from services.domain.nodes import Node, NodeRole, NodeState
+from services.domain.nodes import NodeRole, NodeState, ServiceNode
 from services.runtime.clock import SystemClock
 from services.runtime.periodic import repeating
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from services.ports.runtime import Clock
     from services.ports.work import NodeRegistry
     from workers.queue.compile_worker import CompileBench
-    from workers.queue.heartbeat import Presence
+    from workers.queue.heartbeat import Heartbeat
     from workers.queue.tasks import CelerySettings
 
 BEAT_S = 5.0
@@ -65,9 +65,9 @@ def celery_settings(settings: Settings) -> CelerySettings:
 
 def make_celery_worker(settings: Settings, device: str, name: str) -> Celery:
     """The Celery application of this machine's worker; its station opens in the child that works."""
-    from workers.queue.tasks import Station, create_app
+    from workers.queue.tasks import WorkerContext, create_app
 
-    def open_station() -> Station:
+    def open_station() -> WorkerContext:
         from storage.contents.blobs import SqlArtefactStore
         from storage.contents.files import open_files
         from storage.database import Database
@@ -75,7 +75,7 @@ def make_celery_worker(settings: Settings, device: str, name: str) -> Celery:
 
         bench = _compile_bench(settings) if device == COMPILE else open_workbench(settings, device)
         database, clock = Database(settings.database), SystemClock()
-        return Station(
+        return WorkerContext(
             orders=SqlWorkStore(database, clock),
             workbench=bench,
             offer=bench.offer,
@@ -84,20 +84,20 @@ def make_celery_worker(settings: Settings, device: str, name: str) -> Celery:
             artefacts=SqlArtefactStore(database, clock, files=open_files(settings.artefacts)),
         )
 
-    def open_presence() -> Presence:
-        from workers.queue.heartbeat import Presence
+    def open_presence() -> Heartbeat:
+        from workers.queue.heartbeat import Heartbeat
 
-        return Presence(worker_node(device, name), lambda: open_registry(settings))
+        return Heartbeat(worker_node(device, name), lambda: open_registry(settings))
 
     # A device worker's first order is a validation, which it has time to become warm for; a compile worker's is a
     # candidate that a device waits for.
     return create_app(celery_settings(settings), open_station, open_presence, ready=device == COMPILE)
 
 
-def worker_node(device: str, name: str) -> Node:
+def worker_node(device: str, name: str) -> ServiceNode:
     """This machine's worker as it registers before its device is measured."""
     now = SystemClock().now()
-    return Node(
+    return ServiceNode(
         name=name,
         role=NodeRole.WORKER,
         version=version(),
@@ -128,7 +128,7 @@ async def open_registry(settings: Settings) -> AsyncIterator[NodeRegistry]:
 async def present(nodes: NodeRegistry, clock: Clock, name: str) -> AsyncIterator[None]:
     """An orchestrator is seen by the others while the context lasts."""
     now = clock.now()
-    node = Node(
+    node = ServiceNode(
         name=name, role=NodeRole.ORCHESTRATOR, version=version(), state=NodeState.READY, started_at=now, seen_at=now
     )
     beat = functools.partial(_beat, nodes, node)
@@ -140,6 +140,6 @@ async def present(nodes: NodeRegistry, clock: Clock, name: str) -> AsyncIterator
             await nodes.leave(name)
 
 
-async def _beat(nodes: NodeRegistry, node: Node) -> None:
+async def _beat(nodes: NodeRegistry, node: ServiceNode) -> None:
     if not await nodes.beat(node.name, load=os.getloadavg()[0] / (os.cpu_count() or 1)):
         await nodes.register(node)

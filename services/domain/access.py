@@ -9,7 +9,7 @@ from enum import StrEnum
 from services.domain.jobs import LOCAL_TEAM
 
 
-class Scope(StrEnum):
+class TokenScope(StrEnum):
     """What a call may do; a token is given some of them."""
 
     READ = "read"
@@ -28,9 +28,9 @@ class Role(StrEnum):
     ADMIN = "admin"
 
     @property
-    def scopes(self) -> frozenset[Scope]:
+    def scopes(self) -> frozenset[TokenScope]:
         """What the role permits; each role permits what the one below does."""
-        order = tuple(Scope)
+        order = tuple(TokenScope)
         return frozenset(order[: tuple(Role).index(self) + 1])
 
 
@@ -77,7 +77,7 @@ class ApiToken:
     user_id: str | None
     """Whose rights it lends, as they are at the moment of use; None for one of the team itself (CI, Prometheus)."""
     name: str
-    scopes: frozenset[Scope]
+    scopes: frozenset[TokenScope]
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None = None
@@ -90,7 +90,7 @@ class ApiToken:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Session:
+class SignInSession:
     """A browser that has signed in."""
 
     user: User
@@ -131,11 +131,11 @@ class Principal:
     actor: str
     """For the audit log: `user:alice@example.org`, `token:ab12cd34`, `local`, `server-token`, `cli:root`."""
     role: Role
-    scopes: frozenset[Scope]
+    scopes: frozenset[TokenScope]
     user: User | None = None
     token_id: str | None = None
 
-    def may(self, scope: Scope) -> bool:
+    def may(self, scope: TokenScope) -> bool:
         """Whether both the role and the scopes permit it."""
         return scope in self.scopes and scope in self.role.scopes
 
@@ -149,7 +149,7 @@ class Principal:
         return self.team_id == LOCAL_TEAM
 
 
-ALL_SCOPES = frozenset(Scope)
+ALL_SCOPES = frozenset(TokenScope)
 
 
 def local_principal(actor: str) -> Principal:

@@ -149,7 +149,7 @@ class Tuned:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listing:
+class Disassembly:
     """The machine code of a candidate, as its toolchain shows it; or why there is none to show."""
 
     form: str
@@ -217,7 +217,7 @@ class EvaluationReport:
     tuned: Tuned | None
     environment: Environment
     phases_s: PhasesS
-    listing: Listing | None = None
+    listing: Disassembly | None = None
     """Its machine code; null where it was never built, or judged before listings were kept."""
 
     @property
@@ -272,7 +272,7 @@ class ValidationRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Refusal:
+class ProblemRefusal:
     """Why a problem cannot be used, in terms of its file."""
 
     reason: str
@@ -285,7 +285,7 @@ class ValidationReport:
     """A worker's answer: exactly one of `analysis` and `refusal` is set."""
 
     analysis: ProblemAnalysis | None
-    refusal: Refusal | None
+    refusal: ProblemRefusal | None
     device: DeviceSheet | None
     baselines: Baselines = field(default_factory=Baselines)
     """Measured on the way, where they were cheap to get."""

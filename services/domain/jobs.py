@@ -117,7 +117,7 @@ class Job:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wishes:
+class ControlFlags:
     """What people want of a running job, and under which lease it runs."""
 
     token: int

@@ -41,7 +41,7 @@ class Offer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Node:
+class ServiceNode:
     """A process as it registered itself."""
 
     name: str

@@ -48,7 +48,7 @@ class Quota:
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuotaStanding:
+class QuotaUsage:
     """A limit and how much of it is used."""
 
     quota: Quota

@@ -80,7 +80,7 @@ class Delivery:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class DeliveryOutcome:
     """What came of one attempt."""
 
     delivered: bool

@@ -57,7 +57,7 @@ class WorkState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Doorbell:
+class WakeUp:
     """An order that somebody should be told of."""
 
     order_id: str

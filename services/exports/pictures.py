@@ -28,7 +28,7 @@ class Box:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class PlotLine:
     """A straight line in pixels."""
 
     x1: float
@@ -42,13 +42,13 @@ class Tree:
     """Candidates by descent."""
 
     boxes: tuple[Box, ...]
-    edges: tuple[Line, ...]
+    edges: tuple[PlotLine, ...]
     width: float
     height: float
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mark:
+class PlotLabel:
     """A place in pixels with what is written there."""
 
     x: float
@@ -60,14 +60,14 @@ class Mark:
 class Plot:
     """Accepted candidates' speedups over the fastest baseline by round, and the best after each."""
 
-    points: tuple[Mark, ...]
+    points: tuple[PlotLabel, ...]
     best: str
     """Points of the line of the best, as SVG's `polyline` takes them."""
     one: float
     """Height of the baseline, 1×."""
-    across: tuple[Mark, ...]
+    across: tuple[PlotLabel, ...]
     """Ticks of the rounds."""
-    up: tuple[Mark, ...]
+    up: tuple[PlotLabel, ...]
     """Ticks of the speedup."""
 
 
@@ -97,9 +97,9 @@ def descent(candidates: Sequence[CandidateDigest], best_id: str | None) -> Tree:
     )
 
 
-def _edge(parent: Box, child: Box) -> Line:
+def _edge(parent: Box, child: Box) -> PlotLine:
     half = BOX_WIDTH / 2
-    return Line(x1=parent.x + half, y1=parent.y + BOX_HEIGHT, x2=child.x + half, y2=child.y)
+    return PlotLine(x1=parent.x + half, y1=parent.y + BOX_HEIGHT, x2=child.x + half, y2=child.y)
 
 
 def _parent(candidate: CandidateDigest, known: dict[str, Box] | dict[str, CandidateDigest]) -> str | None:
@@ -148,11 +148,11 @@ def speedups(candidates: Sequence[CandidateDigest]) -> Plot | None:
     line = [f"{x(step)},{y(value)}" for step, value in _staircase(_leads(candidates), last)]
     steps = sorted({round(1 + tick * (last - 1) / _TICKS) for tick in range(_TICKS + 1)})
     return Plot(
-        points=tuple(Mark(x=x(step), y=y(value), text=f"round {step}: {value:.2f}×") for step, value in timed),
+        points=tuple(PlotLabel(x=x(step), y=y(value), text=f"round {step}: {value:.2f}×") for step, value in timed),
         best=" ".join(line),
         one=y(1.0),
-        across=tuple(Mark(x=x(step), y=PLOT_HEIGHT - _BOTTOM, text=str(step)) for step in steps),
-        up=tuple(Mark(x=_LEFT, y=y(top * tick / 4), text=f"{top * tick / 4:.2g}×") for tick in range(5)),
+        across=tuple(PlotLabel(x=x(step), y=PLOT_HEIGHT - _BOTTOM, text=str(step)) for step in steps),
+        up=tuple(PlotLabel(x=_LEFT, y=y(top * tick / 4), text=f"{top * tick / 4:.2g}×") for tick in range(5)),
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from services.memory.selection import Trial
+from services.memory.selection import RewardedStep
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ class Forgetting:
     threshold: float = 7.0
     """Log likelihood ratio (nats) of "the rate fell" against "the rate stayed"; 7 is about 1 false alarm in 10,000."""
 
-    def weights(self, trials: Sequence[Trial]) -> Floats:
+    def weights(self, trials: Sequence[RewardedStep]) -> Floats:
         """Weight of each trial, oldest first, shape (trials,)."""
         ages = len(trials) - 1 - np.arange(len(trials))
         weights: Floats = 0.5 ** (ages / self.half_life)
@@ -40,7 +40,7 @@ class Forgetting:
             weights[:start] *= self.discount
         return weights
 
-    def falls(self, trials: Sequence[Trial]) -> list[int]:
+    def falls(self, trials: Sequence[RewardedStep]) -> list[int]:
         """Indices of the trials that a fall begins with."""
         length = self.before + self.recent
         if self.discount >= 1 or len(trials) < length:

@@ -77,7 +77,7 @@ class ExportedValue:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class MemoryLine:
     """One experience of a file."""
 
     experience: Experience
@@ -86,7 +86,7 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Refusal:
+class LineRefusal:
     """A line that cannot be imported."""
 
     line: int
@@ -99,9 +99,9 @@ class ImportPlan:
     """What a file would bring. Store it only when `refusals` is empty."""
 
     header: Header | None
-    lines: tuple[Line, ...]
+    lines: tuple[MemoryLine, ...]
     """With the importing team's id; ids and provenance renamed when another team exported them."""
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[LineRefusal, ...]
 
     @property
     def complete(self) -> bool:
@@ -127,7 +127,7 @@ class _RefusedError(Exception):
     """Why a line is refused."""
 
 
-def export(header: Header, lines: Iterable[Line]) -> Iterator[bytes]:
+def export(header: Header, lines: Iterable[MemoryLine]) -> Iterator[bytes]:
     """The file's lines, each with its newline, secrets cut out of every text."""
     yield dumps(header).encode() + b"\n"
     for line in lines:
@@ -160,8 +160,8 @@ def imported_id(team_id: str, source_team: str, experience_id: str) -> str:
 def read_import(stream: BinaryIO, rules: ImportRules) -> ImportPlan:
     """Read a whole file (a binary stream) without ever holding more than one line beside the plan."""
     header: Header | None = None
-    lines: dict[str, Line] = {}
-    refusals: list[Refusal] = []
+    lines: dict[str, MemoryLine] = {}
+    refusals: list[LineRefusal] = []
     for number, raw in _raw_lines(stream):
         try:
             if number > MAX_LINES:
@@ -174,11 +174,11 @@ def read_import(stream: BinaryIO, rules: ImportRules) -> ImportPlan:
                 raise _RefusedError(f"experience {line.experience.id} is in the file twice")
             lines[line.experience.id] = line
         except _RefusedError as error:
-            refusals.append(Refusal(line=number, reason=str(error)))
+            refusals.append(LineRefusal(line=number, reason=str(error)))
             if header is None or number > MAX_LINES or len(refusals) >= MAX_REFUSALS:
                 break
     if header is None and not refusals:
-        refusals.append(Refusal(line=1, reason="the file is empty"))
+        refusals.append(LineRefusal(line=1, reason="the file is empty"))
     if header is None:
         return ImportPlan(header=None, lines=(), refusals=tuple(refusals))
     adopted = tuple(_adopt(line, header, rules, lines.keys()) for line in lines.values())
@@ -244,9 +244,9 @@ def _header(data: dict[str, Any]) -> Header:
     return header
 
 
-def _line(data: dict[str, Any], header: Header, rules: ImportRules) -> Line:
+def _line(data: dict[str, Any], header: Header, rules: ImportRules) -> MemoryLine:
     """One checked line, still with the exporting team's names."""
-    line: Line = _decoded(Line, data)
+    line: MemoryLine = _decoded(MemoryLine, data)
     experience = line.experience
     _check_texts(experience)
     _check_id("experience.id", experience.id)
@@ -329,7 +329,7 @@ def _check_values(values: Iterable[ExportedValue], alpha: float) -> None:
             raise _RefusedError(f"value {value.value} cannot come from {value.visits:g} visits: it is forged")
 
 
-def _adopt(line: Line, header: Header, rules: ImportRules, known: Collection[str]) -> Line:
+def _adopt(line: MemoryLine, header: Header, rules: ImportRules, known: Collection[str]) -> MemoryLine:
     """The line as the importing team's own. Another team's jobs and candidates mean nothing here."""
     vector = line.vector if (header.space, header.dimensions) == (rules.space, rules.dimensions) else None
     if header.team_id == rules.team_id:

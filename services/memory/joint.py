@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from services.memory.drift import Forgetting
 from services.memory.likelihood import LARGEST_DEVIATION, LEVELS, Floats, Likelihood, likelihood_of
-from services.memory.selection import Evidence, PoolItem, SelectionRequest, Trial
+from services.memory.selection import Evidence, PoolItem, RewardedStep, SelectionRequest
 
 Ints = NDArray[np.int64]
 
@@ -86,7 +86,7 @@ class _Chain:
     """One Gibbs chain over a family's helpful set and the shared parameters."""
 
     def __init__(
-        self, rule: JointPosterior, request: SelectionRequest, trials: Sequence[Trial], rng: np.random.Generator
+        self, rule: JointPosterior, request: SelectionRequest, trials: Sequence[RewardedStep], rng: np.random.Generator
     ) -> None:
         self._rule = rule
         self._rng = rng
@@ -166,7 +166,7 @@ class _Chain:
         return prior
 
 
-def _places(pool: Sequence[PoolItem], trials: Sequence[Trial]) -> dict[str, int]:
+def _places(pool: Sequence[PoolItem], trials: Sequence[RewardedStep]) -> dict[str, int]:
     """Index of every item: the pool first, then what else the trials used."""
     place = {item.experience_id: index for index, item in enumerate(pool)}
     for trial in trials:
@@ -175,7 +175,7 @@ def _places(pool: Sequence[PoolItem], trials: Sequence[Trial]) -> dict[str, int]
     return place
 
 
-def _uses(place: dict[str, int], trials: Sequence[Trial]) -> list[Ints]:
+def _uses(place: dict[str, int], trials: Sequence[RewardedStep]) -> list[Ints]:
     """Indices of the trials that each item was in."""
     uses: list[list[int]] = [[] for _ in place]
     for index, trial in enumerate(trials):
@@ -191,7 +191,7 @@ def _flat(uses: Sequence[Ints]) -> tuple[Ints, Ints]:
     return flat, ends
 
 
-def _bands(place: dict[str, int], pool: Sequence[PoolItem], trials: Sequence[Trial], bands: int) -> Ints:
+def _bands(place: dict[str, int], pool: Sequence[PoolItem], trials: Sequence[RewardedStep], bands: int) -> Ints:
     """Band of each item's similarity: its running mean over the trials, else what the pool says."""
     similarity: dict[str, float] = {}
     for trial in trials:

@@ -21,9 +21,9 @@ from services.memory.selection import (
     EpsilonGreedy,
     Evidence,
     PoolItem,
+    RewardedStep,
     SelectionRequest,
     SelectionRule,
-    Trial,
 )
 from services.memory.values import AppliedOutcome, ValueRules, Values
 
@@ -32,7 +32,7 @@ from services.memory.values import AppliedOutcome, ValueRules, Values
 class FamilyTrials:
     """What was tried in one family at one stage."""
 
-    trials: deque[Trial]
+    trials: deque[RewardedStep]
     evidence: Evidence = NO_EVIDENCE
     outcomes: int = 0
 
@@ -145,7 +145,7 @@ class Learner:
         key = (applied.stage, entry.family)
         known = self.families.setdefault(key, FamilyTrials(trials=deque(maxlen=self.window)))
         known.trials.append(
-            Trial(
+            RewardedStep(
                 items=tuple(item.experience_id for item in applied.context),
                 similarities=tuple(item.similarity for item in applied.context),
                 reward=applied.reward if applied.stage is Stage.DRAFT else applied.normalised,

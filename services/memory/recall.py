@@ -15,7 +15,7 @@ from services.memory.ranking import Vectors, nearest
 from services.memory.selection import PoolSchedule
 
 
-class Shelf:
+class VectorTable:
     """A team's experiences as recall needs them: ids, keys and unit vectors, row by row."""
 
     def __init__(self, dimensions: int) -> None:
@@ -95,7 +95,7 @@ class Recall:
         """K: how many of the nearest the rule chooses from."""
         return self.schedule.size(learner.outcomes, self.count)
 
-    def choose(self, shelf: Shelf, vector: Vectors, learner: Learner) -> tuple[Recalled, ...]:
+    def choose(self, shelf: VectorTable, vector: Vectors, learner: Learner) -> tuple[Recalled, ...]:
         """Both stages: at most `count` experiences, best first; the same for the same shelf, log, query and seed."""
         mask = shelf.keys.fitting(self.fitting, at_least=self.count)
         rows, similarities = nearest(shelf.vectors, vector, mask, self.pool_size(learner))

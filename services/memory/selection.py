@@ -27,7 +27,7 @@ class PoolItem:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Trial:
+class RewardedStep:
     """One rewarded step of a family and stage, as rules learn from it."""
 
     items: tuple[str, ...]
@@ -69,7 +69,7 @@ class SelectionRequest:
     """N: how many to choose."""
     step: int
     """Outcomes the team's memory has learned from so far, for schedules."""
-    trials: Sequence[Trial] = ()
+    trials: Sequence[RewardedStep] = ()
     """Recent trials of the query's family and stage, oldest first."""
     own: Evidence = NO_EVIDENCE
     """The family's evidence as last digested."""

@@ -23,13 +23,13 @@ from services.domain.candidates import content_hash
 from services.domain.jobs import Stage
 from services.memory.learner import FamilyTrials, Learner
 from services.memory.log import Amendments
-from services.memory.selection import Evidence, Trial
-from services.memory.values import Estimate, Moments, Scope, Values
+from services.memory.selection import Evidence, RewardedStep
+from services.memory.values import Estimate, Moments, Values, ValueScope
 
 FORMAT = 1
 K = TypeVar("K")
 V = TypeVar("V")
-EstimateKey = tuple[Stage, str, Scope]
+EstimateKey = tuple[Stage, str, ValueScope]
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -46,7 +46,7 @@ def fingerprint(learner: Learner) -> str:
 def dump(learner: Learner) -> bytes:
     """The learner's state."""
     values = learner.values
-    names = _Names()
+    names = _NumberedExperiences()
     arrays: Arrays = {}
     scopes = _pack_estimates(values, names, arrays)
     _pack_edges("parents", values.parents, names, arrays)
@@ -127,7 +127,7 @@ class Layered(dict[K, V]):
         return dict(self)
 
 
-class _Names:
+class _NumberedExperiences:
     """Experiences by number."""
 
     def __init__(self) -> None:
@@ -142,7 +142,7 @@ class _Estimates:
     """Values by experience: rows `starts[n]` to `starts[n + 1]` belong to experience n."""
 
     index: Mapping[str, int]
-    slots: Mapping[tuple[Stage, Scope], int]
+    slots: Mapping[tuple[Stage, ValueScope], int]
     """Number of a stage and scope, as in `slot`."""
     starts: NDArray[np.int64]
     slot: NDArray[np.int32]
@@ -189,9 +189,9 @@ class _Edges:
         return (self.names[number] for number in self.row)
 
 
-def _pack_estimates(values: Values, names: _Names, arrays: Arrays) -> list[list[str]]:
+def _pack_estimates(values: Values, names: _NumberedExperiences, arrays: Arrays) -> list[list[str]]:
     """Fill the arrays of the estimates; the stages and scopes by number."""
-    slots: dict[tuple[Stage, Scope], int] = {}
+    slots: dict[tuple[Stage, ValueScope], int] = {}
     estimates = _everything(values.estimates)
     numbers = np.array([names.number(name) for _, name, _ in estimates], dtype=np.int64)
     slot = np.array([slots.setdefault((at, scope), len(slots)) for at, _, scope in estimates], dtype=np.int32)
@@ -204,7 +204,7 @@ def _pack_estimates(values: Values, names: _Names, arrays: Arrays) -> list[list[
     return [[at.value, *scope] for at, scope in slots]
 
 
-def _pack_edges(title: str, edges: Mapping[str, tuple[str, ...]], names: _Names, arrays: Arrays) -> None:
+def _pack_edges(title: str, edges: Mapping[str, tuple[str, ...]], names: _NumberedExperiences, arrays: Arrays) -> None:
     whole = _everything(edges)
     arrays[f"{title}_of"] = np.array([names.number(name) for name in whole], dtype=np.int32)
     arrays[f"{title}_ends"] = np.array([names.number(end) for ends in whole.values() for end in ends], dtype=np.int32)
@@ -218,7 +218,7 @@ def _everything(given: Mapping[K, V]) -> Mapping[K, V]:
 
 def _values(learner: Learner, meta: dict[str, Any], arrays: Arrays, names: list[str]) -> Values:
     index = {name: number for number, name in enumerate(names)}
-    slots = {(Stage(at), Scope(family, site)): number for number, (at, family, site) in enumerate(meta["scopes"])}
+    slots = {(Stage(at), ValueScope(family, site)): number for number, (at, family, site) in enumerate(meta["scopes"])}
     estimates = _Estimates(
         index=index,
         slots=slots,
@@ -237,7 +237,7 @@ def _values(learner: Learner, meta: dict[str, Any], arrays: Arrays, names: list[
         ),
         estimates=Layered(estimates.get, estimates.keys),
         moments={
-            (Stage(at), Scope(family, site)): Moments(count=count, mean=mean, square=square)
+            (Stage(at), ValueScope(family, site)): Moments(count=count, mean=mean, square=square)
             for at, family, site, count, mean, square in meta["moments"]
         },
         best_us=meta["best_us"],
@@ -252,7 +252,7 @@ def _edges(title: str, arrays: Arrays, names: list[str], index: dict[str, int]) 
     return _Edges(names=names, row=row, index=index, starts=arrays[f"{title}_starts"], ends=arrays[f"{title}_ends"])
 
 
-def _family_data(key: tuple[Stage, str], known: FamilyTrials, names: _Names) -> list[Any]:
+def _family_data(key: tuple[Stage, str], known: FamilyTrials, names: _NumberedExperiences) -> list[Any]:
     stage, family = key
     trials = [
         [[names.number(item) for item in trial.items], trial.similarities, trial.reward, trial.job_id]
@@ -264,7 +264,7 @@ def _family_data(key: tuple[Stage, str], known: FamilyTrials, names: _Names) -> 
 
 def _family(learner: Learner, data: dict[str, Any], names: list[str]) -> FamilyTrials:
     trials = (
-        Trial(
+        RewardedStep(
             items=tuple(names[number] for number in items),
             similarities=tuple(similarities),
             reward=reward,

@@ -94,7 +94,7 @@ class Estimate:
     """Rewards taken in; a provenance credit counts with its weight."""
 
 
-class Scope(NamedTuple):
+class ValueScope(NamedTuple):
     """Where an estimate holds (a tuple, because it is hashed millions of times)."""
 
     family: str = EVERYWHERE
@@ -108,7 +108,7 @@ class Change:
     seq: int
     experience_id: str
     stage: Stage
-    scope: Scope
+    scope: ValueScope
     reward: float
     weight: float
     """1 for the context and the start point, (γλ)^depth for an ancestor."""
@@ -136,8 +136,8 @@ class Values:
 
     rules: ValueRules = field(default_factory=ValueRules)
     amendments: Amendments = NO_AMENDMENTS
-    estimates: dict[tuple[Stage, str, Scope], Estimate] = field(default_factory=dict)
-    moments: dict[tuple[Stage, Scope], Moments] = field(default_factory=dict)
+    estimates: dict[tuple[Stage, str, ValueScope], Estimate] = field(default_factory=dict)
+    moments: dict[tuple[Stage, ValueScope], Moments] = field(default_factory=dict)
     best_us: dict[str, float] = field(default_factory=dict)
     """Best latency so far by job; a job that has one is refining."""
     parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -157,7 +157,7 @@ class Values:
         self.seen.add(entry.evaluation_id)
         stage, reward = self._judge(entry)
         context = self.amendments.amend(entry)
-        normalised = self.moment(stage, Scope(family=entry.family)).normalise(reward)
+        normalised = self.moment(stage, ValueScope(family=entry.family)).normalise(reward)
         changes = self._credit(entry, stage, reward, self._weights(entry, context))
         for scope in self._scopes(entry.family, entry.site):
             self.moments.setdefault((stage, scope), Moments()).add(reward, self.rules.moment_rate)
@@ -167,7 +167,7 @@ class Values:
     def value(self, stage: Stage, experience_id: str, family: str, site: str = EVERYWHERE) -> float:
         """Learned value on the reward's own scale, narrower estimates shrunk to wider ones by n/(n + n₀)."""
         scopes = self._scopes(family, site)
-        value = self.moment(stage, Scope(family=family)).mean if stage is Stage.REFINE else 0.0
+        value = self.moment(stage, ValueScope(family=family)).mean if stage is Stage.REFINE else 0.0
         for index, scope in enumerate(scopes):
             estimate = self.estimates.get((stage, experience_id, scope))
             if estimate is not None:
@@ -177,17 +177,17 @@ class Values:
 
     def visits(self, stage: Stage, experience_id: str, family: str | None = None) -> float:
         """How many rewards an experience has taken in, overall or in one family."""
-        scope = self._scopes(EVERYWHERE, EVERYWHERE)[0] if family is None else Scope(family=family)
+        scope = self._scopes(EVERYWHERE, EVERYWHERE)[0] if family is None else ValueScope(family=family)
         estimate = self.estimates.get((stage, experience_id, scope))
         return 0.0 if estimate is None else estimate.visits
 
     def normalised(self, stage: Stage, experience_id: str, family: str, site: str = EVERYWHERE) -> float:
         """The value in deviations from its stage's and family's running mean: comparable across stages and families."""
-        return self.moment(stage, Scope(family=family)).normalise(self.value(stage, experience_id, family, site))
+        return self.moment(stage, ValueScope(family=family)).normalise(self.value(stage, experience_id, family, site))
 
-    def moment(self, stage: Stage, scope: Scope) -> Moments:
+    def moment(self, stage: Stage, scope: ValueScope) -> Moments:
         """Running moments of a scope, of the stage overall while the scope has none, (0, 1) while there are none."""
-        overall = self.moments.get((stage, Scope()), Moments(square=1.0))
+        overall = self.moments.get((stage, ValueScope()), Moments(square=1.0))
         return self.moments.get((stage, scope), overall)
 
     def _judge(self, entry: OutcomeEntry) -> tuple[Stage, float]:
@@ -198,8 +198,12 @@ class Values:
             return Stage.DRAFT, draft_reward(accepted=entry.accepted)
         return Stage.REFINE, refine_reward(accepted=entry.accepted, best_us=best, median_us=entry.median_us)
 
-    def _scopes(self, family: str, site: str) -> list[Scope]:
-        known = {"overall": Scope(), "family": Scope(family=family), "site": Scope(family=family, site=site)}
+    def _scopes(self, family: str, site: str) -> list[ValueScope]:
+        known = {
+            "overall": ValueScope(),
+            "family": ValueScope(family=family),
+            "site": ValueScope(family=family, site=site),
+        }
         return [known[level] for level in self.rules.levels]
 
     def _weights(self, entry: OutcomeEntry, context: Sequence[ContextItem]) -> dict[str, float]:
@@ -241,7 +245,7 @@ class Values:
                 )
         return tuple(changes)
 
-    def _estimate(self, stage: Stage, name: str, scope: Scope) -> Estimate:
+    def _estimate(self, stage: Stage, name: str, scope: ValueScope) -> Estimate:
         key = (stage, name, scope)
         known = self.estimates.get(key)
         if known is None:

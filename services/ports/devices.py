@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from services.domain.evaluations import Listing
+from services.domain.evaluations import Disassembly
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class KernelBackend(Protocol):
     def build(self, source: str) -> BuildResult:
         """Compile everything a candidate's module asks for, in the compile sandbox, into the cache."""
 
-    def listing(self, result: BuildResult) -> Listing:
+    def listing(self, result: BuildResult) -> Disassembly:
         """The machine code of what was built, read in the compile sandbox. Raises nothing: what fails is its note."""
 
 

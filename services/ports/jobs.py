@@ -10,7 +10,7 @@ from services.domain.deletion import Deletion, Expired, Retention
 from services.domain.digests import CandidateDigest, RecordedStep, StepDigest
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.events import Event, EventKind, JsonValue
-from services.domain.jobs import Job, JobFilter, JobPage, JobStatus, Lease, Wishes
+from services.domain.jobs import ControlFlags, Job, JobFilter, JobPage, JobStatus, Lease
 from services.domain.problems import ProblemAnalysis
 from services.domain.steps import ModelCall, Step, StepRecord
 from services.domain.verdicts import StoredVerdict
@@ -51,7 +51,7 @@ class JobStore(Protocol):
         with the highest priority, then the oldest. A team that runs `team_cap` jobs gets no further one.
         `busy` jobs are left alone: the owner runs them, however late it is with their renewal."""
 
-    async def wishes(self, owner: str) -> Mapping[str, Wishes]:
+    async def control_flags(self, owner: str) -> Mapping[str, ControlFlags]:
         """What is wanted of all jobs that an orchestrator holds, by job id, in one query."""
 
     async def renew(self, lease: Lease, ttl_s: float) -> Lease:

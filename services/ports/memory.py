@@ -16,7 +16,7 @@ from services.domain.experiences import (
     StartValues,
     StepUse,
 )
-from services.memory.exchange import Line
+from services.memory.exchange import MemoryLine
 from services.memory.log import LogEntry
 from services.memory.values import Values
 
@@ -86,7 +86,7 @@ class MemoryRecords(Protocol):
     async def vectors(self, team_id: str, experience_ids: Sequence[str]) -> Mapping[str, tuple[float, ...]]:
         """Vectors in the current embedder's space, as far as there are any."""
 
-    async def adopt(self, team_id: str, lines: Sequence[Line], source: str, actor: str) -> int:
+    async def adopt(self, team_id: str, lines: Sequence[MemoryLine], source: str, actor: str) -> int:
         """Store imported experiences with vectors and values, all or none; how many were new."""
 
     async def forget(self, team_id: str, experience_ids: Sequence[str], reason: str, actor: str) -> int:

@@ -5,10 +5,20 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Protocol
 
-from services.domain.access import ApiToken, AuditEntry, Identity, Member, Role, Session, SignInAttempt, Team, User
+from services.domain.access import (
+    ApiToken,
+    AuditEntry,
+    Identity,
+    Member,
+    Role,
+    SignInAttempt,
+    SignInSession,
+    Team,
+    User,
+)
 from services.domain.quotas import Period, Quota, Resource
 from services.domain.shares import ReportShare
-from services.domain.webhooks import Delivery, Outcome, Webhook
+from services.domain.webhooks import Delivery, DeliveryOutcome, Webhook
 
 
 class TeamStore(Protocol):
@@ -62,7 +72,7 @@ class KeyStore(Protocol):
     async def open_session(self, digest: str, user_id: str, team_id: str | None, expires_at: datetime) -> None:
         """Keep a session; those that have expired are forgotten on the way."""
 
-    async def session(self, digest: str) -> Session | None:
+    async def session(self, digest: str) -> SignInSession | None:
         """A session that has not expired, in the team that it looks at, else the first that its user belongs to."""
 
     async def look_at(self, digest: str, team_id: str) -> None:
@@ -162,7 +172,7 @@ class WebhookStore(Protocol):
         """Take messages that are due, of webhooks that are on; each counts as tried once more, and is due again after
         `lease_s` unless it is settled before."""
 
-    async def settle(self, delivery: Delivery, outcome: Outcome, due_at: datetime | None) -> bool:
+    async def settle(self, delivery: Delivery, outcome: DeliveryOutcome, due_at: datetime | None) -> bool:
         """Store what came of a claimed message's attempt: due again at a time, or ended where that is None. False where
         somebody else has claimed it since: nothing was written."""
 
@@ -173,5 +183,5 @@ class WebhookStore(Protocol):
 class MessageSender(Protocol):
     """Brings messages to receivers."""
 
-    async def send(self, webhook: Webhook, delivery: Delivery, at: datetime) -> Outcome:
+    async def send(self, webhook: Webhook, delivery: Delivery, at: datetime) -> DeliveryOutcome:
         """Sign a message and try to bring it once. Never raises for what the receiver does."""

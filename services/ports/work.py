@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
-from services.domain.nodes import Node, NodeRole, Offer
-from services.domain.work import Doorbell, Report, WorkClaim, WorkOrder, WorkState
+from services.domain.nodes import NodeRole, Offer, ServiceNode
+from services.domain.work import Report, WakeUp, WorkClaim, WorkOrder, WorkState
 
 
 class EvaluationQueue(Protocol):
@@ -43,13 +43,13 @@ class WorkStore(Protocol):
     async def ended(self, order_ids: Sequence[str]) -> Mapping[str, WorkState]:
         """Those of some orders that have ended, in one query."""
 
-    async def unattended(self, older_s: float, limit: int = 1000) -> tuple[Doorbell, ...]:
+    async def unattended(self, older_s: float, limit: int = 1000) -> tuple[WakeUp, ...]:
         """Open orders that nobody works on and nobody rang for in the last seconds; they count as rung for now."""
 
     async def waiting(self) -> Mapping[str, int]:
         """How many orders are queued, by device."""
 
-    async def strand(self, older_s: float) -> int:
+    async def expire(self, older_s: float) -> int:
         """Fail orders queued for so long whose job another evaluator began that no worker has any more; how many."""
 
     async def renew(self, claim: WorkClaim, ttl_s: float) -> bool:
@@ -68,7 +68,7 @@ class WorkStore(Protocol):
 class NodeRegistry(Protocol):
     """The processes of an installation, as they say of themselves."""
 
-    async def register(self, node: Node) -> None:
+    async def register(self, node: ServiceNode) -> None:
         """Write a node's row, over an earlier one of its name."""
 
     async def beat(self, name: str, *, load: float = 0.0, busy_s: float = 0.0, done: int = 0) -> bool:
@@ -80,7 +80,7 @@ class NodeRegistry(Protocol):
     async def leave(self, name: str) -> None:
         """Remove a node's row; harmless where there is none."""
 
-    async def living(self, role: NodeRole | None = None) -> tuple[Node, ...]:
+    async def living(self, role: NodeRole | None = None) -> tuple[ServiceNode, ...]:
         """Nodes seen lately, by name."""
 
 

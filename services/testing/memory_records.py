@@ -18,7 +18,7 @@ from services.domain.experiences import (
     StepUse,
 )
 from services.domain.steps import Step
-from services.memory.exchange import Line
+from services.memory.exchange import MemoryLine
 from services.memory.log import LogEntry, MergeEntry, OutcomeEntry, PriorEntry, RetractionEntry
 from services.memory.values import Values, read
 from services.ports.memory import MemoryRecords
@@ -134,7 +134,7 @@ class InMemoryMemoryRecords(MemoryRecords):
         known = {name: self._database.vectors[name] for name in experience_ids if name in self._database.vectors}
         return {name: one for name, one in known.items() if self._database.experiences[name].team_id == team_id}
 
-    async def adopt(self, team_id: str, lines: Sequence[Line], source: str, actor: str) -> int:
+    async def adopt(self, team_id: str, lines: Sequence[MemoryLine], source: str, actor: str) -> int:
         """Store imported experiences with vectors and values; how many were new."""
         new = 0
         for line in lines:

@@ -25,7 +25,7 @@ from services.domain.experiences import (
     ExperienceUse,
     MemoryAction,
 )
-from services.domain.jobs import Job, JobFilter, JobPage, JobStatus, Lease, Wishes, check_awaits, check_reopens
+from services.domain.jobs import ControlFlags, Job, JobFilter, JobPage, JobStatus, Lease, check_awaits, check_reopens
 from services.domain.problems import ProblemAnalysis
 from services.domain.steps import ModelCall, Step, StepRecord
 from services.memory.log import OutcomeEntry, RetractionEntry
@@ -109,7 +109,7 @@ class InMemoryJobStore(JobStore):
             ttl_s,
         )
 
-    async def wishes(self, owner: str) -> Mapping[str, Wishes]:
+    async def control_flags(self, owner: str) -> Mapping[str, ControlFlags]:
         """What is wanted of the jobs that an orchestrator holds."""
         database = self._database
         mine = [lease for lease in database.leases.values() if lease.owner == owner]
@@ -294,8 +294,8 @@ class InMemoryJobStore(JobStore):
         return self._database.move(job, target)
 
 
-def _wishes(job: Job, lease: Lease) -> Wishes:
-    return Wishes(
+def _wishes(job: Job, lease: Lease) -> ControlFlags:
+    return ControlFlags(
         token=lease.token,
         cancel_requested=job.cancel_requested,
         pause_requested=job.pause_requested,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from services.domain.errors import NotFoundError
-from services.domain.webhooks import Delivery, DeliveryStatus, Outcome, Webhook
+from services.domain.webhooks import Delivery, DeliveryOutcome, DeliveryStatus, Webhook
 from services.ports.teams import WebhookStore
 from services.testing.database import InMemoryDatabase
 
@@ -84,7 +84,7 @@ class InMemoryWebhookStore(WebhookStore):
             self._database.messages[one.id] = replace(one, attempts=one.attempts + 1, due_at=later)
         return tuple((self._database.webhooks[one.webhook_id], self._database.messages[one.id]) for one in taken)
 
-    async def settle(self, delivery: Delivery, outcome: Outcome, due_at: datetime | None) -> bool:
+    async def settle(self, delivery: Delivery, outcome: DeliveryOutcome, due_at: datetime | None) -> bool:
         """Store what came of an attempt; False where somebody else has claimed it since."""
         known = self._database.messages.get(delivery.id)
         if known is None or known.attempts != delivery.attempts or known.status is not DeliveryStatus.PENDING:

@@ -33,7 +33,7 @@ _NEW = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class LogPosition:
     """Where a job's log stands."""
 
     last_seq: int
@@ -48,7 +48,7 @@ class Followers:
         self._database = database
         self._poll_s = poll_s
         self._followed: Counter[str] = Counter()
-        self._standing: dict[str, Standing | None] = {}
+        self._standing: dict[str, LogPosition | None] = {}
         self._tails: dict[str, tuple[Event, ...]] = {}
         """The newest events up to where a job's log stood at the last look, without gaps."""
         self._polling: asyncio.Task[None] | None = None
@@ -69,7 +69,7 @@ class Followers:
                 self._standing.pop(job_id, None)
                 self._tails.pop(job_id, None)
 
-    def standing(self, job_id: str) -> Standing | None:
+    def standing(self, job_id: str) -> LogPosition | None:
         """As it was at the last look; None before the first one."""
         return self._standing.get(job_id)
 
@@ -98,7 +98,7 @@ class Followers:
         before = {job_id: found.last_seq for job_id, found in self._standing.items() if found is not None}
         rows, new = await self._database.read(lambda connection: _read(connection, followed, before))
         for job_id, last_seq, status in rows:
-            found = Standing(last_seq=last_seq, final=JobStatus(status).is_final)
+            found = LogPosition(last_seq=last_seq, final=JobStatus(status).is_final)
             if job_id in self._followed and self._standing.get(job_id) != found:
                 self._standing[job_id] = found
                 self._tails[job_id] = _lengthened(self._tails.get(job_id, ()), new.get(job_id, ()), last_seq)

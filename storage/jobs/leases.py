@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, bindparam, func, or_, select, tuple_, update
 
 from services.domain.errors import LeaseLostError
-from services.domain.jobs import FINAL_STATUSES, Lease, Wishes
+from services.domain.jobs import FINAL_STATUSES, ControlFlags, Lease
 from storage.tables import jobs, teams
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
@@ -131,10 +131,10 @@ def _free(now: datetime) -> Select[Any]:
     return select(jobs.c.id, jobs.c.team_id, jobs.c.lease_token).where(free)
 
 
-def wishes(connection: Connection, owner: str) -> dict[str, Wishes]:
+def control_flags(connection: Connection, owner: str) -> dict[str, ControlFlags]:
     """What is wanted of all jobs that an orchestrator holds."""
     return {
-        row.id: Wishes(
+        row.id: ControlFlags(
             token=row.lease_token,
             cancel_requested=row.cancel_requested,
             pause_requested=row.pause_requested,

@@ -13,7 +13,17 @@ from services.domain.codec import dumps, loads
 from services.domain.deletion import Deletion
 from services.domain.digests import RecordedStep, StepDigest
 from services.domain.errors import ConfigurationError, ConflictError, NotFoundError
-from services.domain.jobs import Job, JobFilter, JobPage, JobSpec, JobStatus, Lease, Wishes, check_awaits, check_reopens
+from services.domain.jobs import (
+    ControlFlags,
+    Job,
+    JobFilter,
+    JobPage,
+    JobSpec,
+    JobStatus,
+    Lease,
+    check_awaits,
+    check_reopens,
+)
 from services.domain.problems import ProblemAnalysis
 from services.domain.steps import ModelCall, Step, StepRecord
 from services.ports.runtime import Clock
@@ -84,9 +94,9 @@ class SqlJobStore:
             lambda connection: leases.acquire(connection, owner, now, ttl_s, job_id, team_cap, busy)
         )
 
-    async def wishes(self, owner: str) -> Mapping[str, Wishes]:
+    async def control_flags(self, owner: str) -> Mapping[str, ControlFlags]:
         """What is wanted of all jobs that an orchestrator holds, by job id."""
-        return await self._database.read(lambda connection: leases.wishes(connection, owner))
+        return await self._database.read(lambda connection: leases.control_flags(connection, owner))
 
     async def renew(self, lease: Lease, ttl_s: float) -> Lease:
         """Extend a lease. Raises `LeaseLostError`."""

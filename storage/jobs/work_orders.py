@@ -14,7 +14,7 @@ from services.domain.compilations import CompileReport, CompileRequest
 from services.domain.errors import NotFoundError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
 from services.domain.nodes import NODE_TTL_S, NodeRole, Offer
-from services.domain.work import Doorbell, Report, WorkClaim, WorkOrder, WorkState, WorkStatus
+from services.domain.work import Report, WakeUp, WorkClaim, WorkOrder, WorkState, WorkStatus
 from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team, get_texts, put_texts
 from storage.database import Database
@@ -96,7 +96,7 @@ class SqlWorkStore:
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return {row.id: _state(row) for row in rows}
 
-    async def unattended(self, older_s: float, limit: int = 1000) -> tuple[Doorbell, ...]:
+    async def unattended(self, older_s: float, limit: int = 1000) -> tuple[WakeUp, ...]:
         """Open orders that nobody works on and nobody rang for lately; they count as rung for now."""
         now = self._clock.now()
         # A worker that went silent is replaced at the first look, not when the bell has been quiet for long.
@@ -108,13 +108,13 @@ class SqlWorkStore:
         query = select(work_orders.c.id, work_orders.c.device, work_orders.c.status).where(_nobody(now), silent)
         query = query.order_by(work_orders.c.created_at).limit(limit)
 
-        def work(connection: Connection) -> tuple[Doorbell, ...]:
+        def work(connection: Connection) -> tuple[WakeUp, ...]:
             rows = connection.execute(query.with_for_update(skip_locked=True)).all()
             if rows:
                 rung = update(work_orders).where(work_orders.c.id.in_([row.id for row in rows]))
                 connection.execute(rung.values(rung_at=now))
             return tuple(
-                Doorbell(order_id=row.id, device=row.device, silent=row.status == WorkStatus.RUNNING) for row in rows
+                WakeUp(order_id=row.id, device=row.device, silent=row.status == WorkStatus.RUNNING) for row in rows
             )
 
         return await self._database.write(work)
@@ -126,7 +126,7 @@ class SqlWorkStore:
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return {row[0]: row[1] for row in rows}
 
-    async def strand(self, older_s: float) -> int:
+    async def expire(self, older_s: float) -> int:
         """Fail orders queued for so long whose job another evaluator began that no worker has any more."""
         now = self._clock.now()
 

@@ -19,7 +19,7 @@ from services.domain.errors import StorageError
 from services.domain.experiences import Experience, ExperienceKind
 from services.memory.keys import Keys
 from services.memory.ranking import Vectors, nearest
-from services.memory.recall import Shelf
+from services.memory.recall import VectorTable
 from services.runtime.blas import one_blas_thread
 from storage.database import Database
 from storage.db.background import Background
@@ -66,7 +66,7 @@ _GONE = select(experiences.c.id).where(experiences.c.team_id == bindparam("team"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mark:
+class MemorySize:
     """How far a team's memory has got."""
 
     number: int
@@ -75,14 +75,14 @@ class Mark:
     """Grows whenever experiences leave recall."""
 
 
-def read_marks(connection: Connection, team_id: str) -> dict[str, Mark]:
+def read_marks(connection: Connection, team_id: str) -> dict[str, MemorySize]:
     """Marks of the teams whose experiences a team may recall; empty for a team that is not known."""
     rows = connection.execute(_VISIBLE, {"team": team_id})
-    return {row.id: Mark(number=row.memory_seq, epoch=row.memory_epoch) for row in rows}
+    return {row.id: MemorySize(number=row.memory_seq, epoch=row.memory_epoch) for row in rows}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class MissingRows:
     """What shelves lack."""
 
     ranges: Sequence[PackedRange]
@@ -92,12 +92,12 @@ class Reading:
 
 
 @dataclass(kw_only=True)
-class TeamShelves:
+class TeamVectors:
     """What one team may recall, in one vector space."""
 
     space: str
     dimensions: int
-    marks: dict[str, Mark] = field(default_factory=dict)
+    marks: dict[str, MemorySize] = field(default_factory=dict)
     bare: dict[str, int] = field(default_factory=dict)
     """Experiences that have no vector yet, with their rows: similar to nothing until they have one."""
 
@@ -105,16 +105,16 @@ class TeamShelves:
     """Packed ranges of each team."""
 
     def __post_init__(self) -> None:
-        self.shelf = Shelf(self.dimensions)
+        self.shelf = VectorTable(self.dimensions)
         """Everything that is chosen by value."""
-        self.sheet_shelf = Shelf(self.dimensions)
+        self.sheet_shelf = VectorTable(self.dimensions)
         """API sheets, which are not."""
         self.variants: dict[tuple[str, str], tuple[Experience, ...]] = {}
         """Fastest traces by family and backend, until something is added."""
         self.rows: dict[str, int] = {}
         """Row of each experience on its shelf."""
 
-    def still_true(self, marks: Mapping[str, Mark]) -> bool:
+    def still_true(self, marks: Mapping[str, MemorySize]) -> bool:
         """Whether what is held was only added to since: the same teams, and nothing left recall."""
         if not self.marks:
             return True
@@ -122,7 +122,7 @@ class TeamShelves:
             team: mark.epoch for team, mark in self.marks.items()
         }
 
-    def read(self, connection: Connection, marks: Mapping[str, Mark]) -> Reading:
+    def read(self, connection: Connection, marks: Mapping[str, MemorySize]) -> MissingRows:
         """What is new since the last marks: packed ranges where a team is read for the first time, and rows."""
         ranges: dict[str, list[PackedRange]] = {}
         rows: list[Any] = []
@@ -137,9 +137,9 @@ class TeamShelves:
                 given = {"space": self.space, "team": team, "after": after, "upto": mark.number}
                 rows += connection.execute(_NEWER, given).all()
         packed = {team: len(found) for team, found in ranges.items()}
-        return Reading(ranges=[one for some in ranges.values() for one in some], rows=rows, packed=packed)
+        return MissingRows(ranges=[one for some in ranges.values() for one in some], rows=rows, packed=packed)
 
-    def add(self, reading: Reading, marks: Mapping[str, Mark]) -> None:
+    def add(self, reading: MissingRows, marks: Mapping[str, MemorySize]) -> None:
         """Take in what was read, which belongs to these marks."""
         if reading.ranges:  # much at once; what comes later, some after each step, finds room that doubles
             self.shelf.reserve(len(self.shelf.ids) + sum(len(one.ids) for one in reading.ranges) + len(reading.rows))
@@ -206,7 +206,7 @@ class TeamShelves:
             if self._on(self.shelf, row, name)
         }
 
-    def _append(self, shelf: Shelf, rows: Sequence[Row[Any]]) -> None:
+    def _append(self, shelf: VectorTable, rows: Sequence[Row[Any]]) -> None:
         first = len(shelf.ids)
         vectors = np.zeros((len(rows), self.dimensions), dtype=np.float32)
         for offset, row in enumerate(rows):
@@ -217,14 +217,14 @@ class TeamShelves:
                 vectors[offset] = np.frombuffer(row.vector, dtype="<f4")
         shelf.append([row.id for row in rows], [_keys(row) for row in rows], vectors)
 
-    def _append_range(self, shelf: Shelf, packed: PackedRange) -> None:
+    def _append_range(self, shelf: VectorTable, packed: PackedRange) -> None:
         if packed.ids:
             first = len(shelf.ids)
             shelf.append_columns(packed.ids, packed.keys, packed.known, packed.vectors)
             self.rows.update(zip(packed.ids, range(first, len(shelf.ids)), strict=True))
 
     @staticmethod
-    def _on(shelf: Shelf, row: int, name: str) -> bool:
+    def _on(shelf: VectorTable, row: int, name: str) -> bool:
         return row < len(shelf.ids) and shelf.ids[row] == name
 
 
@@ -258,19 +258,19 @@ def pack(connection: Connection, team: str, space: str, dimensions: int, part: i
     return packed is not None
 
 
-def _near(shelf: Shelf, vector: Vectors, mask: np.ndarray | None, count: int) -> dict[str, float]:
+def _near(shelf: VectorTable, vector: Vectors, mask: np.ndarray | None, count: int) -> dict[str, float]:
     one_blas_thread()
     rows, similarities = nearest(shelf.vectors, vector, mask, count)
     return {shelf.ids[row]: float(at) for row, at in zip(rows, similarities, strict=True)}
 
 
-class HeldShelving:
+class NumpyVectorIndex:
     """Shelves in this process's memory: what is new since the last time is read before each use."""
 
     def __init__(self, database: Database, vectoriser: Vectoriser) -> None:
         self._database = database
         self._vectoriser = vectoriser
-        self._shelves: dict[str, TeamShelves] = {}
+        self._shelves: dict[str, TeamVectors] = {}
         self._working = Background()
 
     async def open(self, team_id: str, space: str, dimensions: int) -> FirstStage:
@@ -278,7 +278,7 @@ class HeldShelving:
         marks = await self._database.read(lambda connection: read_marks(connection, team_id))
         shelves = self._shelves.get(team_id)
         if shelves is None or shelves.space != space or not shelves.still_true(marks):
-            shelves = self._shelves[team_id] = TeamShelves(space=space, dimensions=dimensions)
+            shelves = self._shelves[team_id] = TeamVectors(space=space, dimensions=dimensions)
         if shelves.marks != marks:
             held = shelves
             reading = await self._database.read(lambda connection: held.read(connection, marks))
@@ -297,14 +297,14 @@ class HeldShelving:
         """Stop what goes on in the background."""
         await self._working.close()
 
-    async def _fill(self, team_id: str, shelves: TeamShelves) -> None:
+    async def _fill(self, team_id: str, shelves: TeamVectors) -> None:
         """Embed what has no vector: now where it is little, else in the background while recall goes on without."""
         if len(shelves.bare) <= INLINE:
             await self._embed(shelves, list(shelves.bare))
         else:
             self._working.start(team_id, self._embed_all(shelves))
 
-    async def _pack(self, shelves: TeamShelves, waiting: Sequence[tuple[str, int]]) -> None:
+    async def _pack(self, shelves: TeamVectors, waiting: Sequence[tuple[str, int]]) -> None:
         for team, part in waiting:
             try:
                 done = await self._database.write(
@@ -317,7 +317,7 @@ class HeldShelving:
                 return
             shelves.packed[team] = part + 1
 
-    async def _embed_all(self, shelves: TeamShelves) -> None:
+    async def _embed_all(self, shelves: TeamVectors) -> None:
         log.info("embedding %d experiences as %s", len(shelves.bare), shelves.space)
         waiting = list(shelves.bare)
         try:
@@ -327,7 +327,7 @@ class HeldShelving:
         except (StorageError, RuntimeError) as error:  # a closed database's threads raise RuntimeError
             log.warning("embedding stopped, the next recall goes on with it: %s", error)
 
-    async def _embed(self, shelves: TeamShelves, names: Sequence[str]) -> bool:
+    async def _embed(self, shelves: TeamVectors, names: Sequence[str]) -> bool:
         vectors = await self._vectoriser.embed_experiences(shelves.space, shelves.dimensions, names)
         if vectors is not None:
             shelves.put_vectors(vectors)

@@ -24,7 +24,7 @@ from storage.database import Database
 from storage.db.background import Background
 from storage.db.pgvector_schema import build_index, index_vectors, installed, literal
 from storage.memory.embedding import BATCH, INLINE, Vectoriser
-from storage.memory.numpy_index import ANY, Mark, read_marks
+from storage.memory.numpy_index import ANY, MemorySize, read_marks
 from storage.memory.vector_index import FirstStage
 
 log = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ class PgStage:
     rules: SearchRules
     iterative: bool
     """Whether an HNSW scan goes on until enough rows fit (pgvector 0.8)."""
-    marks: dict[str, Mark] = field(default_factory=dict)
+    marks: dict[str, MemorySize] = field(default_factory=dict)
     bare: set[str] = field(default_factory=set)
     """Experiences that are not in the index yet: similar to nothing until they are."""
     variants: dict[tuple[str, str], tuple[Experience, ...]] = field(default_factory=dict)
@@ -159,7 +159,7 @@ class PgStage:
         rows = await self.database.read(lambda connection: connection.execute(_SIMILARITIES, given).all())
         return {row.experience_id: round(-row.distance, 6) for row in rows}
 
-    def missing(self, connection: Connection, marks: Mapping[str, Mark]) -> set[str]:
+    def missing(self, connection: Connection, marks: Mapping[str, MemorySize]) -> set[str]:
         """What came since the last marks and is not in the index."""
         found: set[str] = set()
         for team, mark in marks.items():
@@ -288,7 +288,7 @@ def _where(wanted: Mapping[str, str]) -> str:
     return "".join(f" AND {name} IN ('', :{name})" for name in wanted)
 
 
-class PgShelving:
+class PgVectorIndex:
     """First stages inside the database; what they lack is embedded, entered and indexed by whoever opens them."""
 
     def __init__(self, database: Database, vectoriser: Vectoriser, rules: SearchRules | None = None) -> None:

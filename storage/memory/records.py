@@ -23,7 +23,7 @@ from services.domain.experiences import (
     StepUse,
 )
 from services.domain.jobs import Stage
-from services.memory.exchange import ExportedValue, Line
+from services.memory.exchange import ExportedValue, MemoryLine
 from services.memory.log import LogEntry, MergeEntry, PriorEntry
 from services.memory.values import Values
 from services.ports.runtime import Clock
@@ -214,7 +214,7 @@ class SqlMemoryRecords:
 
         return await self._database.read(work)
 
-    async def adopt(self, team_id: str, lines: Sequence[Line], source: str, actor: str) -> int:
+    async def adopt(self, team_id: str, lines: Sequence[MemoryLine], source: str, actor: str) -> int:
         """Store imported experiences with vectors and values in one transaction; how many were new."""
         now = self._clock.now()
 
@@ -341,7 +341,9 @@ def _candidate(connection: Connection, team_id: str, subject: str) -> str | None
     return connection.execute(query.limit(1)).scalar()
 
 
-def _adopt_learned(connection: Connection, team_id: str, line: Line, space: str, source: str, at: datetime) -> None:
+def _adopt_learned(
+    connection: Connection, team_id: str, line: MemoryLine, space: str, source: str, at: datetime
+) -> None:
     """An imported experience's vector, and its values as where learning starts."""
     name = line.experience.id
     if line.vector is not None:

@@ -37,12 +37,12 @@ from services.memory.snapshot import SnapshotError, dump, fingerprint, load
 from services.ports.models import Embedder
 from storage.database import Database
 from storage.memory.embedding import Vectoriser
-from storage.memory.numpy_index import ACTIVE, HeldShelving, read_marks
-from storage.memory.pgvector_index import PgShelving, has_pgvector
+from storage.memory.numpy_index import ACTIVE, NumpyVectorIndex, read_marks
+from storage.memory.pgvector_index import PgVectorIndex, has_pgvector
 from storage.memory.rows import experiences_from_rows, insert_experiences
 from storage.memory.snapshots import keep_learner, read_learner
 from storage.memory.value_log import read_log
-from storage.memory.vector_index import FirstStage, Shelving
+from storage.memory.vector_index import FirstStage, VectorIndex
 from storage.tables import experiences
 
 log = logging.getLogger(__name__)
@@ -93,7 +93,7 @@ class SqlMemory:
         *,
         rules: RecallRules | None = None,
         learner: Callable[[], Learner] = Learner,
-        shelving: Callable[[Database, Vectoriser], Shelving] | None = None,
+        shelving: Callable[[Database, Vectoriser], VectorIndex] | None = None,
     ) -> None:
         """`learner` makes an empty fold, with the selection rule in it. `shelving` does the first stage; by default
         pgvector does where the database has it, else this process."""
@@ -316,11 +316,11 @@ class SqlMemory:
         await self._database.write(lambda connection: keep_learner(connection, team_id, rules, upto, content))
         self._kept_at[team_id] = upto
 
-    async def _shelves(self) -> Shelving:
+    async def _shelves(self) -> VectorIndex:
         """What does the first stage: found out once, at the first use."""
         if self._shelving is None:
             inside = await has_pgvector(self._database)
-            self._shelving = (PgShelving if inside else HeldShelving)(self._database, self._vectors)
+            self._shelving = (PgVectorIndex if inside else NumpyVectorIndex)(self._database, self._vectors)
         return self._shelving
 
 

@@ -36,7 +36,7 @@ class FirstStage(Protocol):
         """Similarities of those of the named experiences that the team may recall and that values choose from."""
 
 
-class Shelving(Protocol):
+class VectorIndex(Protocol):
     """Opens what teams may recall."""
 
     async def open(self, team_id: str, space: str, dimensions: int) -> FirstStage:

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
-from services.domain.access import ApiToken, Member, Scope, Session
+from services.domain.access import ApiToken, Member, SignInSession, TokenScope
 from services.domain.errors import NotFoundError
 from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team
@@ -92,17 +92,17 @@ class SqlKeyStore:
 
         await self._database.write(work)
 
-    async def session(self, digest: str) -> Session | None:
+    async def session(self, digest: str) -> SignInSession | None:
         """A session that has not expired, in the team that it looks at, else the first that its user belongs to."""
         now = self._clock.now()
 
-        def work(connection: Connection) -> Session | None:
+        def work(connection: Connection) -> SignInSession | None:
             found = connection.execute(select(sessions).where(sessions.c.digest == digest)).one_or_none()
             if found is None or found.expires_at <= now:
                 return None
             member = _membership(connection, found.team_id, found.user_id) or _first(connection, found.user_id)
             user = connection.execute(select(users).where(users.c.id == found.user_id)).one()
-            return Session(
+            return SignInSession(
                 user=user_of(user),
                 team_id=None if member is None else member.team_id,
                 role=None if member is None else member.role,
@@ -158,7 +158,7 @@ def _token(row: Row[Any]) -> ApiToken:
         team_id=row.team_id,
         user_id=row.user_id,
         name=row.name,
-        scopes=frozenset(map(Scope, json.loads(row.scopes))),
+        scopes=frozenset(map(TokenScope, json.loads(row.scopes))),
         created_at=row.created_at,
         expires_at=row.expires_at,
         revoked_at=row.revoked_at,

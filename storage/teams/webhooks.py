@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Exists, Row, Select, bindparam, delete, exist
 
 from services.domain.errors import NotFoundError
 from services.domain.events import Event, EventKind
-from services.domain.webhooks import DELIVERABLE, Delivery, DeliveryStatus, Outcome, Webhook, event_delivery
+from services.domain.webhooks import DELIVERABLE, Delivery, DeliveryOutcome, DeliveryStatus, Webhook, event_delivery
 from services.ports.runtime import Clock
 from storage.database import Database
 from storage.db.statements import insert_new
@@ -125,7 +125,7 @@ class SqlWebhookStore:
             return ()  # the usual case must not take SQLite's one writing transaction
         return await self._database.write(work)
 
-    async def settle(self, delivery: Delivery, outcome: Outcome, due_at: datetime | None) -> bool:
+    async def settle(self, delivery: Delivery, outcome: DeliveryOutcome, due_at: datetime | None) -> bool:
         """Store what came of a claimed message's attempt; False where somebody else has claimed it since."""
         table = webhook_deliveries.c
         mine = (table.id == delivery.id) & (table.attempts == delivery.attempts)

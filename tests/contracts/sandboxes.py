@@ -18,7 +18,7 @@ from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits, 
 from tests.docker_host import PLACE, docker_address, toolchain_image
 from tests.ending import at_the_end
 from workers.ipc.wire import Channel
-from workers.sandboxes.docker.container_spec import Recipe
+from workers.sandboxes.docker.container_spec import ContainerSpec
 from workers.sandboxes.docker.sandbox import DockerSandbox
 from workers.sandboxes.plan import Level
 from workers.sandboxes.process import ProcessSandbox
@@ -113,7 +113,7 @@ class KeptDockerSandbox(DockerSandbox):
 @functools.cache
 def docker_sandbox() -> KeptDockerSandbox:
     """Warm containers with this machine's Python; skips the test where there is no Docker."""
-    recipe = Recipe(image=toolchain_image(), host_python=True)
+    recipe = ContainerSpec(image=toolchain_image(), host_python=True)
     sandbox = KeptDockerSandbox(recipe, PLACE / "sandboxes", address=docker_address(), warm=2)
     at_the_end(DockerSandbox.close, sandbox)
     sandbox.start()

@@ -10,7 +10,7 @@ import httpx
 
 from services.access import AccessService
 from services.catalogue import Catalogue
-from services.domain.access import Identity, Principal, Role, Scope
+from services.domain.access import Identity, Principal, Role, TokenScope
 from services.exports import Exporter
 from services.jobs import JobService
 from services.quotas import QuotaService
@@ -32,7 +32,7 @@ from web.context import WebServices
 from web.cookies import SESSION
 
 PROBLEM = {"name": "relu", "source": a_problem().source, "path": "relu.py"}
-ALL = frozenset(Scope)
+ALL = frozenset(TokenScope)
 ADDRESS = "http://127.0.0.1:8000"
 
 
@@ -76,7 +76,9 @@ class TeamServer:
             await self.access.create_team(team, "test")
         await self.access.add_member(team, login, role, "test")
 
-    async def token(self, team: str, login: str | None = None, scopes: Collection[Scope] = ALL) -> httpx.AsyncClient:
+    async def token(
+        self, team: str, login: str | None = None, scopes: Collection[TokenScope] = ALL
+    ) -> httpx.AsyncClient:
         """A client with a token of a member, or of the team."""
         owner = None if login is None else (await self.access.member(team, login)).user
         maker = Principal(team_id=team, actor="test", role=Role.ADMIN, scopes=ALL)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.exc import IntegrityError
 
 from services.access import AccessService
-from services.domain.access import Identity, Principal, Role, Scope, User, local_principal
+from services.domain.access import Identity, Principal, Role, TokenScope, User, local_principal
 from services.domain.errors import (
     AuthenticationError,
     ConfigurationError,
@@ -26,7 +26,7 @@ from storage.teams.audit import SqlAuditLog
 from storage.teams.credentials import SqlKeyStore
 from storage.teams.store import SqlTeamStore
 
-ALL = frozenset(Scope)
+ALL = frozenset(TokenScope)
 
 
 class Office:
@@ -64,11 +64,15 @@ def an_identity(email: str | None, subject: str = "17") -> Identity:
 
 async def test_a_token_opens_its_team_with_its_scopes_and_only_its_hash_is_kept(office: Office) -> None:
     await office.team("red")
-    made = await office.access.create_token(office.admin("red"), "ci", {Scope.READ}, days=1, owner=None)
+    made = await office.access.create_token(office.admin("red"), "ci", {TokenScope.READ}, days=1, owner=None)
     caller = await office.access.by_token(made.text)
-    assert (caller.team_id, caller.scopes, caller.actor) == ("red", frozenset({Scope.READ}), f"token:{made.token.id}")
-    assert caller.may(Scope.READ)
-    assert not caller.may(Scope.WRITE)
+    assert (caller.team_id, caller.scopes, caller.actor) == (
+        "red",
+        frozenset({TokenScope.READ}),
+        f"token:{made.token.id}",
+    )
+    assert caller.may(TokenScope.READ)
+    assert not caller.may(TokenScope.WRITE)
     rows = await office.database.read(lambda found: found.execute(select(api_tokens)).all())
     secret = made.text.rpartition("_")[2]
     assert made.text.startswith(f"kw_{made.token.id}_")
@@ -84,7 +88,7 @@ async def test_what_is_no_token_opens_nothing(office: Office, wrong: str) -> Non
 async def test_a_tokens_id_with_another_secret_opens_nothing(office: Office) -> None:
     await office.team("red")
     one, two = [
-        await office.access.create_token(office.admin("red"), name, {Scope.READ}, days=None, owner=None)
+        await office.access.create_token(office.admin("red"), name, {TokenScope.READ}, days=None, owner=None)
         for name in ("one", "two")
     ]
     with pytest.raises(AuthenticationError, match="not known"):
@@ -94,8 +98,8 @@ async def test_a_tokens_id_with_another_secret_opens_nothing(office: Office) -> 
 async def test_expired_and_revoked_tokens_open_nothing(office: Office) -> None:
     await office.team("red")
     caller = office.admin("red")
-    short = await office.access.create_token(caller, "short", {Scope.READ}, days=1, owner=None)
-    gone = await office.access.create_token(caller, "gone", {Scope.READ}, days=30, owner=None)
+    short = await office.access.create_token(caller, "short", {TokenScope.READ}, days=1, owner=None)
+    gone = await office.access.create_token(caller, "gone", {TokenScope.READ}, days=30, owner=None)
     for _ in range(2):
         await office.access.revoke(caller, gone.token.id)
     with pytest.raises(AuthenticationError, match="revoked"):
@@ -115,10 +119,10 @@ async def test_a_users_token_does_what_the_user_may_do_now(office: Office) -> No
     await office.team("red", "boss@x", "ada@x")
     ada = await office.user("red", "ada@x")
     made = await office.access.create_token(office.admin("red"), "mine", ALL, days=None, owner=ada)
-    assert (await office.access.by_token(made.text)).may(Scope.ADMIN)
+    assert (await office.access.by_token(made.text)).may(TokenScope.ADMIN)
     await office.access.set_role("red", ada.id, Role.VIEWER, "test")
     caller = await office.access.by_token(made.text)
-    assert (caller.actor, caller.may(Scope.READ), caller.may(Scope.WRITE)) == ("user:ada@x", True, False)
+    assert (caller.actor, caller.may(TokenScope.READ), caller.may(TokenScope.WRITE)) == ("user:ada@x", True, False)
     await office.access.remove_member("red", ada.id, "test")
     with pytest.raises(AuthenticationError, match="left team red"):
         await office.access.by_token(made.text)
@@ -131,14 +135,14 @@ async def test_nobody_makes_a_token_that_may_more_than_they_do(office: Office) -
     boss = await office.user("red", "boss@x")
     member = Principal(team_id="red", actor="user:ada@x", role=Role.MEMBER, scopes=ALL, user=ada)
     with pytest.raises(ForbiddenError, match="admin"):
-        await office.access.create_token(member, "more", {Scope.ADMIN}, days=1, owner=ada)
+        await office.access.create_token(member, "more", {TokenScope.ADMIN}, days=1, owner=ada)
     for other in (None, boss):
         with pytest.raises(ForbiddenError, match="only admins"):
-            await office.access.create_token(member, "other", {Scope.READ}, days=1, owner=other)
-    made = await office.access.create_token(member, "own", {Scope.READ, Scope.WRITE}, days=1, owner=ada)
+            await office.access.create_token(member, "other", {TokenScope.READ}, days=1, owner=other)
+    made = await office.access.create_token(member, "own", {TokenScope.READ, TokenScope.WRITE}, days=1, owner=ada)
     with pytest.raises(ForbiddenError, match="sign in"):
         await office.access.create_token(
-            await office.access.by_token(made.text), "child", {Scope.READ}, days=1, owner=ada
+            await office.access.by_token(made.text), "child", {TokenScope.READ}, days=1, owner=ada
         )
     with pytest.raises(ConfigurationError, match="at least one scope"):
         await office.access.create_token(member, "none", (), days=1, owner=ada)
@@ -150,8 +154,8 @@ async def test_members_see_and_revoke_their_own_tokens_and_admins_all_of_the_tea
     await office.access.add_member("red", "ada@x", Role.MEMBER, "test")
     ada = await office.user("red", "ada@x")
     member = Principal(team_id="red", actor="user:ada@x", role=Role.MEMBER, scopes=ALL, user=ada)
-    own = await office.access.create_token(member, "own", {Scope.READ}, days=1, owner=ada)
-    other = await office.access.create_token(office.admin("red"), "ci", {Scope.READ}, days=1, owner=None)
+    own = await office.access.create_token(member, "own", {TokenScope.READ}, days=1, owner=ada)
+    other = await office.access.create_token(office.admin("red"), "ci", {TokenScope.READ}, days=1, owner=None)
     assert [token.name for token in await office.access.tokens(member)] == ["own"]
     assert {token.name for token in await office.access.tokens(office.admin("red"))} == {"own", "ci"}
     assert await office.access.tokens(office.admin("blue")) == ()

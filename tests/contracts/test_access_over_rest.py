@@ -14,7 +14,7 @@ import pytest_asyncio
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, iter_route_contexts
 
-from services.domain.access import Role, Scope
+from services.domain.access import Role, TokenScope
 from services.testing import a_candidate, an_experience
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
@@ -57,7 +57,7 @@ async def test_without_a_token_nobody_gets_in(server: TeamServer) -> None:
 async def test_me_says_who_is_calling_and_what_they_may_do(server: TeamServer) -> None:
     await server.member("red", "ada@x", Role.MEMBER)
     await server.member("blue", "ada@x", Role.VIEWER)
-    async with await server.token("red", "ada@x", {Scope.READ, Scope.ADMIN}) as ada:
+    async with await server.token("red", "ada@x", {TokenScope.READ, TokenScope.ADMIN}) as ada:
         me = (await ada.get("/me")).json()
     assert {name: me[name] for name in ("team", "user", "role", "scopes", "teams", "by")} == {
         "team": "red",
@@ -96,7 +96,7 @@ async def test_viewers_read_members_submit_admins_manage(
 
 async def test_a_tokens_scopes_bind_an_admin_too(server: TeamServer) -> None:
     await server.member("red", "ada@x", Role.ADMIN)
-    async with await server.token("red", "ada@x", {Scope.READ}) as ada:
+    async with await server.token("red", "ada@x", {TokenScope.READ}) as ada:
         refused = await ada.post("/jobs", json={"problem": PROBLEM})
         assert told(refused, 403) == "this needs a token with the scope write"
 

@@ -19,7 +19,7 @@ from services.domain.jobs import JobStatus, Lease, Stage
 from services.domain.steps import ModelCall
 from services.domain.usage import Usage
 from services.memory.log import OutcomeEntry, RetractionEntry
-from services.retention import Keeper
+from services.retention import RetentionService
 from services.testing import FrozenClock, a_candidate, a_job, a_report, an_evaluation_request
 from storage.contents.files import Directory
 from storage.contents.references import REFERENCES
@@ -184,7 +184,7 @@ async def test_parts_of_a_job_expire_after_their_time_and_once(database: Databas
     assert (await stores.candidates.list("local", "job-a"))[0].candidate.source
     assert await expiry.expire(kept) == Expired()
     stores.clock.advance(timedelta(days=30).total_seconds())
-    await Keeper(expiry, kept).keep()
+    await RetentionService(expiry, kept).keep()
     assert [event.kind for event in await stores.events.read("job-a")] == [EventKind.JOB_FINISHED]
     assert [event.kind async for event in stores.events.follow("job-a")] == [EventKind.JOB_FINISHED]
     assert await expiry.expire(kept) == Expired()

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest_asyncio
 
-from services.domain.evaluations import EvaluationRequest, Listing
+from services.domain.evaluations import Disassembly, EvaluationRequest
 from services.machine_code import with_listing_kept
 from services.testing import a_candidate, a_problem, a_report
 from storage.contents.blobs import SqlArtefactStore
@@ -28,7 +28,7 @@ async def server(sqlite_address: str, tmp_path: Path) -> AsyncIterator[TeamServe
     await database.close()
 
 
-async def judged(server: TeamServer, red: httpx.AsyncClient, listing: Listing | None) -> str:
+async def judged(server: TeamServer, red: httpx.AsyncClient, listing: Disassembly | None) -> str:
     """A candidate of a job of the team red whose report came with some machine code."""
     job = await submitted(red)
     lease = await server.desk.jobs.acquire("test", 60, job)
@@ -51,9 +51,11 @@ async def judged(server: TeamServer, red: httpx.AsyncClient, listing: Listing | 
     return candidate.id
 
 
-def a_listing(note: str = "") -> Listing:
+def a_listing(note: str = "") -> Disassembly:
     form = "none" if note else "assembly"
-    return Listing(form=form, tool="objdump", functions=(), cut=False, note=note, hash=None, text="" if note else TEXT)
+    return Disassembly(
+        form=form, tool="objdump", functions=(), cut=False, note=note, hash=None, text="" if note else TEXT
+    )
 
 
 async def test_its_team_reads_the_machine_code_and_the_report_holds_only_its_hash(server: TeamServer) -> None:

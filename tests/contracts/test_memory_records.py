@@ -11,7 +11,7 @@ from services.domain.errors import NotFoundError
 from services.domain.evaluations import Verdict
 from services.domain.experiences import ExperienceFilter, ExperienceKind, experience_id
 from services.domain.jobs import LOCAL_TEAM, Lease, Stage
-from services.memory.exchange import ExportedValue, Line
+from services.memory.exchange import ExportedValue, MemoryLine
 from services.memory.log import MergeEntry, OutcomeEntry, RetractionEntry
 from services.testing import a_job, an_experience
 from tests.contracts.conftest import MEMORIES, Stores
@@ -131,7 +131,7 @@ async def test_housekeeping_knows_how_much_is_new(stores: Stores) -> None:
 
 async def test_an_import_brings_values_as_where_learning_starts(stores: Stores) -> None:
     value = ExportedValue(stage=Stage.DRAFT, value=0.4, visits=9.0)
-    line = Line(experience=an_experience("exp-new"), vector=None, values=(value,))
+    line = MemoryLine(experience=an_experience("exp-new"), vector=None, values=(value,))
     assert await stores.records.adopt("local", [line], "team blue", "ada") == 1
     assert await stores.records.adopt("local", [line], "team blue", "ada") == 0
     values = await stores.records.values("local")

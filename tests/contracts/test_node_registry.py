@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from services.domain.nodes import NODE_TTL_S, Node, NodeRole, NodeState
+from services.domain.nodes import NODE_TTL_S, NodeRole, NodeState, ServiceNode
 from services.testing import FrozenClock, a_device
-from services.worker_registry import Roster
+from services.worker_registry import WorkerRegistry
 from storage.database import Database
 from storage.nodes import SqlNodeRegistry
 
 
-def a_node(clock: FrozenClock, name: str = "kernelwright-cpu-1@here", **changed: Any) -> Node:
+def a_node(clock: FrozenClock, name: str = "kernelwright-cpu-1@here", **changed: Any) -> ServiceNode:
     given: dict[str, Any] = {
         "name": name,
         "role": NodeRole.WORKER,
@@ -26,7 +26,7 @@ def a_node(clock: FrozenClock, name: str = "kernelwright-cpu-1@here", **changed:
         "started_at": clock.now(),
         "seen_at": clock.now(),
     }
-    return Node(**{**given, **changed})
+    return ServiceNode(**{**given, **changed})
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ async def test_what_all_workers_offer_together_is_known(registry: SqlNodeRegistr
     await registry.register(a_node(clock))
     await registry.register(a_node(clock, "gpu-1", device="h200", backends=("triton",)))
     await registry.register(a_node(clock, "gpu-2", device="h200", backends=("cuda", "triton")))
-    roster = Roster(registry)
+    roster = WorkerRegistry(registry)
     assert roster.devices() == {}
     await roster.refresh()
     assert roster.devices() == {"cpu": ("cpp",), "h200": ("triton", "cuda")}

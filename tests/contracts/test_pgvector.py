@@ -17,11 +17,11 @@ from services.testing import FrozenClock, an_experience
 from storage.database import Database
 from storage.db.pgvector_schema import describe, uninstall
 from storage.memory.embedding import Vectoriser
-from storage.memory.numpy_index import HeldShelving
-from storage.memory.pgvector_index import PgShelving, PgStage, SearchRules, has_pgvector
+from storage.memory.numpy_index import NumpyVectorIndex
+from storage.memory.pgvector_index import PgStage, PgVectorIndex, SearchRules, has_pgvector
 from storage.memory.records import SqlMemoryRecords
 from storage.memory.store import SqlMemory
-from storage.memory.vector_index import FirstStage, Shelving
+from storage.memory.vector_index import FirstStage, VectorIndex
 from tests.contracts.test_memory import query
 
 FAMILIES, SHAPES = ("norm", "softmax"), ("2d-r3-c3", "2d-r1-c5", "3d-r2-c2")
@@ -50,10 +50,10 @@ async def database(pgvector_address: str) -> AsyncIterator[Database]:
     await opened.close()
 
 
-async def opened(database: Database, rules: SearchRules | None) -> tuple[FirstStage, Shelving]:
+async def opened(database: Database, rules: SearchRules | None) -> tuple[FirstStage, VectorIndex]:
     """A first stage with everything in it; without rules this process's."""
     vectoriser = Vectoriser(database, EMBEDDER)
-    shelving = HeldShelving(database, vectoriser) if rules is None else PgShelving(database, vectoriser, rules)
+    shelving = NumpyVectorIndex(database, vectoriser) if rules is None else PgVectorIndex(database, vectoriser, rules)
     near = await shelving.open("local", EMBEDDER.name, EMBEDDER.dimensions)
     await shelving.settled()
     return near, shelving
@@ -174,8 +174,8 @@ async def test_without_the_tables_recall_searches_in_this_process(database: Data
     assert len(await SqlMemory(database, EMBEDDER).recall(asked())) == 6
 
 
-def _by_index(database: Database, vectoriser: Vectoriser) -> Shelving:
-    return PgShelving(database, vectoriser, EVERYTHING_BY_INDEX)
+def _by_index(database: Database, vectoriser: Vectoriser) -> VectorIndex:
+    return PgVectorIndex(database, vectoriser, EVERYTHING_BY_INDEX)
 
 
 def asked() -> RecallQuery:

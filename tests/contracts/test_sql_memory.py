@@ -22,7 +22,7 @@ from storage.contents.blobs import ensure_team
 from storage.database import Database
 from storage.jobs.store import SqlJobStore
 from storage.memory import numpy_index, snapshots
-from storage.memory.numpy_index import HeldShelving
+from storage.memory.numpy_index import NumpyVectorIndex
 from storage.memory.records import SqlMemoryRecords
 from storage.memory.store import SqlMemory
 from storage.memory.value_log import append_entry, read_log
@@ -156,7 +156,7 @@ async def test_experiences_are_packed_in_ranges_and_read_from_there(
         (f"shelf/{HashingEmbedder().name}", 1),
     ]
     embedder = CountingEmbedder(512)
-    later = SqlMemory(database, embedder, shelving=HeldShelving)
+    later = SqlMemory(database, embedder, shelving=NumpyVectorIndex)
     assert await later.search("local", "advice 7", 60) == first
     assert len(first) == 51
     assert await later.recall(query("advice 7", family="norm")) == await third.recall(query("advice 7", family="norm"))
@@ -167,7 +167,7 @@ async def test_experiences_are_packed_in_ranges_and_read_from_there(
 
 
 def by_numpy(database: Database) -> SqlMemory:
-    return SqlMemory(database, HashingEmbedder(), shelving=HeldShelving)
+    return SqlMemory(database, HashingEmbedder(), shelving=NumpyVectorIndex)
 
 
 async def write_outcomes(database: Database, count: int, first: int = 0) -> None:

@@ -74,11 +74,11 @@ async def test_the_wishes_of_all_held_jobs_come_at_once(stores: Stores) -> None:
     mine = [await stores.jobs.acquire("one", 60) for _ in range(2)]
     await stores.jobs.acquire("two", 60)
     await stores.jobs.request("local", "job-1", "cancel")
-    wishes = await stores.jobs.wishes("one")
-    assert sorted(wishes) == ["job-0", "job-1"]
-    assert [wishes[lease.job_id].token for lease in mine if lease] == [lease.token for lease in mine if lease]
-    assert (wishes["job-0"].cancel_requested, wishes["job-1"].cancel_requested) == (False, True)
-    assert await stores.jobs.wishes("nobody") == {}
+    control_flags = await stores.jobs.control_flags("one")
+    assert sorted(control_flags) == ["job-0", "job-1"]
+    assert [control_flags[lease.job_id].token for lease in mine if lease] == [lease.token for lease in mine if lease]
+    assert (control_flags["job-0"].cancel_requested, control_flags["job-1"].cancel_requested) == (False, True)
+    assert await stores.jobs.control_flags("nobody") == {}
 
 
 async def test_a_job_that_another_orchestrator_took_is_no_longer_among_the_wishes(stores: Stores) -> None:
@@ -86,8 +86,8 @@ async def test_a_job_that_another_orchestrator_took_is_no_longer_among_the_wishe
     await stores.jobs.acquire("one", 30)
     stores.clock.advance(31)
     await stores.jobs.acquire("two", 30)
-    assert await stores.jobs.wishes("one") == {}
-    assert list(await stores.jobs.wishes("two")) == ["job-1"]
+    assert await stores.jobs.control_flags("one") == {}
+    assert list(await stores.jobs.control_flags("two")) == ["job-1"]
 
 
 async def test_an_overloaded_orchestrator_does_not_take_its_own_jobs_away_from_itself(stores: Stores) -> None:

@@ -12,7 +12,7 @@ import pytest
 from services.domain.errors import LeaseLostError, NotFoundError
 from services.domain.events import EventKind
 from services.domain.jobs import JobStatus
-from services.domain.webhooks import DeliveryStatus, Outcome, Webhook, check_delivery
+from services.domain.webhooks import DeliveryOutcome, DeliveryStatus, Webhook, check_delivery
 from services.ports.jobs import EventLog, JobStore
 from services.ports.teams import WebhookStore
 from services.testing import FrozenClock, InMemoryWebhookStore, a_job
@@ -22,8 +22,8 @@ from storage.jobs.store import SqlJobStore
 from storage.teams.webhooks import SqlWebhookStore
 from tests.contracts.conftest import Stores
 
-TAKEN = Outcome(delivered=True, answer=204)
-REFUSED = Outcome(delivered=False, answer=500, fault="it answered 500")
+TAKEN = DeliveryOutcome(delivered=True, answer=204)
+REFUSED = DeliveryOutcome(delivered=False, answer=500, fault="it answered 500")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -183,9 +183,9 @@ async def test_a_job_whose_evaluator_is_gone_fails_instead_of_waiting_for_ever(
     registry = SqlNodeRegistry(database, setup.clock)
     await registry.register(a_node(setup.clock, evaluator=OFFER.evaluator))
     setup.clock.advance(20)
-    assert await setup.store.strand(10) == 0, "a worker with that evaluator is there"
+    assert await setup.store.expire(10) == 0, "a worker with that evaluator is there"
     setup.clock.advance(NODE_TTL_S)
-    assert await setup.store.strand(10) == 1
+    assert await setup.store.expire(10) == 1
     assert "no worker with it is left" in str((await setup.store.state(EVALUATION.id)).fault)
 
 

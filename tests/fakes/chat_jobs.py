@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from orchestrator import Orchestrator, Patience, Stores
+from orchestrator import Orchestrator, RetryPolicy, Stores
 from services.adapters.embeddings.hashing import HashingEmbedder
 from services.domain.evaluations import Verdict
 from services.domain.jobs import Budget, JobSpec
@@ -29,7 +29,7 @@ from tests.fakes.chat_protocols import by_path
 from tests.fakes.chat_replies import an_example
 from tests.fakes.chat_servers import Act, Script, Seen
 
-PATIENCE = Patience(backoff_s=0.0)
+PATIENCE = RetryPolicy(backoff_s=0.0)
 
 
 def a_useful_reply(seen: Seen, variant: object) -> str:
@@ -72,7 +72,7 @@ class Place:
             checkpoints=SqlCheckpointSaver(self.database),
             clock=clock,
             owner="bench",
-            patience=PATIENCE,
+            retry_policy=PATIENCE,
         )
 
     async def submit(

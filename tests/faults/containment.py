@@ -14,7 +14,7 @@ from services.ports.sandboxes import ExitStatus, Sandbox, SandboxLimits
 from tests.contracts.sandboxes import SANDBOXES, Bench, Inside, bench_of, processes_of
 from tests.docker_host import PLACE, docker_address, toolchain_image
 from tests.faults.ground import until
-from workers.sandboxes.docker.container_spec import Recipe
+from workers.sandboxes.docker.container_spec import ContainerSpec
 from workers.sandboxes.docker.sandbox import DockerSandbox
 from workers.sandboxes.plan import Level
 
@@ -201,7 +201,7 @@ def _own_bench(sandbox: str) -> Iterator[Bench]:
             yield bench
         return
     made = DockerSandbox(
-        Recipe(image=toolchain_image(), host_python=True), PLACE / "sandboxes", address=docker_address(), warm=1
+        ContainerSpec(image=toolchain_image(), host_python=True), PLACE / "sandboxes", address=docker_address(), warm=1
     )
     try:
         made.start()

@@ -27,7 +27,7 @@ from typing import Any, NoReturn
 from celery import signals
 
 from agents.replies import InspectionReply
-from kernelwright.admission import take_seat
+from kernelwright.admission import acquire_slot
 from kernelwright.cli.server import _observe
 from kernelwright.settings import Settings, load_settings
 from kernelwright.wiring.installation import open_installation, open_queue
@@ -152,11 +152,11 @@ class ContainedWorkbench(NoopWorkbench):
     """The same, and a process in a container of its own for each candidate."""
 
     def __init__(self, phase_s: float) -> None:
-        from workers.sandboxes.docker.container_spec import Recipe
+        from workers.sandboxes.docker.container_spec import ContainerSpec
         from workers.sandboxes.docker.sandbox import DockerSandbox
 
         super().__init__(phase_s)
-        recipe = Recipe(image=os.environ["FAULT_IMAGE"], host_python=True)
+        recipe = ContainerSpec(image=os.environ["FAULT_IMAGE"], host_python=True)
         sockets, address = Path(os.environ["FAULT_SOCKETS"]), os.environ["FAULT_DOCKER"]
         self._sandbox = DockerSandbox(recipe, sockets, address=address, warm=1)
         self._sandbox.start()
@@ -182,21 +182,21 @@ class ContainedWorkbench(NoopWorkbench):
 def worker(settings: Settings, device: str, evaluator: str) -> None:
     from storage.database import Database
     from storage.jobs.work_orders import SqlWorkStore
-    from workers.queue.heartbeat import Presence
-    from workers.queue.tasks import Station, create_app, worker_options
+    from workers.queue.heartbeat import Heartbeat
+    from workers.queue.tasks import WorkerContext, create_app, worker_options
 
-    seat = take_seat(device)
+    seat = acquire_slot(device)
     bench = ContainedWorkbench if "FAULT_DOCKER" in os.environ else NoopWorkbench
 
-    def open_station() -> Station:
-        return Station(
+    def open_station() -> WorkerContext:
+        return WorkerContext(
             orders=SqlWorkStore(Database(settings.database), SystemClock()),
             workbench=bench(float(os.environ.get("FAULT_PHASE_S", "0"))),
             offer=Offer(device=device, backends=("cpp",), evaluator=evaluator),
         )
 
-    def open_presence() -> Presence:
-        return Presence(worker_node(device, seat.name), lambda: open_registry(settings))
+    def open_presence() -> Heartbeat:
+        return Heartbeat(worker_node(device, seat.name), lambda: open_registry(settings))
 
     app = create_app(celery_settings(settings), open_station, open_presence)
     signals.worker_ready.connect(lambda **_: note("worker ready"), weak=False)

@@ -13,7 +13,7 @@ import httpx
 from kernelwright.wiring.access import make_access
 from services.access import AccessService
 from services.adapters.embeddings.hashing import HashingEmbedder
-from services.domain.access import ALL_SCOPES, Principal, Role, Scope
+from services.domain.access import ALL_SCOPES, Principal, Role, TokenScope
 from services.runtime.clock import SystemClock
 from services.testing import a_candidate, a_problem, a_report, an_evaluation_request, an_experience
 from storage.database import Database
@@ -79,7 +79,7 @@ async def _tokens(url: str) -> dict[str, str]:
     return made
 
 
-async def _token(access: AccessService, team: str, scopes: frozenset[Scope]) -> str:
+async def _token(access: AccessService, team: str, scopes: frozenset[TokenScope]) -> str:
     maker = Principal(team_id=team, actor="test", role=Role.ADMIN, scopes=ALL_SCOPES)
     return (await access.create_token(maker, "fuzz", scopes, days=1, owner=None)).text
 

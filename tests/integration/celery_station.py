@@ -14,7 +14,7 @@ from services.runtime.clock import SystemClock
 from services.testing import a_device, a_report, an_analysis
 from storage.database import Database
 from storage.jobs.work_orders import SqlWorkStore
-from workers.queue.tasks import CelerySettings, Station, create_app
+from workers.queue.tasks import CelerySettings, WorkerContext, create_app
 
 
 class LoggingWorkbench(Workbench):
@@ -52,9 +52,9 @@ class LoggingWorkbench(Workbench):
             file.write(f"{line}\n")
 
 
-def open_station() -> Station:
+def open_station() -> WorkerContext:
     database = Database(os.environ["TEST_DATABASE"])
-    return Station(
+    return WorkerContext(
         orders=SqlWorkStore(database, SystemClock()), workbench=LoggingWorkbench(Path(os.environ["TEST_LOG"]))
     )
 

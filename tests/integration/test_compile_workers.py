@@ -14,7 +14,7 @@ import pytest
 from services.adapters.queueing.compile_ahead import CompileAhead
 from services.domain.compilations import COMPILE, CompileReport, CompileRequest
 from services.domain.errors import InfrastructureError, ToolchainError
-from services.domain.nodes import Node, NodeRole, NodeState, Offer
+from services.domain.nodes import NodeRole, NodeState, Offer, ServiceNode
 from services.domain.work import WorkOrder, WorkStatus, order_of
 from services.ports.sandboxes import Sandbox
 from services.testing import FrozenClock, a_candidate, an_evaluation_request
@@ -160,8 +160,8 @@ async def test_an_evaluation_goes_on_when_its_compile_worker_fails_hangs_or_goes
     assert not await CompileAhead(nodes, look_s=0.02, most_s=3600).compiled(request, goes)
 
 
-def a_compile_worker(now: datetime) -> Node:
-    return Node(
+def a_compile_worker(now: datetime) -> ServiceNode:
+    return ServiceNode(
         name="compiler",
         role=NodeRole.WORKER,
         version="1",

@@ -21,8 +21,8 @@ from services.ports.sandboxes import SandboxLimits
 from tests.contracts.sandboxes import LIMITS, TESTS, Bench, bench_of
 from tests.docker_host import PLACE, docker_address, toolchain_image
 from workers.ipc.wire import Channel
-from workers.sandboxes.docker.container_spec import LABEL, WORKER, Recipe
-from workers.sandboxes.docker.leases import LEASE_S, Lease, Reaper
+from workers.sandboxes.docker.container_spec import LABEL, WORKER, ContainerSpec
+from workers.sandboxes.docker.leases import LEASE_S, FolderLease, Reaper
 from workers.sandboxes.docker.sandbox import DockerSandbox, connect, find_image
 
 pytestmark = pytest.mark.integration
@@ -31,7 +31,7 @@ SOCKETS = PLACE / "sandboxes"
 
 
 def make(warm: int = 1, one_shot: bool = False, sockets: Path = SOCKETS, address: str | None = None) -> DockerSandbox:
-    recipe = Recipe(image=toolchain_image(), host_python=True)
+    recipe = ContainerSpec(image=toolchain_image(), host_python=True)
     return DockerSandbox(recipe, sockets, address=address or docker_address(), warm=warm, one_shot=one_shot)
 
 
@@ -268,7 +268,7 @@ def test_containers_of_a_killed_worker_are_gone_soon(api: APIClient) -> None:
 
 
 def test_the_reaper_removes_what_outlived_its_lease_and_nothing_else(api: APIClient, tmp_path: Path) -> None:
-    ours, dead, others = Lease(tmp_path), Lease(tmp_path), Lease(tmp_path / "other")
+    ours, dead, others = FolderLease(tmp_path), FolderLease(tmp_path), FolderLease(tmp_path / "other")
     silent = time.time() - LEASE_S - 1
     os.utime(dead.folder / "alive", (silent, silent))
     os.utime(others.folder / "alive", (silent, silent))
@@ -294,9 +294,9 @@ def test_the_reaper_removes_what_outlived_its_lease_and_nothing_else(api: APICli
                 api.remove_container(identity, force=True)
 
 
-def made_and_forgotten(api: APIClient, worker: Lease | DockerSandbox) -> str:
+def made_and_forgotten(api: APIClient, worker: FolderLease | DockerSandbox) -> str:
     """A container whose making was never answered, as when the daemon is killed meanwhile."""
-    lease = worker if isinstance(worker, Lease) else worker._lease
+    lease = worker if isinstance(worker, FolderLease) else worker._lease
     return str(api.create_container(toolchain_image(), ["sleep", "600"], labels=lease.labels(600.0))["Id"])
 
 
@@ -305,7 +305,7 @@ def exists(api: APIClient, container: str) -> bool:
 
 
 def test_the_reaper_removes_what_its_own_worker_never_started(api: APIClient, tmp_path: Path) -> None:
-    ours, another = Lease(tmp_path), Lease(tmp_path)
+    ours, another = FolderLease(tmp_path), FolderLease(tmp_path)
     forgotten, being_started = made_and_forgotten(api, ours), made_and_forgotten(api, another)
     try:
         Reaper(api, ours, tmp_path).reap()
@@ -332,7 +332,7 @@ def test_a_worker_that_ends_leaves_no_container_it_does_not_know_of(api: APIClie
 
 
 def test_a_missing_image_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    recipe = Recipe(image="kernelwright/never-built:0")
+    recipe = ContainerSpec(image="kernelwright/never-built:0")
     with pytest.raises(ConfigurationError, match="make sandbox-image"):
         DockerSandbox(recipe, tmp_path, address=docker_address())
 
@@ -343,7 +343,7 @@ def test_an_image_of_another_version_is_refused(api: APIClient) -> None:
 
 
 def test_an_image_without_python_says_so(tmp_path: Path) -> None:
-    sandbox = DockerSandbox(Recipe(image=toolchain_image()), tmp_path, address=docker_address(), warm=1)
+    sandbox = DockerSandbox(ContainerSpec(image=toolchain_image()), tmp_path, address=docker_address(), warm=1)
     try:
         with pytest.raises(SandboxError, match="sandbox container"):
             sandbox.fork("workers.sandboxes.probe:describe", LIMITS)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import Orchestrator, Pace, Patience, Stores
+from orchestrator import Orchestrator, PollingIntervals, RetryPolicy, Stores
 from services.adapters.embeddings.hashing import HashingEmbedder
 from services.domain.evaluations import Verdict
 from services.domain.events import EventKind
@@ -59,8 +59,8 @@ class Place:
             checkpoints=SqlCheckpointSaver(self.database),
             clock=SystemClock(),
             owner=owner,
-            patience=Patience(backoff_s=0.0),
-            pace=Pace(lease_ttl_s=0.3, poll_s=0.05),
+            retry_policy=RetryPolicy(backoff_s=0.0),
+            polling=PollingIntervals(lease_ttl_s=0.3, poll_s=0.05),
         )
 
 

@@ -14,7 +14,7 @@ import pytest_asyncio
 
 from services.adapters.rates import redis_buckets
 from services.adapters.rates.redis_buckets import RedisBuckets
-from services.rates import BURST_S, Buckets, LocalBuckets, Take
+from services.rates import BURST_S, BucketRequest, Buckets, LocalBuckets
 from services.runtime.clock import SystemClock
 from services.telemetry.metrics import RATE_LIMITS_ALONE
 from tests.e2e.programs import a_free_port, running
@@ -47,8 +47,8 @@ async def buckets(request: pytest.FixtureRequest) -> AsyncIterator[Buckets]:
     await shared.aclose()
 
 
-def a_take(bucket: str, per_minute: int) -> Take:
-    return Take(bucket=bucket, per_minute=per_minute, who="you")
+def a_take(bucket: str, per_minute: int) -> BucketRequest:
+    return BucketRequest(bucket=bucket, per_minute=per_minute, who="you")
 
 
 async def test_a_bucket_holds_so_much_and_says_when_there_is_more(buckets: Buckets) -> None:

@@ -16,7 +16,15 @@ from standardwebhooks.webhooks import WebhookVerificationError
 from services.adapters.webhooks.sender import WebhookSender, check_address
 from services.domain.errors import ConfigurationError
 from services.domain.events import EventKind
-from services.domain.webhooks import RETRY_S, Delivery, DeliveryStatus, Outcome, Webhook, check_delivery, new_secret
+from services.domain.webhooks import (
+    RETRY_S,
+    Delivery,
+    DeliveryOutcome,
+    DeliveryStatus,
+    Webhook,
+    check_delivery,
+    new_secret,
+)
 from services.ports.teams import MessageSender
 from services.testing import FrozenClock, a_job
 from services.webhooks import LEASE_S, Dispatcher
@@ -78,7 +86,7 @@ class RemovedMeanwhile(MessageSender):
     sender: WebhookSender
     store: SqlWebhookStore
 
-    async def send(self, webhook: Webhook, delivery: Delivery, at: datetime) -> Outcome:
+    async def send(self, webhook: Webhook, delivery: Delivery, at: datetime) -> DeliveryOutcome:
         outcome = await self.sender.send(webhook, delivery, at)
         await self.store.remove(webhook.team_id, webhook.id)
         return outcome
@@ -210,7 +218,7 @@ async def test_whatever_the_network_does_is_a_fault_in_the_log(url: str) -> None
     webhook = a_webhook(url)
     async with sending() as sender:
         outcome = await sender.send(webhook, check_delivery(webhook, NOW), NOW)
-    assert outcome == Outcome(delivered=False, fault=outcome.fault)
+    assert outcome == DeliveryOutcome(delivered=False, fault=outcome.fault)
     assert outcome.fault is not None
     assert outcome.fault.startswith("no answer: ")
 

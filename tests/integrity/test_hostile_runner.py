@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import torch
 
-from workers.ipc.placement import Place
+from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta
 from workers.ipc.wire import MAX_MESSAGE_BYTES, Channel, WireError
 from workers.referee.errors import FaultKind, RunnerFault
@@ -154,7 +154,7 @@ def test_a_hostile_runner_can_only_be_found_at_fault(seed: int) -> None:
     before = open_descriptors()
     thread = threading.Thread(target=peer, daemon=True)
     thread.start()
-    slot = Slot(0, [torch.ones(4)], [META], Place())
+    slot = Slot(0, [torch.ones(4)], [META], TensorDevice())
     session = RunnerSession(
         Channel(ours), lambda: RunnerFault(FaultKind.CRASHED, "it ended"), deadline=time.monotonic() + 60.0
     )
@@ -210,7 +210,7 @@ def test_every_field_may_hold_anything(field: str) -> None:
 
     thread = threading.Thread(target=peer, daemon=True)
     thread.start()
-    slot = Slot(0, [torch.ones(4)], [META], Place())
+    slot = Slot(0, [torch.ones(4)], [META], TensorDevice())
     session = RunnerSession(
         Channel(ours), lambda: RunnerFault(FaultKind.CRASHED, "it ended"), deadline=time.monotonic() + 30.0
     )

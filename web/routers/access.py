@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 
 from services.access import AccessService
-from services.domain.access import Principal, Scope, User
+from services.domain.access import Principal, TokenScope, User
 from services.domain.errors import ConfigurationError, NotFoundError
 from services.domain.quotas import Period, Quota, Resource
 from services.quotas import QuotaService
@@ -39,7 +39,7 @@ async def list_teams(caller: Reader, services: Services) -> list[TeamView]:
     """The caller's teams; all of them for admins of the team that runs the installation."""
     access = access_of(services)
     known = await access.teams()
-    if caller.runs_installation and caller.may(Scope.ADMIN):
+    if caller.runs_installation and caller.may(TokenScope.ADMIN):
         return [TeamView.of(team) for team in known]
     own = {caller.team_id}
     if caller.user is not None and caller.token_id is None:

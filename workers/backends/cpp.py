@@ -17,7 +17,7 @@ from pathlib import Path
 
 import kernelwright_rt
 from services.domain.errors import CandidateError, StorageError, ToolchainError
-from services.domain.evaluations import Listing
+from services.domain.evaluations import Disassembly
 from services.domain.events import JsonValue
 from services.ports.devices import BuildResult
 from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits, SandboxProcess
@@ -97,7 +97,7 @@ class CppBackend:
             sources=tuple(collection.sources),
         )
 
-    def listing(self, result: BuildResult) -> Listing:
+    def listing(self, result: BuildResult) -> Disassembly:
         """The assembly of the candidate's own functions. Raises nothing: what fails is its note."""
         if not result.artefacts:
             return no_listing("the module has nothing compiled when it is imported: there is no library to look into")

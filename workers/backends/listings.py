@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from services.domain.errors import InfrastructureError, ToolchainError
-from services.domain.evaluations import Listing
+from services.domain.evaluations import Disassembly
 from services.ports.sandboxes import Sandbox, SandboxLimits
 
 MAX_BYTES = 192 << 10
@@ -66,12 +66,12 @@ def cuobjdump(compiler: str) -> Tool:
     )
 
 
-def no_listing(note: str) -> Listing:
+def no_listing(note: str) -> Disassembly:
     """Nothing to show, and why."""
-    return Listing(form="none", tool="", functions=(), cut=False, note=note, hash=None)
+    return Disassembly(form="none", tool="", functions=(), cut=False, note=note, hash=None)
 
 
-def disassembled(sandbox: Sandbox, tool: Tool, libraries: Sequence[Path], scratch: Scratch) -> Listing:
+def disassembled(sandbox: Sandbox, tool: Tool, libraries: Sequence[Path], scratch: Scratch) -> Disassembly:
     """The candidate's own functions in its libraries, as a tool shows them. Raises nothing: what fails is a note."""
     blocks: list[tuple[str, str]] = []
     complete = len(libraries) <= MAX_LIBRARIES
@@ -119,7 +119,7 @@ def _is_own(name: str) -> bool:
     return name not in _RUNTIME and _LIBRARIES.search(name.partition("(")[0]) is None
 
 
-def _listing(tool: Tool, blocks: Sequence[tuple[str, str]], *, complete: bool) -> Listing:
+def _listing(tool: Tool, blocks: Sequence[tuple[str, str]], *, complete: bool) -> Disassembly:
     kept: list[tuple[str, str]] = []
     size = 0
     for name, block in blocks:
@@ -130,7 +130,7 @@ def _listing(tool: Tool, blocks: Sequence[tuple[str, str]], *, complete: bool) -
             break
         complete &= text is block
         kept.append((name, text))
-    return Listing(
+    return Disassembly(
         form=tool.form,
         tool=Path(tool.command[0]).name,
         functions=tuple(name[:200] for name, _ in kept),

@@ -12,7 +12,7 @@ import importlib.metadata
 from pathlib import Path
 
 from services.domain.errors import ToolchainError
-from services.domain.evaluations import Listing
+from services.domain.evaluations import Disassembly
 from services.ports.devices import BuildResult
 from services.ports.sandboxes import Sandbox, SandboxLimits
 from workers.backends.cpp import COMPILE_LIMITS
@@ -52,7 +52,7 @@ class TritonBackend(CudaBackend):
         """Directory name: Triton's version and the target."""
         return self.toolchain().replace(" ", "-")
 
-    def listing(self, result: BuildResult) -> Listing:
+    def listing(self, result: BuildResult) -> Disassembly:
         """Of what was compiled beside Triton's kernels; they themselves leave nothing to look into."""
         if result.artefacts:
             return super().listing(result)

@@ -19,7 +19,7 @@ M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 CANARY = 1 << 22
 
 
-class Place:
+class TensorDevice:
     """The CPU: memory by memfd, work that is done when a call returns."""
 
     is_gpu = False
@@ -71,7 +71,7 @@ class Place:
         keep_freed_memory()
 
 
-class CudaPlace(Place):
+class CudaTensorDevice(TensorDevice):
     """The current GPU: memory by exportable pools, work that must be waited for."""
 
     is_gpu = True
@@ -154,6 +154,6 @@ def only(descriptors: Sequence[int]) -> int:
     return descriptors[0]
 
 
-def place_of(device: str) -> Place:
+def place_of(device: str) -> TensorDevice:
     """The place that a device's name stands for: `cpu`, or any GPU's."""
-    return Place() if device == CPU else CudaPlace()
+    return TensorDevice() if device == CPU else CudaTensorDevice()

@@ -20,11 +20,11 @@ from services.domain.errors import ConfigurationError, InfrastructureError
 from services.domain.evaluations import (
     Baselines,
     DeviceSheet,
+    Disassembly,
     Environment,
     EvaluationReport,
     EvaluationRequest,
-    Listing,
-    Refusal,
+    ProblemRefusal,
     ValidationReport,
     ValidationRequest,
     Verdict,
@@ -128,7 +128,7 @@ class Evaluator:
             names = [name for name in DEFAULT_BASELINES if name in request.baselines]
             answer = self._ask(case, {"op": "baselines", "names": names}, work, BASELINES_LIMIT_S)
             if "refusal" in answer:
-                return _refused(_decoded(Refusal, answer["refusal"]), self._device, started)
+                return _refused(_decoded(ProblemRefusal, answer["refusal"]), self._device, started)
             case.know(_decoded(Baselines, answer.get("baselines")))
             return ValidationReport(
                 analysis=_decoded(ProblemAnalysis, case.analysis),
@@ -140,7 +140,7 @@ class Evaluator:
 
     def profile(
         self, job_id: str, problem: Problem, cancelled: Callable[[], bool] = lambda: False
-    ) -> ModelProfile | Refusal:
+    ) -> ModelProfile | ProblemRefusal:
         """Where a model's time goes on this device, and its parts as problems; or why that cannot be said.
 
         Raises `InfrastructureError`."""
@@ -152,7 +152,7 @@ class Evaluator:
                 return refusal
             answer = self._ask(case, {"op": "model"}, work, MODEL_LIMIT_S)
             if "refusal" in answer:
-                return _decoded(Refusal, answer["refusal"])
+                return _decoded(ProblemRefusal, answer["refusal"])
             return _decoded(ModelProfile, answer.get("profile"))
 
     def evaluate(self, request: EvaluationRequest, cancelled: Callable[[], bool] = lambda: False) -> EvaluationReport:
@@ -221,7 +221,7 @@ class Evaluator:
         )
         return with_seed(found, request.seed)
 
-    def _prepare(self, case: _Case, problem: Problem, work: Work, *, again: bool = False) -> Refusal | None:
+    def _prepare(self, case: _Case, problem: Problem, work: Work, *, again: bool = False) -> ProblemRefusal | None:
         """See that the case has a referee that has loaded the problem. Ends the referee when it refuses."""
         if case.process is not None and not again:
             return None
@@ -244,7 +244,7 @@ class Evaluator:
             return refusal
         if "refusal" in answer:
             self._discard(case)
-            return _decoded(Refusal, answer["refusal"])
+            return _decoded(ProblemRefusal, answer["refusal"])
         case.analysis = to_data(_decoded(ProblemAnalysis, answer.get("analysis")))
         return None
 
@@ -321,7 +321,7 @@ class Evaluator:
             self._lock.release()
 
 
-def _listing(backend: KernelBackend, work: Work, report: EvaluationReport) -> Listing | None:
+def _listing(backend: KernelBackend, work: Work, report: EvaluationReport) -> Disassembly | None:
     """The machine code of what was judged: with the tuned values where there are some. None where nothing was built."""
     built = work.built(report.tuned.parameters if report.tuned is not None else {})
     return backend.listing(built) if built is not None and built.ok else None
@@ -362,7 +362,7 @@ def _gpu_terms(memory_bytes: int) -> Terms:
     )
 
 
-def _explained(lost: RefereeLostError) -> Refusal | None:
+def _explained(lost: RefereeLostError) -> ProblemRefusal | None:
     """A refusal when the problem's own code brought its referee down; None when the machine may have done it."""
     what = lost.doing.get("progress")
     line = lost.doing.get("line")
@@ -378,10 +378,10 @@ def _explained(lost: RefereeLostError) -> Refusal | None:
     else:
         end = f"exit code {status.code}" if status.signal is None else f"signal {status.signal}"
         reason, remedy = f"{what} ended its process ({end})", "Run the file with plain PyTorch and repair it."
-    return Refusal(reason=reason, remedy=remedy, line=line if isinstance(line, int) else None)
+    return ProblemRefusal(reason=reason, remedy=remedy, line=line if isinstance(line, int) else None)
 
 
-def _refused(refusal: Refusal, device: DeviceSheet, started: float) -> ValidationReport:
+def _refused(refusal: ProblemRefusal, device: DeviceSheet, started: float) -> ValidationReport:
     return ValidationReport(analysis=None, refusal=refusal, device=device, seconds=time.monotonic() - started)
 
 

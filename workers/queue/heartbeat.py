@@ -12,18 +12,22 @@ from dataclasses import replace
 
 from services.domain.errors import InfrastructureError
 from services.domain.evaluations import DeviceSheet
-from services.domain.nodes import Node, Offer
+from services.domain.nodes import Offer, ServiceNode
 from services.ports.work import NodeRegistry
 
 log = logging.getLogger(__name__)
 BEAT_S = 5.0
 
 
-class Presence:
+class Heartbeat:
     """Registers a node, keeps its row fresh with what it has done, and removes it at the end."""
 
     def __init__(
-        self, node: Node, registry: Callable[[], AbstractAsyncContextManager[NodeRegistry]], *, beat_s: float = BEAT_S
+        self,
+        node: ServiceNode,
+        registry: Callable[[], AbstractAsyncContextManager[NodeRegistry]],
+        *,
+        beat_s: float = BEAT_S,
     ) -> None:
         """`registry` opens the registry, in the thread that uses it."""
         self._node = node

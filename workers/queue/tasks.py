@@ -32,7 +32,7 @@ from services.telemetry.traces import order_span
 from workers.queue import health_check
 from workers.queue.compile_worker import do
 from workers.queue.connection import SteadyConnection, transport_options
-from workers.queue.heartbeat import Presence
+from workers.queue.heartbeat import Heartbeat
 from workers.queue.pool import TaskPool
 
 log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class CelerySettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Station:
+class WorkerContext:
     """What a worker process works with."""
 
     orders: WorkStore
@@ -76,8 +76,8 @@ class Station:
 
 def create_app(
     settings: CelerySettings,
-    open_station: Callable[[], Station] | None = None,
-    open_presence: Callable[[], Presence] | None = None,
+    open_station: Callable[[], WorkerContext] | None = None,
+    open_presence: Callable[[], Heartbeat] | None = None,
     *,
     ready: bool = False,
 ) -> Celery:
@@ -113,8 +113,8 @@ class WorkerProcess:
     def __init__(
         self,
         settings: CelerySettings,
-        open_station: Callable[[], Station],
-        open_presence: Callable[[], Presence] | None = None,
+        open_station: Callable[[], WorkerContext],
+        open_presence: Callable[[], Heartbeat] | None = None,
         *,
         ready: bool = False,
     ) -> None:
@@ -122,8 +122,8 @@ class WorkerProcess:
         self._settings = settings
         self._open_station = open_station
         self._open_presence = open_presence
-        self._presence: Presence | None = None
-        self._station: Station | None = None
+        self._presence: Heartbeat | None = None
+        self._station: WorkerContext | None = None
         self._runner: asyncio.Runner | None = None
 
     def begin(self) -> None:
@@ -146,7 +146,7 @@ class WorkerProcess:
         if self._runner.run(execute(station, order_id, owner, self._settings)) and self._presence is not None:
             self._presence.worked(time.monotonic() - began)
 
-    def _opened(self) -> Station:
+    def _opened(self) -> WorkerContext:
         if self._station is None:
             self._station = self._open_station()
             if self._presence is not None and self._station.offer is not None:
@@ -169,7 +169,7 @@ class WorkerProcess:
         self._station = self._runner = None
 
 
-async def execute(station: Station, order_id: str, owner: str, settings: CelerySettings) -> bool:
+async def execute(station: WorkerContext, order_id: str, owner: str, settings: CelerySettings) -> bool:
     """Claim an order, work on it while its claim is kept alive, and store the answer under the claim's token. Whether
     there was something to do."""
     claim = await station.orders.claim(order_id, owner, settings.claim_ttl_s, station.offer)
@@ -180,7 +180,7 @@ async def execute(station: Station, order_id: str, owner: str, settings: CeleryS
     return True
 
 
-async def _execute(station: Station, claim: WorkClaim, settings: CelerySettings) -> None:
+async def _execute(station: WorkerContext, claim: WorkClaim, settings: CelerySettings) -> None:
     stopped = threading.Event()
     keeping = asyncio.create_task(_keep(station.orders, claim, settings, stopped))
     try:

@@ -77,7 +77,7 @@ def _traced(
     module: nn.Module, inputs: Sequence[object], init_inputs: Sequence[object], rates: _Rates
 ) -> ProblemAnalysis:
     program = exported(module, inputs)
-    names = _Names(program)
+    names = _PlaceholderNames(program)
     operators = tuple(_operators(program.graph))
     outputs, is_tuple = _outputs(program)
     tensors = tuple(
@@ -143,7 +143,7 @@ def exported(module: nn.Module, inputs: Sequence[object]) -> Any:
         logging.getLogger("torch").setLevel(level)
 
 
-class _Names:
+class _PlaceholderNames:
     """What the program's placeholders stand for."""
 
     def __init__(self, program: Any) -> None:
@@ -227,7 +227,7 @@ def _outputs(program: Any) -> tuple[tuple[str, ...], bool]:
     return tuple(_value_name(node) for node in nodes), spec is not None and spec.type in {tuple, list}
 
 
-def _parameters(module: nn.Module, names: _Names | None) -> tuple[TensorSpec, ...]:
+def _parameters(module: nn.Module, names: _PlaceholderNames | None) -> tuple[TensorSpec, ...]:
     found: list[TensorSpec] = []
     groups = ((False, module.named_parameters()), (True, module.named_buffers()))
     for is_buffer, group in groups:
@@ -237,7 +237,7 @@ def _parameters(module: nn.Module, names: _Names | None) -> tuple[TensorSpec, ..
     return tuple(found)
 
 
-def _constants(program: Any, names: _Names) -> Iterable[TensorSpec]:
+def _constants(program: Any, names: _PlaceholderNames) -> Iterable[TensorSpec]:
     for name, target in names.constants.items():
         value = program.constants[target]
         small = value.numel() <= CONSTANT_LIMIT

@@ -12,14 +12,14 @@ from typing import Any
 
 import torch
 
-from workers.ipc.placement import CudaPlace
+from workers.ipc.placement import CudaTensorDevice
 from workers.ipc.wire import Channel, Message
-from workers.runner.session import Session
+from workers.runner.session import RunnerServer
 
 MODES: dict[str, str | None] = {"compile": None, "compile_max": "max-autotune-no-cudagraphs"}
 
 
-class BaselineSession(Session):
+class BaselineSession(RunnerServer):
     """A runner session that builds `Model` and can compile it."""
 
     module_name = "kernelwright_problem"
@@ -41,7 +41,7 @@ def serve(connection: socket.socket) -> None:
 
 def serve_on_gpu(connection: socket.socket) -> None:
     """The same on the GPU."""
-    BaselineSession(Channel(connection), CudaPlace()).run()
+    BaselineSession(Channel(connection), CudaTensorDevice()).run()
     os._exit(0)
 
 

@@ -15,7 +15,7 @@ from workers.referee.problem import INIT_SEED, ReferenceProblem, cloned
 from workers.referee.runner_client import RunnerSession, Slot
 from workers.referee.statistics import latency, quantile
 from workers.referee.stopwatch import HostStopwatch, Stopwatch
-from workers.referee.timing import Budget, Side
+from workers.referee.timing import SamplingBudget, Side
 from workers.referee.worker_client import Runner, WorkerLink
 
 COMPILE_LIMIT_S = 180.0
@@ -23,7 +23,7 @@ START_LIMIT_S = 60.0
 LEAST_AGE_S = 60.0
 """Younger figures are kept: a machine whose mood changes would do nothing else."""
 DRIFT = 1.3
-BASELINE_BUDGET = Budget(seconds=0.2, least=2, most=14)
+BASELINE_BUDGET = SamplingBudget(seconds=0.2, least=2, most=14)
 TURNS = 4
 """How often each baseline's turn comes: a machine's mood lasts for seconds, and the fastest is picked from these."""
 

@@ -24,7 +24,7 @@ class Mention:
 
 
 @dataclass(kw_only=True)
-class Reading:
+class SourceFacts:
     """What a source does, by name."""
 
     calls: list[Mention] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Reading:
     """Those, and its variables, parameters, fields and namespaces."""
 
 
-def read_cpp(text: str, *, cuda: bool = False) -> Reading:
+def read_cpp(text: str, *, cuda: bool = False) -> SourceFacts:
     """A source, or a piece of one."""
     parser = _parser("cuda" if cuda or "__global__" in text else "cpp")
     return scan_cpp(text) if parser is None else _parsed(parser, text)
@@ -63,8 +63,8 @@ def _parser(language: str) -> Any | None:
         return _parser("cpp") if language == "cuda" else None
 
 
-def _parsed(parser: Any, text: str) -> Reading:
-    reading = Reading()
+def _parsed(parser: Any, text: str) -> SourceFacts:
+    reading = SourceFacts()
     queue = [parser.parse(text.encode(errors="replace")).root_node]
     while queue:
         node = queue.pop()
@@ -77,7 +77,7 @@ def _parsed(parser: Any, text: str) -> Reading:
     return reading
 
 
-def _call(reading: Reading, node: Any) -> None:
+def _call(reading: SourceFacts, node: Any) -> None:
     name = _free_name(node.child_by_field_name("function"))
     if name is not None:
         reading.calls.append(_mention(node, name))
@@ -98,18 +98,18 @@ def _free_name(node: Any) -> str | None:
     return None
 
 
-def _identifier(reading: Reading, node: Any) -> None:
+def _identifier(reading: SourceFacts, node: Any) -> None:
     parent = node.parent
     if parent is not None and parent.type == "call_expression" and parent.child_by_field_name("function") == node:
         return
     reading.mentions.append(_mention(node, _text(node)))
 
 
-def _qualified(reading: Reading, node: Any) -> None:
+def _qualified(reading: SourceFacts, node: Any) -> None:
     reading.types.append(_mention(node, _text(node).replace(" ", "")))
 
 
-def _declared(reading: Reading, node: Any) -> None:
+def _declared(reading: SourceFacts, node: Any) -> None:
     """The name that a variable, parameter or field declares, or a function that has a body."""
     inner = node.child_by_field_name("declarator")
     is_function = False
@@ -128,25 +128,25 @@ def _declared(reading: Reading, node: Any) -> None:
         reading.own.add(_text(inner))
 
 
-def _space(reading: Reading, node: Any) -> None:
+def _space(reading: SourceFacts, node: Any) -> None:
     name = node.child_by_field_name("name")
     if name is not None:
         reading.own.add(_text(name))
 
 
-def _used_space(reading: Reading, node: Any) -> None:
+def _used_space(reading: SourceFacts, node: Any) -> None:
     """`namespace fs = std::filesystem` and `using namespace std::chrono`."""
     name = _text(node).rstrip("; ").replace("=", " ").split()[-1]
     reading.types.append(_mention(node, name))
 
 
-def _header(reading: Reading, node: Any) -> None:
+def _header(reading: SourceFacts, node: Any) -> None:
     path = node.child_by_field_name("path")
     if path is not None:
         reading.headers.append(_mention(node, _text(path).strip("<>\"' ")))
 
 
-def _macro(reading: Reading, node: Any) -> None:
+def _macro(reading: SourceFacts, node: Any) -> None:
     """The body of a macro is no tree: it is scanned."""
     value = node.child_by_field_name("value")
     if value is None:
@@ -157,11 +157,11 @@ def _macro(reading: Reading, node: Any) -> None:
     reading.assembly += [Mention(line=line + one.line, name=one.name) for one in body.assembly]
 
 
-def _assembly(reading: Reading, node: Any) -> None:
+def _assembly(reading: SourceFacts, node: Any) -> None:
     reading.assembly.append(_mention(node, _text(node)))
 
 
-def _attribute(reading: Reading, node: Any) -> None:
+def _attribute(reading: SourceFacts, node: Any) -> None:
     reading.attributes.append(_mention(node, _text(node)))
 
 
@@ -214,10 +214,10 @@ _VARIABLE = re.compile(r"[\w>]\s*[*&]*\s+[*&]*([A-Za-z_]\w*)\s*(?:=|,|\)|\[|;)")
 _NO_TYPES = ("return", "else", "new", "delete", "throw", "case", "goto", "typename", "using", "co_return")
 
 
-def scan_cpp(text: str) -> Reading:
+def scan_cpp(text: str) -> SourceFacts:
     """The same by the scanner."""
     code = _HEADER.sub(_blank, _NOISE.sub(_blank, text))
-    reading = Reading()
+    reading = SourceFacts()
     reading.functions = set(_DEFINED.findall(code))
     reading.own = reading.functions | set(_VARIABLE.findall(_without_keywords(code)))
     for found in _WORD.finditer(code):

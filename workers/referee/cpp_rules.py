@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from workers.referee.cpp_reading import Reading, read_cpp
+from workers.referee.cpp_reading import SourceFacts, read_cpp
 from workers.referee.rules import BANNED_IN_CPP, CLOCKS_IN_CPP, HEADERS_IN_CPP, TYPES_IN_CPP
 
 _ASSEMBLY_HARD = re.compile(
@@ -32,7 +32,7 @@ def looks_like_cpp(text: str) -> bool:
     return _is_cpp(text) or ("(" in text and ";" in text)
 
 
-def examine_cpp(text: str, *, surely: bool = False, read: Callable[[str], Reading] = read_cpp) -> list[CppRemark]:
+def examine_cpp(text: str, *, surely: bool = False, read: Callable[[str], SourceFacts] = read_cpp) -> list[CppRemark]:
     """The rules that a source (or a piece of one) breaks, in order of lines.
 
     `surely` for what a compiler was given. Of a text that may be prose, names that are only mentioned say nothing."""
@@ -46,7 +46,7 @@ def _is_cpp(text: str) -> bool:
     return "#include" in text or 'extern "C"' in text or "__global__" in text
 
 
-def _remarks(reading: Reading) -> Iterator[CppRemark]:
+def _remarks(reading: SourceFacts) -> Iterator[CppRemark]:
     for one in reading.calls:
         name = _library_name(one.name, reading.functions)
         if name in BANNED_IN_CPP:
@@ -72,14 +72,14 @@ def _library_name(name: str, own: set[str]) -> str:
     return "" if name in own else name.removeprefix("::").removeprefix("std::")
 
 
-def _types(reading: Reading) -> Iterator[CppRemark]:
+def _types(reading: SourceFacts) -> Iterator[CppRemark]:
     for one in reading.types:
         for name, (reason, hard) in TYPES_IN_CPP.items():
             if re.search(rf"(?:^|::){name}(?:$|::)", one.name) and name not in reading.own:
                 yield CppRemark(line=one.line, text=f"`{name}` {reason}", hard=hard)
 
 
-def _assembly(reading: Reading) -> Iterator[CppRemark]:
+def _assembly(reading: SourceFacts) -> Iterator[CppRemark]:
     """Assembly is no offence (PTX is honest); what it may do is what C++ may do."""
     for one in reading.assembly:
         called = next((name for name in BANNED_IN_CPP if re.search(rf"\b{name}\b", one.name)), None)

@@ -23,7 +23,7 @@ from workers.referee.draws import is_continuous
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.runner_client import RunnerSession, Slot
 from workers.referee.statistics import relative_width
-from workers.referee.timing import NARROW, Budget, Checked, Samples, Side
+from workers.referee.timing import NARROW, Checked, Samples, SamplingBudget, Side
 
 MOST_CALLS = 20
 """Calls of a long batch."""
@@ -96,7 +96,7 @@ def hidden_s(ours: _Batches, theirs: _Batches) -> float:
 class DeviceStopwatch:
     """See the module."""
 
-    def solo(self, side: Side, tensors: Sequence[torch.Tensor], budget: Budget) -> list[float]:
+    def solo(self, side: Side, tensors: Sequence[torch.Tensor], budget: SamplingBudget) -> list[float]:
         """Seconds of calls by the events, on the same few inputs again and again: for a side that is trusted, or when
         nobody looks for cheats."""
         generator, pool = random.Random(), [tensors]  # noqa: S311 - variety
@@ -119,7 +119,7 @@ class DeviceStopwatch:
         baseline: Side,
         pool: Sequence[Sequence[torch.Tensor]],
         fresh: Callable[[], Sequence[torch.Tensor]],
-        budget: Budget,
+        budget: SamplingBudget,
         *,
         overhead_s: float,  # noqa: ARG002 - events do not see it
         check: Callable[[Checked], None],
@@ -250,7 +250,7 @@ def _check(
     check(Checked(inputs=inputs, pool_index=index, fetched=fetched, slot=ours.slots[chosen]))
 
 
-def _done(budget: Budget, elapsed_s: float, ours: _Batches, theirs: _Batches) -> bool:
+def _done(budget: SamplingBudget, elapsed_s: float, ours: _Batches, theirs: _Batches) -> bool:
     if min(len(ours.seconds), len(theirs.seconds)) < LEAST:
         return bool(ours.seconds) and elapsed_s > 10 * budget.seconds
     count = len(ours.seconds)

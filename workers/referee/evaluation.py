@@ -38,7 +38,7 @@ from workers.referee.gates.reading import CompileGate, ScreenGate
 from workers.referee.gates.timing import TimingGate
 from workers.referee.roofline import diagnose, roofline
 from workers.referee.state import ReferenceState
-from workers.referee.trial import Finding, Gate, Trial, blamed_gate, failed
+from workers.referee.trial import Gate, GateFinding, Trial, blamed_gate, failed
 from workers.referee.tuning import tune
 
 GATES: tuple[Gate, ...] = (
@@ -185,7 +185,7 @@ def _tune(trial: Trial) -> GateResult | None:
     return None
 
 
-def _results(gate: Gate, finding: Finding, seconds: float) -> list[GateResult]:
+def _results(gate: Gate, finding: GateFinding, seconds: float) -> list[GateResult]:
     if finding.gate is None or finding.gate is gate.name:
         return [GateResult(name=gate.name, status=finding.status, detail=finding.detail, seconds=seconds)]
     stopped = f"stopped by {finding.gate.value}"

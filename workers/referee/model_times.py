@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.fx import Interpreter
 
-from workers.ipc.placement import Place
+from workers.ipc.placement import TensorDevice
 from workers.referee.calls import Node
 
 WARM_UP = 2
@@ -28,7 +28,9 @@ class OperatorTimes:
     runs: int
 
 
-def operator_times(program: Any, values: Sequence[Any], place: Place, alive: Callable[[], None]) -> OperatorTimes:
+def operator_times(
+    program: Any, values: Sequence[Any], place: TensorDevice, alive: Callable[[], None]
+) -> OperatorTimes:
     """Median seconds of every call in a program; `values` are its flat inputs, `alive` is told before each run."""
     timed = _Timed(program.graph_module, place)
     runs = repeated(lambda: timed.run(*values), place, alive)
@@ -37,7 +39,7 @@ def operator_times(program: Any, values: Sequence[Any], place: Place, alive: Cal
     )
 
 
-def repeated(run: Callable[[], object], place: Place, alive: Callable[[], None]) -> list[float]:
+def repeated(run: Callable[[], object], place: TensorDevice, alive: Callable[[], None]) -> list[float]:
     """Seconds of repeated runs, warm."""
     found: list[float] = []
     with torch.no_grad():
@@ -66,7 +68,7 @@ def sampled(program: Any, values: Sequence[Any], wanted: frozenset[Node]) -> dic
 class _Timed(Interpreter):
     """Runs a graph and notes what each call takes."""
 
-    def __init__(self, module: torch.fx.GraphModule, place: Place) -> None:
+    def __init__(self, module: torch.fx.GraphModule, place: TensorDevice) -> None:
         super().__init__(module)
         self._place = place
         self.seconds: dict[Node, list[float]] = {}

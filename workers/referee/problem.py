@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from services.domain.problems import Problem
-from workers.ipc.placement import Place
+from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import DataError, encode, flatten
 from workers.referee.comparison import Tolerance, tolerances
 from workers.referee.errors import Refused
@@ -27,9 +27,9 @@ INIT_SEED = 42
 class ReferenceProblem:
     """An imported problem. Raises `Refused` with reason, remedy and line when its file cannot be used."""
 
-    def __init__(self, problem: Problem, place: Place | None = None) -> None:
+    def __init__(self, problem: Problem, place: TensorDevice | None = None) -> None:
         self.problem = problem
-        self.place = place or Place()
+        self.place = place or TensorDevice()
         self.tree = _parse(problem)
         self.module = self._guarded("the module", self._import)
         self.input_sets = self._sets("INPUT_SETS")

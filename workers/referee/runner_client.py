@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import torch
 
-from workers.ipc.placement import Place
+from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import DataError, TensorMeta, encode, flatten
 from workers.ipc.wire import Channel, Message, WireClosedError, WireError, WireTimeoutError
 from workers.referee.errors import FaultKind, RunnerFault
@@ -31,7 +31,7 @@ class ExitReader(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
+class TimedCall:
     """One timed call."""
 
     wall_s: float
@@ -66,7 +66,7 @@ class Fetched:
 class Slot:
     """Memory for one input set: what the runner sees as inputs, and where it puts outputs."""
 
-    def __init__(self, number: int, arguments: Any, output_metas: Sequence[TensorMeta], place: Place) -> None:
+    def __init__(self, number: int, arguments: Any, output_metas: Sequence[TensorMeta], place: TensorDevice) -> None:
         tensors: list[torch.Tensor] = []
         self.number = number
         self.place = place
@@ -102,9 +102,9 @@ class RunnerSession:
     """Drives one runner. Every method raises `RunnerFault` when the runner fails to do its part."""
 
     def __init__(
-        self, channel: Channel, exit_reader: ExitReader, *, deadline: float, place: Place | None = None
+        self, channel: Channel, exit_reader: ExitReader, *, deadline: float, place: TensorDevice | None = None
     ) -> None:
-        self.place = place or Place()
+        self.place = place or TensorDevice()
         self._channel = channel
         self._exit_reader = exit_reader
         self.deadline = deadline
@@ -221,11 +221,11 @@ class RunnerSession:
         self.ask(body, sibling.inputs.descriptors)
         return sibling
 
-    def call(self, slot: Slot, model: str = "plain", *, limit_s: float | None = None) -> Call:
+    def call(self, slot: Slot, model: str = "plain", *, limit_s: float | None = None) -> TimedCall:
         """Run the model once on what is in the slot."""
         self._poison_early(slot)
         answer, wall = self.ask({"op": "call", "slot": slot.number, "model": model}, limit_s=limit_s)
-        return Call(wall_s=wall, claimed_s=_claim(answer.get("seconds")))
+        return TimedCall(wall_s=wall, claimed_s=_claim(answer.get("seconds")))
 
     def look(self, slot: Slot, source: Slot, delay_s: float, *, hold: bool) -> None:
         """Run the model once on what is in `source`, copied in late; with `hold`, its other streams are held up."""

@@ -10,7 +10,7 @@ import torch
 
 from services.domain.codec import from_data, to_data
 from services.domain.errors import InfrastructureError
-from services.domain.evaluations import Baselines, DeviceSheet, Environment, EvaluationRequest, Refusal
+from services.domain.evaluations import Baselines, DeviceSheet, Environment, EvaluationRequest, ProblemRefusal
 from services.domain.problems import Problem, ProblemAnalysis
 from workers.ipc.placement import keep_freed_memory, place_of
 from workers.ipc.wire import Channel, WireClosedError
@@ -55,7 +55,9 @@ class Referee:
             try:
                 answer = getattr(self, f"_do_{body['op']}")(body)
             except Refused as refusal:
-                answer = {"refusal": to_data(Refusal(reason=refusal.reason, remedy=refusal.remedy, line=refusal.line))}
+                answer = {
+                    "refusal": to_data(ProblemRefusal(reason=refusal.reason, remedy=refusal.remedy, line=refusal.line))
+                }
             except InfrastructureError as error:
                 answer = {"broken": str(error)}
             self._channel.send({"done": True, **answer})

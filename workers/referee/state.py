@@ -10,7 +10,7 @@ import torch
 
 from services.domain.evaluations import Baselines, DeviceSheet
 from services.domain.problems import ProblemAnalysis
-from workers.ipc.placement import Place
+from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.bench import BaselineBench
 from workers.referee.comparison import ErrorScale, all_finite, error_scale
@@ -25,7 +25,7 @@ SEED_BITS = 31
 class DeviceCare:
     """Keeps others off a GPU while it is used, and does not use one that a candidate may have broken."""
 
-    def __init__(self, place: Place, hold: Callable[[], float]) -> None:
+    def __init__(self, place: TensorDevice, hold: Callable[[], float]) -> None:
         self._place = place
         self._hold = hold
         self.doubtful = False

@@ -7,15 +7,15 @@ from typing import Protocol
 
 import torch
 
-from workers.ipc.placement import Place
+from workers.ipc.placement import TensorDevice
 from workers.referee import timing
-from workers.referee.timing import Budget, Checked, Samples, Side
+from workers.referee.timing import Checked, Samples, SamplingBudget, Side
 
 
 class Stopwatch(Protocol):
     """Times one side alone, or two in turns; see `workers.referee.timing`."""
 
-    def solo(self, side: Side, tensors: Sequence[torch.Tensor], budget: Budget) -> list[float]:
+    def solo(self, side: Side, tensors: Sequence[torch.Tensor], budget: SamplingBudget) -> list[float]:
         """Seconds of calls of one side, for choosing the fastest baseline."""
 
     def interleaved(
@@ -24,7 +24,7 @@ class Stopwatch(Protocol):
         baseline: Side,
         pool: Sequence[Sequence[torch.Tensor]],
         fresh: Callable[[], Sequence[torch.Tensor]],
-        budget: Budget,
+        budget: SamplingBudget,
         *,
         overhead_s: float,
         check: Callable[[Checked], None],
@@ -36,7 +36,7 @@ class Stopwatch(Protocol):
 class HostStopwatch:
     """The host's clock around every call."""
 
-    def solo(self, side: Side, tensors: Sequence[torch.Tensor], budget: Budget) -> list[float]:
+    def solo(self, side: Side, tensors: Sequence[torch.Tensor], budget: SamplingBudget) -> list[float]:
         """Seconds of calls, the protocol's cost included."""
         return timing.solo(side, tensors, budget)
 
@@ -46,7 +46,7 @@ class HostStopwatch:
         baseline: Side,
         pool: Sequence[Sequence[torch.Tensor]],
         fresh: Callable[[], Sequence[torch.Tensor]],
-        budget: Budget,
+        budget: SamplingBudget,
         *,
         overhead_s: float,
         check: Callable[[Checked], None],
@@ -58,7 +58,7 @@ class HostStopwatch:
         )
 
 
-def stopwatch_for(place: Place) -> Stopwatch:
+def stopwatch_for(place: TensorDevice) -> Stopwatch:
     """The one for a place."""
     if not place.is_gpu:
         return HostStopwatch()

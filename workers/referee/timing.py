@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import torch
 
 from workers.referee.draws import rescaled, rescaling
-from workers.referee.runner_client import Call, Fetched, RunnerSession, Slot
+from workers.referee.runner_client import Fetched, RunnerSession, Slot, TimedCall
 from workers.referee.statistics import relative_width
 
 LEAST_S = 1e-7
@@ -28,7 +28,7 @@ NARROW = 0.02
 
 
 @dataclass(frozen=True, kw_only=True)
-class Budget:
+class SamplingBudget:
     """When to stop sampling."""
 
     seconds: float
@@ -77,7 +77,7 @@ class Samples:
     """Seconds a call that the referee's clock saw and the runner's events did not, beyond those of the baseline."""
 
 
-def solo(side: Side, tensors: Sequence[torch.Tensor], budget: Budget) -> list[float]:
+def solo(side: Side, tensors: Sequence[torch.Tensor], budget: SamplingBudget) -> list[float]:
     """Seconds of calls of one side alone, the protocol's cost included; for choosing the fastest baseline."""
     generator = random.Random()  # noqa: S311 - variety
     for _ in range(2):
@@ -96,7 +96,7 @@ def interleaved(
     baseline: Side,
     pool: Sequence[Sequence[torch.Tensor]],
     fresh: Callable[[], Sequence[torch.Tensor]],
-    budget: Budget,
+    budget: SamplingBudget,
     *,
     overhead_s: float,
     check: Callable[[Checked], None],
@@ -140,7 +140,7 @@ def timed_fetch(side: Side, tensors: Sequence[torch.Tensor]) -> float:
     return side.session.fetch(side.slot).wall_s
 
 
-def _one(side: Side, tensors: Sequence[torch.Tensor], factors: Sequence[float | None]) -> Call:
+def _one(side: Side, tensors: Sequence[torch.Tensor], factors: Sequence[float | None]) -> TimedCall:
     side.slot.write(tensors, factors)
     return side.session.call(side.slot, side.model)
 
@@ -152,7 +152,7 @@ def _finish(side: Side, *, keep: bool) -> Fetched | None:
     return None
 
 
-def _record(samples: Samples, call: Call, fetched: Fetched | None, overhead_s: float, *, ours: bool) -> None:
+def _record(samples: Samples, call: TimedCall, fetched: Fetched | None, overhead_s: float, *, ours: bool) -> None:
     net = max(LEAST_S, call.wall_s - overhead_s)
     (samples.candidate if ours else samples.baseline).append(net)
     if ours:
@@ -161,7 +161,7 @@ def _record(samples: Samples, call: Call, fetched: Fetched | None, overhead_s: f
         (samples.candidate_fetch if ours else samples.baseline_fetch).append(fetched.wall_s)
 
 
-def _done(budget: Budget, started: float, series: Sequence[Sequence[float]]) -> bool:
+def _done(budget: SamplingBudget, started: float, series: Sequence[Sequence[float]]) -> bool:
     count = len(series[0])
     if count < budget.least:
         return False

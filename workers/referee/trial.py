@@ -23,7 +23,7 @@ from workers.referee.worker_client import Build, Runner
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class GateFinding:
     """What a gate found."""
 
     status: GateStatus
@@ -32,19 +32,19 @@ class Finding:
     """Another gate that the evidence belongs to, where it is not the one that found it."""
 
 
-def passed(detail: str) -> Finding:
+def passed(detail: str) -> GateFinding:
     """Nothing against the candidate."""
-    return Finding(status=GateStatus.PASSED, detail=detail)
+    return GateFinding(status=GateStatus.PASSED, detail=detail)
 
 
-def failed(detail: str, gate: GateName | None = None) -> Finding:
+def failed(detail: str, gate: GateName | None = None) -> GateFinding:
     """Evidence."""
-    return Finding(status=GateStatus.FAILED, detail=detail, gate=gate)
+    return GateFinding(status=GateStatus.FAILED, detail=detail, gate=gate)
 
 
-def suspicious(detail: str) -> Finding:
+def suspicious(detail: str) -> GateFinding:
     """A hint."""
-    return Finding(status=GateStatus.SUSPICIOUS, detail=detail)
+    return GateFinding(status=GateStatus.SUSPICIOUS, detail=detail)
 
 
 class Gate(Protocol):
@@ -54,7 +54,7 @@ class Gate(Protocol):
     def name(self) -> GateName:
         """Which gate."""
 
-    def examine(self, trial: Trial) -> Finding:
+    def examine(self, trial: Trial) -> GateFinding:
         """The outcome. Raises `RunnerFault` when the candidate's process fails in it, which fails this gate."""
 
 
@@ -144,7 +144,7 @@ class Trial:
 
 def judge_outputs(
     trial: Trial, fetched: Fetched, expected: Sequence[torch.Tensor], scales: Sequence[ErrorScale], where: str
-) -> Finding | None:
+) -> GateFinding | None:
     """What is wrong with the outputs of one call, or None."""
     wrong_type = next((out for out in fetched.outputs if out.meta is None), None)
     if wrong_type is not None:

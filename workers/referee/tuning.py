@@ -23,7 +23,7 @@ from workers.ipc.wire import WireError
 from workers.referee.draws import OWN
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.gates.load import LoadGate
-from workers.referee.timing import Budget
+from workers.referee.timing import SamplingBudget
 from workers.referee.trial import Trial, inputs_changed, judge_outputs
 
 MOST_SETTINGS = 32
@@ -34,8 +34,8 @@ BUILD_SHARE = 0.5
 BUILDS_AT_ONCE = 4
 FINALISTS = 4
 """Settings whose processes are kept; fewer than a worker lets a referee hold."""
-FIRST_LOOK = Budget(seconds=0.06, least=3, most=12)
-CLOSER_LOOKS = (Budget(seconds=0.15, least=7, most=30), Budget(seconds=0.3, least=11, most=60))
+FIRST_LOOK = SamplingBudget(seconds=0.06, least=3, most=12)
+CLOSER_LOOKS = (SamplingBudget(seconds=0.15, least=7, most=30), SamplingBudget(seconds=0.3, least=11, most=60))
 
 
 @dataclass(kw_only=True)
@@ -156,11 +156,11 @@ class _Search:
             self._expected = self._state.expected(self._arguments)
         return judge_outputs(trial, fetched, self._expected, self._state.scales(0, OWN) or (), "tuning") is None
 
-    def _median(self, trial: Trial, budget: Budget) -> float:
+    def _median(self, trial: Trial, budget: SamplingBudget) -> float:
         side = trial.side(0, self._arguments)
         return statistics.median(self._state.stopwatch.solo(side, flatten(self._arguments), budget))
 
-    def _halve(self, budget: Budget) -> None:
+    def _halve(self, budget: SamplingBudget) -> None:
         """Look longer at those that are left, and keep the better half."""
         if len(self._entrants) < 2:
             return

@@ -9,7 +9,7 @@ import torch
 
 from services.domain.evaluations import DeviceSheet
 from services.domain.problems import Problem, ProblemAnalysis
-from workers.ipc.placement import Place
+from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import flatten
 from workers.referee.analysis import analyse
 from workers.referee.comparison import all_finite
@@ -23,7 +23,7 @@ Progress = Callable[[str, int | None], None]
 """Told what is about to run and the line it is defined at, so that a hang or a kill can be explained."""
 
 
-def load(problem: Problem, progress: Progress, place: Place | None = None) -> ReferenceProblem:
+def load(problem: Problem, progress: Progress, place: TensorDevice | None = None) -> ReferenceProblem:
     """Import the problem and build its model on a device. Raises `Refused`."""
     progress("the module", 1)
     return ReferenceProblem(problem, place)

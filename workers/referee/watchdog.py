@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from services.domain.codec import to_data
-from services.domain.evaluations import Refusal
+from services.domain.evaluations import ProblemRefusal
 from workers.ipc.wire import Channel
 
 REFERENCE_LIMIT_S = 20.0
@@ -87,7 +87,7 @@ class Watchdog:
         while frame is not None and line is None:
             line = frame.f_lineno if frame.f_code.co_filename == path else None
             frame = frame.f_back
-        refusal = Refusal(
+        refusal = ProblemRefusal(
             reason=f"{self._what} did not end within {REFERENCE_LIMIT_S:.0f} s",
             remedy="Make it end, or make the problem smaller.",
             line=line,

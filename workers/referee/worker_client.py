@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from services.domain.tunables import Plain
-from workers.ipc.placement import Place
+from workers.ipc.placement import TensorDevice
 from workers.ipc.wire import Channel
 from workers.referee.errors import FaultKind, RunnerFault, WorkerRefusal
 from workers.referee.runner_client import RunnerSession
@@ -54,7 +54,7 @@ class WorkerLink:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self.place = Place()
+        self.place = TensorDevice()
         """Where runners have their tensors."""
         self.setting: Mapping[str, Plain] | None = None
         """The values of the candidate's `TUNABLES` that builds and runners are asked for; None for it as it stands."""

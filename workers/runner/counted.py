@@ -15,10 +15,10 @@ from typing import Any
 
 import torch
 
-from workers.ipc.placement import CudaPlace
+from workers.ipc.placement import CudaTensorDevice
 from workers.ipc.wire import Channel, Message, WireClosedError
 from workers.profilers import ncu
-from workers.runner.session import IDLE_LIMIT_S, Session
+from workers.runner.session import IDLE_LIMIT_S, RunnerServer
 
 MAX_TEXT = 4 << 20
 MAX_KERNELS = 200
@@ -26,7 +26,7 @@ LIMIT_S = 60.0
 PROGRAM = "import sys; sys.path.insert(0, {root!r}); from workers.runner.counted import inside; inside({fd})"
 
 
-class CountedSession(Session):
+class CountedSession(RunnerServer):
     """Runs a call between the marks that ncu looks for."""
 
     _leaving = False
@@ -74,7 +74,7 @@ class CountedSession(Session):
 
 def serve_traced(connection: socket.socket) -> None:
     """Entry point of a session without ncu, for torch's profiler."""
-    CountedSession(Channel(connection), CudaPlace()).run()
+    CountedSession(Channel(connection), CudaTensorDevice()).run()
     os._exit(0)
 
 
@@ -105,7 +105,7 @@ def serve_counted(connection: socket.socket) -> None:
 
 def inside(descriptor: int) -> None:
     """The program that ncu looks into."""
-    CountedSession(Channel(socket.socket(fileno=descriptor)), CudaPlace()).run()
+    CountedSession(Channel(socket.socket(fileno=descriptor)), CudaTensorDevice()).run()
 
 
 def _send(connection: socket.socket, text: str) -> None:

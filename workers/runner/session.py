@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from workers import extensions
-from workers.ipc.placement import CudaPlace, Place
+from workers.ipc.placement import CudaTensorDevice, TensorDevice
 from workers.ipc.tensors import Shared, TensorMeta, decode, descriptors_of
 from workers.ipc.wire import Channel, Message, WireClosedError
 from workers.runner.batches import Batch, run_batch
@@ -33,7 +33,7 @@ NO_MEMORY = ("can't allocate memory", "CUDA error: out of memory", "CUDA out of 
 _now = time.perf_counter
 
 
-class Session:
+class RunnerServer:
     """Serves one connection."""
 
     module_name = "candidate"
@@ -41,9 +41,9 @@ class Session:
     loads_built = True
     """Whether `load_inline` loads what the compile stage has built."""
 
-    def __init__(self, channel: Channel, place: Place | None = None) -> None:
+    def __init__(self, channel: Channel, place: TensorDevice | None = None) -> None:
         self._channel = channel
-        self._place = place or Place()
+        self._place = place or TensorDevice()
         self._place.prepare()
         self._models: dict[str, Callable[..., Any]] = {}
         self._slots: dict[int, tuple[Any, Shared, Shared]] = {}
@@ -200,13 +200,13 @@ class Session:
 
 def serve(connection: socket.socket) -> None:
     """Entry point of the candidate's process."""
-    Session(Channel(connection)).run()
+    RunnerServer(Channel(connection)).run()
     os._exit(0)
 
 
 def serve_on_gpu(connection: socket.socket) -> None:
     """The same for candidates that run on the GPU."""
-    Session(Channel(connection), CudaPlace()).run()
+    RunnerServer(Channel(connection), CudaTensorDevice()).run()
     os._exit(0)
 
 

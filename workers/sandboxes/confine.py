@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from workers.sandboxes import linux
-from workers.sandboxes.plan import Level, Plan
+from workers.sandboxes.plan import Level, SandboxPlan
 
 NAMESPACES = (
     linux.CLONE_NEWNS
@@ -23,7 +23,7 @@ NAMESPACES = (
 OPEN_FILES = 1024
 
 
-def enter_namespaces(plan: Plan) -> None:
+def enter_namespaces(plan: SandboxPlan) -> None:
     """Make the plan's namespaces; the PID namespace takes effect with the next fork."""
     if plan.level is Level.LIMITS:
         return
@@ -32,7 +32,7 @@ def enter_namespaces(plan: Plan) -> None:
     linux.unshare(NAMESPACES)
 
 
-def _enter_user_namespace(plan: Plan) -> None:
+def _enter_user_namespace(plan: SandboxPlan) -> None:
     if plan.change_user:
         change_user(plan.uid)
         linux.set_dumpable(dumpable=True)  # else /proc/self/uid_map belongs to root
@@ -54,7 +54,7 @@ def change_user(uid: int) -> None:
     os.setresuid(uid, uid, uid)
 
 
-def give_up_privileges(plan: Plan) -> None:
+def give_up_privileges(plan: SandboxPlan) -> None:
     """Become the plan's user, without groups, capabilities or a way back."""
     linux.new_session_keyring()
     linux.drop_bounding_set()
@@ -65,7 +65,7 @@ def give_up_privileges(plan: Plan) -> None:
     linux.set_dumpable(dumpable=True)  # its own /proc/self must be its own
 
 
-def apply_limits(plan: Plan) -> None:
+def apply_limits(plan: SandboxPlan) -> None:
     """Set resource limits; those of the plan, and none that could disturb the machine."""
     limits = plan.limits
     _limit(resource.RLIMIT_CORE, 0)
@@ -87,7 +87,7 @@ def _limit(which: int, value: int) -> None:
     resource.setrlimit(which, (value, value))
 
 
-def _processes_not_ours(plan: Plan) -> int:
+def _processes_not_ours(plan: SandboxPlan) -> int:
     """Threads the kernel already counts for our user: none where the user or the user namespace is new."""
     if plan.change_user or plan.level is not Level.LIMITS:
         return 0
@@ -132,7 +132,7 @@ def reset_signals() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
-def set_environment(plan: Plan) -> None:
+def set_environment(plan: SandboxPlan) -> None:
     """Exactly the plan's environment."""
     for name in list(os.environ):
         del os.environ[name]

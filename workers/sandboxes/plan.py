@@ -34,7 +34,7 @@ class Bind:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class SandboxPlan:
     """One sandboxed process: a Python entry or a command."""
 
     entry: str | None = None

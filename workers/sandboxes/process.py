@@ -21,7 +21,7 @@ from workers.sandboxes import environment as surroundings
 from workers.sandboxes.cgroups import Group, Hierarchy, MemoryGroup, core_group, find_hierarchy
 from workers.sandboxes.forked import ForkedProcess, NotStartedError
 from workers.sandboxes.launcher import Zygote
-from workers.sandboxes.plan import BASE_PATH, TEMPORARY, Bind, Level, Plan
+from workers.sandboxes.plan import BASE_PATH, TEMPORARY, Bind, Level, SandboxPlan
 from workers.sandboxes.users import UserPool
 from workers.sandboxes.view import system_binds
 
@@ -231,7 +231,7 @@ class ProcessSandbox:
             cores = core_group()
             if cores is not None:
                 undo.callback(cores.remove)
-            plan = Plan(
+            plan = SandboxPlan(
                 entry=entry,
                 command=command,
                 directory=directory or temporary,
@@ -255,7 +255,7 @@ class ProcessSandbox:
         process.when_ended(lambda: self._living.discard(process))
         return process
 
-    def _launch(self, plan: Plan, group: MemoryGroup | None, cores: Group | None) -> ForkedProcess:
+    def _launch(self, plan: SandboxPlan, group: MemoryGroup | None, cores: Group | None) -> ForkedProcess:
         ours, theirs = socket.socketpair()
         status_ours, status_theirs = socket.socketpair()
         descriptors = [theirs.fileno(), status_theirs.fileno()]
@@ -308,7 +308,7 @@ def _binds(mounts: Sequence[Mount]) -> list[Bind]:
     return found
 
 
-def _hand_over(plan: Plan) -> None:
+def _hand_over(plan: SandboxPlan) -> None:
     """Writable directories belong to the sandbox's user from here on (what is in them stays ours)."""
     for bind in plan.binds:
         if bind.writable:

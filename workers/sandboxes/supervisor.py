@@ -18,7 +18,7 @@ from services.domain.events import JsonValue
 from workers.ipc.wire import Channel, WireError
 from workers.sandboxes import linux
 from workers.sandboxes.docker import archives
-from workers.sandboxes.plan import Level, Plan
+from workers.sandboxes.plan import Level, SandboxPlan
 
 CHUNK = 1 << 20
 PIECE = 1 << 18
@@ -61,7 +61,7 @@ def _killed(events: int) -> int:
 class Supervisor:
     """Watches one process and everything it starts."""
 
-    plan: Plan
+    plan: SandboxPlan
     process: int
     output: int
     """Reading end of the process's output, not blocking."""
@@ -185,7 +185,7 @@ def _kill_everybody() -> None:
         return
 
 
-def kill_without_namespace(plan: Plan, root: int) -> None:
+def kill_without_namespace(plan: SandboxPlan, root: int) -> None:
     """Kill all descendants of `root`: by their user where it is theirs alone, else by walking the process tree."""
     if plan.change_user:
         _kill_user(plan.uid)

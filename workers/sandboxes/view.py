@@ -12,7 +12,7 @@ from pathlib import Path
 
 from workers.sandboxes import linux
 from workers.sandboxes.docker import archives
-from workers.sandboxes.plan import TEMPORARY, Bind, Plan
+from workers.sandboxes.plan import TEMPORARY, Bind, SandboxPlan
 
 STAGES = ("/tmp", "/mnt", "/run", "/var")  # noqa: S108 - any directory that exists will do
 OLD = Path("/old")
@@ -43,7 +43,7 @@ def system_binds() -> list[Bind]:
     return [Bind(source=name, target=name) for name in (*SYSTEM, *libraries) if os.path.lexists(name)]
 
 
-def build(plan: Plan, archive: int | None = None) -> None:
+def build(plan: SandboxPlan, archive: int | None = None) -> None:
     """Replace this mount namespace's root by the plan's view. Needs to be alone in the namespace, with its rights.
 
     `archive` holds further files (`archives.py`); its descriptor is taken over."""
@@ -112,7 +112,7 @@ def _make_dev(shared_memory: int) -> None:
     _make_tmpfs(dev / "shm", shared_memory, 0o1777)
 
 
-def _unpack(plan: Plan, archive: int) -> None:
+def _unpack(plan: SandboxPlan, archive: int) -> None:
     """Put what was sent on the root, which becomes read-only, and show it at the paths where the worker has it."""
 
     def place(name: str) -> Path:

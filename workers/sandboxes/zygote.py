@@ -25,7 +25,7 @@ from services.domain.codec import from_data
 from services.domain.events import JsonValue
 from workers.ipc.wire import Channel, Message, WireClosedError
 from workers.sandboxes import confine, linux, seccomp, view
-from workers.sandboxes.plan import Level, Plan
+from workers.sandboxes.plan import Level, SandboxPlan
 from workers.sandboxes.supervisor import CHUNK, MemoryKills, Supervisor
 
 REQUEST_TIMEOUT_S = 30.0
@@ -68,7 +68,7 @@ def _start(control: Channel, request: Message) -> NoReturn:
     connection, status, *rest = request.descriptors
     channel = Channel(socket.socket(fileno=status))
     try:
-        plan = from_data(Plan, request.body["plan"])
+        plan = from_data(SandboxPlan, request.body["plan"])
         deadline = time.monotonic() + plan.limits.wall_s
         confine.enter_namespaces(plan)
         supervisor = os.fork()
@@ -88,7 +88,7 @@ def _report_failure(channel: Channel, error: BaseException) -> None:
         os._exit(1)
 
 
-def _supervise(plan: Plan, connection: int, channel: Channel, rest: list[int], deadline: float) -> NoReturn:
+def _supervise(plan: SandboxPlan, connection: int, channel: Channel, rest: list[int], deadline: float) -> NoReturn:
     """In the supervisor: build the view, start the process, watch it to its end."""
     group, archive = ([], rest.pop()) if plan.contained else (rest, None)
     try:
@@ -118,7 +118,7 @@ def _supervise(plan: Plan, connection: int, channel: Channel, rest: list[int], d
     os._exit(0)
 
 
-def _become(plan: Plan, connection: int, channel: Channel, group: list[int], output: int) -> NoReturn:
+def _become(plan: SandboxPlan, connection: int, channel: Channel, group: list[int], output: int) -> NoReturn:
     """In the process itself: confine it, then run the entry or the command."""
     try:
         linux.die_with_parent(signal.SIGKILL)
@@ -149,7 +149,7 @@ def _die_first() -> None:
     Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
-def _execute(plan: Plan, channel: Channel) -> NoReturn:
+def _execute(plan: SandboxPlan, channel: Channel) -> NoReturn:
     os.set_inheritable(channel.connection.fileno(), False)
     try:
         os.execvpe(plan.command[0], list(plan.command), plan.environment)  # noqa: S606 - a list, no shell

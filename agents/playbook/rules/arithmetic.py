@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agents.playbook.builder import promote
-from agents.playbook.calls import Call, Value, lowers
+from agents.playbook.calls import OperatorCall, Value, lowers
 from agents.playbook.nodes import Const, Node
 
 UNARY = (
@@ -17,7 +17,7 @@ COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
 @lowers(*UNARY)
-def unary(call: Call) -> Value:
+def unary(call: OperatorCall) -> Value:
     """One operand, computed in the result's dtype."""
     if call.name == "round" and call.get(1, "decimals", 0):
         raise call.unable("to decimals")
@@ -25,7 +25,7 @@ def unary(call: Call) -> Value:
 
 
 @lowers(*BINARY, "max.other", "min.other", "multiply", "divide", "true_divide", "floor_divide")
-def binary(call: Call) -> Value:
+def binary(call: OperatorCall) -> Value:
     """Two operands; `div` may round."""
     name = {"max": "maximum", "min": "minimum", "multiply": "mul", "divide": "div", "true_divide": "div"}
     function = name.get(call.name, call.name)
@@ -36,7 +36,7 @@ def binary(call: Call) -> Value:
 
 
 @lowers("add", "sub", "rsub", "subtract")
-def sums(call: Call) -> Value:
+def sums(call: OperatorCall) -> Value:
     """left ± alpha·right."""
     left, right = call.node(0), call.node(1)
     if call.name == "rsub":
@@ -48,7 +48,7 @@ def sums(call: Call) -> Value:
 
 
 @lowers("addcmul", "addcdiv")
-def addc(call: Call) -> Value:
+def addc(call: OperatorCall) -> Value:
     """input + value · (a ∘ b)."""
     inner = call.b.call("mul" if call.name == "addcmul" else "div", call.dtype, call.node(1), call.node(2))
     value = call.number(3, "value", 1)
@@ -58,7 +58,7 @@ def addc(call: Call) -> Value:
 
 
 @lowers("lerp")
-def lerp(call: Call) -> Value:
+def lerp(call: OperatorCall) -> Value:
     """start + weight · (end − start)."""
     difference = call.b.call("sub", call.dtype, call.node(1), call.node(0))
     return call.b.call("add", call.dtype, call.node(0), call.b.call("mul", call.dtype, call.node(2), difference))
@@ -73,7 +73,7 @@ def operand_dtype(left: Node, right: Node) -> str:
 
 
 @lowers(*COMPARISONS)
-def comparison(call: Call) -> Value:
+def comparison(call: OperatorCall) -> Value:
     """A truth value."""
     left, right = call.node(0), call.node(1)
     dtype = operand_dtype(left, right)
@@ -91,7 +91,7 @@ def comparison(call: Call) -> Value:
     "__or__",
     "__xor__",
 )
-def logic(call: Call) -> Value:
+def logic(call: OperatorCall) -> Value:
     """Logic on truth values; bits of integers."""
     function = call.name.strip("_").split("_")[-1]
     dtype = "bool" if call.name.startswith("logical") else call.dtype
@@ -99,7 +99,7 @@ def logic(call: Call) -> Value:
 
 
 @lowers("logical_not", "bitwise_not")
-def negation(call: Call) -> Value:
+def negation(call: OperatorCall) -> Value:
     """Not."""
     if call.dtype != "bool":
         raise call.unable("of integers")
@@ -107,27 +107,27 @@ def negation(call: Call) -> Value:
 
 
 @lowers("isnan", "isinf", "isfinite")
-def classify(call: Call) -> Value:
+def classify(call: OperatorCall) -> Value:
     """Tests for special values."""
     return call.b.map(call.name, "bool", call.node(0))
 
 
 @lowers("where")
-def where(call: Call) -> Value:
+def where(call: OperatorCall) -> Value:
     """condition ? a : b."""
     a, b = (call.b.cast(call.node(position), call.dtype) for position in (1, 2))
     return call.b.map("where", call.dtype, call.b.cast(call.node(0), "bool"), a, b)
 
 
 @lowers("masked_fill")
-def masked_fill(call: Call) -> Value:
+def masked_fill(call: OperatorCall) -> Value:
     """mask ? value : input."""
     value = call.b.cast(call.node(2), call.dtype)
     return call.b.map("where", call.dtype, call.node(1), value, call.node(0))
 
 
 @lowers("clamp", "clip", "hardtanh", "clamp_min", "clamp_max")
-def clamp(call: Call) -> Value:
+def clamp(call: OperatorCall) -> Value:
     """Between two bounds, either of which may be missing."""
     low, high = call.get(1, "min"), call.get(2, "max")
     if call.name == "hardtanh":
@@ -142,7 +142,7 @@ def clamp(call: Call) -> Value:
 
 
 @lowers("pow")
-def power(call: Call) -> Value:
+def power(call: OperatorCall) -> Value:
     """Small constant exponents become multiplications and roots."""
     exponent = call.get(1, "exponent")
     base = call.node(0)
@@ -155,7 +155,7 @@ def power(call: Call) -> Value:
 
 
 @lowers("_to_copy", "to", "type_as")
-def convert(call: Call) -> Value:
+def convert(call: OperatorCall) -> Value:
     """A cast that rounds to the narrow type, as the reference does."""
     node = call.b.cast(call.node(0), call.dtype)
     if call.dtype in {"bfloat16", "float16"} and node is not call.node(0):

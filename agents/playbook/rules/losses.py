@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agents.playbook.calls import Call, Value, lowers
-from agents.playbook.nodes import Map, Node, Take, View, axis, expand, view
+from agents.playbook.calls import OperatorCall, Value, lowers
+from agents.playbook.nodes import Gather, IndexView, Map, Node, axis, expand, view
 from agents.playbook.rules.norms import log_probabilities
 from agents.playbook.rules.reductions import vector_norm
 from agents.playbook.rules.views import insert
@@ -11,7 +11,7 @@ from agents.playbook.rules.views import insert
 REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}
 
 
-def reduced(call: Call, terms: Node, mode: object) -> Node:
+def reduced(call: OperatorCall, terms: Node, mode: object) -> Node:
     """The terms as they are, their mean or their sum."""
     axes = frozenset(range(len(terms.shape)))
     name = REDUCTIONS.get(mode, "mean") if isinstance(mode, int) else str(mode)
@@ -22,7 +22,7 @@ def reduced(call: Call, terms: Node, mode: object) -> Node:
 
 
 @lowers("mse_loss", "l1_loss")
-def distance(call: Call) -> Value:
+def distance(call: OperatorCall) -> Value:
     """(a − b)² or |a − b|."""
     difference = call.b.call("sub", call.dtype, call.node(0), call.node(1))
     terms = call.b.call("square" if call.name == "mse_loss" else "abs", call.dtype, difference)
@@ -30,7 +30,7 @@ def distance(call: Call) -> Value:
 
 
 @lowers("huber_loss", "smooth_l1_loss")
-def huber(call: Call) -> Value:
+def huber(call: OperatorCall) -> Value:
     """Quadratic near zero, linear beyond delta (beta for smooth L1, which is Huber over beta)."""
     b, dtype = call.b, call.dtype
     smooth = call.name == "smooth_l1_loss"
@@ -48,7 +48,7 @@ def huber(call: Call) -> Value:
 
 
 @lowers("kl_div")
-def kl_div(call: Call) -> Value:
+def kl_div(call: OperatorCall) -> Value:
     """target · (log target − input), zero where the target is zero."""
     b, dtype = call.b, call.dtype
     if call.get(3, "log_target", False):
@@ -61,13 +61,13 @@ def kl_div(call: Call) -> Value:
 
 
 @lowers("xlogy")
-def xlogy(call: Call) -> Value:
+def xlogy(call: OperatorCall) -> Value:
     """x · log(y), zero where x is zero."""
     return call.b.call("xlogy", call.dtype, call.node(0), call.node(1))
 
 
 @lowers("binary_cross_entropy")
-def binary_cross_entropy(call: Call) -> Value:
+def binary_cross_entropy(call: OperatorCall) -> Value:
     """−(t·log p + (1 − t)·log(1 − p)), logarithms not below −100."""
     b, dtype = call.b, call.dtype
     if call.optional(2, "weight") is not None:
@@ -81,7 +81,7 @@ def binary_cross_entropy(call: Call) -> Value:
 
 
 @lowers("binary_cross_entropy_with_logits")
-def logits_cross_entropy(call: Call) -> Value:
+def logits_cross_entropy(call: OperatorCall) -> Value:
     """(1 − t)·x − log_sigmoid(x)."""
     b, dtype = call.b, call.dtype
     if call.optional(2, "weight") is not None or call.optional(3, "pos_weight") is not None:
@@ -93,7 +93,7 @@ def logits_cross_entropy(call: Call) -> Value:
 
 
 @lowers("cross_entropy_loss")
-def cross_entropy(call: Call) -> Value:
+def cross_entropy(call: OperatorCall) -> Value:
     """Class indices along dimension 1; an ignored index counts nowhere."""
     logits, target = call.node(0), call.node(1)
     if target.dtype != "int64" or call.number(5, "label_smoothing", 0.0):
@@ -103,12 +103,12 @@ def cross_entropy(call: Call) -> Value:
 
 
 @lowers("nll_loss", "nll_loss_nd", "nll_loss2d")
-def nll_loss(call: Call) -> Value:
+def nll_loss(call: OperatorCall) -> Value:
     """−log p[target]."""
     return negative_likelihood(call, call.node(0), 1 if len(call.node(0).shape) > 1 else 0)
 
 
-def negative_likelihood(call: Call, log_p: Node, dim: int) -> Node:
+def negative_likelihood(call: OperatorCall, log_p: Node, dim: int) -> Node:
     """Picks each row's target; `mean` divides by the number of rows that count."""
     b, dtype, target = call.b, call.dtype, call.node(1)
     if call.optional(2, "weight") is not None:
@@ -134,22 +134,22 @@ def _pick(node: Node, index: Node, dim: int) -> Node:
         return Map(shape=index.shape, dtype=node.dtype, function=node.function, args=args)
     if not node.shape or node.shape[dim].constant == 1 or _constant_along(node, dim):
         return _without(node, index)
-    return Take(shape=index.shape, dtype=node.dtype, arg=node, index=index, dim=dim)
+    return Gather(shape=index.shape, dtype=node.dtype, arg=node, index=index, dim=dim)
 
 
 def _constant_along(node: Node, dim: int) -> bool:
     """Whether a view repeats the same element along a dimension."""
-    return isinstance(node, View) and all(axis(dim) not in formula.atoms for formula in node.formulas)
+    return isinstance(node, IndexView) and all(axis(dim) not in formula.atoms for formula in node.formulas)
 
 
 def _without(node: Node, index: Node) -> Node:
-    if isinstance(node, View):
+    if isinstance(node, IndexView):
         return view(node.arg, index.shape, node.formulas)
     return expand(node, index.shape)
 
 
 @lowers("cosine_similarity")
-def cosine_similarity(call: Call) -> Value:
+def cosine_similarity(call: OperatorCall) -> Value:
     """a·b / (max(|a|, eps) · max(|b|, eps))."""
     b, dtype = call.b, call.dtype
     first, second = call.node(0), call.node(1)
@@ -165,19 +165,19 @@ def cosine_similarity(call: Call) -> Value:
 
 
 @lowers("pairwise_distance")
-def pairwise_distance(call: Call) -> Value:
+def pairwise_distance(call: OperatorCall) -> Value:
     """‖a − b + eps‖ over the last dimension."""
     return _distance(call, call.node(0), call.node(1), call.number(2, "p", 2.0), call.number(3, "eps", 1e-6))
 
 
-def _distance(call: Call, left: Node, right: Node, order: float, eps: float) -> Node:
+def _distance(call: OperatorCall, left: Node, right: Node, order: float, eps: float) -> Node:
     difference = call.b.call("add", call.dtype, call.b.call("sub", call.dtype, left, right), eps)
     axes = frozenset({len(difference.shape) - 1})
     return call.b.squeeze(vector_norm(call, difference, axes, order), axes)
 
 
 @lowers("triplet_margin_loss")
-def triplet_margin_loss(call: Call) -> Value:
+def triplet_margin_loss(call: OperatorCall) -> Value:
     """max(|a − p| − |a − n| + margin, 0)."""
     if call.get(6, "swap", False):
         raise call.unable("with swap")
@@ -188,7 +188,7 @@ def triplet_margin_loss(call: Call) -> Value:
 
 
 @lowers("hinge_embedding_loss")
-def hinge_embedding_loss(call: Call) -> Value:
+def hinge_embedding_loss(call: OperatorCall) -> Value:
     """x where the target is 1, max(margin − x, 0) where it is −1."""
     b, dtype = call.b, call.dtype
     x, target = call.node(0), call.node(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.playbook.calls import Call, Value, lowers
+from agents.playbook.calls import OperatorCall, Value, lowers
 from agents.playbook.nodes import Node, axis, view
 from agents.playbook.sizes import ONE, symbol
 
@@ -11,7 +11,7 @@ EPS64 = 2.220446049250313e-16
 
 
 @lowers("softmax", "_softmax")
-def softmax(call: Call) -> Value:
+def softmax(call: OperatorCall) -> Value:
     """exp(x − max) / Σ."""
     node, axes = _prepared(call)
     shifted = call.b.call("sub", call.dtype, node, call.b.reduce("max", node, axes, call.dtype))
@@ -20,26 +20,26 @@ def softmax(call: Call) -> Value:
 
 
 @lowers("log_softmax", "_log_softmax")
-def log_softmax(call: Call) -> Value:
+def log_softmax(call: OperatorCall) -> Value:
     """x − max − log Σ exp(x − max)."""
     node, axes = _prepared(call)
     return log_probabilities(call, node, axes)
 
 
-def log_probabilities(call: Call, node: Node, axes: frozenset[int]) -> Node:
+def log_probabilities(call: OperatorCall, node: Node, axes: frozenset[int]) -> Node:
     """Log-softmax over `axes`."""
     shifted = call.b.call("sub", node.dtype, node, call.b.reduce("max", node, axes, node.dtype))
     total = call.b.reduce("sum", call.b.call("exp", node.dtype, shifted), axes, node.dtype)
     return call.b.call("sub", node.dtype, shifted, call.b.call("log", node.dtype, total))
 
 
-def _prepared(call: Call) -> tuple[Node, frozenset[int]]:
+def _prepared(call: OperatorCall) -> tuple[Node, frozenset[int]]:
     node = call.b.cast(call.node(0), call.dtype)
     return node, call.b.axes(node, call.dim(1))
 
 
 @lowers("layer_norm", "native_layer_norm")
-def layer_norm(call: Call) -> Value:
+def layer_norm(call: OperatorCall) -> Value:
     """Over the last dimensions, with optional scale and shift."""
     node = call.node(0)
     axes = _last(node, len(call.integers(1, "normalized_shape")))
@@ -48,7 +48,7 @@ def layer_norm(call: Call) -> Value:
 
 
 @lowers("rms_norm")
-def rms_norm(call: Call) -> Value:
+def rms_norm(call: OperatorCall) -> Value:
     """x / sqrt(mean x² + eps) · weight; the default eps is the type's own."""
     node = call.node(0)
     axes = _last(node, len(call.integers(1, "normalized_shape")))
@@ -59,7 +59,7 @@ def rms_norm(call: Call) -> Value:
 
 
 @lowers("group_norm", "native_group_norm")
-def group_norm(call: Call) -> Value:
+def group_norm(call: OperatorCall) -> Value:
     """Over groups of channels and everything behind them: a split of the channels, a norm, and back."""
     node, groups = call.node(0), int(call.number(1, "num_groups"))
     channels = call.b.sizes.value(node.shape[1])
@@ -79,7 +79,7 @@ def group_norm(call: Call) -> Value:
 
 
 @lowers("instance_norm")
-def instance_norm(call: Call) -> Value:
+def instance_norm(call: OperatorCall) -> Value:
     """Over everything behind the channels, of each sample by itself."""
     if not call.get(5, "use_input_stats", True):
         raise call.unable("with running statistics")
@@ -91,7 +91,7 @@ def instance_norm(call: Call) -> Value:
 
 
 @lowers("batch_norm", "_native_batch_norm_legit_no_training", "_native_batch_norm_legit")
-def batch_norm(call: Call) -> Value:
+def batch_norm(call: OperatorCall) -> Value:
     """With running statistics; the training mode changes them and has no template."""
     evaluating = call.name == "_native_batch_norm_legit_no_training"
     if not evaluating and call.get(5, "training", False):
@@ -107,14 +107,14 @@ def batch_norm(call: Call) -> Value:
     return (result,) if evaluating else result
 
 
-def normalised(call: Call, node: Node, axes: frozenset[int], eps: float) -> Node:
+def normalised(call: OperatorCall, node: Node, axes: frozenset[int], eps: float) -> Node:
     """(x − mean) / sqrt(var + eps)."""
     variance, mean = call.b.variance(node, axes, call.dtype, 0.0)
     scale = call.b.call("rsqrt", call.dtype, call.b.call("add", call.dtype, variance, eps))
     return call.b.call("mul", call.dtype, call.b.call("sub", call.dtype, node, mean), scale)
 
 
-def _affine(call: Call, node: Node, weight: Node | None, bias: Node | None) -> Node:
+def _affine(call: OperatorCall, node: Node, weight: Node | None, bias: Node | None) -> Node:
     if weight is not None:
         node = call.b.call("mul", call.dtype, node, weight)
     return node if bias is None else call.b.call("add", call.dtype, node, bias)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 
-from agents.playbook.calls import Call, Value, lowers, short
+from agents.playbook.calls import OperatorCall, Value, lowers, short
 from agents.playbook.errors import NoTemplateError
-from agents.playbook.nodes import Node, Take
+from agents.playbook.nodes import Gather, Node
 from agents.playbook.rules.views import insert
 from agents.playbook.sizes import ONE
 
 
 @lowers("sum", "mean", "amax", "amin", "nansum")
-def plain(call: Call) -> Value:
+def plain(call: OperatorCall) -> Value:
     """Over given dimensions, or all."""
     node, axes = call.node(0), call.b.axes(call.node(0), call.get(1, "dim"))
     if call.name == "mean":
@@ -25,7 +25,7 @@ def plain(call: Call) -> Value:
 
 
 @lowers("prod", "all", "any")
-def one_dimension(call: Call) -> Value:
+def one_dimension(call: OperatorCall) -> Value:
     """Over one dimension, or all without one."""
     node, axes = call.node(0), call.b.axes(call.node(0), call.get(1, "dim"))
     source = call.b.cast(node, call.dtype) if call.name == "prod" else call.b.cast(node, "bool")
@@ -33,7 +33,7 @@ def one_dimension(call: Call) -> Value:
 
 
 @lowers("max", "min", "max.dim", "min.dim")
-def extremum(call: Call) -> Value:
+def extremum(call: OperatorCall) -> Value:
     """The extreme value, and with a dimension where it is."""
     node, kind = call.node(0), call.name
     given = call.get(1, "dim")
@@ -45,7 +45,7 @@ def extremum(call: Call) -> Value:
 
 
 @lowers("argmax", "argmin")
-def position(call: Call) -> Value:
+def position(call: OperatorCall) -> Value:
     """The first index of the extreme value, in the flattened tensor without a dimension."""
     node, given = call.node(0), call.get(1, "dim")
     if given is None and len(node.shape) > 1:
@@ -56,7 +56,7 @@ def position(call: Call) -> Value:
 
 
 @lowers("var", "std", "var_mean", "std_mean")
-def spread(call: Call) -> Value:
+def spread(call: OperatorCall) -> Value:
     """Variance or standard deviation, with `correction` or `unbiased`."""
     node, correction, dims = call.node(0), 1.0, call.get(1, "dim")
     if isinstance(dims, bool):
@@ -75,7 +75,7 @@ def spread(call: Call) -> Value:
 
 
 @lowers("logsumexp")
-def logsumexp(call: Call) -> Value:
+def logsumexp(call: OperatorCall) -> Value:
     """log Σ exp(x), safe for infinities."""
     axes = call.b.axes(call.node(0), call.get(1, "dim"))
     return call.b.keep(
@@ -83,7 +83,7 @@ def logsumexp(call: Call) -> Value:
     )
 
 
-def stable_logsumexp(call: Call, node: Node, axes: frozenset[int]) -> Node:
+def stable_logsumexp(call: OperatorCall, node: Node, axes: frozenset[int]) -> Node:
     """log Σ exp(x) with kept axes; the largest value is taken out first, an infinite one counts as zero."""
     largest = call.b.reduce("max", node, axes, node.dtype)
     infinite = call.b.map("isinf", "bool", largest)
@@ -94,7 +94,7 @@ def stable_logsumexp(call: Call, node: Node, axes: frozenset[int]) -> Node:
 
 
 @lowers("norm", "linalg_vector_norm", "linalg_norm", "frobenius_norm", "linalg_matrix_norm")
-def norm(call: Call) -> Value:
+def norm(call: OperatorCall) -> Value:
     """Vector norms of order 0, 1, 2, p and infinity; the Frobenius norm."""
     node = call.b.cast(call.node(0), call.dtype)
     order = call.get(1, "ord", 2)
@@ -110,7 +110,7 @@ def norm(call: Call) -> Value:
     return call.b.keep(vector_norm(call, node, axes, float(order)), axes, keepdim)
 
 
-def vector_norm(call: Call, node: Node, axes: frozenset[int], order: float) -> Node:
+def vector_norm(call: OperatorCall, node: Node, axes: frozenset[int], order: float) -> Node:
     """(Σ|x|^p)^(1/p) with kept axes."""
     b, dtype = call.b, node.dtype
     if order == 2:
@@ -127,7 +127,7 @@ def vector_norm(call: Call, node: Node, axes: frozenset[int], order: float) -> N
 
 
 @lowers("cumsum", "cumprod")
-def scan(call: Call) -> Value:
+def scan(call: OperatorCall) -> Value:
     """A running sum or product."""
     if not call.node(0).shape:
         return call.b.cast(call.node(0), call.dtype)
@@ -135,14 +135,14 @@ def scan(call: Call) -> Value:
 
 
 @lowers("gather")
-def gather(call: Call) -> Value:
+def gather(call: OperatorCall) -> Value:
     """Elements picked along a dimension."""
     node, dim, index = call.node(0), call.dim(1), call.node(2, "index")
-    return Take(shape=index.shape, dtype=node.dtype, arg=node, index=call.b.cast(index, "int64"), dim=dim)
+    return Gather(shape=index.shape, dtype=node.dtype, arg=node, index=call.b.cast(index, "int64"), dim=dim)
 
 
 @lowers("mv", "addmv", "dot", "vdot")
-def matrix_vector(call: Call) -> Value:
+def matrix_vector(call: OperatorCall) -> Value:
     """Matrix times vector, rows as reductions."""
     first = 1 if call.name == "addmv" else 0
     result = contract(call, call.node(first), call.node(first + 1))
@@ -154,7 +154,7 @@ def matrix_vector(call: Call) -> Value:
     return call.b.call("add", call.dtype, bias, scaled)
 
 
-def contract(call: Call, matrix: Node, vector: Node) -> Node:
+def contract(call: OperatorCall, matrix: Node, vector: Node) -> Node:
     """Σ over the last dimension of matrix · vector."""
     axes = frozenset({len(matrix.shape) - 1})
     terms = call.b.call("mul", call.dtype, matrix, vector)
@@ -162,7 +162,7 @@ def contract(call: Call, matrix: Node, vector: Node) -> Node:
 
 
 @lowers("matmul", "mm", "bmm", "linear")
-def matmul(call: Call) -> Value:
+def matmul(call: OperatorCall) -> Value:
     """Products with one row or one column; a full matrix product has no template."""
     left, right = call.node(0), call.node(1)
     if len(right.shape) == 1:

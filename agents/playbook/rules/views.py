@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from agents.playbook.calls import Call, Value, lowers
+from agents.playbook.calls import OperatorCall, Value, lowers
 from agents.playbook.nodes import Index, Node, axis, expand, identity, view
 from agents.playbook.sizes import ONE, ZERO, Poly, poly, symbol
 
 
 @lowers("alias", "detach", "detach_", "clone", "contiguous", "lift_fresh_copy", "positive", "lift", "view_of", "copy")
-def same(call: Call) -> Value:
+def same(call: OperatorCall) -> Value:
     """The value itself."""
     return call.node(0)
 
 
 @lowers("view", "reshape", "_unsafe_view", "_reshape_copy")
-def reshape(call: Call) -> Value:
+def reshape(call: OperatorCall) -> Value:
     """Another shape of as many elements."""
     return call.b.reshape(call.node(0), call.item.outputs[0].shape)
 
 
 @lowers("flatten", "unflatten")
-def flatten(call: Call) -> Value:
+def flatten(call: OperatorCall) -> Value:
     """Dimensions merged or split."""
     return call.b.reshape(call.node(0), call.item.outputs[0].shape)
 
 
 @lowers("expand", "expand_as", "broadcast_to")
-def broadcast(call: Call) -> Value:
+def broadcast(call: OperatorCall) -> Value:
     """Broadcast; a new size is the number in the trace, or the other tensor's size."""
     node = call.node(0)
     if call.name == "expand_as":
@@ -40,7 +40,7 @@ def broadcast(call: Call) -> Value:
 
 
 @lowers("broadcast_tensors")
-def broadcast_tensors(call: Call) -> Value:
+def broadcast_tensors(call: OperatorCall) -> Value:
     """All in the common shape."""
     nodes = _nodes(call, 0)
     shape = call.b.broadcast(node.shape for node in nodes)
@@ -48,7 +48,7 @@ def broadcast_tensors(call: Call) -> Value:
 
 
 @lowers("permute", "transpose", "t", "movedim", "numpy_T", "mT")
-def permute(call: Call) -> Value:
+def permute(call: OperatorCall) -> Value:
     """Dimensions in another order."""
     node, rank = call.node(0), len(call.node(0).shape)
     order = list(range(rank))
@@ -65,7 +65,7 @@ def permute(call: Call) -> Value:
 
 
 @lowers("unsqueeze")
-def unsqueeze(call: Call) -> Value:
+def unsqueeze(call: OperatorCall) -> Value:
     """A new dimension of size one."""
     return insert(call.node(0), call.dim(1, rank=len(call.node(0).shape) + 1))
 
@@ -77,7 +77,7 @@ def insert(node: Node, dim: int) -> Node:
 
 
 @lowers("squeeze")
-def squeeze(call: Call) -> Value:
+def squeeze(call: OperatorCall) -> Value:
     """Without dimensions of size one."""
     node = call.node(0)
     dims = call.b.axes(node, call.get(1, "dim"))
@@ -85,7 +85,7 @@ def squeeze(call: Call) -> Value:
 
 
 @lowers("select")
-def select(call: Call) -> Value:
+def select(call: OperatorCall) -> Value:
     """One index of a dimension."""
     node, dim, index = call.node(0), call.dim(1), int(call.number(2, "index"))
     picked = cut(node, dim, poly(index) if index >= 0 else node.shape[dim] + index, ONE)
@@ -100,7 +100,7 @@ def cut(node: Node, dim: int, start: Poly, size: Poly, step: int = 1) -> Node:
 
 
 @lowers("slice", "narrow")
-def slices(call: Call) -> Value:
+def slices(call: OperatorCall) -> Value:
     """A range of a dimension; negative bounds count from its end, whatever its size."""
     node, dim = call.node(0), call.dim(1)
     size, hint = node.shape[dim], call.b.sizes.value(node.shape[dim])
@@ -116,17 +116,17 @@ def slices(call: Call) -> Value:
 
 
 @lowers("flip")
-def flip(call: Call) -> Value:
+def flip(call: OperatorCall) -> Value:
     """Reversed."""
     return call.b.flip(call.node(0), call.b.axes(call.node(0), call.get(1, "dims")))
 
 
-def halves(call: Call, dim: int) -> tuple[Node, ...]:
+def halves(call: OperatorCall, dim: int) -> tuple[Node, ...]:
     """Two equal parts along a dimension, at any even size."""
     return parts(call, call.node(0), dim, 2)
 
 
-def parts(call: Call, node: Node, dim: int, count: int) -> tuple[Node, ...]:
+def parts(call: OperatorCall, node: Node, dim: int, count: int) -> tuple[Node, ...]:
     """`count` equal parts."""
     total = node.shape[dim]
     size = total.divide(poly(count))
@@ -137,7 +137,7 @@ def parts(call: Call, node: Node, dim: int, count: int) -> tuple[Node, ...]:
 
 
 @lowers("chunk", "split", "split_with_sizes", "unbind", "tensor_split")
-def split(call: Call) -> Value:
+def split(call: OperatorCall) -> Value:
     """Several parts along a dimension; an even split stays even at other sizes."""
     node = call.node(0)
     dim = call.dim(1 if call.name == "unbind" else 2)
@@ -152,7 +152,7 @@ def split(call: Call) -> Value:
 
 
 @lowers("cat", "concat")
-def cat(call: Call) -> Value:
+def cat(call: OperatorCall) -> Value:
     """Tensors one after another: the index says which; each is read at an index clamped into it."""
     nodes = [node for node in _nodes(call, 0) if node.shape != (ZERO,)]
     dim = call.dim(1, rank=len(nodes[0].shape))
@@ -177,7 +177,7 @@ def cat(call: Call) -> Value:
 
 
 @lowers("stack")
-def stack(call: Call) -> Value:
+def stack(call: OperatorCall) -> Value:
     """Tensors along a new dimension."""
     nodes = _nodes(call, 0)
     shape = call.b.broadcast(node.shape for node in nodes)
@@ -192,7 +192,7 @@ def stack(call: Call) -> Value:
 
 
 @lowers("zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "zeros", "ones", "full", "scalar_tensor")
-def filled(call: Call) -> Value:
+def filled(call: OperatorCall) -> Value:
     """One number everywhere."""
     value = 0.0 if "zeros" in call.name else 1.0
     shape = tuple(poly(size) for size in call.item.outputs[0].shape)
@@ -206,7 +206,7 @@ def filled(call: Call) -> Value:
 
 
 @lowers("arange")
-def arange(call: Call) -> Value:
+def arange(call: OperatorCall) -> Value:
     """start, start + step, …; its length is the number in the trace."""
     given = [item for item in call.item.arguments if isinstance(item, int | float)]
     start, step = (given[0] if len(given) > 1 else 0), (given[2] if len(given) > 2 else 1)
@@ -217,7 +217,7 @@ def arange(call: Call) -> Value:
 
 
 @lowers("tril", "triu")
-def triangle(call: Call) -> Value:
+def triangle(call: OperatorCall) -> Value:
     """Zero above or below a diagonal."""
     node, rank = call.node(0), len(call.node(0).shape)
     row, column = (Index(shape=node.shape, dtype="int64", dim=rank - offset) for offset in (2, 1))
@@ -227,6 +227,6 @@ def triangle(call: Call) -> Value:
     return call.b.map("where", call.dtype, kept, node, call.b.const(0, call.dtype))
 
 
-def _nodes(call: Call, position: int) -> list[Node]:
+def _nodes(call: OperatorCall, position: int) -> list[Node]:
     value = call.get(position, "tensors")
     return [item for item in value if isinstance(item, Node)] if isinstance(value, tuple) else []

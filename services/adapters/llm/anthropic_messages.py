@@ -10,7 +10,7 @@ from typing import Any
 from services.adapters.llm.explain import early_end
 from services.adapters.llm.ledger import CallLedger
 from services.adapters.llm.prices import TokenCount
-from services.adapters.llm.remote import Answer, RemoteChatModel
+from services.adapters.llm.remote import ProviderReply, RemoteChatModel
 from services.adapters.llm.schemas import strict_schema
 from services.adapters.llm.streams import reading
 from services.domain.chat import ChatMessage, ChatRequest
@@ -34,11 +34,11 @@ class AnthropicMessagesModel(RemoteChatModel):
 
         return anthropic
 
-    async def _stream(self, request: ChatRequest, ledger: CallLedger) -> AsyncGenerator[str | Answer, None]:
+    async def _stream(self, request: ChatRequest, ledger: CallLedger) -> AsyncGenerator[str | ProviderReply, None]:
         client = self._sdk().AsyncAnthropic(**self._connection.sdk_options(ledger), open_telemetry=False)
         events = await client.messages.create(**self._parameters(request))
         ledger.streaming = True
-        whole = _Reading(self._model)
+        whole = _MessageBuilder(self._model)
         async with reading(events) as each:
             async for event in each:
                 if text := whole.take(event):
@@ -70,7 +70,7 @@ class AnthropicMessagesModel(RemoteChatModel):
         return super()._reasoning_tokens
 
 
-class _Reading:
+class _MessageBuilder:
     """Puts a streamed message together."""
 
     def __init__(self, model: str) -> None:
@@ -97,7 +97,7 @@ class _Reading:
             self._complete = True
         return ""
 
-    def answer(self) -> Answer:
+    def answer(self) -> ProviderReply:
         """The whole. Raises when the end never came."""
         if not self._complete or self._stop_reason is None:
             raise early_end(began=bool(self._usage))
@@ -105,7 +105,7 @@ class _Reading:
         text = "".join(self._text)
         if stop_reason == "refusal":
             text = self._explanation or text
-        return Answer(text=text, model=self._model, stop_reason=stop_reason, tokens=self._tokens())
+        return ProviderReply(text=text, model=self._model, stop_reason=stop_reason, tokens=self._tokens())
 
     def _count(self, usage: Any) -> None:
         """Later counts are cumulative and replace earlier ones."""

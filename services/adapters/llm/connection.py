@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from services.adapters.llm.addresses import plainly_private
 from services.adapters.llm.ledger import CallLedger
-from services.adapters.llm.limits import CircuitBreaker, Gate, Pace
+from services.adapters.llm.limits import CircuitBreaker, ProviderGate, RequestPace
 from services.adapters.llm.redaction import Redactor
 from services.adapters.llm.settings import ProviderSettings
 from services.domain.errors import ConfigurationError
@@ -33,10 +33,10 @@ class Connection:
         self.settings = settings
         self.clock = clock
         breaker = CircuitBreaker(provider, settings.breaker_failures, settings.breaker_cooldown_s, clock)
-        self.gate = Gate(breaker, settings.concurrency, settings.team_concurrency)
+        self.gate = ProviderGate(breaker, settings.concurrency, settings.team_concurrency)
         secrets = [secret for secret in (settings.api_key, settings.proxy) if secret]
         self.redact = Redactor([*secrets, *(value for _, value in settings.headers)])
-        self._pace = Pace(settings.requests_per_minute, settings.team_requests_per_minute, clock)
+        self._pace = RequestPace(settings.requests_per_minute, settings.team_requests_per_minute, clock)
         self._http: httpx2.AsyncClient | None = None
 
     def __repr__(self) -> str:

@@ -34,7 +34,7 @@ class Pacer:
             self._sent.append(self._clock.monotonic())
 
 
-class Pace:
+class RequestPace:
     """The requests a minute of a provider, and of each team in them."""
 
     def __init__(self, per_minute: int | None, team_per_minute: int | None, clock: Clock) -> None:
@@ -92,7 +92,7 @@ class CircuitBreaker:
         self._probing = False
 
 
-class Gate:
+class ProviderGate:
     """Everything a call passes on its way to one provider."""
 
     def __init__(self, breaker: CircuitBreaker, concurrency: int, team_concurrency: int | None = None) -> None:

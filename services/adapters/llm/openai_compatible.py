@@ -12,7 +12,7 @@ from services.adapters.llm.explain import early_end
 from services.adapters.llm.ledger import CallLedger
 from services.adapters.llm.openai_responses import schema_name
 from services.adapters.llm.prices import TokenCount
-from services.adapters.llm.remote import Answer, RemoteChatModel
+from services.adapters.llm.remote import ProviderReply, RemoteChatModel
 from services.adapters.llm.schemas import strict_schema
 from services.adapters.llm.streams import reading
 from services.domain.chat import ChatRequest
@@ -35,10 +35,10 @@ class CompatibleChatModel(RemoteChatModel):
 
         return openai
 
-    async def _stream(self, request: ChatRequest, ledger: CallLedger) -> AsyncGenerator[str | Answer, None]:
+    async def _stream(self, request: ChatRequest, ledger: CallLedger) -> AsyncGenerator[str | ProviderReply, None]:
         chunks = await self._open(request, ledger)
         ledger.streaming = True
-        whole = _Reading(self._model)
+        whole = _CompletionBuilder(self._model)
         async with reading(chunks) as each:
             async for chunk in each:
                 if text := whole.take(chunk):
@@ -77,7 +77,7 @@ class CompatibleChatModel(RemoteChatModel):
         return parameters
 
 
-class _Reading:
+class _CompletionBuilder:
     """Puts a streamed completion together."""
 
     def __init__(self, model: str) -> None:
@@ -102,13 +102,13 @@ class _Reading:
                 return str(choice.delta.content)
         return ""
 
-    def answer(self) -> Answer:
+    def answer(self) -> ProviderReply:
         """The whole. Raises when the end never came."""
         if self._finish is None:
             raise early_end(began=self._began)
         stop_reason = "refusal" if self._refusal else _STOP_REASONS.get(self._finish, "error")
         text = "".join(self._refusal or self._text)
-        return Answer(text=text, model=self._model, stop_reason=stop_reason, tokens=_tokens(self._usage))
+        return ProviderReply(text=text, model=self._model, stop_reason=stop_reason, tokens=_tokens(self._usage))
 
 
 def _with_schema(messages: list[dict[str, str]], request: ChatRequest) -> list[dict[str, str]]:

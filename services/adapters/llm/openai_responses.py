@@ -11,7 +11,7 @@ from typing import Any
 from services.adapters.llm.explain import ProtocolError, StreamCutError, early_end
 from services.adapters.llm.ledger import CallFailedError, CallLedger, Failure
 from services.adapters.llm.prices import TokenCount
-from services.adapters.llm.remote import Answer, RemoteChatModel
+from services.adapters.llm.remote import ProviderReply, RemoteChatModel
 from services.adapters.llm.schemas import strict_schema
 from services.adapters.llm.streams import reading
 from services.domain.chat import ChatRequest
@@ -34,7 +34,7 @@ class OpenAIResponsesModel(RemoteChatModel):
 
         return openai
 
-    async def _stream(self, request: ChatRequest, ledger: CallLedger) -> AsyncGenerator[str | Answer, None]:
+    async def _stream(self, request: ChatRequest, ledger: CallLedger) -> AsyncGenerator[str | ProviderReply, None]:
         client = self._sdk().AsyncOpenAI(**self._connection.sdk_options(ledger))
         events = await client.responses.create(**self._parameters(request))
         ledger.streaming = True
@@ -73,7 +73,7 @@ class OpenAIResponsesModel(RemoteChatModel):
             parameters["reasoning"] = {"effort": self._connection.settings.effort}
         return parameters
 
-    def _answer(self, response: Any) -> Answer:
+    def _answer(self, response: Any) -> ProviderReply:
         if response.status == "failed" and response.error is not None:
             return self._failed(response)
         refusals = [
@@ -82,13 +82,13 @@ class OpenAIResponsesModel(RemoteChatModel):
         ]  # fmt: skip
         stop_reason = _stop_reason(response, refused=bool(refusals))
         text = "".join(refusals) or response.output_text
-        return Answer(text=text, model=response.model, stop_reason=stop_reason, tokens=_tokens(response.usage))
+        return ProviderReply(text=text, model=response.model, stop_reason=stop_reason, tokens=_tokens(response.usage))
 
-    def _failed(self, response: Any) -> Answer:
+    def _failed(self, response: Any) -> ProviderReply:
         words = self._connection.redact(str(response.error.message))
         if response.error.code in _REFUSED:
             tokens = _tokens(response.usage) or TokenCount(input=0, output=0)
-            return Answer(text=words, model=response.model, stop_reason="refusal", tokens=tokens)
+            return ProviderReply(text=words, model=response.model, stop_reason="refusal", tokens=tokens)
         raise CallFailedError(
             Failure(message=f"openai failed while answering: try again later. It said: {words}", resend=True)
         )

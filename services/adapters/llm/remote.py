@@ -45,7 +45,7 @@ DeltaListener = Callable[[ChatDelta], Awaitable[None]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class ProviderReply:
     """A complete reply in the provider's terms."""
 
     text: str
@@ -129,14 +129,14 @@ class RemoteChatModel(ABC):
         # Raised out here, so that no SDK error (with its request and headers) hangs on as the context.
         raise self._error(request, failure, ledger)
 
-    async def _listen(self, request: ChatRequest, ledger: CallLedger, seconds: float) -> Answer:
+    async def _listen(self, request: ChatRequest, ledger: CallLedger, seconds: float) -> ProviderReply:
         """Read one streamed reply to its end, telling the listener."""
         feed = _Feed(request, self._listener, self._connection.settings.delta_chars)
         limit = _CHARS_FLOOR + _CHARS_PER_TOKEN * request.max_output_tokens
         try:
             async with asyncio.timeout(seconds) as timer, aclosing(self._pieces(request, ledger)) as pieces:
                 async for piece in pieces:
-                    if isinstance(piece, Answer):
+                    if isinstance(piece, ProviderReply):
                         await feed.flush()
                         return piece if len(piece.text) <= limit else self._overlong(request, piece.text[:limit])
                     await feed.add(piece)
@@ -149,7 +149,7 @@ class RemoteChatModel(ABC):
             raise CallFailedError(self._out_of_time()) from None
         raise CallFailedError(Failure(message=f"the reply of {self._connection.provider} was empty"))
 
-    async def _pieces(self, request: ChatRequest, ledger: CallLedger) -> AsyncGenerator[str | Answer, None]:
+    async def _pieces(self, request: ChatRequest, ledger: CallLedger) -> AsyncGenerator[str | ProviderReply, None]:
         """The protocol's stream with every error explained."""
         import httpx2  # the command line must not wait for it
 
@@ -176,7 +176,7 @@ class RemoteChatModel(ABC):
         """The SDK's module, loaded at the first call."""
 
     @abstractmethod
-    def _stream(self, request: ChatRequest, ledger: CallLedger) -> AsyncGenerator[str | Answer, None]:
+    def _stream(self, request: ChatRequest, ledger: CallLedger) -> AsyncGenerator[str | ProviderReply, None]:
         """Send the request; yield text as it comes and the answer last. Set `ledger.streaming` once it has begun."""
 
     def _max_output(self, request: ChatRequest) -> int:
@@ -187,7 +187,7 @@ class RemoteChatModel(ABC):
         tokens = self._connection.settings.reasoning_tokens
         return self.default_reasoning_tokens if tokens is None else tokens
 
-    def _reply(self, request: ChatRequest, answer: Answer, ledger: CallLedger) -> ChatReply:
+    def _reply(self, request: ChatRequest, answer: ProviderReply, ledger: CallLedger) -> ChatReply:
         most = self._most(request)
         lost = self._billed(most, times=ledger.lost)
         tokens = answer.tokens or most
@@ -216,9 +216,9 @@ class RemoteChatModel(ABC):
             dollars=None if dollars is None else times * dollars,
         )  # fmt: skip
 
-    def _overlong(self, request: ChatRequest, text: str) -> Answer:
+    def _overlong(self, request: ChatRequest, text: str) -> ProviderReply:
         """A reply that ignores every limit is cut; what it cost is unknown, so the most is charged."""
-        return Answer(text=text, model=self._model, stop_reason="length", tokens=self._most(request))
+        return ProviderReply(text=text, model=self._model, stop_reason="length", tokens=self._most(request))
 
     def _out_of_time(self) -> Failure:
         limit, provider = self._connection.settings.call_timeout_s, self._connection.provider

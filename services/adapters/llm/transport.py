@@ -13,7 +13,7 @@ import httpx2
 
 from services.adapters.llm.addresses import PrivateAddressError, public_address
 from services.adapters.llm.ledger import CallLedger, Failure, current_call
-from services.adapters.llm.limits import Pace
+from services.adapters.llm.limits import RequestPace
 from services.adapters.llm.settings import ProviderSettings
 
 PLACEHOLDER_KEY = "set-by-the-transport"
@@ -36,7 +36,7 @@ class ReplyTooLargeError(httpx2.ReadError):
 class GuardedTransport(httpx2.AsyncBaseTransport):
     """Adds the credentials, counts requests against the call's ledger and bounds waits and replies."""
 
-    def __init__(self, settings: ProviderSettings, base_url: str, pace: Pace) -> None:
+    def __init__(self, settings: ProviderSettings, base_url: str, pace: RequestPace) -> None:
         self._settings = settings
         self._origin = httpx2.URL(base_url)
         self._pace = pace

@@ -12,10 +12,10 @@ from celery import Celery
 
 from services.adapters.queueing.compile_ahead import CompileAhead
 from services.adapters.queueing.failures import infrastructure_report
-from services.adapters.queueing.notifier import Bell
+from services.adapters.queueing.notifier import WorkNotifier
 from services.domain.errors import InfrastructureError, QueueError, StorageError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
-from services.domain.work import Doorbell, Report, WorkOrder, WorkState, WorkStatus, order_of
+from services.domain.work import Report, WakeUp, WorkOrder, WorkState, WorkStatus, order_of
 from services.ports.runtime import Clock
 from services.ports.work import EvaluationQueue, WorkStore
 from services.runtime.periodic import repeat
@@ -58,7 +58,7 @@ class CeleryQueue(EvaluationQueue):
         self._strand_s = strand_s
         self._give_up_s = give_up_s
         self._ahead = ahead
-        self._bell = Bell(app, clock)
+        self._bell = WorkNotifier(app, clock)
         self._waiting: dict[str, asyncio.Future[WorkState]] = {}
         self._chores: list[asyncio.Task[None]] = []
         self._closed = False
@@ -104,7 +104,7 @@ class CeleryQueue(EvaluationQueue):
             answer = self._waiting.get(order.id)
             if answer is None:
                 answer = self._waiting[order.id] = asyncio.get_running_loop().create_future()
-                self._bell.ring([Doorbell(order_id=order.id, device=order.request.device)])
+                self._bell.ring([WakeUp(order_id=order.id, device=order.request.device)])
             state = await asyncio.shield(answer)
         if state.result is None:
             raise InfrastructureError(state.fault or "the order ended without a result")
@@ -145,7 +145,7 @@ class CeleryQueue(EvaluationQueue):
         """Ring for what was lost; end what nobody can do."""
         if self._bell.away_s > self._give_up_s:
             self._fail_all(QueueError(f"the message broker cannot be reached: {self._bell.fault}"))
-        await self._orders.strand(self._strand_s)
+        await self._orders.expire(self._strand_s)
         waiting = await self._orders.waiting()
         lost = {device for device, count in waiting.items() if await self._bell.length(device) < count}
         bells = await self._orders.unattended(self._ring_again_s)

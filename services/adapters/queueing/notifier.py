@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from services.domain.compilations import COMPILE
 from services.domain.errors import QueueError
-from services.domain.work import Doorbell
+from services.domain.work import WakeUp
 from services.ports.runtime import Clock
 
 log = logging.getLogger(__name__)
@@ -42,18 +42,18 @@ def ended_exchange() -> Exchange:
     return Exchange(ENDED_QUEUE, type="fanout")
 
 
-class Bell:
+class WorkNotifier:
     """Sends doorbells in order. A bell that cannot be rung now is rung when the broker is back."""
 
     def __init__(self, app: Celery, clock: Clock) -> None:
         self._app = app
         self._clock = clock
-        self._todo: asyncio.Queue[Doorbell] = asyncio.Queue()
+        self._todo: asyncio.Queue[WakeUp] = asyncio.Queue()
         self._away_since: float | None = None
         self.fault = ""
         """Why the broker could not be reached when that was tried last."""
 
-    def ring(self, bells: Iterable[Doorbell]) -> None:
+    def ring(self, bells: Iterable[WakeUp]) -> None:
         """Ring for some orders soon."""
         for bell in bells:
             self._todo.put_nowait(bell)
@@ -86,7 +86,7 @@ class Bell:
         except _BROKER_FAULTS as error:
             raise QueueError(f"the message broker cannot be reached: {error}") from error
 
-    async def _sent(self, bell: Doorbell) -> bool:
+    async def _sent(self, bell: WakeUp) -> bool:
         queue = device_queue(bell.device)
         try:
             await asyncio.to_thread(

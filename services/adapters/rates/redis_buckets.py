@@ -11,7 +11,7 @@ import redis.asyncio
 from redis.exceptions import RedisError
 
 from services.ports.runtime import Clock
-from services.rates import BURST_S, Buckets, Shortage, Take
+from services.rates import BURST_S, BucketRequest, Buckets, Shortage
 from services.telemetry.metrics import RATE_LIMITS_ALONE
 
 log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class RedisBuckets:
         self._away_until: float | None = None
         RATE_LIMITS_ALONE.set(0)
 
-    async def take(self, wanted: Sequence[Take]) -> Shortage | None:
+    async def take(self, wanted: Sequence[BucketRequest]) -> Shortage | None:
         """One from each bucket, or from none: the first that has too little."""
         if self._away_until is not None and self._clock.monotonic() < self._away_until:
             return await self._fallback.take(wanted)

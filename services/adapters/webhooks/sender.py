@@ -11,7 +11,7 @@ from standardwebhooks.webhooks import Webhook as Signer
 
 from services.adapters.llm.addresses import PrivateAddressError, plainly_private, public_address
 from services.domain.errors import ConfigurationError
-from services.domain.webhooks import Delivery, Outcome, Webhook
+from services.domain.webhooks import Delivery, DeliveryOutcome, Webhook
 
 TIMEOUT_S = 15.0
 _PRIVATE = "leads to a private address, which this server's operator forbids (KERNELWRIGHT_WEBHOOK_PRIVATE_HOSTS)"
@@ -35,7 +35,7 @@ class WebhookSender:
             headers={"user-agent": agent, "content-type": "application/json"},
         )
 
-    async def send(self, webhook: Webhook, delivery: Delivery, at: datetime) -> Outcome:
+    async def send(self, webhook: Webhook, delivery: Delivery, at: datetime) -> DeliveryOutcome:
         """Try once. Never raises for what the receiver, its name or the network does."""
         signature = Signer(webhook.secret).sign(delivery.id, at, delivery.body)
         headers = {
@@ -48,13 +48,13 @@ class WebhookSender:
             answer = await self._http.send(request, stream=True)
             await answer.aclose()
         except PrivateAddressError:
-            return Outcome(delivered=False, fault=f"its address {_PRIVATE}")
+            return DeliveryOutcome(delivered=False, fault=f"its address {_PRIVATE}")
         except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
-            return Outcome(delivered=False, fault=f"no answer: {str(error) or type(error).__name__}"[:300])
+            return DeliveryOutcome(delivered=False, fault=f"no answer: {str(error) or type(error).__name__}"[:300])
         if answer.is_success:
-            return Outcome(delivered=True, answer=answer.status_code)
+            return DeliveryOutcome(delivered=True, answer=answer.status_code)
         redirected = " (redirects are not followed)" if answer.is_redirect else ""
-        return Outcome(
+        return DeliveryOutcome(
             delivered=False, answer=answer.status_code, fault=f"it answered {answer.status_code}{redirected}"
         )
 

@@ -9,15 +9,15 @@ from typing import Any
 import httpx
 import pytest
 
-from kernelwright.admission import check_clock, check_version, take_seat
+from kernelwright.admission import acquire_slot, check_clock, check_version
 from kernelwright.doctor import server
 from services.domain.errors import ConfigurationError
-from services.domain.nodes import Node, NodeRole, NodeState
+from services.domain.nodes import NodeRole, NodeState, ServiceNode
 from services.testing.builders import MOMENT
 
 
-def orchestrator(version: str) -> Node:
-    return Node(
+def orchestrator(version: str) -> ServiceNode:
+    return ServiceNode(
         name=f"o-{version}",
         role=NodeRole.ORCHESTRATOR,
         version=version,
@@ -29,10 +29,10 @@ def orchestrator(version: str) -> Node:
 
 def test_two_workers_of_a_device_on_one_host_get_different_names_and_a_freed_one_is_given_again() -> None:
     device = f"test-{uuid.uuid4().hex[:8]}"
-    first, second = take_seat(device, "here"), take_seat(device, "here")
+    first, second = acquire_slot(device, "here"), acquire_slot(device, "here")
     assert (first.name, second.name) == (f"kernelwright-{device}-1@here", f"kernelwright-{device}-2@here")
     first.socket.close()
-    again = take_seat(device, "here")
+    again = acquire_slot(device, "here")
     assert again.name == first.name
     for seat in (second, again):
         seat.socket.close()

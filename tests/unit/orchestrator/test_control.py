@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from orchestrator import Pace
+from orchestrator import PollingIntervals
 from services.domain.errors import ConflictError, LeaseLostError
 from services.domain.events import EventKind
 from services.domain.jobs import Budget, JobStatus
@@ -17,12 +17,12 @@ from services.testing import FakeQueue, FrozenClock, ScriptedModel, a_job, agree
 from tests.unit.orchestrator.world import World
 
 
-def slow_world(*, evaluation_s: float = 0.0, model_s: float = 0.0, pace: Pace | None = None) -> World:
+def slow_world(*, evaluation_s: float = 0.0, model_s: float = 0.0, polling: PollingIntervals | None = None) -> World:
     return World(
         clock=SystemClock(),
         queue=FakeQueue(latency_s=evaluation_s),
         model=ScriptedModel(agreeable_answers, latency_s=model_s),
-        pace=pace or Pace(lease_ttl_s=2.0, poll_s=0.02),
+        polling=polling or PollingIntervals(lease_ttl_s=2.0, poll_s=0.02),
     )
 
 
@@ -95,7 +95,7 @@ async def test_the_wall_budget_ends_a_job_in_the_middle_of_a_step() -> None:
 
 
 async def test_a_heartbeat_keeps_the_lease_of_a_long_job() -> None:
-    world = slow_world(evaluation_s=0.6, pace=Pace(lease_ttl_s=0.2, poll_s=0.02))
+    world = slow_world(evaluation_s=0.6, polling=PollingIntervals(lease_ttl_s=0.2, poll_s=0.02))
     await world.jobs.create(a_job(budget=Budget(rounds=1)))
     running = asyncio.create_task(world.orchestrator().run_job("job-1"))
     await until(lambda: bool(world.queue.evaluated))
@@ -106,7 +106,7 @@ async def test_a_heartbeat_keeps_the_lease_of_a_long_job() -> None:
 
 
 async def test_two_orchestrators_never_run_one_job_at_once() -> None:
-    world = slow_world(evaluation_s=0.8, pace=Pace(lease_ttl_s=0.3, poll_s=0.02))
+    world = slow_world(evaluation_s=0.8, polling=PollingIntervals(lease_ttl_s=0.3, poll_s=0.02))
     await world.jobs.create(a_job(budget=Budget(rounds=1)))
     first = asyncio.create_task(world.orchestrator(owner="first").run_job("job-1"))
     await until(lambda: bool(world.queue.evaluated))

@@ -13,7 +13,7 @@ from services.domain.errors import InfrastructureError, ModelError, NotFoundErro
 from services.domain.evaluations import (
     EvaluationReport,
     GateName,
-    Refusal,
+    ProblemRefusal,
     ValidationReport,
     Verdict,
 )
@@ -126,7 +126,7 @@ async def test_facts_hold_all_that_happened_before() -> None:
 
 
 async def test_a_refused_problem_ends_the_job_with_file_line_and_remedy() -> None:
-    refusal = Refusal(reason="the output is constant", remedy="Use the input.", line=7)
+    refusal = ProblemRefusal(reason="the output is constant", remedy="Use the input.", line=7)
     world = World(queue=FakeQueue(validation=ValidationReport(analysis=None, refusal=refusal, device=None)))
 
     job = await world.run(a_job())

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 
 from agents.asking import INTERRUPTED
-from orchestrator import Pace
+from orchestrator import PollingIntervals
 from services.domain.chat import AgentRole, ChatReply, ChatRequest
 from services.domain.errors import ModelError
 from services.domain.jobs import Budget, JobStatus
@@ -93,7 +93,7 @@ async def test_a_call_that_a_pause_interrupts_is_charged_with_the_most_it_can_ha
         clock=SystemClock(),
         queue=FakeQueue(),
         model=Metered(agreeable_answers, latency_s=0.4),
-        pace=Pace(lease_ttl_s=5.0, poll_s=0.02),
+        polling=PollingIntervals(lease_ttl_s=5.0, poll_s=0.02),
     )
     await world.jobs.create(a_job(budget=Budget(rounds=1)))
     running = asyncio.create_task(world.orchestrator().run_job("job-1"))

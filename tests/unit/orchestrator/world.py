@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from orchestrator import Orchestrator, Pace, Patience, Stores
+from orchestrator import Orchestrator, PollingIntervals, RetryPolicy, Stores
 from services.domain.errors import ConfigurationError
 from services.domain.events import Event, EventKind
 from services.domain.jobs import Job
@@ -103,7 +103,7 @@ class World:
     model: ScriptedModel = field(default_factory=lambda: ScriptedModel(agreeable_answers))
     queue: FakeQueue = field(default_factory=FakeQueue)
     saver: FusedSaver = field(default_factory=FusedSaver)
-    pace: Pace = field(default_factory=Pace)
+    polling: PollingIntervals = field(default_factory=PollingIntervals)
     holdout_share: float = 0.0
     confirmations: int = 0
     database: InMemoryDatabase = field(init=False)
@@ -144,8 +144,8 @@ class World:
             clock=self.clock,
             owner=owner,
             is_gone=lambda name: name in gone,
-            patience=Patience(attempts=3, backoff_s=0.0),
-            pace=self.pace,
+            retry_policy=RetryPolicy(attempts=3, backoff_s=0.0),
+            polling=self.polling,
             evaluation_timeout_s=timeout_s,
             holdout_share=self.holdout_share,
             confirmations=self.confirmations,

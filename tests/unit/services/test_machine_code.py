@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 
 from services.domain.errors import NotFoundError, SandboxError, StorageError, ToolchainError
-from services.domain.evaluations import EvaluationRequest, Listing
+from services.domain.evaluations import Disassembly, EvaluationRequest
 from services.machine_code import read_listing, with_listing_kept, without_text
 from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits
 from services.testing import InMemoryArtefactStore, InMemoryDatabase, a_problem, a_report
@@ -77,7 +77,7 @@ class scratch(AbstractContextManager[Path]):  # noqa: N801 - reads as a function
         self._made.cleanup()
 
 
-def shown(sandbox: Printing, library: Path) -> Listing:
+def shown(sandbox: Printing, library: Path) -> Disassembly:
     return disassembled(cast("Sandbox", sandbox), OBJDUMP, [library], scratch)
 
 
@@ -138,7 +138,9 @@ def a_request() -> EvaluationRequest:
     )
 
 
-LISTING = Listing(form="assembly", tool="objdump", functions=("f",), cut=False, note="", hash=None, text="<f>:\n ret\n")
+LISTING = Disassembly(
+    form="assembly", tool="objdump", functions=("f",), cut=False, note="", hash=None, text="<f>:\n ret\n"
+)
 
 
 async def test_a_listing_is_kept_by_its_hash_and_read_by_its_own_team() -> None:

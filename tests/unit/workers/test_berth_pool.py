@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from services.domain.errors import SandboxError
-from workers.sandboxes.docker.pool import BerthPool, Place
+from workers.sandboxes.docker.pool import ContainerPool, PooledContainer
 
 
 class Container:
@@ -29,12 +29,14 @@ class Container:
         self.is_alive = False
 
 
-def pool_of(made: list[Container], *, warm: int = 1, limit: int = 4, one_shot: bool = False) -> BerthPool[Container]:
+def pool_of(
+    made: list[Container], *, warm: int = 1, limit: int = 4, one_shot: bool = False
+) -> ContainerPool[Container]:
     def make(name: str) -> Container:
         made.append(Container(name))
         return made[-1]
 
-    return BerthPool(make, prefix="test", warm=warm, limit=limit, one_shot=one_shot)
+    return ContainerPool(make, prefix="test", warm=warm, limit=limit, one_shot=one_shot)
 
 
 def test_a_job_gets_its_own_container_again_and_another_job_does_not() -> None:
@@ -117,7 +119,7 @@ def test_a_fault_at_the_start_is_told_to_whoever_waits_and_passes() -> None:
             raise SandboxError("the daemon is down")
         return Container(name)
 
-    pool: BerthPool[Container] = BerthPool(make, prefix="test", warm=1, limit=4, one_shot=False)
+    pool: ContainerPool[Container] = ContainerPool(make, prefix="test", warm=1, limit=4, one_shot=False)
     with pytest.raises(SandboxError, match="daemon is down"):
         pool.take("a")
     assert isinstance(pool.take("a"), Container)
@@ -126,7 +128,7 @@ def test_a_fault_at_the_start_is_told_to_whoever_waits_and_passes() -> None:
 
 def test_names_say_what_a_container_is_for() -> None:
     pool = pool_of([])
-    berth: Place = pool.take("job-12/ü")
+    berth: PooledContainer = pool.take("job-12/ü")
     pool.close()
     assert isinstance(berth, Container)
     assert berth.name.startswith("test-job-12--")

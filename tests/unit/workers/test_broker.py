@@ -8,19 +8,19 @@ import time
 
 import pytest
 
-from services.adapters.queueing.notifier import Bell
+from services.adapters.queueing.notifier import WorkNotifier
 from services.domain.errors import QueueError
 from services.runtime.clock import SystemClock
 from tests.e2e.programs import a_free_port
 from workers.queue.connection import ANSWER_S, RETRY_S
-from workers.queue.tasks import CelerySettings, Station, create_app
+from workers.queue.tasks import CelerySettings, WorkerContext, create_app
 
 
 class _EnoughSeenError(Exception):
     """Ends a loop that tries for ever."""
 
 
-def _never() -> Station:
+def _never() -> WorkerContext:
     raise AssertionError("nobody works here")
 
 
@@ -39,7 +39,7 @@ def test_a_worker_looks_for_its_broker_at_a_steady_pace() -> None:
 
 
 async def test_who_rings_hears_at_once_that_the_broker_is_away() -> None:
-    bell = Bell(create_app(CelerySettings(broker_url=f"redis://127.0.0.1:{a_free_port()}/0")), SystemClock())
+    bell = WorkNotifier(create_app(CelerySettings(broker_url=f"redis://127.0.0.1:{a_free_port()}/0")), SystemClock())
     began = time.monotonic()
     with pytest.raises(QueueError, match="cannot be reached"):
         await bell.length("cpu")
@@ -50,6 +50,6 @@ async def test_who_rings_hears_at_once_that_the_broker_is_away() -> None:
 async def test_who_rings_gives_a_broker_up_that_does_not_answer() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         settings = CelerySettings(broker_url=f"redis://127.0.0.1:{silent.getsockname()[1]}/0")
-        bell = Bell(create_app(settings), SystemClock())
+        bell = WorkNotifier(create_app(settings), SystemClock())
         with pytest.raises(QueueError, match="cannot be reached"):
             await asyncio.wait_for(bell.length("cpu"), ANSWER_S + 10.0)

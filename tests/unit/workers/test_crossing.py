@@ -6,7 +6,7 @@ import pytest
 
 from services.domain.errors import InfrastructureError
 from workers.ipc.cuda_memory import GRANULARITY, MAX_PIECES, PIECE_BYTES, piece_sizes
-from workers.ipc.placement import Place
+from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import DataError, TensorMeta, descriptors_of
 
 
@@ -30,4 +30,4 @@ def test_more_than_can_cross_is_said_in_mib() -> None:
 
 def test_a_block_of_host_memory_has_one_descriptor() -> None:
     with pytest.raises(DataError, match="one descriptor, not 2"):
-        Place().attach((3, 4), {}, [TensorMeta(dtype="float32", shape=(2,))])
+        TensorDevice().attach((3, 4), {}, [TensorMeta(dtype="float32", shape=(2,))])

@@ -8,7 +8,7 @@ from kernelwright.wiring import workbench
 from kernelwright.wiring.workbench import check_device, devices
 from services.domain.errors import ConfigurationError
 from workers.devices import gpu
-from workers.ipc.placement import Place, place_of
+from workers.ipc.placement import TensorDevice, place_of
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_reasons_for_slowing_down_are_named() -> None:
 
 def test_the_cpu_needs_no_gpu() -> None:
     place = place_of("cpu")
-    assert type(place) is Place
+    assert type(place) is TensorDevice
     assert not place.is_gpu
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from services.domain.errors import SandboxError
 from services.ports.work import Workbench, WorkStore
-from workers.queue.tasks import CelerySettings, Station, WorkerProcess
+from workers.queue.tasks import CelerySettings, WorkerContext, WorkerProcess
 
 SETTINGS = CelerySettings(broker_url="redis://127.0.0.1:1/0")
 
@@ -30,11 +30,11 @@ class NoOrders:
 def a_process(failures: int = 0, *, ready: bool) -> tuple[WorkerProcess, list[str]]:
     opened: list[str] = []
 
-    def open_station() -> Station:
+    def open_station() -> WorkerContext:
         opened.append("opened")
         if len(opened) <= failures:
             raise SandboxError("no room for a sandbox")
-        return Station(orders=cast("WorkStore", NoOrders()), workbench=cast("Workbench", Closing()))
+        return WorkerContext(orders=cast("WorkStore", NoOrders()), workbench=cast("Workbench", Closing()))
 
     return WorkerProcess(SETTINGS, open_station, ready=ready), opened
 

@@ -10,7 +10,7 @@ from services.domain.evaluations import GateName
 from workers.ipc.tensors import flatten
 from workers.referee.draws import Distribution
 from workers.referee.preparation import plan
-from workers.referee.trial import Finding, Trial, failed, inputs_changed, judge_outputs, passed
+from workers.referee.trial import GateFinding, Trial, failed, inputs_changed, judge_outputs, passed
 
 
 class CorrectnessGate:
@@ -18,7 +18,7 @@ class CorrectnessGate:
 
     name = GateName.CORRECTNESS
 
-    def examine(self, trial: Trial) -> Finding:
+    def examine(self, trial: Trial) -> GateFinding:
         """Fails with the first mismatch."""
         count = 0
         for number in trial.state.set_numbers:
@@ -33,7 +33,7 @@ class CorrectnessGate:
 
 def try_draw(
     trial: Trial, number: int, distribution: Distribution, arguments: list[Any], *, observe: bool
-) -> Finding | None:
+) -> GateFinding | None:
     """What is wrong with the outputs for one draw, or None. `observe` notes PyTorch's operators and calls again."""
     slot = trial.slot(number, arguments)
     tensors = flatten(arguments)

@@ -15,7 +15,7 @@ from workers.referee.draws import OWN, cut_along, rebuilt
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.problem import moved, output_tensors
 from workers.referee.state import ReferenceState
-from workers.referee.trial import Finding, Trial, failed, inputs_changed, judge_outputs, passed, shapes_of
+from workers.referee.trial import GateFinding, Trial, failed, inputs_changed, judge_outputs, passed, shapes_of
 
 DERIVED_SLOT = 1000
 
@@ -25,7 +25,7 @@ class GeneralizationGate:
 
     name = GateName.GENERALIZATION
 
-    def examine(self, trial: Trial) -> Finding:
+    def examine(self, trial: Trial) -> GateFinding:
         """Fails with the first mismatch."""
         for number in trial.state.held_out_numbers:
             finding = self._try(trial, trial.draw(number, OWN), number, f"held-out input set {-number}")
@@ -47,7 +47,7 @@ class GeneralizationGate:
         held_out = len(trial.state.held_out_numbers)
         return passed("; ".join([f"{held_out} held-out input sets", *notes]))
 
-    def _try(self, trial: Trial, arguments: list[Any], number: int, where: str) -> Finding | None:
+    def _try(self, trial: Trial, arguments: list[Any], number: int, where: str) -> GateFinding | None:
         state = trial.state
         expected = state.expected(arguments)
         slot = trial.session.open_slot(number, arguments, [TensorMeta.of(tensor) for tensor in expected])
@@ -63,7 +63,7 @@ class GeneralizationGate:
             slot.close()
 
 
-def _changed(where: str, index: int) -> Finding:
+def _changed(where: str, index: int) -> GateFinding:
     return failed(f"{where}: input {index} was changed by the call", GateName.INTEGRITY)
 
 

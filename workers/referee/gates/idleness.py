@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from workers.ipc.tensors import flatten
 from workers.referee.draws import OWN
-from workers.referee.trial import Finding, Trial, failed, suspicious
+from workers.referee.trial import GateFinding, Trial, failed, suspicious
 from workers.referee.worker_client import Activity
 
 GRACE_S = 0.015
@@ -52,7 +52,7 @@ class Window:
         return self.cpu_s > IDLE_CPU_S or self.running_share >= AT_WORK_SHARE
 
 
-def judge_windows(windows: Sequence[Window]) -> Finding | None:
+def judge_windows(windows: Sequence[Window]) -> GateFinding | None:
     """What idle windows in a row amount to; the last one is not quiet."""
     if all(window.at_work for window in windows):
         used = 1e3 * statistics.median(window.cpu_s for window in windows)
@@ -67,7 +67,7 @@ def judge_windows(windows: Sequence[Window]) -> Finding | None:
     return None
 
 
-def work_outside(trial: Trial) -> Finding | None:
+def work_outside(trial: Trial) -> GateFinding | None:
     """Work before a call was asked for, or after it returned."""
     arguments = trial.draw(0, OWN)
     slot, tensors = trial.slot(0, arguments), flatten(arguments)
@@ -93,7 +93,7 @@ def work_outside(trial: Trial) -> Finding | None:
     return _worked_early(early)
 
 
-def still_working(trial: Trial) -> Finding | None:
+def still_working(trial: Trial) -> GateFinding | None:
     """Work after the last call; for what starts only once a candidate has been called often."""
     windows: list[Window] = []
     while len(windows) < ROUNDS:
@@ -105,7 +105,7 @@ def still_working(trial: Trial) -> Finding | None:
     return judge_windows(windows)
 
 
-def _worked_early(early: Sequence[tuple[float, float]]) -> Finding | None:
+def _worked_early(early: Sequence[tuple[float, float]]) -> GateFinding | None:
     if not all(_too_early(before, inside) for before, inside in early):
         return None
     least = 1e3 * min(before for before, _ in early)

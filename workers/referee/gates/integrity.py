@@ -17,9 +17,9 @@ from workers.referee.roofline import cheating_floor_s
 from workers.referee.rules import CHEAP_OPERATORS, permitted
 from workers.referee.runner_client import Slot
 from workers.referee.statistics import is_stable
-from workers.referee.timing import Budget, Checked, Samples, timed_fetch
+from workers.referee.timing import Checked, Samples, SamplingBudget, timed_fetch
 from workers.referee.trial import (
-    Finding,
+    GateFinding,
     Measured,
     Trial,
     failed,
@@ -34,9 +34,9 @@ POOL = 3
 LARGE_BYTES = 2 << 30
 """Inputs of a call from which on one draw is made and rescaled: the device holds a dozen sets of them besides."""
 REPEATS = 3
-FIRST_BUDGET = Budget(seconds=0.5)
-OTHER_BUDGET = Budget(seconds=0.2)
-THOROUGH_BUDGET = Budget(seconds=4.0, most=400, enough=200)
+FIRST_BUDGET = SamplingBudget(seconds=0.5)
+OTHER_BUDGET = SamplingBudget(seconds=0.2)
+THOROUGH_BUDGET = SamplingBudget(seconds=4.0, most=400, enough=200)
 """For figures that a job reports: long enough that a machine's moods, which last for seconds, are averaged."""
 LIBRARY_SHARE = 8
 """A library operator that touches an eighth of the largest tensor does the main work."""
@@ -50,7 +50,7 @@ CLOCK_LEAST_S = 500e-6
 
 
 class _CheatFoundError(Exception):
-    def __init__(self, finding: Finding) -> None:
+    def __init__(self, finding: GateFinding) -> None:
         self.finding = finding
         super().__init__(finding.detail)
 
@@ -60,7 +60,7 @@ class IntegrityGate:
 
     name = GateName.INTEGRITY
 
-    def examine(self, trial: Trial) -> Finding:
+    def examine(self, trial: Trial) -> GateFinding:
         """Fails on evidence, suspects where figures are too good."""
         evidence = library_work(trial) or work_outside(trial)
         if evidence is not None:
@@ -85,7 +85,7 @@ class IntegrityGate:
         )
 
 
-def library_work(trial: Trial) -> Finding | None:
+def library_work(trial: Trial) -> GateFinding | None:
     """PyTorch operators that did the main work in the observed call."""
     state = trial.state
     sizes = [spec.elements for spec in state.analysis.inputs]
@@ -153,7 +153,7 @@ def _measure(trial: Trial, number: int) -> Measured:
     return Measured(number=number, baseline=baseline, samples=samples, shapes=shapes_of(arguments[0]))
 
 
-def _budget(trial: Trial, number: int) -> Budget:
+def _budget(trial: Trial, number: int) -> SamplingBudget:
     if number:
         return OTHER_BUDGET
     return THOROUGH_BUDGET if trial.request.thorough else FIRST_BUDGET
@@ -174,7 +174,7 @@ def _checker(trial: Trial, number: int, slot: Slot, pool: list[list[object]]) ->
     return check
 
 
-def _put_off(trial: Trial, measured: Measured) -> Finding | None:
+def _put_off(trial: Trial, measured: Measured) -> GateFinding | None:
     """Work that happens while the outputs are read instead of within the call.
 
     The fastest read of each side counts, and a difference is looked at again: a busy machine delays single reads.
@@ -204,7 +204,7 @@ def _put_off_s(samples: Samples) -> float:
     return min(samples.candidate_fetch) - min(samples.baseline_fetch) - limit
 
 
-def _too_good(trial: Trial) -> Finding | None:
+def _too_good(trial: Trial) -> GateFinding | None:
     first = trial.measured[0].samples
     call = statistics.median(first.candidate)
     floor = cheating_floor_s(trial.state.analysis, trial.state.device)

@@ -14,7 +14,7 @@ from services.domain.evaluations import GateName, GateResult, GateStatus
 from workers.ipc.tensors import flatten
 from workers.referee.draws import OWN
 from workers.referee.errors import RunnerFault
-from workers.referee.trial import Finding, Trial, failed, judge_outputs
+from workers.referee.trial import GateFinding, Trial, failed, judge_outputs
 
 SOURCE_SLOT = 900_000
 LEAST_DELAY_S = 5e-3
@@ -27,7 +27,7 @@ LOOKS = {
 }
 
 
-def late_streams(trial: Trial) -> Finding | None:
+def late_streams(trial: Trial) -> GateFinding | None:
     """A call with late inputs, or with other streams held up, gives a wrong output."""
     if not trial.state.place.is_gpu:
         return None

@@ -6,7 +6,7 @@ import secrets
 
 from services.domain.evaluations import GateName
 from workers.referee.problem import INIT_SEED, cloned
-from workers.referee.trial import Finding, Trial, passed
+from workers.referee.trial import GateFinding, Trial, passed
 
 LOAD_LIMIT_S = 30.0
 
@@ -23,7 +23,7 @@ class LoadGate:
 
     name = GateName.LOAD
 
-    def examine(self, trial: Trial) -> Finding:
+    def examine(self, trial: Trial) -> GateFinding:
         """Passes when the model is built; parameters are copied, else built under the reference's own seed."""
         trial.runner = trial.state.link.spawn("candidate", deadline=trial.deadline)
         state = trial.state.problem.state()

@@ -7,11 +7,11 @@ from workers.ipc.tensors import flatten
 from workers.referee.draws import OWN
 from workers.referee.gates.correctness import try_draw
 from workers.referee.statistics import latency
-from workers.referee.timing import Budget
-from workers.referee.trial import Finding, Trial, passed, shapes_of, suspicious
+from workers.referee.timing import SamplingBudget
+from workers.referee.trial import GateFinding, Trial, passed, shapes_of, suspicious
 
 DRAWS = 5
-TRIALS = Budget(seconds=1.0, least=30, most=100)
+TRIALS = SamplingBudget(seconds=1.0, least=30, most=100)
 
 
 class QuickCorrectnessGate:
@@ -19,7 +19,7 @@ class QuickCorrectnessGate:
 
     name = GateName.CORRECTNESS
 
-    def examine(self, trial: Trial) -> Finding:
+    def examine(self, trial: Trial) -> GateFinding:
         """Fails with the first mismatch."""
         for _ in range(DRAWS):
             finding = try_draw(trial, 0, OWN, trial.draw(0, OWN), observe=False)
@@ -34,7 +34,7 @@ class UnexaminedGate:
     def __init__(self, name: GateName) -> None:
         self.name = name
 
-    def examine(self, trial: Trial) -> Finding:  # noqa: ARG002 - it does not look
+    def examine(self, trial: Trial) -> GateFinding:  # noqa: ARG002 - it does not look
         """A hint in itself."""
         return suspicious("not examined: only a quick look was asked for")
 
@@ -44,7 +44,7 @@ class QuickTimingGate:
 
     name = GateName.TIMING
 
-    def examine(self, trial: Trial) -> Finding:
+    def examine(self, trial: Trial) -> GateFinding:
         """Never fails."""
         arguments = trial.draw(0, OWN)
         with trial.phase("timing"):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from services.domain.evaluations import GateName, GateStatus
 from workers.referee.screen import Remark, screen, screen_compiled
-from workers.referee.trial import Finding, Trial, failed, passed, suspicious
+from workers.referee.trial import GateFinding, Trial, failed, passed, suspicious
 from workers.referee.worker_client import Build
 
 MAX_REMARKS = 8
@@ -21,7 +21,7 @@ class ScreenGate:
 
     name = GateName.SCREEN
 
-    def examine(self, trial: Trial) -> Finding:
+    def examine(self, trial: Trial) -> GateFinding:
         """Fails on evidence; hints make suspicious."""
         remarks = screen(trial.request.source, trial.state.problem.library)
         return _judged(remarks) or passed("no rule is broken")
@@ -32,7 +32,7 @@ class CompileGate:
 
     name = GateName.COMPILE
 
-    def examine(self, trial: Trial) -> Finding:
+    def examine(self, trial: Trial) -> GateFinding:
         """Fails with the compiler's messages; what it says of a build that worked stays with the build."""
         build = trial.build()
         trial.deadline += build.seconds  # compiling has a limit of its own
@@ -46,7 +46,7 @@ class CompileGate:
         return dataclasses.replace(finding, gate=GateName.SCREEN) if is_evidence else finding
 
 
-def _judged(remarks: Sequence[Remark]) -> Finding | None:
+def _judged(remarks: Sequence[Remark]) -> GateFinding | None:
     """Evidence comes first among remarks."""
     if not remarks:
         return None

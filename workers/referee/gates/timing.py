@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from services.domain.evaluations import BASELINES, Baselines, GateName, Latency, ShapeResult, Speedup
 from workers.referee.statistics import is_stable, latency, paired_ratio, unpaired_ratio
-from workers.referee.trial import Finding, Measured, Trial, failed, passed
+from workers.referee.trial import GateFinding, Measured, Trial, failed, passed
 
 
 class TimingGate:
@@ -12,7 +12,7 @@ class TimingGate:
 
     name = GateName.TIMING
 
-    def examine(self, trial: Trial) -> Finding:
+    def examine(self, trial: Trial) -> GateFinding:
         """Fails only where no stable measurement exists."""
         for measured in trial.measured:
             result = shape_result(measured, trial.state.bench.baselines)

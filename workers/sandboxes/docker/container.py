@@ -22,8 +22,8 @@ from services.domain.errors import SandboxError
 from services.domain.events import JsonValue
 from services.ports.sandboxes import SandboxLimits
 from workers.ipc.wire import Channel, WireError
-from workers.sandboxes.docker.container_spec import Recipe, container, resources
-from workers.sandboxes.plan import Bind, Plan
+from workers.sandboxes.docker.container_spec import ContainerSpec, container, resources
+from workers.sandboxes.plan import Bind, SandboxPlan
 
 WARM_TIMEOUT_S = 120.0
 GLANCE_S = 0.2
@@ -40,10 +40,12 @@ def daemon_errors(doing: str) -> Iterator[None]:
         raise SandboxError(f"{doing}: {error}") from None
 
 
-class Berth:
+class SandboxContainer:
     """One container; made by `open`, which returns when it is warm. Not thread-safe, except `destroy`."""
 
-    def __init__(self, api: APIClient, recipe: Recipe, folder: Path, uid: int, *, gone: Callable[[], object]) -> None:
+    def __init__(
+        self, api: APIClient, recipe: ContainerSpec, folder: Path, uid: int, *, gone: Callable[[], object]
+    ) -> None:
         self.uid = uid
         """Its user, inside and outside."""
         self.owner: str | None = None
@@ -119,7 +121,7 @@ class Berth:
                 self._api._result(self._api._post_json(url, data=wanted), True)
             self._resources = wanted
 
-    def launch(self, plan: Plan, descriptors: Sequence[int]) -> None:
+    def launch(self, plan: SandboxPlan, descriptors: Sequence[int]) -> None:
         """Have a process forked. Raises `SandboxError`."""
         assert self._channel is not None
         try:
@@ -188,7 +190,7 @@ class Berth:
             return ""
 
 
-def _said(api: APIClient, recipe: Recipe, folder: Path, uid: int) -> str:
+def _said(api: APIClient, recipe: ContainerSpec, folder: Path, uid: int) -> str:
     """Start a container to its end and read what it printed."""
     arguments: dict[str, Any] = container(api, recipe, folder=folder, uid=uid, labels={}, name="")
     arguments["host_config"] |= {"AutoRemove": False, "LogConfig": {"Type": "json-file"}}

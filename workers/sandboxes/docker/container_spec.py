@@ -35,7 +35,7 @@ PROGRAM = "import sys; sys.path.insert(0, {root!r}); from workers.sandboxes.dock
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recipe:
+class ContainerSpec:
     """How to make containers."""
 
     image: str
@@ -60,7 +60,7 @@ class Recipe:
 
 
 def container(
-    api: APIClient, recipe: Recipe, *, folder: Path, uid: int, labels: Mapping[str, str], name: str
+    api: APIClient, recipe: ContainerSpec, *, folder: Path, uid: int, labels: Mapping[str, str], name: str
 ) -> dict[str, Any]:
     """The arguments with which `APIClient.create_container` makes one."""
     entry, arguments = recipe.command()
@@ -80,7 +80,7 @@ def container(
     }
 
 
-def host_config(api: APIClient, recipe: Recipe, folder: Path) -> dict[str, Any]:
+def host_config(api: APIClient, recipe: ContainerSpec, folder: Path) -> dict[str, Any]:
     """No network, capability, new privilege, writable file, host namespace, swap; the socket's folder, read-only."""
     info = api.info()
     config: dict[str, Any] = api.create_host_config(
@@ -121,13 +121,13 @@ def resources(limits: SandboxLimits, own_bytes: int) -> dict[str, int]:
     return {"Memory": memory, "MemorySwap": memory, "PidsLimit": limits.processes + OWN_PROCESSES}
 
 
-def _installation(recipe: Recipe) -> list[Mount]:
+def _installation(recipe: ContainerSpec) -> list[Mount]:
     if not recipe.host_python:
         return []
     return [Mount(bind.target, bind.source, type="bind", read_only=True) for bind in python_binds()]
 
 
-def _devices(recipe: Recipe) -> list[DeviceRequest] | None:
+def _devices(recipe: ContainerSpec) -> list[DeviceRequest] | None:
     if recipe.gpu is None:
         return None
     return [DeviceRequest(driver="nvidia", device_ids=[recipe.gpu], capabilities=[["gpu", "compute", "utility"]])]

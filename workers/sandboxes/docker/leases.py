@@ -34,7 +34,7 @@ UNSTARTED_S = 180.0
 _ALIVE = "alive"
 
 
-class Lease:
+class FolderLease:
     """This worker's folder of sockets, with a heartbeat in it."""
 
     def __init__(self, sockets: Path) -> None:
@@ -78,7 +78,7 @@ def _identity(sockets: Path) -> str:
 class Reaper:
     """Removes containers that outlived their lease. `beat` keeps this worker's own lease."""
 
-    def __init__(self, api: APIClient, lease: Lease, sockets: Path, *, unstarted_s: float = UNSTARTED_S) -> None:
+    def __init__(self, api: APIClient, lease: FolderLease, sockets: Path, *, unstarted_s: float = UNSTARTED_S) -> None:
         self._api = api
         self._unstarted_s = unstarted_s
         self._lease = lease

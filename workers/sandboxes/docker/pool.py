@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 WAIT_S = 120.0
 
 
-class Place(Protocol):
+class PooledContainer(Protocol):
     """What a pool gives out: a berth."""
 
     owner: str | None
@@ -37,10 +37,10 @@ class Place(Protocol):
         """Remove it; may take a while."""
 
 
-B = TypeVar("B", bound=Place)
+B = TypeVar("B", bound=PooledContainer)
 
 
-class BerthPool(Generic[B]):
+class ContainerPool(Generic[B]):
     """`make(name)` gives a warm berth, from any thread. `warm` are kept ready, `limit` exist at most.
 
     `one_shot`: a berth that was used is never used again; else it serves further processes of the same job.

@@ -8,15 +8,22 @@ import socket
 from services.domain.errors import SandboxError
 from services.ports.sandboxes import ExitStatus
 from workers.ipc.wire import Channel
-from workers.sandboxes.docker.container import Berth
-from workers.sandboxes.docker.pool import BerthPool
+from workers.sandboxes.docker.container import SandboxContainer
+from workers.sandboxes.docker.pool import ContainerPool
 from workers.sandboxes.forked import ForkedProcess
 
 
 class ContainedProcess(ForkedProcess):
     """Gives its berth back at its end; where its supervisor does not answer, the container is removed."""
 
-    def __init__(self, *, berth: Berth, pool: BerthPool[Berth], connection: socket.socket, status: Channel) -> None:
+    def __init__(
+        self,
+        *,
+        berth: SandboxContainer,
+        pool: ContainerPool[SandboxContainer],
+        connection: socket.socket,
+        status: Channel,
+    ) -> None:
         super().__init__(connection=connection, status=status, group=None)
         self._berth = berth
         self._pool = pool

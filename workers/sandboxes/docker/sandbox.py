@@ -22,13 +22,13 @@ from services.ports.sandboxes import ExitStatus, Mount, SandboxLimits
 from workers.ipc.wire import Channel
 from workers.sandboxes import environment as surroundings
 from workers.sandboxes.docker import archives
-from workers.sandboxes.docker.container import Berth, daemon_errors
-from workers.sandboxes.docker.container_spec import VERSION_LABEL, Recipe
-from workers.sandboxes.docker.leases import Lease, Reaper
-from workers.sandboxes.docker.pool import BerthPool
+from workers.sandboxes.docker.container import SandboxContainer, daemon_errors
+from workers.sandboxes.docker.container_spec import VERSION_LABEL, ContainerSpec
+from workers.sandboxes.docker.leases import FolderLease, Reaper
+from workers.sandboxes.docker.pool import ContainerPool
 from workers.sandboxes.docker.process import ContainedProcess
 from workers.sandboxes.forked import NotStartedError
-from workers.sandboxes.plan import TEMPORARY, Bind, Level, Plan
+from workers.sandboxes.plan import TEMPORARY, Bind, Level, SandboxPlan
 from workers.sandboxes.users import UserPool
 
 START_TIMEOUT_S = 30.0
@@ -41,7 +41,7 @@ USER_NAMESPACES = (
 )
 
 
-Planner = Callable[[Berth, Sequence[Mount], Sequence[Bind]], Plan]
+Planner = Callable[[SandboxContainer, Sequence[Mount], Sequence[Bind]], SandboxPlan]
 """Spells a process out for the container that it gets, what is copied into it, and what it has of its own."""
 
 
@@ -51,11 +51,11 @@ def connect(address: str | None = None) -> APIClient:
         kwargs = kwargs_from_env()
         if address is not None:
             kwargs["base_url"] = address
-        _knock(str(kwargs.get("base_url") or USUAL_ADDRESS))
+        _probe(str(kwargs.get("base_url") or USUAL_ADDRESS))
         return APIClient(version="auto", timeout=CLIENT_TIMEOUT_S, **kwargs)
 
 
-def _knock(address: str) -> None:
+def _probe(address: str) -> None:
     """Raise `SandboxError` where nobody listens on a local socket; the SDK would leave a socket open and say less."""
     path = address.removeprefix("unix://").removeprefix("http+unix://")
     if path == address:
@@ -96,7 +96,7 @@ class DockerSandbox:
 
     def __init__(
         self,
-        recipe: Recipe,
+        recipe: ContainerSpec,
         sockets: Path,
         *,
         address: str | None = None,
@@ -109,10 +109,12 @@ class DockerSandbox:
         self._api = connect(address)
         self.image_id = find_image(self._api, recipe.image, version)
         self._users = UserPool()
-        self._lease = Lease(sockets.resolve())
+        self._lease = FolderLease(sockets.resolve())
         self._reaper = Reaper(self._api, self._lease, sockets.resolve())
         prefix = f"kernelwright-{self._lease.worker[:4]}"
-        self._pool: BerthPool[Berth] = BerthPool(self._make, prefix=prefix, warm=warm, limit=limit, one_shot=one_shot)
+        self._pool: ContainerPool[SandboxContainer] = ContainerPool(
+            self._make, prefix=prefix, warm=warm, limit=limit, one_shot=one_shot
+        )
         self._owner = ""
         self._living: set[ContainedProcess] = set()
         self._numbers = threading.Lock()
@@ -160,7 +162,7 @@ class DockerSandbox:
     ) -> ContainedProcess:
         """Start a Python function in a fresh sandboxed process. Raises `SandboxError`."""
 
-        def plan(berth: Berth, copied: Sequence[Mount], own: Sequence[Bind]) -> Plan:
+        def plan(berth: SandboxContainer, copied: Sequence[Mount], own: Sequence[Bind]) -> SandboxPlan:
             binds = [*berth.binds("system"), *berth.binds("python"), *own]
             path = {"PATH": str(berth.about["path"])}
             return _plan(berth, limits, copied, binds=binds, environment={**path, **environment}, entry=entry)
@@ -178,7 +180,7 @@ class DockerSandbox:
     ) -> ExitStatus:
         """Run a program to its end; `directory` is copied in and back. Raises `SandboxError`, `ToolchainError`."""
 
-        def plan(berth: Berth, copied: Sequence[Mount], own: Sequence[Bind]) -> Plan:
+        def plan(berth: SandboxContainer, copied: Sequence[Mount], own: Sequence[Bind]) -> SandboxPlan:
             return _plan(
                 berth,
                 limits,
@@ -234,14 +236,14 @@ class DockerSandbox:
         process.when_ended(lambda: self._living.discard(process))
         return process
 
-    def _send(self, berth: Berth, plan: Plan, mounts: Sequence[Mount]) -> ContainedProcess:
+    def _send(self, berth: SandboxContainer, plan: SandboxPlan, mounts: Sequence[Mount]) -> ContainedProcess:
         archive = archives.pack(mounts)
         try:
             return self._launch(berth, plan, archive)
         finally:
             os.close(archive)
 
-    def _launch(self, berth: Berth, plan: Plan, archive: int) -> ContainedProcess:
+    def _launch(self, berth: SandboxContainer, plan: SandboxPlan, archive: int) -> ContainedProcess:
         ours, theirs = socket.socketpair()
         status_ours, status_theirs = socket.socketpair()
         process = ContainedProcess(berth=berth, pool=self._pool, connection=ours, status=Channel(status_ours))
@@ -264,19 +266,19 @@ class DockerSandbox:
         process.when_ended(process.leave)
         return process
 
-    def _make(self, name: str) -> Berth:
+    def _make(self, name: str) -> SandboxContainer:
         with self._numbers:
             self._made += 1
             number = self._made
         uid = self._users.take()
         folder = self._lease.folder / str(number)
-        berth = Berth(self._api, self._recipe, folder, uid, gone=lambda: self._users.give_back(uid))
+        berth = SandboxContainer(self._api, self._recipe, folder, uid, gone=lambda: self._users.give_back(uid))
         berth.open(name, self._lease.labels(self._recipe.lifetime_s))
         return berth
 
 
 def _plan(
-    berth: Berth,
+    berth: SandboxContainer,
     limits: SandboxLimits,
     given: Sequence[Mount],
     *,
@@ -285,8 +287,8 @@ def _plan(
     entry: str | None = None,
     command: tuple[str, ...] = (),
     directory: str = TEMPORARY,
-) -> Plan:
-    return Plan(
+) -> SandboxPlan:
+    return SandboxPlan(
         entry=entry,
         command=command,
         directory=directory,
@@ -303,7 +305,7 @@ def _plan(
     )
 
 
-def _has(berth: Berth, mount: Mount) -> bool:
+def _has(berth: SandboxContainer, mount: Mount) -> bool:
     """Whether the container has the path of its own: devices that it was given, and what belongs to its Python."""
     places = [DEVICES, *(Path(bind.target) for bind in berth.binds("python"))]
     return any(mount.path.is_relative_to(place) for place in places)

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from services.adapters.llm.limits import CircuitBreaker, Gate, Pace, Pacer
+from services.adapters.llm.limits import CircuitBreaker, Pacer, ProviderGate, RequestPace
 from services.domain.errors import ModelError
 from tests.fakes.clocks import SteppedClock
 
@@ -83,7 +83,7 @@ def test_after_the_rest_one_call_tries_alone_and_its_failure_opens_the_breaker_a
 async def test_a_cancelled_trial_call_lets_the_next_one_try() -> None:
     clock = SteppedClock()
     breaker = a_breaker(clock)
-    gate = Gate(breaker, 4)
+    gate = ProviderGate(breaker, 4)
     for _ in range(3):
         breaker.failed()
     clock.seconds = 31
@@ -97,7 +97,7 @@ async def test_a_cancelled_trial_call_lets_the_next_one_try() -> None:
 
 async def test_a_refused_key_says_nothing_against_the_provider() -> None:
     breaker = a_breaker(SteppedClock())
-    gate = Gate(breaker, 1)
+    gate = ProviderGate(breaker, 1)
     for _ in range(5):
         with pytest.raises(ModelError, match="wrong key"):
             async with gate.call("local"):
@@ -106,7 +106,7 @@ async def test_a_refused_key_says_nothing_against_the_provider() -> None:
 
 
 async def test_calls_that_waited_for_a_slot_see_a_breaker_that_opened_meanwhile() -> None:
-    gate = Gate(a_breaker(SteppedClock()), 1)
+    gate = ProviderGate(a_breaker(SteppedClock()), 1)
     entered = 0
 
     async def call() -> None:
@@ -123,7 +123,7 @@ async def test_calls_that_waited_for_a_slot_see_a_breaker_that_opened_meanwhile(
 
 async def test_a_team_over_its_own_rate_keeps_no_other_waiting() -> None:
     clock = SteppedClock()
-    pace = Pace(100, 2, clock)
+    pace = RequestPace(100, 2, clock)
     for _ in range(2):
         await pace.admit("busy")
         await pace.admit("calm")
@@ -134,7 +134,7 @@ async def test_a_team_over_its_own_rate_keeps_no_other_waiting() -> None:
 
 async def test_a_team_within_its_rate_still_shares_the_providers() -> None:
     clock = SteppedClock()
-    pace = Pace(3, 2, clock)
+    pace = RequestPace(3, 2, clock)
     for team in ("one", "two", "three"):
         await pace.admit(team)
     assert clock.seconds == 0
@@ -143,7 +143,7 @@ async def test_a_team_within_its_rate_still_shares_the_providers() -> None:
 
 
 async def test_a_team_has_only_its_own_slots_and_leaves_the_others_free() -> None:
-    gate = Gate(a_breaker(SteppedClock()), 3, team_concurrency=2)
+    gate = ProviderGate(a_breaker(SteppedClock()), 3, team_concurrency=2)
     release, inside = asyncio.Event(), Counter[str]()
 
     async def call(team: str) -> None:

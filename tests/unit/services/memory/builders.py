@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from services.domain.jobs import Stage
 from services.memory.log import ContextItem, OutcomeEntry
-from services.memory.selection import NO_EVIDENCE, Evidence, PoolItem, SelectionRequest, Trial
+from services.memory.selection import NO_EVIDENCE, Evidence, PoolItem, RewardedStep, SelectionRequest
 
 SITE = "cpu/g++ 12.2"
 
@@ -60,7 +60,7 @@ def pool(
 def request(
     items: Sequence[PoolItem],
     *,
-    trials: Sequence[Trial] = (),
+    trials: Sequence[RewardedStep] = (),
     count: int = 2,
     stage: Stage = Stage.DRAFT,
     step: int = 10_000,

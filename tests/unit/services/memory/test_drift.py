@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from services.memory.drift import Forgetting
-from services.memory.selection import Trial
+from services.memory.selection import RewardedStep
 
 
-def trials(rates: list[tuple[int, float]], *, per_job: int = 5) -> list[Trial]:
+def trials(rates: list[tuple[int, float]], *, per_job: int = 5) -> list[RewardedStep]:
     rng = np.random.default_rng(4)
     rewards = [1.0 if rng.random() < rate else -1.0 for count, rate in rates for _ in range(count)]
     return [
-        Trial(items=("a",), similarities=(0.5,), reward=reward, job_id=f"job-{index // per_job}")
+        RewardedStep(items=("a",), similarities=(0.5,), reward=reward, job_id=f"job-{index // per_job}")
         for index, reward in enumerate(rewards)
     ]
 
@@ -48,7 +48,9 @@ def test_a_steady_rate_is_no_fall() -> None:
 def test_one_hard_problem_is_no_fall() -> None:
     seen = trials([(60, 0.8), (12, 0.0)])
     alone = [
-        Trial(items=t.items, similarities=t.similarities, reward=t.reward, job_id="hard" if index >= 60 else t.job_id)
+        RewardedStep(
+            items=t.items, similarities=t.similarities, reward=t.reward, job_id="hard" if index >= 60 else t.job_id
+        )
         for index, t in enumerate(seen)
     ]
     assert len(Forgetting().falls(seen)) == 1

@@ -14,7 +14,16 @@ from services.domain.evaluations import Verdict
 from services.domain.experiences import Experience, ExperienceKind
 from services.domain.jobs import Stage
 from services.memory import exchange
-from services.memory.exchange import ExportedValue, Header, ImportPlan, ImportRules, Line, export, imported_id, redact
+from services.memory.exchange import (
+    ExportedValue,
+    Header,
+    ImportPlan,
+    ImportRules,
+    MemoryLine,
+    export,
+    imported_id,
+    redact,
+)
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 HEADER = Header(team_id="blue", space="hashing-1-2", dimensions=2, exported_at=NOW)
@@ -24,7 +33,7 @@ def rules(team: str = "green", owners: dict[str, str] | None = None, space: str 
     return ImportRules(team_id=team, space=space, dimensions=2, owner_of=(owners or {}).get)
 
 
-def a_line(name: str = "exp-1", **changes: Any) -> Line:
+def a_line(name: str = "exp-1", **changes: Any) -> MemoryLine:
     fields: dict[str, Any] = {
         "id": name,
         "team_id": "blue",
@@ -47,14 +56,14 @@ def a_line(name: str = "exp-1", **changes: Any) -> Line:
         "created_at": NOW,
     }
     values = (ExportedValue(stage=Stage.DRAFT, value=0.4, visits=9.0),)
-    return Line(experience=Experience(**{**fields, **changes}), vector=(0.6, 0.8), values=values)
+    return MemoryLine(experience=Experience(**{**fields, **changes}), vector=(0.6, 0.8), values=values)
 
 
 def read(content: bytes, how: ImportRules | None = None) -> ImportPlan:
     return exchange.read_import(io.BytesIO(content), how or rules())
 
 
-def a_file(*lines: Line | bytes | dict[str, Any]) -> bytes:
+def a_file(*lines: MemoryLine | bytes | dict[str, Any]) -> bytes:
     made = [dumps(HEADER).encode() + b"\n"]
     for line in lines:
         text = (
@@ -106,7 +115,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
     return document
 
 
-REFUSED: dict[str, tuple[bytes | dict[str, Any] | Line, str]] = {
+REFUSED: dict[str, tuple[bytes | dict[str, Any] | MemoryLine, str]] = {
     "bad UTF-8": (b'{"experience": "\xff"}', "not UTF-8 at byte 16"),
     "no JSON": (b"{", "not JSON"),
     "no object": (b"[]", "expected an object"),

@@ -7,14 +7,14 @@ import numpy as np
 from services.domain.jobs import Stage
 from services.memory.keys import Keys
 from services.memory.learner import Learner
-from services.memory.recall import Recall, Shelf
+from services.memory.recall import Recall, VectorTable
 from services.memory.selection import BySimilarity, EpsilonGreedy, EpsilonSchedule, PoolSchedule
 from tests.unit.services.memory.builders import SITE, outcome
 
 
-def a_shelf() -> Shelf:
+def a_shelf() -> VectorTable:
     """Twelve softmax items, ever less similar to (1, 0), and one of another backend that is the most similar."""
-    shelf = Shelf(2)
+    shelf = VectorTable(2)
     for index in range(12):
         angle = 0.1 + 0.05 * index
         vector = np.array([[np.cos(angle), np.sin(angle)]], dtype=np.float32)
@@ -68,7 +68,7 @@ def test_recall_is_the_same_for_one_seed_and_varies_between_seeds() -> None:
 
 
 def test_an_empty_memory_gives_nothing() -> None:
-    assert ask().choose(Shelf(2), QUERY, Learner()) == ()
+    assert ask().choose(VectorTable(2), QUERY, Learner()) == ()
 
 
 def test_a_shelf_grows_without_losing_rows() -> None:

@@ -17,9 +17,9 @@ from services.memory.selection import (
     EpsilonSchedule,
     Evidence,
     PoolSchedule,
+    RewardedStep,
     SelectionRule,
     ThompsonBeta,
-    Trial,
 )
 from tests.unit.services.memory.builders import pool, request
 
@@ -33,13 +33,13 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 def trials(
     reward: Callable[[tuple[str, ...], np.random.Generator], float], count: int = 120, size: int = 3
-) -> list[Trial]:
+) -> list[RewardedStep]:
     """Trials of random contexts."""
     draws = rng(7)
     made = []
     for _ in range(count):
         items = tuple(str(name) for name in draws.choice(NAMES, size, replace=False))
-        made.append(Trial(items=items, similarities=(0.5,) * size, reward=reward(items, draws)))
+        made.append(RewardedStep(items=items, similarities=(0.5,) * size, reward=reward(items, draws)))
     return made
 
 
@@ -103,18 +103,20 @@ def test_the_joint_posterior_finds_the_items_that_speed_up_a_refinement() -> Non
 
 def test_the_joint_posterior_gives_no_credit_to_an_item_that_only_came_along() -> None:
     """`rider` succeeds as often as `item-10`, because it was only ever there together with it."""
-    with_both = [Trial(items=("item-10", "rider"), similarities=(0.5, 0.5), reward=r) for r in (1, 1, 1, -1) * 10]
-    alone = [Trial(items=("item-10", "item-1"), similarities=(0.5, 0.5), reward=r) for r in (1, 1, 1, -1) * 10]
-    neither = [Trial(items=("item-1", "item-2"), similarities=(0.5, 0.5), reward=-1.0) for _ in range(40)]
+    with_both = [
+        RewardedStep(items=("item-10", "rider"), similarities=(0.5, 0.5), reward=r) for r in (1, 1, 1, -1) * 10
+    ]
+    alone = [RewardedStep(items=("item-10", "item-1"), similarities=(0.5, 0.5), reward=r) for r in (1, 1, 1, -1) * 10]
+    neither = [RewardedStep(items=("item-1", "item-2"), similarities=(0.5, 0.5), reward=-1.0) for _ in range(40)]
     digest = JointPosterior(digest_sweeps=60).digest(request([], trials=with_both + alone + neither), rng())
     assert digest.helpful["item-10"] > 0.95
     assert digest.helpful["rider"] < 0.5
 
 
 def test_the_joint_posterior_forgets_what_stopped_helping() -> None:
-    once = [Trial(items=("old", "item-1"), similarities=(0.5, 0.5), reward=1.0) for _ in range(60)]
-    now = [Trial(items=("old", "item-1"), similarities=(0.5, 0.5), reward=-1.0) for _ in range(60)]
-    news = [Trial(items=("new", "item-1"), similarities=(0.5, 0.5), reward=1.0) for _ in range(30)]
+    once = [RewardedStep(items=("old", "item-1"), similarities=(0.5, 0.5), reward=1.0) for _ in range(60)]
+    now = [RewardedStep(items=("old", "item-1"), similarities=(0.5, 0.5), reward=-1.0) for _ in range(60)]
+    news = [RewardedStep(items=("new", "item-1"), similarities=(0.5, 0.5), reward=1.0) for _ in range(30)]
     rule = JointPosterior(forgetting=Forgetting(half_life=15))
     digest = rule.digest(request([], trials=once + now + news), rng())
     assert digest.helpful["new"] > 0.9

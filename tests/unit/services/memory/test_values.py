@@ -11,7 +11,7 @@ import pytest
 from services.domain.codec import dumps, loads
 from services.domain.jobs import Stage
 from services.memory.log import LogEntry, MergeEntry, OutcomeEntry, PriorEntry, RetractionEntry
-from services.memory.values import Scope, ValueRules, Values, draft_reward, history, read, refine_reward
+from services.memory.values import ValueRules, Values, ValueScope, draft_reward, history, read, refine_reward
 from tests.unit.services.memory.builders import SITE, outcome
 
 EXACT = 1e-12
@@ -31,7 +31,7 @@ def test_a_draft_value_moves_by_a_constant_step_towards_each_reward() -> None:
     by_hand = 0.0
     for reward in (1.0, -1.0, 1.0):
         by_hand += 0.15 * (reward - by_hand)
-    estimate = values.estimates[Stage.DRAFT, "a", Scope(family="softmax")]
+    estimate = values.estimates[Stage.DRAFT, "a", ValueScope(family="softmax")]
     assert estimate.value == pytest.approx(by_hand, abs=EXACT)
     assert estimate.visits == 3
 
@@ -67,8 +67,8 @@ def test_a_family_estimate_is_shrunk_to_the_overall_one_while_its_count_is_small
     rules = ValueRules(levels=("overall", "family"), prior_count=4.0)
     log = [outcome(n, "a", family="norm") for n in range(1, 11)] + [outcome(11, "a", accepted=False)]
     values = read(log, rules)
-    overall = values.estimates[Stage.DRAFT, "a", Scope()].value
-    own = values.estimates[Stage.DRAFT, "a", Scope(family="softmax")].value
+    overall = values.estimates[Stage.DRAFT, "a", ValueScope()].value
+    own = values.estimates[Stage.DRAFT, "a", ValueScope(family="softmax")].value
     assert own == pytest.approx(-0.15)
     assert values.value(Stage.DRAFT, "a", "softmax") == pytest.approx(overall + (1 / 5) * (own - overall), abs=EXACT)
     assert values.value(Stage.DRAFT, "a", "scan") == overall
@@ -85,7 +85,7 @@ def test_a_value_learned_on_another_device_is_a_prior_and_not_a_fact() -> None:
 def test_an_unvisited_experience_is_worth_the_running_mean_when_refining() -> None:
     log = [outcome(1, job="j"), *(outcome(n, "a", us=100.0 * 0.9**n, job="j") for n in range(2, 12))]
     values = read(log)
-    mean = values.moment(Stage.REFINE, Scope(family="softmax")).mean
+    mean = values.moment(Stage.REFINE, ValueScope(family="softmax")).mean
     assert mean > 0
     assert values.value(Stage.REFINE, "never used", "softmax") == pytest.approx(mean)
     assert values.normalised(Stage.REFINE, "never used", "softmax") == pytest.approx(0.0)
@@ -100,17 +100,17 @@ def test_storing_raw_refine_values_equals_normalising_and_rescaling_them() -> No
     values.apply(outcome(1, job="j"))
     for seq in range(2, 200):
         name = rng.choice(["a", "b"])
-        before = values.moment(Stage.REFINE, Scope(family="softmax"))
+        before = values.moment(Stage.REFINE, ValueScope(family="softmax"))
         mean, deviation = before.mean, before.deviation
         applied = values.apply(outcome(seq, name, us=rng.uniform(20, 300), accepted=rng.random() < 0.8, job="j"))
         assert applied is not None
         known = normalised.get(name, 0.0)
         normalised[name] = known + rules.alpha * ((applied.reward - mean) / deviation - known)
-        after = values.moment(Stage.REFINE, Scope(family="softmax"))
+        after = values.moment(Stage.REFINE, ValueScope(family="softmax"))
         normalised = {key: (deviation * q + mean - after.mean) / after.deviation for key, q in normalised.items()}
     for name, value in normalised.items():
-        key = (Stage.REFINE, name, Scope(family="softmax"))
-        raw = values.moment(Stage.REFINE, Scope(family="softmax")).normalise(values.estimates[key].value)
+        key = (Stage.REFINE, name, ValueScope(family="softmax"))
+        raw = values.moment(Stage.REFINE, ValueScope(family="softmax")).normalise(values.estimates[key].value)
         assert raw == pytest.approx(value, abs=1e-9)
 
 
@@ -138,7 +138,7 @@ def test_credit_flows_back_along_provenance_and_fades_with_depth() -> None:
 
 def test_an_experience_reached_twice_is_credited_once_at_its_shortest_way() -> None:
     log = [outcome(1, "root", made=("a",)), outcome(2, "a", "root", made=("b",)), outcome(3, "b", "a")]
-    changes = [change for change in history(log, "root") if change.seq == 3 and change.scope == Scope()]
+    changes = [change for change in history(log, "root") if change.seq == 3 and change.scope == ValueScope()]
     assert [change.weight for change in changes] == [pytest.approx(0.45)]
 
 
@@ -257,8 +257,8 @@ def test_an_import_does_not_overwrite_what_was_learned_here() -> None:
 def test_the_value_history_explains_the_value() -> None:
     log = a_random_log(1)
     values = read(log)
-    changes = [c for c in history(log, "seed-1") if c.stage is Stage.DRAFT and c.scope == Scope()]
+    changes = [c for c in history(log, "seed-1") if c.stage is Stage.DRAFT and c.scope == ValueScope()]
     assert changes[0].before == 0.0
     assert all(a.after == b.before for a, b in itertools.pairwise(changes))
     assert all(c.after == c.before + 0.15 * c.weight * (c.reward - c.before) for c in changes)
-    assert changes[-1].after == values.estimates[Stage.DRAFT, "seed-1", Scope()].value
+    assert changes[-1].after == values.estimates[Stage.DRAFT, "seed-1", ValueScope()].value

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from workers.ipc.placement import Place
+from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta
 from workers.referee.cuda_timing import (
     LEAST_TRUSTED,
@@ -27,7 +27,7 @@ from workers.referee.timing import Side
 
 
 def slot_of(elements: int) -> Slot:
-    return Slot(0, [torch.zeros(4)], [TensorMeta(dtype="float32", shape=(elements,))], Place())
+    return Slot(0, [torch.zeros(4)], [TensorMeta(dtype="float32", shape=(elements,))], TensorDevice())
 
 
 def batches_of(

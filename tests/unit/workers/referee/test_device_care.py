@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from services.domain.errors import InfrastructureError
-from workers.ipc.placement import Place
+from workers.ipc.placement import TensorDevice
 from workers.referee.state import DeviceCare
 
 
-class Card(Place):
+class Card(TensorDevice):
     is_gpu = True
 
     def __init__(self, *, works: bool) -> None:
@@ -24,7 +24,7 @@ class Card(Place):
 
 
 def test_the_cpu_is_neither_held_nor_tried() -> None:
-    care = DeviceCare(Place(), hold=lambda: pytest.fail("held"))
+    care = DeviceCare(TensorDevice(), hold=lambda: pytest.fail("held"))
     care.doubtful = True
     assert care.take() == 0.0
 

@@ -15,7 +15,7 @@ from workers.ipc.tensors import TensorMeta
 from workers.ipc.wire import Channel, WireError
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.runner_client import RunnerSession
-from workers.runner.session import Session
+from workers.runner.session import RunnerServer
 
 DOUBLE = """
 import torch
@@ -55,7 +55,7 @@ def against(peer: Callable[[Channel], object]) -> Iterator[RunnerSession]:
 
 
 def honest(channel: Channel) -> None:
-    Session(channel).run()
+    RunnerServer(channel).run()
 
 
 def loaded(session: RunnerSession, state: list[tuple[str, torch.Tensor]]) -> bool:

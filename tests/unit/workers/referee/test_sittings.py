@@ -10,7 +10,7 @@ import pytest
 from services.domain.evaluations import GateStatus
 from workers.referee.gates import integrity
 from workers.referee.timing import Samples
-from workers.referee.trial import Finding, Measured, failed
+from workers.referee.trial import GateFinding, Measured, failed
 
 CALL_S = 35e-6
 MUCH_S, LITTLE_S = 18e-6, 8e-6
@@ -19,7 +19,7 @@ MUCH_S, LITTLE_S = 18e-6, 8e-6
 class Sittings:
     """Measurements whose hidden time is given beforehand; counts the processes that they were taken in."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *hidden_s: float, evidence: Finding | None = None) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *hidden_s: float, evidence: GateFinding | None = None) -> None:
         self.processes = 1
         self._hidden_s = list(hidden_s)
         monkeypatch.setattr(integrity, "_measure", self._measure)

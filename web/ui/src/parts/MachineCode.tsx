@@ -3,19 +3,19 @@ import { Button, Group, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { lazy } from "react";
 import { request, saveText } from "../api";
-import type { Listing } from "../client";
+import type { Disassembly } from "../client";
 import { Later } from "./Later";
 import { Asked, Empty } from "./States";
 
 const Code = lazy(() => import("./Code"));
 
-export function MachineCode({ id, listing }: { id: string; listing: Listing | null }) {
+export function MachineCode({ id, listing }: { id: string; listing: Disassembly | null }) {
   if (!listing) return <Empty title="No machine code">Only what was built has some, and only since this program keeps it.</Empty>;
   if (!listing.hash) return <Empty title="No machine code">{listing.note}</Empty>;
   return <Kept id={id} listing={listing} />;
 }
 
-function Kept({ id, listing }: { id: string; listing: Listing }) {
+function Kept({ id, listing }: { id: string; listing: Disassembly }) {
   const text = useQuery({
     queryKey: ["listing", id],
     queryFn: async () => (await request(`/api/v1/candidates/${id}/listing`)).text(),

@@ -3,7 +3,7 @@ import { Alert, Anchor, Button, Checkbox, CopyButton, Group, Select, Stack, Text
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { data } from "../api";
-import { createToken, listTokens, revokeToken, type MeView, type NewTokenView, type Scope, type TokenView } from "../client";
+import { createToken, listTokens, revokeToken, type MeView, type NewTokenView, type TokenScope, type TokenView } from "../client";
 import { ago } from "../format";
 import { notify } from "./notify";
 import { Section } from "./Section";
@@ -119,7 +119,7 @@ function NewToken({ caller, show }: { caller: MeView; show: (made: NewTokenView)
   const [name, setName] = useState("");
   const [days, setDays] = useState<string | null>("90");
   const [scopes, setScopes] = useState<string[]>(() => caller.scopes.filter((scope) => scope !== "admin"));
-  const create = useChange(() => data(createToken({ body: { name, days: Number(days), scopes: scopes as Scope[] } })));
+  const create = useChange(() => data(createToken({ body: { name, days: Number(days), scopes: scopes as TokenScope[] } })));
   const make = async (): Promise<void> => {
     show(await create.mutateAsync(undefined));
     setName("");
