@@ -1,18 +1,35 @@
-"""Two-stage recall in one call: keys filter, vectors rank the pool, the rule chooses from it."""
+"""Recall: keys filter, vectors rank the pool, the rule chooses from it, and a context is put together of what it chose
+and of what has places of its own.
+
+Policy only: what is stored is reached through `NearestExperiences` and `StoredExperiences`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from services.domain.experiences import (
+    Experience,
+    ExperienceKind,
+    RecalledExperience,
+    RecallQuery,
+    experience_id,
+)
 from services.domain.jobs import Stage
+from services.memory.context import Part, Sheet, complementary, compose, select_sheets
 from services.memory.keys import Keys, KeyTable
 from services.memory.learner import Learner
 from services.memory.ranking import Vectors, nearest
 from services.memory.selection import PoolSchedule
+
+VARIANTS = 20
+"""Fast variants that complementary ones are picked from."""
 
 
 class VectorTable:
@@ -115,3 +132,153 @@ class Recall:
         if learner.values.visits(self.stage, name) == 0:
             return None
         return learner.values.value(self.stage, name, family, self.site)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecallRules:
+    """How a context is put together."""
+
+    schedule: PoolSchedule = field(default_factory=PoolSchedule)
+    filtered: bool = True
+    """Whether structured keys filter before vectors rank; without, only the backend does."""
+    sheets: int = 1
+    """Places for API sheets."""
+    children: int = 1
+    """Places for what was derived from the start point before, when refining."""
+    variants: int = 1
+    """Places for fast variants made by other moves, when refining."""
+    fewest: int = 4
+    """Contexts smaller than this hold value-selected experiences only."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """What the two stages gave for a query."""
+
+    chosen: tuple[Recalled, ...]
+    children: tuple[str, ...]
+    sheets: Mapping[str, float]
+    """API sheets with their similarities, the nearest first."""
+    start_trace: str | None
+
+
+class NearestExperiences(Protocol):
+    """What one team may recall, ranked in one vector space."""
+
+    async def pool(self, keys: Keys, vector: Vectors, count: int, at_least: int) -> Mapping[str, float]:
+        """Similarities of at most `count` experiences that fit the keys, most similar first; keys are given up while
+        fewer than `at_least` fit."""
+
+    async def sheets(self, backend: str, vector: Vectors, count: int) -> Mapping[str, float]:
+        """Similarities of a backend's nearest API sheets."""
+
+    async def similarities(self, names: Collection[str], vector: Vectors) -> Mapping[str, float]:
+        """Similarities of those of the named experiences that the team may recall and that values choose from."""
+
+
+class StoredExperiences(Protocol):
+    """The same experiences with their texts."""
+
+    async def named(self, names: Sequence[str]) -> Mapping[str, Experience]:
+        """Those of the named experiences that the team may recall."""
+
+    async def fastest(self, family: str, backend: str, count: int) -> tuple[Experience, ...]:
+        """The fastest traces of a family and backend, at most `count`."""
+
+
+class ContextRecall:
+    """Puts the context of a step together: chosen by value, then what has places of its own."""
+
+    def __init__(self, rules: RecallRules | None = None) -> None:
+        self._rules = rules or RecallRules()
+
+    async def recall(
+        self,
+        query: RecallQuery,
+        vector: Vectors,
+        near: NearestExperiences,
+        stored: StoredExperiences,
+        learner: Learner,
+    ) -> tuple[RecalledExperience, ...]:
+        """At most `query.limit` experiences, best first; `vector` is the query's text, embedded."""
+        choice = await self._choose(query, vector, near, learner)
+        variants = await self._variants(query, choice, stored)
+        beside = [*choice.children, *(variant.id for variant in variants)]
+        similarity = dict(await near.similarities(beside, vector)) if beside else {}
+        similarity |= {item.experience_id: item.similarity for item in choice.chosen} | dict(choice.sheets)
+        known = await stored.named(list(similarity))
+        context = self._compose(query, choice, known, variants)
+        return tuple(
+            RecalledExperience(experience=known[name], similarity=similarity[name], value=_value(learner, query, name))
+            for name in context
+        )
+
+    async def _choose(self, query: RecallQuery, vector: Vectors, near: NearestExperiences, learner: Learner) -> Choice:
+        wanted = self._wanted(query)
+        trace = experience_id(query.start_point, ExperienceKind.TRACE) if query.start_point else None
+        pool, sheets = await asyncio.gather(
+            near.pool(wanted.fitting, vector, wanted.pool_size(learner), wanted.count),
+            near.sheets(query.backend, vector, VARIANTS),
+        )
+        chosen = await asyncio.to_thread(wanted.pick, pool, learner)
+        children = learner.children(trace) if query.stage is Stage.REFINE and trace else ()
+        return Choice(
+            chosen=tuple(item for item in chosen if item.experience_id != trace),
+            children=tuple(reversed(children))[:VARIANTS],
+            sheets=sheets,
+            start_trace=trace,
+        )
+
+    def _wanted(self, query: RecallQuery) -> Recall:
+        keys = Keys(
+            family=query.family,
+            backend=query.backend,
+            dtype=query.dtype,
+            shape_class=query.shape_class,
+            bottleneck=query.bottleneck if query.stage is Stage.REFINE else None,
+        )
+        return Recall(
+            stage=query.stage,
+            keys=keys,
+            site=query.site or query.device,
+            count=query.limit + 1,  # one more, since the start point itself may be among them
+            seed=query.seed,
+            schedule=self._rules.schedule,
+            filtered=self._rules.filtered,
+        )
+
+    def _compose(
+        self, query: RecallQuery, choice: Choice, known: Mapping[str, Experience], variants: Sequence[Experience]
+    ) -> tuple[str, ...]:
+        """The context: the value-selected first, then sheets, children and variants in places of their own."""
+        rules = self._rules
+        chosen = [item.experience_id for item in choice.chosen if item.experience_id in known]
+        if query.limit < rules.fewest:
+            return tuple(chosen[: query.limit])
+        code = [known[name].code or "" for name in chosen]
+        sheets = [Sheet(experience=known[name], similarity=at) for name, at in choice.sheets.items() if name in known]
+        extra = [
+            Part(ids=select_sheets(sheets, query.backend, code, limit=rules.sheets), places=rules.sheets),
+            Part(ids=[name for name in choice.children if name in known], places=rules.children),
+            Part(ids=[variant.id for variant in variants if variant.id in known], places=rules.variants),
+        ]
+        taken = sum(min(part.places, len(part.ids)) for part in extra)
+        return compose([Part(ids=chosen, places=max(1, query.limit - taken)), *extra], query.limit)
+
+    async def _variants(self, query: RecallQuery, choice: Choice, stored: StoredExperiences) -> tuple[Experience, ...]:
+        """Fast variants that used a move which the start point does not have; with its bottleneck where there are."""
+        if query.stage is not Stage.REFINE or not self._rules.variants:
+            return ()
+        found = await stored.fastest(query.family, query.backend, VARIANTS)
+        start = None
+        if choice.start_trace is not None:
+            start = (await stored.named([choice.start_trace])).get(choice.start_trace)
+        matching = [item for item in found if query.bottleneck in (None, item.bottleneck)]
+        names = complementary(matching or found, start, VARIANTS)
+        return tuple(item for name in names for item in found if item.id == name)
+
+
+def _value(learner: Learner, query: RecallQuery, name: str) -> float | None:
+    if learner.values.visits(query.stage, name) == 0:
+        return None
+    return learner.values.value(query.stage, name, query.family, query.site or query.device)

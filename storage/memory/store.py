@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,13 +25,9 @@ from services.domain.experiences import (
     experience_id,
 )
 from services.domain.jobs import Stage
-from services.memory.context import Part, Sheet, complementary, compose, select_sheets
-from services.memory.keys import Keys
 from services.memory.learner import Learner
 from services.memory.log import LogEntry
-from services.memory.ranking import Vectors
-from services.memory.recall import Recall, Recalled
-from services.memory.selection import PoolSchedule
+from services.memory.recall import ContextRecall, RecallRules
 from services.memory.snapshot import SnapshotError, dump, fingerprint, load
 from services.ports.models import Embedder
 from storage.database import Database
@@ -51,36 +46,6 @@ KEPT = 4096
 """Experiences of a team kept in memory with their texts."""
 KEEP_EVERY = 500
 """Log entries after which the fold is kept again, so that a starting process reads no more than these."""
-VARIANTS = 20
-"""Fast variants that complementary ones are picked from."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecallRules:
-    """How a context is put together."""
-
-    schedule: PoolSchedule = field(default_factory=PoolSchedule)
-    filtered: bool = True
-    """Whether structured keys filter before vectors rank; without, only the backend does."""
-    sheets: int = 1
-    """Places for API sheets."""
-    children: int = 1
-    """Places for what was derived from the start point before, when refining."""
-    variants: int = 1
-    """Places for fast variants made by other moves, when refining."""
-    fewest: int = 4
-    """Contexts smaller than this hold value-selected experiences only."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Choice:
-    """What the two stages gave for a query."""
-
-    chosen: tuple[Recalled, ...]
-    children: tuple[str, ...]
-    sheets: Mapping[str, float]
-    """API sheets with their similarities, the nearest first."""
-    start_trace: str | None
 
 
 class SqlMemory:
@@ -99,7 +64,7 @@ class SqlMemory:
         pgvector does where the database has it, else this process."""
         self._database = database
         self._vectors = Vectoriser(database, embedder)
-        self._rules = rules or RecallRules()
+        self._recalls = ContextRecall(rules)
         self._new_learner = learner
         self._shelving = shelving(database, self._vectors) if shelving is not None else None
         self._learners: dict[str, Learner] = {}
@@ -116,18 +81,7 @@ class SqlMemory:
             near, learner = await asyncio.gather(
                 shelves.open(query.team_id, embedded.space, len(vector)), self._current_learner(query.team_id)
             )
-            choice = await self._choose(query, vector, near, learner)
-            variants = await self._variants(query, choice, near)
-            beside = [*choice.children, *(variant.id for variant in variants)]
-            similarity = await near.similarities(beside, vector) if beside else {}
-            similarity |= {item.experience_id: item.similarity for item in choice.chosen} | dict(choice.sheets)
-            known = await self._held(query.team_id, list(similarity), near.teams)
-            context = self._compose(query, choice, known, variants)
-            values = {name: _value(learner, query, name) for name in context}
-        return tuple(
-            RecalledExperience(experience=known[name], similarity=similarity[name], value=values[name])
-            for name in context
-        )
+            return await self._recalls.recall(query, vector, near, _TeamExperiences(self, query.team_id, near), learner)
 
     async def remember(self, new: Sequence[Experience]) -> int:
         """Store what is not known yet, by id and by content; how many were new."""
@@ -184,77 +138,16 @@ class SqlMemory:
         async with self._locks[team_id]:
             return await self._current_learner(team_id)
 
-    async def _choose(self, query: RecallQuery, vector: Vectors, near: FirstStage, learner: Learner) -> _Choice:
-        wanted = self._wanted(query)
-        trace = experience_id(query.start_point, ExperienceKind.TRACE) if query.start_point else None
-        pool, sheets = await asyncio.gather(
-            near.pool(wanted.fitting, vector, wanted.pool_size(learner), wanted.count),
-            near.sheets(query.backend, vector, VARIANTS),
-        )
-        chosen = await asyncio.to_thread(wanted.pick, pool, learner)
-        children = learner.children(trace) if query.stage is Stage.REFINE and trace else ()
-        return _Choice(
-            chosen=tuple(item for item in chosen if item.experience_id != trace),
-            children=tuple(reversed(children))[:VARIANTS],
-            sheets=sheets,
-            start_trace=trace,
-        )
-
-    def _wanted(self, query: RecallQuery) -> Recall:
-        keys = Keys(
-            family=query.family,
-            backend=query.backend,
-            dtype=query.dtype,
-            shape_class=query.shape_class,
-            bottleneck=query.bottleneck if query.stage is Stage.REFINE else None,
-        )
-        return Recall(
-            stage=query.stage,
-            keys=keys,
-            site=query.site or query.device,
-            count=query.limit + 1,  # one more, since the start point itself may be among them
-            seed=query.seed,
-            schedule=self._rules.schedule,
-            filtered=self._rules.filtered,
-        )
-
-    def _compose(
-        self, query: RecallQuery, choice: _Choice, known: Mapping[str, Experience], variants: Sequence[Experience]
-    ) -> tuple[str, ...]:
-        """The context: the value-selected first, then sheets, children and variants in places of their own."""
-        rules = self._rules
-        chosen = [item.experience_id for item in choice.chosen if item.experience_id in known]
-        if query.limit < rules.fewest:
-            return tuple(chosen[: query.limit])
-        code = [known[name].code or "" for name in chosen]
-        sheets = [Sheet(experience=known[name], similarity=at) for name, at in choice.sheets.items() if name in known]
-        extra = [
-            Part(ids=select_sheets(sheets, query.backend, code, limit=rules.sheets), places=rules.sheets),
-            Part(ids=[name for name in choice.children if name in known], places=rules.children),
-            Part(ids=[variant.id for variant in variants if variant.id in known], places=rules.variants),
-        ]
-        taken = sum(min(part.places, len(part.ids)) for part in extra)
-        return compose([Part(ids=chosen, places=max(1, query.limit - taken)), *extra], query.limit)
-
-    async def _variants(self, query: RecallQuery, choice: _Choice, near: FirstStage) -> tuple[Experience, ...]:
-        """Fast variants that used a move which the start point does not have; with its bottleneck where there are."""
-        if query.stage is not Stage.REFINE or not self._rules.variants:
-            return ()
-        key = (query.family, query.backend)
-        if key not in near.variants:
-            fastest = _fastest(near, *key)
-            near.variants[key] = await self._database.read(
+    async def fastest(self, near: FirstStage, family: str, backend: str, count: int) -> tuple[Experience, ...]:
+        """The fastest traces, as they were read since the team's experiences changed last."""
+        if (family, backend) not in near.variants:
+            fastest = _fastest(near, family, backend, count)
+            near.variants[family, backend] = await self._database.read(
                 lambda connection: experiences_from_rows(connection, connection.execute(fastest).all())
             )
-        found = near.variants[key]
-        start = None
-        if choice.start_trace is not None:
-            start = (await self._held(query.team_id, [choice.start_trace], near.teams)).get(choice.start_trace)
-        matching = [item for item in found if query.bottleneck in (None, item.bottleneck)]
-        names = complementary(matching or found, start, VARIANTS)
-        return tuple(item for name in names for item in found if item.id == name)
+        return near.variants[family, backend]
 
-    async def _held(self, team_id: str, names: Sequence[str], teams: Collection[str]) -> dict[str, Experience]:
+    async def held(self, team_id: str, names: Sequence[str], teams: Collection[str]) -> dict[str, Experience]:
         """Experiences that are on the team's shelves, hence of these `teams`; they never change, so the latest read
         ones are kept."""
         kept = self._kept[team_id]
@@ -324,17 +217,26 @@ class SqlMemory:
         return self._shelving
 
 
+class _TeamExperiences:
+    """`StoredExperiences` of one team, while it recalls."""
+
+    def __init__(self, memory: SqlMemory, team_id: str, near: FirstStage) -> None:
+        self._memory = memory
+        self._team_id = team_id
+        self._near = near
+
+    async def named(self, names: Sequence[str]) -> dict[str, Experience]:
+        return await self._memory.held(self._team_id, names, self._near.teams)
+
+    async def fastest(self, family: str, backend: str, count: int) -> tuple[Experience, ...]:
+        return await self._memory.fastest(self._near, family, backend, count)
+
+
 def _rebuild(learner: Learner, entries: Sequence[LogEntry]) -> None:
     learner.rebuild(entries)
 
 
-def _value(learner: Learner, query: RecallQuery, name: str) -> float | None:
-    if learner.values.visits(query.stage, name) == 0:
-        return None
-    return learner.values.value(query.stage, name, query.family, query.site or query.device)
-
-
-def _fastest(near: FirstStage, family: str, backend: str) -> Select[Any]:
+def _fastest(near: FirstStage, family: str, backend: str, count: int) -> Select[Any]:
     """The fastest traces of a family and backend that the team may recall."""
     wanted = (
         experiences.c.team_id.in_(near.teams),
@@ -344,4 +246,4 @@ def _fastest(near: FirstStage, family: str, backend: str) -> Select[Any]:
         experiences.c.kind == str(ExperienceKind.TRACE),
         experiences.c.state == ACTIVE,
     )
-    return select(experiences).where(*wanted).order_by(experiences.c.speedup.desc(), experiences.c.id).limit(VARIANTS)
+    return select(experiences).where(*wanted).order_by(experiences.c.speedup.desc(), experiences.c.id).limit(count)

@@ -6,11 +6,11 @@ from collections.abc import Collection
 from typing import Protocol
 
 from services.domain.experiences import Experience
-from services.memory.keys import Keys
 from services.memory.ranking import Vectors
+from services.memory.recall import NearestExperiences
 
 
-class FirstStage(Protocol):
+class FirstStage(NearestExperiences, Protocol):
     """What one team may recall, in one vector space, up to date when it was opened."""
 
     @property
@@ -21,19 +21,8 @@ class FirstStage(Protocol):
     def variants(self) -> dict[tuple[str, str], tuple[Experience, ...]]:
         """Fastest traces by family and backend; emptied when something changes."""
 
-    async def pool(self, keys: Keys, vector: Vectors, count: int, at_least: int) -> dict[str, float]:
-        """Similarities of at most `count` experiences that fit the keys, most similar first.
-
-        Keys are given up in the order of `services.memory.keys.RELAXING` while fewer than `at_least` fit."""
-
-    async def sheets(self, backend: str, vector: Vectors, count: int) -> dict[str, float]:
-        """Similarities of a backend's nearest API sheets."""
-
     async def nearest(self, vector: Vectors, count: int) -> dict[str, float]:
         """Similarities of the nearest experiences of every kind."""
-
-    async def similarities(self, names: Collection[str], vector: Vectors) -> dict[str, float]:
-        """Similarities of those of the named experiences that the team may recall and that values choose from."""
 
 
 class VectorIndex(Protocol):
