@@ -63,8 +63,8 @@ def case(problem: Problem) -> Case:
 
 async def precision(embedder: Embedder, cases: Sequence[Case], queries: Sequence[str]) -> dict[str, float]:
     """Share of the nearest other problems that are of the asking one's family."""
-    texts = np.array(await embedder.embed([one.text for one in cases]))
-    asked = np.array(await embedder.embed(list(queries)))
+    texts = np.array((await embedder.embed([one.text for one in cases])).vectors)
+    asked = np.array((await embedder.embed(list(queries))).vectors)
     families = np.array([one.analysis.family for one in cases])
     similar = asked @ texts.T
     np.fill_diagonal(similar, -np.inf)

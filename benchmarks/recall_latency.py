@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import Connection, insert, update
 
+from services.domain.embeddings import Embedded
 from services.domain.experiences import RecallQuery
 from services.domain.jobs import LOCAL_TEAM, Stage
 from services.memory.log import ContextItem, OutcomeEntry
@@ -41,12 +42,13 @@ class RandomVectors:
 
     name = "random"
     dimensions = DIMENSIONS
+    note = None
 
     def __init__(self) -> None:
         self._random = np.random.default_rng(1)
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        return [unit(self._random).tolist() for _ in texts]
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        return Embedded(space=self.name, vectors=[unit(self._random).tolist() for _ in texts])
 
 
 def unit(random: np.random.Generator) -> np.ndarray:

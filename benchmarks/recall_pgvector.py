@@ -31,6 +31,7 @@ import psycopg
 from sqlalchemy import func, make_url, select
 
 from benchmarks.recall_latency import BACKENDS, DIMENSIONS, FAMILIES, a_query, learn
+from services.domain.embeddings import Embedded
 from services.domain.jobs import LOCAL_TEAM
 from services.memory.keys import Keys
 from services.memory.ranking import Vectors
@@ -70,13 +71,15 @@ class Embedder:
 
     name = SPACE
     dimensions = DIMENSIONS
+    note = None
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._random = np.random.default_rng(1)
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        return [self._world.draw(1, self._random)[0].tolist() for _ in texts]
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        vectors = [self._world.draw(1, self._random)[0].tolist() for _ in texts]
+        return Embedded(space=SPACE, vectors=vectors)
 
 
 def keys(number: int) -> tuple[str, str, str, str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from services.domain.chat import AgentRole, ChatReply, ChatRequest
+from services.domain.embeddings import Embedded
 from services.domain.requests import ModelRequest
 from services.domain.usage import Usage
 
@@ -35,14 +36,18 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """Identifies the vector space; vectors of different names are never compared."""
+        """Names the vector space that `embed` would use now; vectors of different spaces are never compared."""
 
     @property
     def dimensions(self) -> int:
         """Length of every vector."""
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One unit vector per text, in order."""
+    @property
+    def note(self) -> str | None:
+        """Why vectors are of another space than the configured one, for people; None while all is as configured."""
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        """One unit vector per text, in order and all of one space, with its name."""
 
 
 class RequestStore(Protocol):

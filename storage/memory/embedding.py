@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from sqlalchemy import Connection, select
 
-from services.adapters.embeddings.openai_compatible import Embedded, FallbackEmbedder
+from services.domain.embeddings import Embedded
 from services.domain.errors import InfrastructureError
 from services.domain.experiences import embedded_text
 from services.memory.ranking import Vectors
@@ -37,14 +37,12 @@ class Vectoriser:
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """Vectors with the space they are in, which changes where a fallback takes over."""
-        if isinstance(self._embedder, FallbackEmbedder):
-            return await self._embedder.embed_in_space(texts)
-        return Embedded(space=self._embedder.name, vectors=await self._embedder.embed(texts))
+        return await self._embedder.embed(texts)
 
     @property
     def note(self) -> str | None:
         """Why another embedder than the configured one is in use; None while that one works."""
-        return self._embedder.note if isinstance(self._embedder, FallbackEmbedder) else None
+        return self._embedder.note
 
     async def embed_experiences(
         self, space: str, dimensions: int, names: Sequence[str], kept: Kept | None = None

@@ -35,25 +35,31 @@ def cosine(left: list[float], right: list[float]) -> float:
 
 
 async def test_every_text_has_a_unit_vector_of_the_promised_length(embedder: Embedder) -> None:
-    vectors = await embedder.embed(TEXTS)
+    vectors = (await embedder.embed(TEXTS)).vectors
     assert [len(vector) for vector in vectors] == [embedder.dimensions] * len(TEXTS)
     assert all(math.isclose(cosine(vector, vector), 1.0, rel_tol=1e-6) for vector in vectors)
 
 
+async def test_an_answer_names_its_space_and_there_is_nothing_to_note(embedder: Embedder) -> None:
+    answer = await embedder.embed(["ReLU"])
+    assert (answer.space, embedder.note) == (embedder.name, None)
+
+
 async def test_no_text_is_no_vector(embedder: Embedder) -> None:
-    assert await embedder.embed([]) == []
+    assert (await embedder.embed([])).vectors == []
 
 
 async def test_a_vector_depends_on_its_text_alone(embedder: Embedder) -> None:
-    together = await embedder.embed(TEXTS)
-    apart = [(await embedder.embed([text]))[0] for text in TEXTS]
+    together = (await embedder.embed(TEXTS)).vectors
+    apart = [(await embedder.embed([text])).vectors[0] for text in TEXTS]
     assert together == apart
 
 
 async def test_related_texts_are_nearer_than_unrelated_ones(embedder: Embedder) -> None:
-    vectors = await embedder.embed(
+    embedded = await embedder.embed(
         ["softmax over rows of a matrix", "row-wise softmax of a matrix", "cumulative sum along a vector"]
     )
+    vectors = embedded.vectors
     assert cosine(vectors[0], vectors[1]) > cosine(vectors[0], vectors[2]) + 0.1
 
 
@@ -69,7 +75,7 @@ async def test_vectors_are_the_same_in_every_process() -> None:
 
     program = (
         "import asyncio; from services.adapters.embeddings.hashing import HashingEmbedder as H;"
-        "print(asyncio.run(H(16).embed(['fuse the loops'])))"
+        "print(asyncio.run(H(16).embed(['fuse the loops'])).vectors)"
     )
     runs = {await asyncio.to_thread(run, seed) for seed in ("1", "2")}
-    assert runs == {f"{await HashingEmbedder(16).embed(['fuse the loops'])}\n"}
+    assert runs == {f"{(await HashingEmbedder(16).embed(['fuse the loops'])).vectors}\n"}

@@ -60,7 +60,7 @@ async def opened(database: Database, rules: SearchRules | None) -> tuple[FirstSt
 
 
 async def vector_of(words: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
-    return np.asarray((await EMBEDDER.embed([words]))[0], dtype=np.float32)
+    return np.asarray((await EMBEDDER.embed([words])).vectors[0], dtype=np.float32)
 
 
 WANTED = (

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Connection, select, update
 
 from services.adapters.embeddings.hashing import HashingEmbedder
+from services.domain.embeddings import Embedded
 from services.domain.experiences import ExperienceKind
 from services.domain.jobs import Stage
 from services.domain.steps import StepRecord
@@ -37,7 +38,7 @@ class CountingEmbedder(HashingEmbedder):
         super().__init__(dimensions)
         self.texts: list[str] = []
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(self, texts: Sequence[str]) -> Embedded:
         self.texts.extend(texts)
         return await super().embed(texts)
 

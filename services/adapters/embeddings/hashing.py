@@ -16,6 +16,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from services.domain.embeddings import Embedded
+
 _WORD = re.compile(r"[a-z]+|[0-9]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 WORD_WEIGHT, PAIR_WEIGHT, GRAM_WEIGHT = 1.0, 0.5, 0.25
@@ -40,9 +42,13 @@ class HashingEmbedder:
         """Length of every vector."""
         return self._dimensions
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    @property
+    def note(self) -> None:
+        """Nothing: it is never replaced by another."""
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
         """One unit vector per text; a text's vector does not depend on the others."""
-        return [self._vector(text).tolist() for text in texts]
+        return Embedded(space=self.name, vectors=[self._vector(text).tolist() for text in texts])
 
     def _vector(self, text: str) -> NDArray[np.float64]:
         features: Counter[str] = Counter()

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.adapters.embeddings.shipped import digest, read_shipped
+from services.domain.embeddings import Embedded
 from services.domain.errors import ConfigurationError
 from services.ports.models import Embedder
 from services.runtime.blas import one_blas_thread
@@ -93,7 +94,11 @@ class MiniLmEmbedder:
         """384."""
         return self._bert.size
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    @property
+    def note(self) -> None:
+        """Nothing: it is never replaced by another."""
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
         """One unit vector per text (15 ms of processor time for a sentence, 0.1 s for 256 tokens), in a thread.
 
         A text's vector does not depend on the others. Raises `ConfigurationError`."""
@@ -101,7 +106,7 @@ class MiniLmEmbedder:
         known = [self._latest.get(text) for text in given]
         if any(vector is None for vector in known):
             known = await asyncio.get_running_loop().run_in_executor(self._worker, self._vectors, given)
-        return [vector.tolist() for vector in known if vector is not None]
+        return Embedded(space=self.name, vectors=[vector.tolist() for vector in known if vector is not None])
 
     def _vectors(self, texts: Sequence[str]) -> list[Floats | None]:
         """In the one thread, so that of many who ask for the same text at once the first computes it."""

@@ -11,11 +11,11 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import httpx
 
+from services.domain.embeddings import Embedded
 from services.domain.errors import InfrastructureError, ModelError
 from services.ports.models import Embedder
 
@@ -57,14 +57,18 @@ class CompatibleEmbedder:
         """Length of every vector, as configured; an answer of another length is refused."""
         return self._dimensions
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    @property
+    def note(self) -> None:
+        """Nothing: it is never replaced by another."""
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
         """One unit vector per text. Raises `ModelError`."""
         vectors: list[list[float]] = []
         async with httpx.AsyncClient(transport=self._transport, timeout=self._timeout_s) as client:
             for start in range(0, len(texts), BATCH):
                 batch = [text[:MAX_CHARACTERS] or " " for text in texts[start : start + BATCH]]
                 vectors += self._checked(await self._ask(client, batch), len(batch))
-        return vectors
+        return Embedded(space=self.name, vectors=vectors)
 
     async def _ask(self, client: httpx.AsyncClient, texts: list[str]) -> object:
         limit = len(texts) * self._dimensions * BYTES_PER_NUMBER + 65_536
@@ -123,20 +127,10 @@ class CompatibleEmbedder:
         return ModelError(f"embedding service {self._url} {reason}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Embedded:
-    """Vectors and the space they are in."""
-
-    space: str
-    """Name of the embedder that made them; compare them with vectors of the same name only."""
-    vectors: list[list[float]]
-
-
 class FallbackEmbedder:
     """The first embedder while it works, the second while it does not.
 
-    The two have different vector spaces, so `name` and `dimensions` are those of the one in use; callers that keep
-    vectors use `embed_in_space`, which says which space an answer is in.
+    The two have different vector spaces: `name` and `dimensions` are those of the one in use.
     """
 
     def __init__(
@@ -168,21 +162,17 @@ class FallbackEmbedder:
         """Of the embedder in use."""
         return self._in_use().dimensions
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One unit vector per text, in the space that `name` gives afterwards."""
-        return (await self.embed_in_space(texts)).vectors
-
-    async def embed_in_space(self, texts: Sequence[str]) -> Embedded:
-        """One unit vector per text, all of one space, with its name. Raises only what the second embedder raises."""
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        """One unit vector per text, all of one space. Raises only what the second embedder raises."""
         if self._retry_at is None or self._monotonic() >= self._retry_at:
             try:
-                vectors = await self._first.embed(texts)
+                embedded = await self._first.embed(texts)
             except InfrastructureError as error:
                 self._switch_to_second(error)
             else:
                 self._switch_to_first()
-                return Embedded(space=self._first.name, vectors=vectors)
-        return Embedded(space=self._second.name, vectors=await self._second.embed(texts))
+                return embedded
+        return await self._second.embed(texts)
 
     def _in_use(self) -> Embedder:
         return self._first if self._retry_at is None else self._second

@@ -23,7 +23,7 @@ async def write_shipped() -> int:
     embedder = MiniLmEmbedder()
     texts = sorted({embedded_text(seed.title, seed.text, seed.family) for seed in seed_experiences("local")})
     FILE.write_text(json.dumps({"space": "", "dimensions": 0, "vectors": {}}))
-    vectors = await embedder.embed(texts)
+    vectors = (await embedder.embed(texts)).vectors
     named = {
         digest(text): base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode()
         for text, vector in zip(texts, vectors, strict=True)

@@ -48,7 +48,7 @@ async def test_a_service_that_is_down_is_noted_and_the_local_one_answers() -> No
     settings = Settings(embedder="compatible:m:8", embedder_base_url="http://127.0.0.1:9/v1", embedder_timeout_s=0.5)
     made = make_embedder(settings)
     assert isinstance(made, FallbackEmbedder)
-    answer = await made.embed_in_space(["tile the rows"])
+    answer = await made.embed(["tile the rows"])
     assert answer.space == made.name != "compatible:m:8"
     assert made.note is not None
     assert "127.0.0.1:9" in made.note

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from services.domain.embeddings import Embedded
 from services.domain.jobs import Stage
 from services.memory.log import ContextItem, OutcomeEntry
 from services.memory.selection import NO_EVIDENCE, Evidence, PoolItem, RewardedStep, SelectionRequest
@@ -76,7 +77,8 @@ class PlainEmbedder:
 
     name = "plain"
     dimensions = 2
+    note = None
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+    async def embed(self, texts: Sequence[str]) -> Embedded:
         """Unit vectors whose angle is the text's length."""
-        return [[math.cos(len(text)), math.sin(len(text))] for text in texts]
+        return Embedded(space=self.name, vectors=[[math.cos(len(text)), math.sin(len(text))] for text in texts])

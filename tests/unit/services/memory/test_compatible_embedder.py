@@ -79,7 +79,7 @@ def embedder(url: str, timeout_s: float = 2.0) -> CompatibleEmbedder:
 
 async def test_vectors_come_in_the_order_of_the_texts_and_have_unit_length() -> None:
     with serving(good) as service:
-        first, second = await embedder(service.url).embed(["abc", ""])
+        first, second = (await embedder(service.url).embed(["abc", ""])).vectors
     assert first == pytest.approx([0.6, 0.8, 0.0])
     assert second == pytest.approx([1 / 17**0.5, 4 / 17**0.5, 0.0])
     assert service.asked == [{"model": "some-model", "input": ["abc", " "], "encoding_format": "float"}]
@@ -88,8 +88,8 @@ async def test_vectors_come_in_the_order_of_the_texts_and_have_unit_length() -> 
 
 async def test_many_texts_are_asked_for_in_batches() -> None:
     with serving(good) as service:
-        assert len(await embedder(service.url).embed(["x"] * 150)) == 150
-        assert await embedder(service.url).embed([]) == []
+        assert len((await embedder(service.url).embed(["x"] * 150)).vectors) == 150
+        assert (await embedder(service.url).embed([])).vectors == []
     assert [len(body["input"]) for body in service.asked] == [64, 64, 22]
 
 
@@ -164,14 +164,14 @@ async def test_the_fallback_goes_on_says_so_and_the_service_is_tried_again_later
         )
         assert both.name == "compatible:some-model:3"
         for _ in range(3):
-            answer = await both.embed_in_space(["abc"])
+            answer = await both.embed(["abc"])
             assert (answer.space, len(answer.vectors[0])) == ("plain", 2)
         assert len(service.asked) == 1
         assert (both.name, both.dimensions) == ("plain", 2)
         assert "out of memory" in (both.note or "")
         assert said == [both.note]
         state["up"], clock.now = True, 61.0
-        assert (await both.embed_in_space(["abc"])).space == "compatible:some-model:3"
+        assert (await both.embed(["abc"])).space == "compatible:some-model:3"
         assert (both.name, both.dimensions) == ("compatible:some-model:3", 3)
         assert both.note is None
         assert said[1:] == ["experiences are embedded by compatible:some-model:3 again"]

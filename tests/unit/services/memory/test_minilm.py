@@ -24,7 +24,7 @@ def cosine(left: list[float], right: list[float]) -> float:
 async def timed(embedder: MiniLmEmbedder, text: str) -> tuple[list[float], float]:
     """A text's vector, and the processor seconds that it took."""
     began = time.process_time()
-    vector = (await embedder.embed([text]))[0]
+    vector = (await embedder.embed([text])).vectors[0]
     return vector, time.process_time() - began
 
 
@@ -37,9 +37,10 @@ def minilm() -> MiniLmEmbedder:
 
 async def test_it_gives_the_similarities_that_its_authors_publish(minilm: MiniLmEmbedder) -> None:
     """Sentence Transformers' quickstart prints these for this model."""
-    weather, sunny, stadium = await minilm.embed(
+    embedded = await minilm.embed(
         ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]
     )
+    weather, sunny, stadium = embedded.vectors
     assert cosine(weather, sunny) == pytest.approx(0.6660, abs=1e-3)
     assert cosine(weather, stadium) == pytest.approx(0.1046, abs=1e-3)
     assert cosine(sunny, stadium) == pytest.approx(0.1411, abs=1e-3)
@@ -47,17 +48,18 @@ async def test_it_gives_the_similarities_that_its_authors_publish(minilm: MiniLm
 
 async def test_every_text_has_a_unit_vector_that_depends_on_it_alone(minilm: MiniLmEmbedder) -> None:
     texts = ["RMSNorm over rows, fused with a residual", "", "    ", "é×– \0", "word " * 5000]
-    together = await minilm.embed(texts)
+    together = (await minilm.embed(texts)).vectors
     assert [len(vector) for vector in together] == [minilm.dimensions] * len(texts) == [384] * len(texts)
     assert all(math.isclose(cosine(vector, vector), 1.0, rel_tol=1e-5) for vector in together)
-    assert together == [(await minilm.embed([text]))[0] for text in texts]
-    assert await minilm.embed([]) == []
+    assert together == [(await minilm.embed([text])).vectors[0] for text in texts]
+    assert (await minilm.embed([])).vectors == []
 
 
 async def test_kernels_of_one_family_are_near_each_other(minilm: MiniLmEmbedder) -> None:
-    softmax, rows, scan = await minilm.embed(
+    embedded = await minilm.embed(
         ["softmax over rows of a matrix", "row-wise softmax of a matrix", "cumulative sum along a vector"]
     )
+    softmax, rows, scan = embedded.vectors
     assert cosine(softmax, rows) > cosine(softmax, scan) + 0.3
 
 
@@ -85,7 +87,7 @@ async def test_of_many_who_ask_for_one_text_at_once_the_first_computes_it(minilm
     found = await asyncio.gather(*(minilm.embed(["batch norm " * 150]) for _ in range(20)))
     assert time.process_time() - began < 8 * one_cpu_s
     assert all(vectors == found[0] for vectors in found)
-    assert found[0] != [one]
+    assert found[0].vectors != [one]
 
 
 async def test_one_thread_computes(minilm: MiniLmEmbedder) -> None:
@@ -101,9 +103,9 @@ async def test_the_seeds_vectors_are_shipped_and_those_of_the_model(minilm: Mini
     shipped = read_shipped(minilm.name, minilm.dimensions)
     assert {digest(text) for text in texts} == set(shipped)
     for text in texts[:3]:
-        computed = (await minilm.embed([text + " "]))[0]  # the tokens are the same, the text is not
+        computed = (await minilm.embed([text + " "])).vectors[0]  # the tokens are the same, the text is not
         assert cosine(computed, shipped[digest(text)].tolist()) == pytest.approx(1.0, abs=1e-4)
-        assert (await minilm.embed([text]))[0] == shipped[digest(text)].tolist()
+        assert (await minilm.embed([text])).vectors[0] == shipped[digest(text)].tolist()
 
 
 def test_figures_of_a_measurement_are_no_part_of_what_is_embedded() -> None:
