@@ -40,7 +40,7 @@ def ci(
     print_json(results) if as_json else typer.echo(text)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in workflow_commands(results):
-            typer.echo(line)
+            typer.echo(line, err=as_json)  # GitHub reads both streams; whoever asked for JSON gets nothing else
     shown = os.environ.get("GITHUB_STEP_SUMMARY")
     for path in filter(None, (summary, Path(shown) if shown else None)):
         _append(path, text)

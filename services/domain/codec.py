@@ -14,6 +14,7 @@ import types
 import typing
 from datetime import datetime
 from enum import Enum
+from pathlib import PurePath
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -31,6 +32,8 @@ def to_data(value: object) -> Any:
         return value.value
     if isinstance(value, datetime):
         return value.isoformat()
+    if isinstance(value, PurePath):
+        return str(value)
     if isinstance(value, dict):
         return {str(key): to_data(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -190,6 +190,17 @@ async def test_a_problem_that_cannot_be_used_is_refused_with_line_and_remedy(her
     assert assert_problem(lint, 422) == document
 
 
+async def test_a_problem_that_asks_for_gradients_is_refused_with_line_and_remedy(here: Installation) -> None:
+    answer = await here.client.post(
+        "/jobs", json={"problem": {**PROBLEM, "source": "BACKWARD = True\n" + PROBLEM["source"]}}
+    )
+    document = assert_problem(answer, 422)
+    assert "gradients" in document["detail"]
+    assert document["line"] == 1
+    assert document["remedy"]
+    assert here.database.jobs == {}
+
+
 async def test_lint_shows_what_agents_will_see(here: Installation) -> None:
     source = PROBLEM["source"] + "\nHELD_OUT = [lambda: [torch.randn(7)]]\n"
     answer = await here.client.post("/problems/lint", json={"source": source})

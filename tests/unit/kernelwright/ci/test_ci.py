@@ -13,6 +13,7 @@ from kernelwright.ci.comment import MARK, keep_comment
 from kernelwright.ci.plan import Task, read_plan
 from kernelwright.ci.rules import Colour, Judged, Result, decide, exit_code
 from kernelwright.ci.summary import markdown, workflow_commands
+from kernelwright.cli import execute
 from services.domain.errors import ConfigurationError
 from services.domain.evaluations import Verdict
 from services.testing import a_report
@@ -36,6 +37,21 @@ def repository(tmp_path: Path) -> Path:
         (tmp_path / name).write_text("")
     (tmp_path / "kernelwright.toml").write_text(SETTINGS)
     return tmp_path
+
+
+def test_json_names_the_files_and_is_all_that_standard_output_gets(
+    repository: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    settings, nobody = str(repository / "kernelwright.toml"), "http://127.0.0.1:9"
+    assert execute(["ci", "--json", "--config", settings, "--server", nobody]) == 2
+    printed = capsys.readouterr()
+    evaluation, search = json.loads(printed.out)
+    assert evaluation["task"]["problem"] == str(repository / "p.py")
+    assert (evaluation["task"]["kernel"], search["task"]["kernel"]) == (str(repository / "k.py"), None)
+    assert (evaluation["colour"], evaluation["judged"]["failed"]) == ("unknown", True)
+    assert "::warning file=k.py" in printed.err
 
 
 def a_task(repository: Path, **changes: object) -> Task:
