@@ -6,6 +6,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -85,9 +86,9 @@ class Database:
 
     async def check(self) -> None:
         """Raise `StorageError` unless the database can be reached and has exactly this program's schema."""
-        problem = schema_problem(await self.read(_revisions)) or lacking(await self.read(_shape))
+        problem = schema_fault(await self.read(_revisions)) or lacking(await self.read(_shape))
         if problem:
-            raise StorageError(f"database {shown(self.url)} {problem}")
+            raise problem.error(self.url)
 
     async def server_time(self) -> datetime | None:
         """The server's clock; None for a file, which has none. Raises `StorageError`."""
@@ -104,7 +105,7 @@ class Database:
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _UPGRADE_LOCK})
         found = _revisions(connection)
         if found and not found <= _known_revisions():
-            raise StorageError(f"database {shown(self.url)} {schema_problem(found)}")
+            raise _newer(found).error(self.url)
         config = _alembic_config()
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
@@ -143,26 +144,50 @@ class Changes:
                 del self._waiting[job_id]
 
 
-def schema_problem(found: set[str]) -> str | None:
+@dataclass(frozen=True, kw_only=True)
+class SchemaFault:
+    """Why this program cannot use a database's schema."""
+
+    what: str
+    """Follows the database's address in a sentence; says what to do."""
+    remedy: str
+    """The same for a person who is told nothing else."""
+
+    def error(self, url: URL) -> StorageError:
+        """The error that names the database."""
+        return StorageError(f"database {shown(url)} {self.what}", remedy=self.remedy)
+
+
+def schema_fault(found: set[str]) -> SchemaFault | None:
     """What is wrong with a database at these revisions, or None."""
     scripts = ScriptDirectory(str(MIGRATIONS))
     if not found:
-        return f"is not migrated: {UPGRADE}"
+        return SchemaFault(what=f"is not migrated: run `{UPGRADE}`", remedy=UPGRADE)
     if not found <= _known_revisions():
-        unknown = ", ".join(sorted(found - _known_revisions()))
-        return f"is newer than this program (schema {unknown} is unknown): install the version that wrote it, or newer"
+        return _newer(found)
     if found != set(scripts.get_heads()):
-        return f"is older than this program: {UPGRADE}"
+        return SchemaFault(what=f"is older than this program: run `{UPGRADE}`", remedy=UPGRADE)
     return None
 
 
-def lacking(shape: dict[str, set[str]]) -> str | None:
+def _newer(found: set[str]) -> SchemaFault:
+    unknown = ", ".join(sorted(found - _known_revisions()))
+    return SchemaFault(
+        what=f"is newer than this program (schema {unknown} is unknown): install the version that wrote it, or newer",
+        remedy="Install the version that wrote it, or name another database.",
+    )
+
+
+def lacking(shape: dict[str, set[str]]) -> SchemaFault | None:
     """What a database that says it is up to date does not have: somebody else's hand was in it; or None."""
     for table in metadata.sorted_tables:
         missing = sorted({column.name for column in table.columns} - shape.get(table.name, set()))
         if missing:
             what = f"column {missing[0]} of table {table.name}" if table.name in shape else f"table {table.name}"
-            return f"has a half-applied schema (no {what}): restore it from a backup"
+            return SchemaFault(
+                what=f"has a half-applied schema (no {what}): restore it from a backup",
+                remedy="Restore it from a backup.",
+            )
     return None
 
 

@@ -38,7 +38,7 @@ def execute(arguments: list[str] | None = None) -> int:
 
 def _hint(error: KernelwrightError) -> str:
     """Where to look when the machine is at fault, unless the error says so itself."""
-    if not isinstance(error, InfrastructureError) or "`kernelwright " in str(error):
+    if not isinstance(error, InfrastructureError) or error.remedy is not None:
         return ""
     return " (`kernelwright doctor` shows what is missing)"
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kernelwright.doctor.findings import Finding
 from kernelwright.settings import Settings
-from services.domain.errors import ConfigurationError, KernelwrightError
+from services.domain.errors import ConfigurationError, InfrastructureError, KernelwrightError
 
 LEAST_FREE_BYTES = 2 << 30
 
@@ -159,7 +159,6 @@ def _home(settings: Settings) -> Finding:
 
 def _database(settings: Settings) -> Finding:
     from storage.database import Database
-    from storage.db.errors import UPGRADE
 
     async def check() -> str | None:
         database = Database(settings.database)
@@ -174,9 +173,8 @@ def _database(settings: Settings) -> Finding:
     try:
         asyncio.run(check())
     except KernelwrightError as error:
-        remedy = "kernelwright db upgrade" if UPGRADE in str(error) else "Make the database reachable, or name another."
-        if "newer than this program" in str(error):
-            remedy = "Install the version that wrote it, or name another database."
+        known = error.remedy if isinstance(error, InfrastructureError) else None
+        remedy = known or "Make the database reachable, or name another."
         return Finding(name="database", state="missing", detail=str(error), remedy=remedy)
     kind = "SQLite" if settings.database.startswith("sqlite") else "PostgreSQL"
     return Finding(name="database", state="ok", detail=f"{kind} answers, schema is current")

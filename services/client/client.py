@@ -250,7 +250,8 @@ class Client:
     def _unreachable(self, error: Exception) -> InfrastructureError:
         return InfrastructureError(
             f"no Kernelwright server answers at {self._server} ({error}): start one with `kernelwright serve`, "
-            "or name another with --server"
+            "or name another with --server",
+            remedy="kernelwright serve",
         )
 
 

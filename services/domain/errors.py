@@ -102,7 +102,14 @@ class ReplyError(KernelwrightError):
 
 
 class InfrastructureError(KernelwrightError):
-    """The machine is at fault; the work is retried and nobody is charged for it."""
+    """The machine is at fault; the work is retried and nobody is charged for it.
+
+    Attributes: `remedy` what a person can do about it, where whoever raised it knows; the message says it too.
+    """
+
+    def __init__(self, message: str = "", *, remedy: str | None = None) -> None:
+        self.remedy = remedy
+        super().__init__(message)
 
 
 class SandboxError(InfrastructureError):

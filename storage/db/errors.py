@@ -11,10 +11,12 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from services.domain.errors import StorageError
 
-UPGRADE = "run `kernelwright db upgrade`"
+UPGRADE = "kernelwright db upgrade"
+"""What brings a database to this program's schema."""
+_NOT_MIGRATED = ("no such table", "undefinedtable", "no such column", "undefinedcolumn")
 
 _SIGNS: tuple[tuple[tuple[str, ...], str], ...] = (
-    (("no such table", "undefinedtable", "no such column", "undefinedcolumn"), f"it is not migrated: {UPGRADE}"),
+    (_NOT_MIGRATED, f"it is not migrated: run `{UPGRADE}`"),
     (
         ("disk is full", "diskfull", "no space left", "disk i/o error"),
         "its disk is full or failing: free some space and try again",
@@ -58,7 +60,8 @@ def _clear(error: DBAPIError, url: URL) -> StorageError:
     words = f"{type(original).__name__} {original}".lower()
     for signs, meaning in _SIGNS:
         if any(sign in words for sign in signs):
-            return StorageError(f"database {shown(url)}: {meaning} ({_first_line(original)})")
+            remedy = UPGRADE if signs is _NOT_MIGRATED else None
+            return StorageError(f"database {shown(url)}: {meaning} ({_first_line(original)})", remedy=remedy)
     if url.get_backend_name() == "postgresql" and type(original).__name__ in {"OperationalError", "ConnectionTimeout"}:
         return StorageError(f"database {shown(url)} cannot be reached: {_first_line(original)}")
     return StorageError(f"database {shown(url)}: {_first_line(original)}")

@@ -85,10 +85,10 @@ async def test_every_table_has_a_team() -> None:
 async def test_a_database_that_is_not_migrated_says_what_to_run(empty_address: str, tmp_path: Path) -> None:
     (tmp_path / "state").mkdir()
     database = Database(empty_address)
-    with pytest.raises(StorageError, match="kernelwright db upgrade"):
-        await database.check()
-    with pytest.raises(StorageError, match="kernelwright db upgrade"):
-        await SqlJobStore(database, FrozenClock()).get("local", "job-1")
+    for action in (database.check(), SqlJobStore(database, FrozenClock()).get("local", "job-1")):
+        with pytest.raises(StorageError, match="kernelwright db upgrade") as caught:
+            await action
+        assert caught.value.remedy == "kernelwright db upgrade"
     await database.close()
 
 
@@ -97,8 +97,9 @@ async def test_a_database_newer_than_the_program_is_left_alone(empty_address: st
     await database.upgrade()
     await database.write(lambda connection: connection.execute(text("UPDATE alembic_version SET version_num='9999'")))
     for action in (database.check, database.upgrade):
-        with pytest.raises(StorageError, match=r"newer than this program.*9999"):
+        with pytest.raises(StorageError, match=r"newer than this program.*9999") as caught:
             await action()
+        assert caught.value.remedy == "Install the version that wrote it, or name another database."
     await database.close()
 
 

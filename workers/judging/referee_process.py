@@ -21,7 +21,7 @@ from services.domain.tunables import Setting
 from services.ports.devices import BuildResult, DeviceProfiler
 from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits, SandboxProcess
 from workers.devices.gpu_lock import DeviceLock
-from workers.ipc.wire import Channel, Message, WireError
+from workers.ipc.wire import Channel, Message, WireError, WireTimeoutError
 from workers.profilers.usage import activity, cpu_seconds
 
 POLL_S = 0.1
@@ -134,6 +134,8 @@ class RefereeProcess:
                     message.close()
                     return dict(message.body)
                 deadline += self._serve(message, work)
+        except WireTimeoutError as error:
+            raise self._lost(str(error), lives=True) from None
         except WireError as error:
             raise self._lost(str(error)) from None
         finally:
@@ -156,12 +158,13 @@ class RefereeProcess:
             if work.cancelled():
                 raise CancelledError("cancelled")
             if time.monotonic() > deadline:  # looked at for every message: a flood of them must not keep us
-                raise self._lost("the referee did not answer in time")
+                raise self._lost("the referee did not answer in time", lives=True)
             if readable:
                 return self._channel.receive(timeout_s=self._terms.answer_s)
 
-    def _lost(self, reason: str) -> RefereeLostError:
-        status = self._process.wait(EXIT_WAIT_S) if "in time" not in reason else None
+    def _lost(self, reason: str, *, lives: bool = False) -> RefereeLostError:
+        """`lives`: it was only silent, so there is no end to wait for."""
+        status = None if lives else self._process.wait(EXIT_WAIT_S)
         return RefereeLostError(f"the referee is gone: {reason}", status, self._progress)
 
     def _hold(self, work: Work) -> float:

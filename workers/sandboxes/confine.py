@@ -24,12 +24,15 @@ OPEN_FILES = 1024
 
 
 def enter_namespaces(plan: SandboxPlan) -> None:
-    """Make the plan's namespaces; the PID namespace takes effect with the next fork."""
+    """Make the plan's namespaces; the PID namespace takes effect with the next fork. Raises `NamespaceError`."""
     if plan.level is Level.LIMITS:
         return
-    if plan.level is Level.USER:
-        _enter_user_namespace(plan)
-    linux.unshare(NAMESPACES)
+    try:
+        if plan.level is Level.USER:
+            _enter_user_namespace(plan)
+        linux.unshare(NAMESPACES)
+    except OSError as error:
+        raise linux.NamespaceError(*error.args) from None
 
 
 def _enter_user_namespace(plan: SandboxPlan) -> None:

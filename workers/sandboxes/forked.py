@@ -16,6 +16,7 @@ from services.ports.sandboxes import ExitStatus
 from workers.ipc.wire import Channel, WireClosedError, WireError
 from workers.profilers.usage import pid_of_descriptor
 from workers.sandboxes.cgroups import MemoryGroup
+from workers.sandboxes.plan import NAMESPACES
 
 KILL_TIMEOUT_S = 5.0
 REPORT_TIMEOUT_S = 30.0
@@ -32,6 +33,10 @@ OUT_OF_MEMORY_TEXTS = (
 
 class NotStartedError(SandboxError):
     """Nobody took the request: the zygote died with it. Worth another try."""
+
+
+class NamespacesRefusedError(SandboxError):
+    """The machine does not let us make the namespaces of a sandbox."""
 
 
 class ForkedProcess:
@@ -89,7 +94,8 @@ class ForkedProcess:
             while self._supervisor is None or not ready:
                 message = self._status.receive(timeout_s=max(0.0, deadline - time.monotonic()))
                 if "error" in message.body:
-                    raise SandboxError(str(message.body["error"]))
+                    refused = message.body.get("cause") == NAMESPACES
+                    raise (NamespacesRefusedError if refused else SandboxError)(str(message.body["error"]))
                 if message.descriptors:
                     self._supervisor = message.descriptors[0]
                     self._pid = pid_of_descriptor(self._supervisor)

@@ -52,6 +52,10 @@ _SYSCALLS = {
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
+class NamespaceError(OSError):
+    """The machine does not let us make the namespaces that a sandbox consists of."""
+
+
 def _check(result: int, what: str) -> None:
     if result < 0:
         number = ctypes.get_errno()

@@ -10,6 +10,9 @@ from services.ports.sandboxes import SandboxLimits
 BASE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 TEMPORARY = "/tmp"  # noqa: S108 - inside a sandbox this is its own tmpfs
 
+NAMESPACES = "namespaces"
+"""Cause of a failed start, as the zygote reports it: the machine refuses namespaces."""
+
 
 class Level(StrEnum):
     """Ways to confine a process, strongest first."""

@@ -97,7 +97,10 @@ def _make_tmpfs(path: Path, size: int, mode: int) -> None:
 def _make_proc() -> None:
     proc = NEW / "proc"
     proc.mkdir()
-    linux.mount("proc", str(proc), "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
+    try:
+        linux.mount("proc", str(proc), "proc", linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC)
+    except OSError as error:  # a PID namespace whose /proc we may not show is none
+        raise linux.NamespaceError(*error.args) from None
 
 
 def _make_dev(shared_memory: int) -> None:

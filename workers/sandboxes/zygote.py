@@ -25,7 +25,7 @@ from services.domain.codec import from_data
 from services.domain.events import JsonValue
 from workers.ipc.wire import Channel, Message, WireClosedError
 from workers.sandboxes import confine, linux, seccomp, view
-from workers.sandboxes.plan import Level, SandboxPlan
+from workers.sandboxes.plan import NAMESPACES, Level, SandboxPlan
 from workers.sandboxes.supervisor import CHUNK, MemoryKills, Supervisor
 
 REQUEST_TIMEOUT_S = 30.0
@@ -81,11 +81,19 @@ def _start(control: Channel, request: Message) -> NoReturn:
     os._exit(0)
 
 
-def _report_failure(channel: Channel, error: BaseException) -> None:
+def _report_failure(channel: Channel, error: BaseException) -> NoReturn:
     try:
-        channel.send({"error": f"{type(error).__name__}: {error}"}, timeout_s=5.0)
+        report_failure(channel, error)
     finally:
         os._exit(1)
+
+
+def report_failure(channel: Channel, error: BaseException) -> None:
+    """Tell the worker why a process does not start, and the cause where people can do something about it."""
+    failure = {"error": f"{type(error).__name__}: {error}"}
+    if isinstance(error, linux.NamespaceError):
+        failure["cause"] = NAMESPACES
+    channel.send(failure, timeout_s=5.0)
 
 
 def _supervise(plan: SandboxPlan, connection: int, channel: Channel, rest: list[int], deadline: float) -> NoReturn:

@@ -85,6 +85,16 @@ def test_a_binary_problem_is_refused(capsys: pytest.CaptureFixture[str], problem
     assert "not UTF-8" in line_of(capsys, "run", str(problem))
 
 
+def test_a_fault_of_the_machine_points_at_the_doctor_unless_it_says_what_to_do(
+    capsys: pytest.CaptureFixture[str], problem: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = line_of(capsys, "jobs", "--server", "http://127.0.0.1:9")
+    assert "start one with `kernelwright serve`" in line
+    assert "kernelwright doctor" not in line
+    monkeypatch.setenv("KERNELWRIGHT_DATABASE_URL", "sqlite:////proc/nowhere/kernelwright.db")
+    assert "(`kernelwright doctor` shows what is missing)" in line_of(capsys, "run", str(problem))
+
+
 def test_run_wants_a_problem_or_a_job(capsys: pytest.CaptureFixture[str], problem: Path) -> None:
     assert "--resume" in line_of(capsys, "run")
     assert "--resume" in line_of(capsys, "run", str(problem), "--resume", "job-1")

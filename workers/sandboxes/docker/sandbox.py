@@ -27,7 +27,7 @@ from workers.sandboxes.docker.container_spec import VERSION_LABEL, ContainerSpec
 from workers.sandboxes.docker.leases import FolderLease, Reaper
 from workers.sandboxes.docker.pool import ContainerPool
 from workers.sandboxes.docker.process import ContainedProcess
-from workers.sandboxes.forked import NotStartedError
+from workers.sandboxes.forked import NamespacesRefusedError, NotStartedError
 from workers.sandboxes.plan import TEMPORARY, Bind, Level, SandboxPlan
 from workers.sandboxes.users import UserPool
 
@@ -259,10 +259,8 @@ class DockerSandbox:
             process.await_ready(START_TIMEOUT_S)
         except NotStartedError as error:
             raise SandboxError(str(error)) from None
-        except SandboxError as error:
-            if "unshare" in str(error) or "uid_map" in str(error) or "mount proc" in str(error):
-                raise SandboxError(f"{USER_NAMESPACES}: {error}") from None
-            raise
+        except NamespacesRefusedError as error:
+            raise SandboxError(f"{USER_NAMESPACES}: {error}") from None
         process.when_ended(process.leave)
         return process
 
