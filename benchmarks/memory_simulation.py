@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.domain.jobs import Stage
+from services.domain.value_log import ContextItem, OutcomeEntry
 from services.memory.drift import Forgetting
 from services.memory.joint import JointPosterior
 from services.memory.keys import Keys
 from services.memory.learner import Learner
-from services.memory.log import ContextItem, OutcomeEntry
 from services.memory.recall import Recall, VectorTable
 from services.memory.selection import (
     BySimilarity,

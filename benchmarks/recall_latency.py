@@ -24,7 +24,7 @@ from sqlalchemy import Connection, insert, update
 from services.domain.embeddings import Embedded
 from services.domain.experiences import RecallQuery
 from services.domain.jobs import LOCAL_TEAM, Stage
-from services.memory.log import ContextItem, OutcomeEntry
+from services.domain.value_log import ContextItem, OutcomeEntry
 from storage.contents.blobs import ensure_team
 from storage.database import Database
 from storage.memory.store import SqlMemory

@@ -23,8 +23,8 @@ from services.domain.chat import AttemptFact
 from services.domain.evaluations import Baselines, Verdict
 from services.domain.experiences import StartValues
 from services.domain.jobs import Stage
+from services.domain.value_log import OutcomeEntry
 from services.memory.learner import Learner
-from services.memory.log import OutcomeEntry
 from services.memory.selection import EpsilonSchedule
 from services.ports.search import SearchState, Strategy
 from services.testing import a_report

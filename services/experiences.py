@@ -17,22 +17,13 @@ from services.domain.experiences import (
     StepUse,
 )
 from services.domain.jobs import Stage
+from services.domain.memory_lines import ExportedValue, MemoryLine
 from services.domain.provenance import Provenance
 from services.housekeeping import Housekeeper, Tidied
 from services.memory.effect import Effect, backends, estimate_effect, step_outcomes
-from services.memory.exchange import (
-    MAX_LINE_BYTES,
-    MAX_LINES,
-    ExportedValue,
-    Header,
-    ImportRules,
-    LineRefusal,
-    MemoryLine,
-    export,
-    read_import,
-)
-from services.memory.values import Change, Values, history
-from services.ports.memory import Memory, MemoryRecords
+from services.memory.exchange import MAX_LINE_BYTES, MAX_LINES, Header, ImportRules, LineRefusal, export, read_import
+from services.memory.values import Change, history
+from services.ports.memory import LearnedValues, Memory, MemoryRecords
 from services.ports.runtime import Clock
 from services.provenance import trace_provenance
 
@@ -230,7 +221,7 @@ class ExperienceService:
         ]
 
 
-def _worth(values: Values, experience_id: str) -> tuple[Worth, ...]:
+def _worth(values: LearnedValues, experience_id: str) -> tuple[Worth, ...]:
     """What the widest estimates say, of the stages that rewarded it."""
     return tuple(
         Worth(stage=stage, value=values.value(stage, experience_id, "*"), visits=visits)

@@ -12,8 +12,7 @@ from services.domain.errors import InfrastructureError
 from services.domain.experiences import Experience, ExperienceKind
 from services.domain.jobs import Stage
 from services.memory.hygiene import PROTECTED, Holding, identity, near_duplicates, to_forget
-from services.memory.values import Values
-from services.ports.memory import MemoryRecords
+from services.ports.memory import LearnedValues, MemoryRecords
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +106,7 @@ def _groups(outline: Sequence[Experience], grown: int) -> Iterator[list[Experien
             yield group[-LARGEST_GROUP:]
 
 
-def _holding(values: Values, experience: Experience) -> Holding:
+def _holding(values: LearnedValues, experience: Experience) -> Holding:
     visits = {stage: values.visits(stage, experience.id) for stage in Stage}
     learned = [values.normalised(at, experience.id, experience.family) for at, seen in visits.items() if seen]
     return Holding(

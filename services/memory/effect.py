@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from services.domain.jobs import Stage
-from services.memory.log import LogEntry, OutcomeEntry, amendments
+from services.domain.value_log import LogEntry, OutcomeEntry
+from services.memory.log import amendments
 from services.memory.values import Values
 
 Z95 = 1.959963984540054

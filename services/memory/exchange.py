@@ -20,6 +20,7 @@ from services.domain.codec import CodecError, dumps, from_data
 from services.domain.evaluations import Verdict
 from services.domain.experiences import Experience
 from services.domain.jobs import Stage
+from services.domain.memory_lines import ExportedValue, MemoryLine
 from services.memory.values import ValueRules
 
 FORMAT = "kernelwright-memory"
@@ -65,24 +66,6 @@ class Header:
     """Name of the embedder that made the vectors; None when there are none."""
     dimensions: int | None = None
     exported_at: datetime
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExportedValue:
-    """Learned value of an experience at one stage, overall."""
-
-    stage: Stage
-    value: float
-    visits: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class MemoryLine:
-    """One experience of a file."""
-
-    experience: Experience
-    vector: tuple[float, ...] | None = None
-    values: tuple[ExportedValue, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from services.domain.jobs import Stage
+from services.domain.value_log import LogEntry, MergeEntry, OutcomeEntry, RetractionEntry
 from services.memory.joint import JointPosterior
-from services.memory.log import LogEntry, MergeEntry, OutcomeEntry, RetractionEntry, amendments
+from services.memory.log import amendments
 from services.memory.selection import (
     NO_EVIDENCE,
     EpsilonGreedy,

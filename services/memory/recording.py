@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.steps import Step
-from services.memory.log import ContextItem, OutcomeEntry
+from services.domain.value_log import ContextItem, OutcomeEntry
 
 
 def site(device: str, toolchain: str) -> str:

@@ -14,15 +14,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from services.domain.jobs import Stage
-from services.memory.log import (
-    NO_AMENDMENTS,
-    Amendments,
-    ContextItem,
-    LogEntry,
-    OutcomeEntry,
-    PriorEntry,
-    amendments,
-)
+from services.domain.value_log import ContextItem, LogEntry, OutcomeEntry, PriorEntry
+from services.memory.log import NO_AMENDMENTS, Amendments, amendments
 
 EVERYWHERE = "*"
 

@@ -16,9 +16,22 @@ from services.domain.experiences import (
     StartValues,
     StepUse,
 )
-from services.memory.exchange import MemoryLine
-from services.memory.log import LogEntry
-from services.memory.values import Values
+from services.domain.jobs import Stage
+from services.domain.memory_lines import MemoryLine
+from services.domain.value_log import LogEntry
+
+
+class LearnedValues(Protocol):
+    """What a team's experiences are worth, as its value log says it."""
+
+    def value(self, stage: Stage, experience_id: str, family: str, site: str = "*") -> float:
+        """Learned value on the reward's own scale, for a family and site; `*` stands for all of them."""
+
+    def visits(self, stage: Stage, experience_id: str, family: str | None = None) -> float:
+        """How many rewards an experience has taken in, overall or in one family."""
+
+    def normalised(self, stage: Stage, experience_id: str, family: str, site: str = "*") -> float:
+        """The value in deviations from its stage's and family's running mean: comparable across stages and families."""
 
 
 class Memory(Protocol):
@@ -54,7 +67,7 @@ class MemoryRecords(Protocol):
     async def log(self, team_id: str) -> tuple[LogEntry, ...]:
         """The complete value log, from which every value can be computed."""
 
-    async def values(self, team_id: str) -> Values:
+    async def values(self, team_id: str) -> LearnedValues:
         """The values that the log gives today; they go on being updated, so read them without awaiting."""
 
     async def uses(self, team_id: str, experience_id: str, limit: int = 50) -> tuple[StepUse, ...]:

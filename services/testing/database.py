@@ -21,8 +21,8 @@ from services.domain.experiences import (
 from services.domain.jobs import Job, JobStatus, Lease
 from services.domain.requests import ModelRequest
 from services.domain.steps import Lesson, ModelCall, Step, StepRecord
+from services.domain.value_log import LogEntry
 from services.domain.webhooks import Delivery, Webhook, event_delivery
-from services.memory.log import LogEntry
 from services.memory.recording import outcome_entry
 from services.ports.runtime import Clock
 from services.testing.clock import FrozenClock

@@ -17,9 +17,9 @@ from services.domain.experiences import (
     MemoryShare,
     StepUse,
 )
+from services.domain.memory_lines import MemoryLine
 from services.domain.steps import Step
-from services.memory.exchange import MemoryLine
-from services.memory.log import LogEntry, MergeEntry, OutcomeEntry, PriorEntry, RetractionEntry
+from services.domain.value_log import LogEntry, MergeEntry, OutcomeEntry, PriorEntry, RetractionEntry
 from services.memory.values import Values, read
 from services.ports.memory import MemoryRecords
 

@@ -28,7 +28,7 @@ from services.domain.experiences import (
 from services.domain.jobs import ControlFlags, Job, JobFilter, JobPage, JobStatus, Lease, check_awaits, check_reopens
 from services.domain.problems import ProblemAnalysis
 from services.domain.steps import ModelCall, Step, StepRecord
-from services.memory.log import OutcomeEntry, RetractionEntry
+from services.domain.value_log import OutcomeEntry, RetractionEntry
 from services.ports.jobs import ArtefactStore, CandidateStore, EventLog, JobStore
 from services.testing.database import InMemoryDatabase
 

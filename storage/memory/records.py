@@ -23,8 +23,8 @@ from services.domain.experiences import (
     StepUse,
 )
 from services.domain.jobs import Stage
-from services.memory.exchange import ExportedValue, MemoryLine
-from services.memory.log import LogEntry, MergeEntry, PriorEntry
+from services.domain.memory_lines import ExportedValue, MemoryLine
+from services.domain.value_log import LogEntry, MergeEntry, PriorEntry
 from services.memory.values import Values
 from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team

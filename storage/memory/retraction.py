@@ -8,7 +8,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, insert, select, update
 
-from services.memory.log import RetractionEntry
+from services.domain.value_log import RetractionEntry
 from storage.db.pgvector_schema import drop_vectors
 from storage.db.statements import chunks
 from storage.memory.value_log import append_entry

@@ -25,8 +25,8 @@ from services.domain.experiences import (
     experience_id,
 )
 from services.domain.jobs import Stage
+from services.domain.value_log import LogEntry
 from services.memory.learner import Learner
-from services.memory.log import LogEntry
 from services.memory.recall import ContextRecall, RecallRules
 from services.memory.snapshot import SnapshotError, dump, fingerprint, load
 from services.ports.models import Embedder

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from services.domain.codec import dumps, loads
 from services.domain.experiences import ExperienceKind, experience_id
 from services.domain.steps import StepRecord
-from services.memory.log import LogEntry, MergeEntry, OutcomeEntry, PriorEntry, RetractionEntry
+from services.domain.value_log import LogEntry, MergeEntry, OutcomeEntry, PriorEntry, RetractionEntry
 from services.memory.recording import outcome_entry
 from storage.tables import experiences, memory_log, teams
 

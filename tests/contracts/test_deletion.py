@@ -18,7 +18,7 @@ from services.domain.events import EventKind
 from services.domain.jobs import JobStatus, Lease, Stage
 from services.domain.steps import ModelCall
 from services.domain.usage import Usage
-from services.memory.log import OutcomeEntry, RetractionEntry
+from services.domain.value_log import OutcomeEntry, RetractionEntry
 from services.retention import RetentionService
 from services.testing import FrozenClock, a_candidate, a_job, a_report, an_evaluation_request
 from storage.contents.files import Directory

@@ -11,8 +11,8 @@ from services.domain.errors import NotFoundError
 from services.domain.evaluations import Verdict
 from services.domain.experiences import ExperienceFilter, ExperienceKind, experience_id
 from services.domain.jobs import LOCAL_TEAM, Lease, Stage
-from services.memory.exchange import ExportedValue, MemoryLine
-from services.memory.log import MergeEntry, OutcomeEntry, RetractionEntry
+from services.domain.memory_lines import ExportedValue, MemoryLine
+from services.domain.value_log import MergeEntry, OutcomeEntry, RetractionEntry
 from services.testing import a_job, an_experience
 from tests.contracts.conftest import MEMORIES, Stores
 from tests.contracts.test_memory import query

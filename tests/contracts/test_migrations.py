@@ -19,7 +19,7 @@ from sqlalchemy import Connection, insert, inspect, text
 
 from services.domain.codec import dumps
 from services.domain.errors import StorageError
-from services.memory.log import ContextItem, OutcomeEntry, RetractionEntry
+from services.domain.value_log import ContextItem, OutcomeEntry, RetractionEntry
 from services.testing import FrozenClock
 from storage.database import MIGRATIONS, Database
 from storage.jobs.store import SqlJobStore

@@ -13,8 +13,8 @@ from services.domain.embeddings import Embedded
 from services.domain.experiences import ExperienceKind
 from services.domain.jobs import Stage
 from services.domain.steps import StepRecord
+from services.domain.value_log import ContextItem, OutcomeEntry
 from services.memory.learner import Learner
-from services.memory.log import ContextItem, OutcomeEntry
 from services.memory.selection import BySimilarity
 from services.memory.values import read
 from services.testing import FrozenClock, a_job, a_step, an_experience

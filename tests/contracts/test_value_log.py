@@ -16,7 +16,7 @@ from services.domain.errors import NotFoundError
 from services.domain.evaluations import Verdict
 from services.domain.experiences import ExperienceKind, experience_id
 from services.domain.jobs import Stage
-from services.memory.log import LogEntry, OutcomeEntry, RetractionEntry
+from services.domain.value_log import LogEntry, OutcomeEntry, RetractionEntry
 from services.testing import FrozenClock, an_experience
 from storage.database import Database
 from storage.jobs.store import SqlJobStore

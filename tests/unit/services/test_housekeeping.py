@@ -9,8 +9,8 @@ from services.domain.errors import StorageError
 from services.domain.evaluations import Verdict
 from services.domain.experiences import Experience, ExperienceKind
 from services.domain.jobs import Stage
+from services.domain.value_log import ContextItem, OutcomeEntry
 from services.housekeeping import Housekeeper, Tidied
-from services.memory.log import ContextItem, OutcomeEntry
 from services.testing import InMemoryDatabase, InMemoryMemoryRecords, an_experience
 
 ALIKE, OTHER = (1.0, 0.0), (0.0, 1.0)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from services.domain.embeddings import Embedded
 from services.domain.jobs import Stage
-from services.memory.log import ContextItem, OutcomeEntry
+from services.domain.value_log import ContextItem, OutcomeEntry
 from services.memory.selection import NO_EVIDENCE, Evidence, PoolItem, RewardedStep, SelectionRequest
 
 SITE = "cpu/g++ 12.2"

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from services.domain.value_log import RetractionEntry
 from services.memory.effect import (
     StepOutcome,
     estimate_effect,
@@ -15,7 +16,6 @@ from services.memory.effect import (
     step_outcomes,
     wilson,
 )
-from services.memory.log import RetractionEntry
 from tests.unit.services.memory.builders import outcome
 
 

@@ -13,17 +13,9 @@ from services.domain.codec import dumps, to_data
 from services.domain.evaluations import Verdict
 from services.domain.experiences import Experience, ExperienceKind
 from services.domain.jobs import Stage
+from services.domain.memory_lines import ExportedValue, MemoryLine
 from services.memory import exchange
-from services.memory.exchange import (
-    ExportedValue,
-    Header,
-    ImportPlan,
-    ImportRules,
-    MemoryLine,
-    export,
-    imported_id,
-    redact,
-)
+from services.memory.exchange import Header, ImportPlan, ImportRules, export, imported_id, redact
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 HEADER = Header(team_id="blue", space="hashing-1-2", dimensions=2, exported_at=NOW)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from services.domain.jobs import Stage
+from services.domain.value_log import LogEntry, RetractionEntry
 from services.memory.learner import Learner
-from services.memory.log import LogEntry, RetractionEntry
 from services.memory.selection import EpsilonGreedy
 from tests.unit.services.memory.builders import SITE, outcome
 

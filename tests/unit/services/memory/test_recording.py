@@ -18,7 +18,7 @@ from services.domain.evaluations import (
 )
 from services.domain.jobs import Stage
 from services.domain.steps import Step
-from services.memory.log import ContextItem, OutcomeEntry
+from services.domain.value_log import ContextItem, OutcomeEntry
 from services.memory.recording import outcome_entry, site
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

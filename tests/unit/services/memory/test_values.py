@@ -10,7 +10,7 @@ import pytest
 
 from services.domain.codec import dumps, loads
 from services.domain.jobs import Stage
-from services.memory.log import LogEntry, MergeEntry, OutcomeEntry, PriorEntry, RetractionEntry
+from services.domain.value_log import LogEntry, MergeEntry, OutcomeEntry, PriorEntry, RetractionEntry
 from services.memory.values import ValueRules, Values, ValueScope, draft_reward, history, read, refine_reward
 from tests.unit.services.memory.builders import SITE, outcome
 
