@@ -66,6 +66,12 @@ def fill(connection: Connection) -> None:
     )
 
 
+def differences(connection: Connection) -> list[object]:
+    """Between the migrated schema and the declared one, apart from the index that needs an extension."""
+    known = {"include_name": lambda name, kind, _parents: (kind, name) != ("index", "ix_jobs_search")}
+    return list(compare_metadata(MigrationContext.configure(connection, opts=known), metadata))
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_a_database_of_each_earlier_version_comes_up_to_date_with_its_rows(
     version: str, empty_address: str
@@ -77,7 +83,7 @@ async def test_a_database_of_each_earlier_version_comes_up_to_date_with_its_rows
         await database.check()
     await database.upgrade()
     await database.check()
-    assert await database.read(lambda found: list(compare_metadata(MigrationContext.configure(found), metadata))) == []
+    assert await database.read(differences) == []
     jobs = SqlJobStore(database, FrozenClock())
     assert (await jobs.get("local", "job-old")).spec.priority == 0
     lease = await jobs.acquire("one", 30)
