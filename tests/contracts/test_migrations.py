@@ -18,7 +18,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, insert, inspect, text
 
 from services.domain.codec import dumps
-from services.domain.errors import StorageError
+from services.domain.errors import StorageError, UserError
 from services.memory.log import ContextItem, OutcomeEntry, RetractionEntry
 from services.testing import FrozenClock
 from storage.database import MIGRATIONS, Database
@@ -89,6 +89,35 @@ async def test_a_database_of_each_earlier_version_comes_up_to_date_with_its_rows
     lease = await jobs.acquire("one", 30)
     assert lease is not None
     assert lease.job_id == "job-old"
+    await database.close()
+
+
+@pytest.mark.parametrize("version", [VERSIONS[0], VERSIONS[-1]])
+async def test_a_database_goes_back_to_each_earlier_version_and_comes_up_again_with_its_jobs(
+    version: str, empty_address: str
+) -> None:
+    database = Database(empty_address)
+    await database.write(lambda connection: to(VERSIONS[0], connection))
+    await database.write(fill)
+    await database.upgrade()
+    await database.downgrade(version)
+    with pytest.raises(StorageError, match="older than this program"):
+        await database.check()
+    await database.upgrade()
+    assert await database.read(differences) == []
+    assert (await SqlJobStore(database, FrozenClock()).get("local", "job-old")).spec.problem.name == "p"
+    await database.close()
+
+
+@pytest.mark.parametrize("version", ["9999", "base", "head"])
+async def test_a_version_that_is_no_earlier_one_is_refused_with_those_there_are(
+    version: str, empty_address: str
+) -> None:
+    database = Database(empty_address)
+    await database.upgrade()
+    with pytest.raises(UserError, match="there are: 0001, 0002"):
+        await database.downgrade(version)
+    await database.check()
     await database.close()
 
 
