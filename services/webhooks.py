@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import random
 import uuid
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-from services.domain.errors import ConfigurationError, NotFoundError
+from services.domain.errors import ConfigurationError, InfrastructureError, NotFoundError
 from services.domain.events import EventKind
 from services.domain.webhooks import (
     DELIVERABLE,
@@ -28,8 +29,10 @@ log = logging.getLogger(__name__)
 
 MOST_WEBHOOKS = 20
 """Of one team."""
-BATCH = 20
-"""Messages sent at the same time."""
+AT_ONCE = 400
+"""Messages on their way at the same time."""
+AT_ONCE_EACH = 4
+"""Of these to one receiver: one that does not answer holds up nobody else."""
 LEASE_S = 60.0
 """How long a message is left alone that somebody tries to send; well above the sender's time limit."""
 POLL_S = 1.0
@@ -99,13 +102,24 @@ class WebhookService:
 
 
 class Dispatcher:
-    """Sends what is due, until it was taken or given up. Several may run at once."""
+    """Sends what is due, until it was taken or given up. Several may run at once.
+
+    Receivers don't wait for each other: while messages to one are on their way, only others' are claimed."""
 
     def __init__(self, webhooks: WebhookStore, sender: MessageSender, clock: Clock) -> None:
         self._webhooks = webhooks
         self._sender = sender
         self._clock = clock
         self._pruned_at = float("-inf")
+        self._sending: dict[str, int] = {}
+        """Messages on their way, by webhook."""
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def begin_all(self) -> None:
+        """Begin to send whatever is due and whose receiver is free, without waiting for any answer."""
+        while await self.begin_due():
+            pass
+        await self._prune()
 
     async def send_all(self) -> None:
         """Send until nothing is due."""
@@ -114,10 +128,45 @@ class Dispatcher:
         await self._prune()
 
     async def send_due(self) -> int:
-        """Try what is due now; how many messages that were."""
-        due = await self._webhooks.claim(BATCH, LEASE_S)
-        await asyncio.gather(*(self._try(webhook, delivery) for webhook, delivery in due))
-        return len(due)
+        """Try what is due now and wait for the answers; how many messages that were."""
+        begun = await self.begin_due()
+        await asyncio.gather(*begun)
+        return len(begun)
+
+    async def begin_due(self) -> Sequence[asyncio.Task[None]]:
+        """Begin to send what is due now; the tasks that do it."""
+        free = AT_ONCE - len(self._tasks)
+        if free <= 0:
+            return []
+        due = await self._webhooks.claim(free, LEASE_S, each=AT_ONCE_EACH, busy=tuple(self._sending))
+        return [self._begin(webhook, delivery) for webhook, delivery in due]
+
+    async def aclose(self) -> None:
+        """Give up what is on its way; it is due again when its claim has run out."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _begin(self, webhook: Webhook, delivery: Delivery) -> asyncio.Task[None]:
+        self._sending[webhook.id] = self._sending.get(webhook.id, 0) + 1
+        task = asyncio.create_task(self._send(webhook, delivery))
+        self._tasks.add(task)
+        task.add_done_callback(functools.partial(self._ended, webhook.id))
+        return task
+
+    def _ended(self, webhook_id: str, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._sending[webhook_id] -= 1
+        if not self._sending[webhook_id]:
+            del self._sending[webhook_id]
+
+    async def _send(self, webhook: Webhook, delivery: Delivery) -> None:
+        try:
+            await self._try(webhook, delivery)
+        except InfrastructureError as error:
+            log.warning("webhook %s, message %s: its outcome is not stored, %s", webhook.id, delivery.id, error)
+        except Exception:
+            log.exception("webhook %s, message %s: a fault of this program", webhook.id, delivery.id)
 
     async def _try(self, webhook: Webhook, delivery: Delivery) -> None:
         now = self._clock.now()

@@ -17,7 +17,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import URL, Connection, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from services.domain.errors import ConfigurationError, StorageError
+from services.domain.errors import ConfigurationError, StorageError, UserError
 from storage.db.errors import UPGRADE, clear_faults, shown
 from storage.db.pgvector_schema import install
 from storage.db.runners import PostgresRunner, SqliteRunner, TransactionRunner, Work
@@ -84,6 +84,11 @@ class Database:
         self._make_directory()
         await self.write(self._upgrade)
 
+    async def downgrade(self, version: str) -> None:
+        """Take the schema back to an earlier version, so that an earlier program can use it; what only later versions
+        keep is lost. Raises `UserError` for an unknown version, or one later than the schema, and `StorageError`."""
+        await self.write(lambda connection: self._downgrade(connection, version))
+
     async def check(self) -> None:
         """Raise `StorageError` unless the database can be reached and has exactly this program's schema."""
         problem = schema_fault(await self.read(_revisions)) or lacking(await self.read(_shape))
@@ -110,6 +115,18 @@ class Database:
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
         install(connection)  # once more: pgvector may have come after the migration
+
+    def _downgrade(self, connection: Connection, version: str) -> None:
+        known = sorted(_known_revisions())
+        found = _revisions(connection)
+        if not found or not found <= set(known):
+            raise StorageError(f"database {shown(self.url)} {schema_problem(found)}")
+        if version not in known or version >= max(found):
+            earlier = ", ".join(name for name in known if name < max(found))
+            raise UserError(f"{version!r} is no schema version before {max(found)}; there are: {earlier}")
+        config = _alembic_config()
+        config.attributes["connection"] = connection
+        command.downgrade(config, version)
 
     def _make_directory(self) -> None:
         if self.url.get_backend_name() != "sqlite" or not self.url.database:

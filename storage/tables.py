@@ -113,6 +113,7 @@ jobs = Table(
     Column("started_at", UtcDateTime),
     Column("finished_at", UtcDateTime),
     Column("expired", Integer, nullable=False, server_default="0"),
+    Column("search", CleanText, nullable=False, server_default=""),
     Index(None, "team_id", "created_at", "id"),
     Index(None, "team_id", "status", "created_at", "id"),
     Index(
@@ -134,10 +135,13 @@ jobs = Table(
         sqlite_where=text("finished_at IS NOT NULL"),
         postgresql_where=text("finished_at IS NOT NULL"),
     ),
+    Index(None, "source_hash"),
+    Index(None, "seed_hash"),
 )
 """`claimable`: an orchestrator may take it unasked (not final, not paused). `rank`: minus the priority, so that one
 index has a team's jobs in their order: a claim costs the same beside ten thousand finished jobs. `expired`: which parts
-retention has removed, one bit each (`storage.jobs.retention`)."""
+retention has removed, one bit each (`storage.jobs.retention`). `search`: what a listing's words are looked for in, case
+folded; PostgreSQL has a trigram index on it where the extension pg_trgm can be had."""
 
 candidates = Table(
     "candidates",
@@ -153,6 +157,7 @@ candidates = Table(
     Column("summary", CleanText, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Index(None, "job_id", "step", "id"),
+    Index(None, "source_hash"),
 )
 
 evaluations = Table(
@@ -175,6 +180,9 @@ evaluations = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Index(None, "candidate_id"),
     Index(None, "team_id", "created_at"),
+    Index(None, "job_id"),
+    Index(None, "source_hash"),
+    Index(None, "problem_hash"),
 )
 """Not tied to a job or candidate row: a candidate can be judged without a job."""
 
@@ -218,6 +226,8 @@ model_calls = Table(
     Column("dollars", Float),
     Column("seconds", Float, nullable=False),
     Column("error", CleanText),
+    Index(None, "prompt_blob"),
+    Index(None, "reply_blob"),
 )
 
 step_experiences = Table(
@@ -283,6 +293,7 @@ experiences = Table(
         sqlite_where=text("state != 'active'"),
         postgresql_where=text("state != 'active'"),
     ),
+    Index(None, "code_hash"),
 )
 """`number` counts a team's experiences in commit order without gaps, so that a reader fetches only what is new.
 `state`: `active`, `retracted` (a cheat's) or `forgotten` (to keep a memory small); only active ones are recalled."""
@@ -353,6 +364,7 @@ job_artefacts = Table(
     _job(primary_key=True),
     Column("hash", Text, primary_key=True),
     _team(),
+    Index(None, "hash"),
 )
 """Which contents a job keeps to be resumed from; its checkpoint names them."""
 
@@ -421,6 +433,8 @@ work_orders = Table(
     Column("evaluator", CleanText),
     Index(None, "job_id", "status"),
     Index(None, "status", "updated_at"),
+    Index(None, "problem_hash"),
+    Index(None, "source_hash"),
 )
 """What workers are asked to do: the row is the truth, a broker message only names it. `rung_at`: when somebody last
 rang for it; `evaluator`: who answered, so that one job's results come from one evaluator."""
@@ -487,6 +501,9 @@ model_requests = Table(
     Column("answered_at", UtcDateTime),
     Index(None, "team_id", "created_at"),
     Index(None, "job_id", "key"),
+    Index(None, "prompt_blob"),
+    Index(None, "start_blob"),
+    Index(None, "reply_blob"),
 )
 """What manual models were asked; open while `reply_blob` is null and the job goes on."""
 

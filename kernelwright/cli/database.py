@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Annotated
 
 import typer
 
@@ -31,3 +32,27 @@ def upgrade() -> None:
 
     asyncio.run(work())
     typer.echo("the database is up to date")
+
+
+@app.command("downgrade")
+def downgrade(
+    version: Annotated[str, typer.Argument(help="Schema version, for example 0014.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Take the database's schema back to an earlier version. Stop every process of the installation first."""
+    from kernelwright.settings import load_settings
+    from storage.database import Database
+
+    settings = load_settings()
+    if not yes:
+        typer.confirm("What only later versions keep is lost. Go on?", abort=True)
+
+    async def work() -> None:
+        database = Database(settings.database)
+        try:
+            await database.downgrade(version)
+        finally:
+            await database.close()
+
+    asyncio.run(work())
+    typer.echo(f"the database has schema version {version}")

@@ -255,6 +255,9 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
         reason = error.strerror or error
         raise UserError(f"cannot listen on {host}:{port}: {reason}; choose another with --port") from None
     with listener:
+        # asyncio switches Nagle's algorithm off only on sockets that name their protocol, which this one does not:
+        # each answer on a kept connection would wait 40 ms for the client's delayed acknowledgement.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield listener
 
 

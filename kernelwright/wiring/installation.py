@@ -184,9 +184,10 @@ async def dispatching(installation: Installation) -> AsyncIterator[None]:
     sender = WebhookSender(f"kernelwright/{version()}", private_hosts=installation.settings.webhook_private_hosts)
     dispatcher = Dispatcher(store, sender, installation.clock)
     try:
-        async with repeating("webhooks", dispatcher.send_all, POLL_S, installation.clock):
+        async with repeating("webhooks", dispatcher.begin_all, POLL_S, installation.clock):
             yield
     finally:
+        await dispatcher.aclose()
         await sender.aclose()
 
 

@@ -145,14 +145,23 @@ class JobFilter:
 
     def admits(self, job: Job) -> bool:
         """Whether a listing shows the job."""
-        spec = job.spec
-        named = (job.id, spec.problem.name, spec.backend, spec.device, spec.model, spec.strategy, *spec.tags)
-        haystack = "\n".join(named).casefold()
         return (
             (not self.statuses or job.status in self.statuses)
-            and all(word in haystack for word in self.text.casefold().split())
-            and set(self.tags) <= set(spec.tags)
+            and all(word in searched_text(job) for word in self.words)
+            and set(self.tags) <= set(job.spec.tags)
         )
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What must occur in a job's `searched_text`."""
+        return tuple(self.text.casefold().split())
+
+
+def searched_text(job: Job) -> str:
+    """What the words of a listing's filter are looked for in, case folded."""
+    spec = job.spec
+    named = (job.id, spec.problem.name, spec.backend, spec.device, spec.model, spec.strategy, *spec.tags)
+    return "\n".join(named).casefold()
 
 
 @dataclass(frozen=True, kw_only=True)

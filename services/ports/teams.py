@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Protocol
 
@@ -168,9 +169,11 @@ class WebhookStore(Protocol):
     async def resend(self, team_id: str, webhook_id: str, delivery_id: str) -> Delivery:
         """Make a message due now, with all its attempts before it. Raises `NotFoundError`."""
 
-    async def claim(self, limit: int, lease_s: float) -> tuple[tuple[Webhook, Delivery], ...]:
-        """Take messages that are due, of webhooks that are on; each counts as tried once more, and is due again after
-        `lease_s` unless it is settled before."""
+    async def claim(
+        self, limit: int, lease_s: float, *, each: int | None = None, busy: Collection[str] = ()
+    ) -> tuple[tuple[Webhook, Delivery], ...]:
+        """Take messages that are due, of webhooks that are on and not `busy` (ids), at most `each` of one webhook; each
+        message counts as tried once more, and is due again after `lease_s` unless it is settled before."""
 
     async def settle(self, delivery: Delivery, outcome: DeliveryOutcome, due_at: datetime | None) -> bool:
         """Store what came of a claimed message's attempt: due again at a time, or ended where that is None. False where

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -68,8 +70,10 @@ class InMemoryWebhookStore(WebhookStore):
         self._database.messages[delivery_id] = fresh
         return fresh
 
-    async def claim(self, limit: int, lease_s: float) -> tuple[tuple[Webhook, Delivery], ...]:
-        """Take messages that are due, of webhooks that are on."""
+    async def claim(
+        self, limit: int, lease_s: float, *, each: int | None = None, busy: Collection[str] = ()
+    ) -> tuple[tuple[Webhook, Delivery], ...]:
+        """Take messages that are due, of webhooks that are on and not busy."""
         now = self._database.clock.now()
         due = [
             one
@@ -77,8 +81,14 @@ class InMemoryWebhookStore(WebhookStore):
             if one.status is DeliveryStatus.PENDING
             and one.due_at <= now
             and self._database.webhooks[one.webhook_id].enabled
+            and one.webhook_id not in busy
         ]
-        taken = sorted(due, key=lambda one: (one.due_at, one.id))[:limit]
+        begun: Counter[str] = Counter()
+        taken: list[Delivery] = []
+        for one in sorted(due, key=lambda one: (one.due_at, one.id)):
+            begun[one.webhook_id] += 1
+            if len(taken) < limit and (each is None or begun[one.webhook_id] <= each):
+                taken.append(one)
         for one in taken:
             later = now + timedelta(seconds=lease_s)
             self._database.messages[one.id] = replace(one, attempts=one.attempts + 1, due_at=later)

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, select
 
 from services.domain.codec import dumps, loads
-from services.domain.jobs import Job, JobFilter, JobPage, JobSpec, JobStatus
+from services.domain.jobs import Job, JobFilter, JobPage, JobSpec, JobStatus, searched_text
 from services.domain.problems import ProblemAnalysis
 from storage.contents.blobs import get_texts, put_texts
 from storage.db.cursors import behind, encode_cursor, newest_first
@@ -47,6 +47,7 @@ def row_of(job: Job, source_hash: str, seed_hash: str | None) -> dict[str, Any]:
         "cancel_requested": job.cancel_requested,
         "pause_requested": job.pause_requested,
         "parent_id": job.parent_id,
+        "search": searched_text(job),
         "created_at": job.created_at,
         "updated_at": job.updated_at,
         "started_at": job.started_at,
@@ -108,10 +109,6 @@ def _analysis(text: str) -> ProblemAnalysis:
     return loads(ProblemAnalysis, text)
 
 
-SCAN = 200
-"""Jobs looked at together where a listing is filtered by text or tag."""
-
-
 def jobs_of(team_id: str, status: JobStatus | None, wanted: JobFilter) -> Select[Any]:
     """The team's jobs of these statuses, newest first."""
     query = select(jobs).where(jobs.c.team_id == team_id)
@@ -119,13 +116,16 @@ def jobs_of(team_id: str, status: JobStatus | None, wanted: JobFilter) -> Select
         query = query.where(jobs.c.status == status)
     if wanted.statuses:
         query = query.where(jobs.c.status.in_(sorted(wanted.statuses)))
+    for word in (*wanted.words, *(tag.casefold() for tag in wanted.tags)):
+        query = query.where(jobs.c.search.contains(word, autoescape=True))
     return newest_first(query, jobs)
 
 
 def page_of(connection: Connection, query: Select[Any], wanted: JobFilter, limit: int, cursor: str | None) -> JobPage:
-    """The first jobs behind a cursor that a filter admits. What is not a column is looked at here, page by page."""
+    """The first jobs behind a cursor that a filter admits. The query lets few through that it does not: tags are
+    compared whole, and with their case, only here."""
     found: list[Job] = []
-    size = max(limit + 1, SCAN) if wanted.narrows else limit + 1
+    size = limit + 1
     while True:
         rows = connection.execute(behind(query, jobs, cursor).limit(size)).all()
         batch = jobs_from_rows(connection, rows)

@@ -23,6 +23,7 @@ from services.domain.jobs import (
     Lease,
     check_awaits,
     check_reopens,
+    searched_text,
 )
 from services.domain.problems import ProblemAnalysis
 from services.domain.steps import ModelCall, Step, StepRecord
@@ -163,7 +164,8 @@ class SqlJobStore:
                 raise ConflictError(f"what job {job_id} would go on from has expired: submit it again")
             spec = loads(JobSpec, row.spec)
             changed = replace(spec, model=model, budget=replace(spec.budget, rounds=rounds))
-            connection.execute(update(jobs).where(jobs.c.id == job_id).values(spec=dumps(changed)))
+            found = searched_text(replace(_get(connection, team_id, job_id), spec=changed))
+            connection.execute(update(jobs).where(jobs.c.id == job_id).values(spec=dumps(changed), search=found))
             if row.status == JobStatus.PAUSED:
                 request(connection, row, "resume", now)
             else:

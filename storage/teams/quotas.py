@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, delete, func, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, delete, func, select, true
 
 from services.domain.errors import NotFoundError
 from services.domain.quotas import Period, Quota, Resource
@@ -15,6 +15,9 @@ from storage.db.statements import upsert
 from storage.tables import evaluations, jobs, model_calls, quotas, steps, teams
 from storage.teams.audit import enter
 
+SETTLED = timedelta(minutes=5)
+"""Age from which no transaction can still bring a row of that time."""
+LONGEST_PERIOD = timedelta(days=32)
 _LIMITS = select(quotas).where(quotas.c.team_id == bindparam("team")).order_by(quotas.c.resource, quotas.c.period)
 
 
@@ -24,6 +27,8 @@ class SqlQuotaStore:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
+        self._counted: dict[tuple[str, Resource, datetime], tuple[datetime, float]] = {}
+        """Until when a use is counted for good, and what it was, by team, resource and beginning of the period."""
 
     async def limits(self, team_id: str) -> tuple[Quota, ...]:
         """A team's limits."""
@@ -62,9 +67,28 @@ class SqlQuotaStore:
         await self._database.write(work)
 
     async def used(self, team_id: str, resource: Resource, since: datetime) -> float:
-        """What a team has used of a resource since then."""
-        query = _USE[resource](team_id, since)
-        return float(await self._database.read(lambda connection: connection.execute(query).scalar_one() or 0))
+        """What a team has used of a resource since then. Each row is added up once for good, so that a check costs the
+        same on the last day of a busy month; what was deleted since stays used."""
+        key = (team_id, resource, since)
+        begin, known = self._counted.get(key, (since, 0.0))
+        settled = max(begin, self._clock.now() - SETTLED)
+        old, recent = _USE[resource](team_id, begin, settled), _USE[resource](team_id, settled, None)
+
+        def work(connection: Connection) -> tuple[float, float]:
+            new = float(connection.execute(old).scalar_one() or 0) if begin < settled else 0.0
+            return new, float(connection.execute(recent).scalar_one() or 0)
+
+        new, last = await self._database.read(work)
+        self._keep(key, settled, known + new)
+        return known + new + last
+
+    def _keep(self, key: tuple[str, Resource, datetime], settled: datetime, used: float) -> None:
+        """Keep a count, in place of earlier periods'."""
+        team_id, resource, since = key
+        over = [one for one in self._counted if one[:2] == (team_id, resource) and one[2] < since - LONGEST_PERIOD]
+        for one in over:
+            del self._counted[one]
+        self._counted[key] = (settled, used)
 
 
 def _check_team(connection: Connection, team_id: str) -> None:
@@ -72,27 +96,32 @@ def _check_team(connection: Connection, team_id: str) -> None:
         raise NotFoundError(f"no team {team_id}")
 
 
-def _jobs(team_id: str, since: datetime) -> Select[Any]:
-    return select(func.count()).select_from(jobs).where(jobs.c.team_id == team_id, jobs.c.created_at >= since)
+def _within(moment: Any, since: datetime, until: datetime | None) -> ColumnElement[bool]:
+    return and_(moment >= since, true() if until is None else moment < until)
 
 
-def _calls(what: Any, team_id: str, since: datetime) -> Select[Any]:
+def _jobs(team_id: str, since: datetime, until: datetime | None) -> Select[Any]:
+    own = (jobs.c.team_id == team_id) & _within(jobs.c.created_at, since, until)
+    return select(func.count()).select_from(jobs).where(own)
+
+
+def _calls(what: Any, team_id: str, since: datetime, until: datetime | None) -> Select[Any]:
     joined = (model_calls.c.job_id == steps.c.job_id) & (model_calls.c.step == steps.c.step)
     query = select(func.sum(what)).select_from(steps).join(model_calls, joined)
-    return query.where(steps.c.team_id == team_id, steps.c.finished_at >= since)
+    return query.where(steps.c.team_id == team_id, _within(steps.c.finished_at, since, until))
 
 
-def _tokens(team_id: str, since: datetime) -> Select[Any]:
-    return _calls(model_calls.c.input_tokens + model_calls.c.output_tokens, team_id, since)
+def _tokens(team_id: str, since: datetime, until: datetime | None) -> Select[Any]:
+    return _calls(model_calls.c.input_tokens + model_calls.c.output_tokens, team_id, since, until)
 
 
-def _dollars(team_id: str, since: datetime) -> Select[Any]:
-    return _calls(model_calls.c.dollars, team_id, since)
+def _dollars(team_id: str, since: datetime, until: datetime | None) -> Select[Any]:
+    return _calls(model_calls.c.dollars, team_id, since, until)
 
 
-def _device_s(team_id: str, since: datetime) -> Select[Any]:
+def _device_s(team_id: str, since: datetime, until: datetime | None) -> Select[Any]:
     query = select(func.sum(evaluations.c.device_s))
-    return query.where(evaluations.c.team_id == team_id, evaluations.c.created_at >= since)
+    return query.where(evaluations.c.team_id == team_id, _within(evaluations.c.created_at, since, until))
 
 
 _USE = {

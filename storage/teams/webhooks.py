@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -104,13 +104,17 @@ class SqlWebhookStore:
 
         return await self._database.write(work)
 
-    async def claim(self, limit: int, lease_s: float) -> tuple[tuple[Webhook, Delivery], ...]:
-        """Take messages that are due, of webhooks that are on."""
+    async def claim(
+        self, limit: int, lease_s: float, *, each: int | None = None, busy: Collection[str] = ()
+    ) -> tuple[tuple[Webhook, Delivery], ...]:
+        """Take messages that are due, of webhooks that are on and not busy."""
         now = self._clock.now()
         again = now + timedelta(seconds=lease_s)
+        due = _due(now, limit, each, busy)
+        locked = due.with_for_update(of=webhook_deliveries, skip_locked=True)
 
         def work(connection: Connection) -> tuple[tuple[Webhook, Delivery], ...]:
-            names = connection.execute(_due(now, limit)).scalars().all()
+            names = connection.execute(locked).scalars().all()
             if not names:
                 return ()
             mine = webhook_deliveries.c.id.in_(names)
@@ -121,7 +125,7 @@ class SqlWebhookStore:
             known = {row.id: _webhook(row) for row in connection.execute(receivers)}
             return tuple((known[one.webhook_id], one) for one in found)
 
-        if not await self._database.read(lambda connection: connection.execute(_due(now, 1, lock=False)).first()):
+        if not await self._database.read(lambda connection: connection.execute(due.limit(1)).first()):
             return ()  # the usual case must not take SQLite's one writing transaction
         return await self._database.write(work)
 
@@ -152,17 +156,19 @@ class SqlWebhookStore:
         return await self._database.write(work)
 
 
-def _due(now: datetime, limit: int, *, lock: bool = True) -> Select[Any]:
-    """Ids of messages to send; others who look at the same time get others (PostgreSQL), or wait (SQLite)."""
+def _due(now: datetime, limit: int, each: int | None, busy: Collection[str]) -> Select[Any]:
+    """Ids of messages to send. Locked, others who look at the same time get others (PostgreSQL), or wait (SQLite)."""
     table = webhook_deliveries.c
-    query = (
-        select(table.id)
+    turn = func.row_number().over(partition_by=table.webhook_id, order_by=(table.due_at, table.id)).label("turn")
+    due = (
+        select(table.id, turn)
         .join(webhooks, webhooks.c.id == table.webhook_id)
         .where(table.status == str(DeliveryStatus.PENDING), table.due_at <= now, webhooks.c.enabled)
-        .order_by(table.due_at, table.id)
-        .limit(limit)
+        .where(table.webhook_id.not_in(busy))
+        .subquery()
     )
-    return query.with_for_update(of=webhook_deliveries, skip_locked=True) if lock else query
+    first = select(due.c.id) if each is None else select(due.c.id).where(due.c.turn <= each)
+    return select(table.id).where(table.id.in_(first)).order_by(table.due_at, table.id).limit(limit)
 
 
 def _one(connection: Connection, team_id: str, webhook_id: str) -> Webhook:

@@ -96,6 +96,19 @@ async def test_a_receiver_that_is_switched_off_is_told_of_nothing(post: Post) ->
     assert len(await post.webhooks.claim(10, 60)) == 1
 
 
+async def test_a_claim_takes_few_messages_of_one_receiver_and_none_of_a_busy_one(post: Post) -> None:
+    first, second = a_webhook(), replace(a_webhook(), id="hook-2")
+    await post.webhooks.add(first)
+    await post.webhooks.add(second)
+    for _ in range(6):
+        await post.webhooks.place(check_delivery(first, MOMENT))
+    await post.webhooks.place(check_delivery(second, MOMENT))
+    taken = await post.webhooks.claim(10, 60, each=2)
+    assert sorted(webhook.id for webhook, _ in taken) == ["hook-1", "hook-1", "hook-2"]
+    assert await post.webhooks.claim(10, 60, busy=("hook-1", "hook-2")) == ()
+    assert len(await post.webhooks.claim(10, 60, busy=("hook-2",))) == 4
+
+
 async def test_a_claimed_message_is_due_again_when_its_sender_dies(post: Post) -> None:
     await post.webhooks.add(a_webhook())
     await post.webhooks.place(check_delivery(a_webhook(), MOMENT))

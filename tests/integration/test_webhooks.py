@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -180,6 +180,33 @@ async def test_two_dispatchers_send_a_message_once(database: Database, clock: Fr
     async with sending() as sender:
         sent = await asyncio.gather(*(Dispatcher(store, sender, clock).send_due() for _ in range(4)))
     assert (sum(sent), len(receiver.came)) == (1, 1)
+
+
+class Silent:
+    """A sender whose first receiver never answers."""
+
+    def __init__(self) -> None:
+        self.answered: list[str] = []
+
+    async def send(self, webhook: Webhook, delivery: Delivery, at: datetime) -> DeliveryOutcome:
+        if webhook.id == "hook-1":
+            await asyncio.Event().wait()
+        self.answered.append(webhook.id)
+        return DeliveryOutcome(delivered=True, answer=204)
+
+
+async def test_a_receiver_that_never_answers_holds_up_nobody_else(database: Database, clock: FrozenClock) -> None:
+    store = await a_finished_job(database, clock, dead := a_webhook("http://127.0.0.1:1"))
+    for _ in range(50):
+        await store.place(check_delivery(dead, NOW))
+    await store.add(alive := replace(dead, id="hook-2"))
+    dispatcher = Dispatcher(store, sender := Silent(), clock)
+    await dispatcher.begin_all()
+    await store.place(check_delivery(alive, NOW))
+    await dispatcher.begin_all()
+    await asyncio.sleep(0)
+    assert sender.answered == ["hook-2"]
+    await dispatcher.aclose()
 
 
 async def test_a_message_whose_sender_died_is_sent_again_with_its_id(

@@ -30,6 +30,7 @@ class WebhookSender:
         self._http = httpx.AsyncClient(
             transport=transport,
             timeout=TIMEOUT_S,
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=50),  # the dispatcher bounds them
             follow_redirects=False,
             trust_env=False,
             headers={"user-agent": agent, "content-type": "application/json"},

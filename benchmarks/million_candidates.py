@@ -1,0 +1,194 @@
+"""Lists, searches, deletion and quota checks beside a million candidates in PostgreSQL.
+
+    python -m benchmarks.million_candidates [--jobs 100000] [--candidates 10] [--seconds 20] [--keep]
+
+Makes a database of its own on the server of `--server` (default: the local one), fills it with SQL, prints the
+plans and latencies of what people and the API ask for, and removes it. Six searchers ask at once for `--seconds`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import functools
+import itertools
+import statistics
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, text
+from sqlalchemy.dialects import postgresql
+
+from services.domain.jobs import JobFilter
+from services.domain.quotas import Resource
+from services.runtime.clock import SystemClock
+from services.testing import a_job
+from storage.database import Database
+from storage.jobs.rows import jobs_of, row_of
+from storage.jobs.store import SqlJobStore
+from storage.teams.quotas import SqlQuotaStore
+
+SEARCHERS = 6
+FILTERS: dict[str, JobFilter] = {
+    "newest": JobFilter(),
+    "a common word": JobFilter(text="softmax"),
+    "a rare word": JobFilter(text="needle77"),
+    "a word that is nowhere": JobFilter(text="nowhere-to-be-found"),
+    "a tag": JobFilter(tags=("nightly",)),
+}
+VARIANTS = (
+    ("softmax", ()),
+    ("rmsnorm", ()),
+    ("gemm", ()),
+    ("softmax", ("nightly",)),
+    ("gemm", ("needle77",)),
+)
+_VARIANT = "CASE WHEN j % 20000 = 7 THEN 4 WHEN j % 100 = 0 THEN 3 ELSE j % 3 END"
+REPORT = '{"verdict": "accepted"}'
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=100_000)
+    parser.add_argument("--candidates", type=int, default=10, help="of each job")
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--server", default="postgresql://postgres@127.0.0.1:5432")
+    parser.add_argument("--keep", action="store_true", help="keep the database")
+    given = parser.parse_args()
+    name = f"kernelwright_million_{uuid.uuid4().hex[:8]}"
+    _administer(given.server, f"CREATE DATABASE {name}")
+    try:
+        asyncio.run(_measure(f"{given.server}/{name}", given.jobs, given.candidates, given.seconds))
+    finally:
+        if not given.keep:
+            _administer(given.server, f"DROP DATABASE {name} WITH (FORCE)")
+    return 0
+
+
+def _administer(server: str, command: str) -> None:
+    address = f"{server.replace('postgresql:', 'postgresql+psycopg:')}/postgres"
+    engine = create_engine(address, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(command))
+    engine.dispose()
+
+
+async def _measure(address: str, count: int, each: int, seconds: float) -> None:
+    database = Database(address)
+    await database.upgrade()
+    began = time.perf_counter()
+    await database.write(lambda connection: _fill(connection, count, each))
+    await database.write(lambda connection: connection.execute(text("ANALYZE")))
+    print(f"{count} jobs, {count * each} candidates: filled in {time.perf_counter() - began:.0f} s\n")
+    store, clock = SqlJobStore(database, SystemClock()), SystemClock()
+    for what, wanted in FILTERS.items():
+        await database.read(lambda connection, what=what, wanted=wanted: _explain(connection, what, wanted))
+    print(f"\n{'':28}{'p50 ms':>9}{'p99 ms':>9}{'calls':>7}")
+    for what, wanted in FILTERS.items():
+        await _time(f"list: {what}", lambda wanted=wanted: store.list("local", wanted=wanted), 40)
+    await _searchers(store, seconds)
+    quotas, since = SqlQuotaStore(database, clock), clock.now() - timedelta(days=30)
+    for resource in Resource:
+        await _time(f"quota: {resource}, first check", lambda r=resource: quotas.used("local", r, since), 1)
+        await _time(f"quota: {resource}", lambda r=resource: quotas.used("local", r, since), 40)
+    names = iter(range(1, count))
+    await _time("DELETE of a job", lambda: store.delete("local", f"job-{next(names):08d}", "bench"), 20)
+    await database.close()
+
+
+def _fill(connection: Connection, count: int, each: int) -> None:
+    """Jobs over the last ninety days, all solved, with steps, candidates, evaluations, calls and their contents."""
+    connection.execute(text("CREATE TEMP TABLE variants (v int, name text, spec text, search text) ON COMMIT DROP"))
+    connection.execute(text("INSERT INTO variants VALUES (:v, :name, :spec, :search)"), list(_variants()))
+    for statement in STATEMENTS:
+        connection.execute(text(statement), {"jobs": count, "each": each, "report": REPORT})
+
+
+def _variants() -> Iterator[dict[str, Any]]:
+    """The kinds of jobs there are, as rows; `search` without the job's id."""
+    for number, (name, tags) in enumerate(VARIANTS):
+        job = a_job()
+        problem = replace(job.spec.problem, name=name)
+        row = row_of(replace(job, id="", spec=replace(job.spec, problem=problem, tags=tags)), "", None)
+        yield {"v": number, "name": name, "spec": row["spec"], "search": row["search"]}
+
+
+_JOB = "'job-' || lpad(j::text, 8, '0')"
+_STEP = f"{_JOB} || '-' || k"
+_AT = "now() - (j % 7776000) * interval '1 second' - interval '1 hour'"
+STATEMENTS = (
+    "INSERT INTO teams (id, created_at) VALUES ('local', now()) ON CONFLICT DO NOTHING",
+    """INSERT INTO blobs (team_id, hash, bytes, content)
+       SELECT 'local', 'problem-' || j, 10, 'x'::bytea FROM generate_series(1, 200) j""",
+    f"""INSERT INTO blobs (team_id, hash, bytes, content)
+        SELECT 'local', kind || {_STEP}, 10, 'x'::bytea
+        FROM generate_series(1, :jobs) j, generate_series(1, :each) k, (VALUES ('c-'), ('p-'), ('r-')) kinds(kind)""",
+    f"""INSERT INTO jobs (id, team_id, status, claimable, name, spec, source_hash, cancel_requested, pause_requested,
+                          created_at, updated_at, finished_at, search)
+        SELECT {_JOB}, 'local', 'solved', false, name, spec, 'problem-' || 1 + j % 200, false, false,
+               {_AT}, {_AT}, {_AT},
+               {_JOB} || search
+        FROM generate_series(1, :jobs) j JOIN variants ON v = {_VARIANT}""",
+    f"""INSERT INTO candidates (id, team_id, job_id, step, origin, backend, source_hash, summary, created_at)
+        SELECT 'cand-' || {_STEP}, 'local', {_JOB}, k, 'coder', 'cpp', 'c-' || {_STEP}, 's', {_AT}
+        FROM generate_series(1, :jobs) j, generate_series(1, :each) k""",
+    f"""INSERT INTO evaluations (id, team_id, job_id, candidate_id, device, backend, source_hash, problem_hash, verdict,
+                                 median_us, speedup, report, device_s, created_at)
+        SELECT 'eval-' || {_STEP}, 'local', {_JOB}, 'cand-' || {_STEP}, 'cpu', 'cpp', 'c-' || {_STEP},
+               'problem-' || 1 + j % 200, 'accepted', 1, 1, :report, 1, {_AT}
+        FROM generate_series(1, :jobs) j, generate_series(1, :each) k""",
+    f"""INSERT INTO steps (job_id, step, team_id, stage, candidate_id, evaluation_id, started_at, finished_at)
+        SELECT {_JOB}, k, 'local', 'refine', 'cand-' || {_STEP}, 'eval-' || {_STEP}, {_AT}, {_AT}
+        FROM generate_series(1, :jobs) j, generate_series(1, :each) k""",
+    f"""INSERT INTO model_calls (job_id, step, position, team_id, role, model, prompt_hash, prompt_blob, reply_blob,
+                                 calls, input_tokens, cached_tokens, output_tokens, reasoning_tokens, seconds)
+        SELECT {_JOB}, k, 0, 'local', 'coder', 'm', 'h', 'p-' || {_STEP}, 'r-' || {_STEP}, 1, 100, 0, 10, 0, 1
+        FROM generate_series(1, :jobs) j, generate_series(1, :each) k""",
+)
+
+
+def _explain(connection: Connection, what: str, wanted: JobFilter) -> None:
+    query = jobs_of("local", None, wanted).limit(51)
+    plain = query.compile(dialect=postgresql.dialect(), compile_kwargs={"literal_binds": True})
+    plan = connection.exec_driver_sql(
+        f"EXPLAIN (ANALYZE, SUMMARY OFF) {str(plain).replace('%%', '%').replace('%', '%%')}"
+    )
+    scans = [line[0].strip() for line in plan if "Scan" in line[0]]
+    print(f"{what}: {'; '.join(scan.split('  (')[0].removeprefix('->').strip() for scan in scans)}")
+
+
+async def _time(what: str, ask: Callable[[], Awaitable[object]], calls: int) -> None:
+    _print(what, [await _one(ask) for _ in range(calls)])
+
+
+async def _one(ask: Callable[[], Awaitable[object]]) -> float:
+    began = time.perf_counter()
+    await ask()
+    return 1e3 * (time.perf_counter() - began)
+
+
+async def _searchers(store: SqlJobStore, seconds: float) -> None:
+    end = time.perf_counter() + seconds
+    taken: list[float] = []
+
+    async def search(number: int) -> None:
+        turns = itertools.islice(itertools.cycle(FILTERS.values()), number, None)
+        while time.perf_counter() < end:
+            taken.append(await _one(functools.partial(store.list, "local", wanted=next(turns))))
+
+    await asyncio.gather(*(search(number) for number in range(SEARCHERS)))
+    _print(f"{SEARCHERS} searchers at once", taken)
+
+
+def _print(what: str, taken: Sequence[float]) -> None:
+    ordered = sorted(taken)
+    high = ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
+    print(f"{what:28}{statistics.median(ordered):9.1f}{high:9.1f}{len(ordered):7}")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
