@@ -61,8 +61,8 @@ def _settings() -> str:
     lines = [
         "# Settings",
         "",
-        "Environment variables. The defaults work on a single machine. To read a value from a file, append `_FILE` to the",
-        "name and give the path.",
+        "Environment variables. The defaults work on a single machine. To read a value from a file, append `_FILE` to",
+        "the name and give the path.",
         "",
         "| variable | type | default | description |",
         "|---|---|---|---|",
