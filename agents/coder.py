@@ -42,7 +42,7 @@ def draft_of(text: str, start: str | None) -> Draft:
     except ReplyError as error:
         draft = _from_prose(text, start)
         if draft is None:
-            raise ReplyError(f"{error} (nor is there a module in a code fence, nor an edit block)") from None
+            raise ReplyError(f"expected JSON, a fenced Python module or an edit block ({error})") from None
     else:
         draft = Draft(source=_source(reply, start), summary=reply.summary)
     check_source(draft.source)
@@ -103,7 +103,7 @@ def _summary(text: str) -> str:
     """The first sentence of the prose before any code."""
     before = re.split(r"^[ \t]*(?:`{3,}|~{3,}|<{5,9})", text, maxsplit=1, flags=re.MULTILINE)[0]
     words = " ".join(before.split())
-    return words[:_MOST_SUMMARY] or "a candidate without a summary"
+    return words[:_MOST_SUMMARY] or "(no summary)"
 
 
 def _is_module(text: str) -> bool:

@@ -61,10 +61,10 @@ def _settings() -> str:
     lines = [
         "# Settings",
         "",
-        "Environment variables; all have defaults that work on one machine. A secret may lie in a file instead: add",
-        "`_FILE` to its name and give the path.",
+        "Environment variables. The defaults work on a single machine. To read a value from a file, append `_FILE` to",
+        "the name and give the path.",
         "",
-        "| variable | kind | default | meaning |",
+        "| variable | type | default | description |",
         "|---|---|---|---|",
     ]
     for field in fields(ROOT / "kernelwright" / "settings.py", "Settings"):
@@ -73,12 +73,12 @@ def _settings() -> str:
             lines.append(f"| {variable} | {_code(field.kind)} | {_code(field.default)} | {field.text} |")
     lines += [
         "",
-        "## Providers of chat models",
+        "## Model providers",
         "",
-        "For each of `OPENAI`, `ANTHROPIC` and `COMPATIBLE`, for example `KERNELWRIGHT_OPENAI__EFFORT`. Limits hold",
-        "for one process: with three orchestrators a provider sees up to three times as much.",
+        "For each of `OPENAI`, `ANTHROPIC` and `COMPATIBLE`, for example `KERNELWRIGHT_OPENAI__EFFORT`. Limits apply",
+        "per process: with three orchestrators a provider sees up to three times as much.",
         "",
-        "| variable | kind | default | meaning |",
+        "| variable | type | default | description |",
         "|---|---|---|---|",
     ]
     for field in fields(ROOT / "kernelwright" / "provider_options.py", "ProviderOptions"):
@@ -98,11 +98,11 @@ def _report() -> str:
     lines = [
         "# The evaluation report",
         "",
-        "The same document from `kernelwright evaluate --json`, the API and the database.",
+        "`kernelwright evaluate --json`, the API and the database use the same document.",
     ]
     path = ROOT / "services" / "domain" / "evaluations.py"
     for name in _REPORT:
-        lines += ["", f"## {name}", "", "| field | kind | meaning |", "|---|---|---|"]
+        lines += ["", f"## {name}", "", "| field | type | description |", "|---|---|---|"]
         lines += [f"| `{field.name}` | {_code(field.kind)} | {field.text} |" for field in fields(path, name)]
     return "\n".join(lines) + "\n"
 
@@ -111,8 +111,8 @@ def _commands() -> str:
     from kernelwright.cli.app import app
 
     root = get_command(app)
-    lines = ["# Commands", "", "Results go to standard output, everything for people to standard error.", ""]
-    lines += ["Exit codes: 0 an accepted candidate, 1 none, 2 wrong use or a broken environment, 130 interrupted."]
+    lines = ["# Commands", "", "Results go to standard output, progress and messages to standard error.", ""]
+    lines += ["Exit codes: 0 accepted candidate, 1 none, 2 usage error or broken environment, 130 interrupted."]
     for name, command in _leaves("kernelwright", root):
         with command.context_class(command, info_name=name) as context:
             lines += ["", f"## {name}", "", (command.help or "").strip().replace("\n\n", "\n"), "", "```"]
@@ -135,7 +135,7 @@ def _leaves(name: str, command: typer.core.TyperCommand | object) -> Iterator[tu
 def _options(command: typer.core.TyperCommand, context: Any) -> Iterator[str]:
     rows = [record for parameter in command.params if (record := parameter.get_help_record(context)) is not None]
     if rows:
-        yield "| option | meaning |"
+        yield "| option | description |"
         yield "|---|---|"
         for names, text in rows:
             yield f"| `{_cell(names)}` | {_cell(text)} |"

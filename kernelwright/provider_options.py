@@ -13,13 +13,13 @@ class ProviderOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     concurrency: Annotated[int, Field(ge=1)] = 16
-    """Calls at once."""
+    """Concurrent calls."""
     team_concurrency: Annotated[int | None, Field(ge=1)] = None
-    """Calls at once of one team; unset for no limit of its own."""
+    """Concurrent calls per team; unset for no limit."""
     requests_per_minute: Annotated[int | None, Field(ge=1)] = None
     """HTTP requests in any sixty seconds, repeats included."""
     team_requests_per_minute: Annotated[int | None, Field(ge=1)] = None
-    """The same of one team."""
+    """The same per team."""
     max_attempts: Annotated[int, Field(ge=1)] = 4
     """HTTP requests that one call may make, repeats included."""
     idle_timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 120.0
@@ -34,7 +34,7 @@ class ProviderOptions(BaseModel):
     """Output tokens for reasoning on top of a reply's own; default 16384 for `openai` and `anthropic`, 0 for
     `compatible`."""
     price_input: Annotated[float | None, Field(ge=0, allow_inf_nan=False)] = None
-    """Dollars per million input tokens, for models that the price list does not know; a server of one's own costs 0."""
+    """Dollars per million input tokens, for models that the price list does not know; 0 for your own server."""
     price_cached: Annotated[float | None, Field(ge=0, allow_inf_nan=False)] = None
     """The same of input from the provider's cache; default the price of input."""
     price_output: Annotated[float | None, Field(ge=0, allow_inf_nan=False)] = None

@@ -31,9 +31,9 @@ class Settings(BaseSettings):
     )
 
     home: Path = Path(".kernelwright")
-    """Directory of all state: database, results, compiled libraries, measurements."""
+    """Directory for all state: database, results, compiled libraries, measurements."""
     database_url: str | None = None
-    """`sqlite:///FILE` or `postgresql+psycopg://…`; default an SQLite file under `home`."""
+    """`sqlite:///FILE` or `postgresql+psycopg://…`; default: an SQLite file under `home`."""
     artefacts: str | None = None
     """Where large artefacts lie: a directory that all parts share, or `s3://bucket/prefix` (needs `kernelwright[s3]`,
     credentials as AWS's own tools read them); unset for the database."""
@@ -41,7 +41,7 @@ class Settings(BaseSettings):
     redis_url: str = "redis://127.0.0.1:6379/0"
     """Broker of the Celery queue."""
     redis_prefix: str = ""
-    """Put before every key in the broker, so that installations can share one."""
+    """Prefix of every key in the broker, so that installations can share one."""
     compiled: Path | None = None
     """Folder of compiled libraries that compile workers write (`worker --device compile`) and other workers only read;
     unset, every worker compiles for itself."""
@@ -50,29 +50,29 @@ class Settings(BaseSettings):
     sandbox_image: str | None = None
     """Image of the containers; default the one that `make sandbox-image` builds for this version."""
     sandbox_python: Literal["image", "host"] = "image"
-    """Whose Python and torch are used in containers: the image's, or this machine's, shown read-only."""
+    """Python and torch used in containers: the image's, or this machine's, mounted read-only."""
     sandbox_sockets: Path | None = None
     """Folder for the containers' sockets, which the Docker host must see under the same path; default under `home`."""
     sandbox_warm: Annotated[int, Field(ge=1, le=64)] = 3
     """Containers kept warm."""
     sandbox_gpu: str | None = None
-    """UUID of the GPU that containers are given; default the machine's first."""
+    """UUID of the GPU passed to containers; default: the machine's first."""
     docker_host: Annotated[str | None, _standard("DOCKER_HOST")] = None
-    """Address of the Docker daemon; default its usual socket."""
+    """Address of the Docker daemon; default: its usual socket."""
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     token: str | None = None
-    """The server's own token: whoever sends it is an admin of the team `local`, which runs the installation."""
+    """The server's own token: its holder is an admin of the team `local`, which runs the installation."""
     oidc_issuer: str | None = None
-    """Identity provider for the web UI, as it calls itself: `https://accounts.example.org`."""
+    """Issuer URL of the identity provider for the web UI: `https://accounts.example.org`."""
     oidc_client_id: str | None = None
-    """This installation's name at the provider; its redirect address is `PUBLIC_URL/auth/callback`."""
+    """Client id of this installation; its redirect URI is `PUBLIC_URL/auth/callback`."""
     oidc_client_secret: SecretStr | None = None
     """Unset for a public client."""
     oidc_name: str = "single sign-on"
-    """What the button calls the provider."""
+    """Name of the provider on the sign-in button."""
     public_url: Annotated[str | None, Field(pattern=r"^https?://[^/?#]+/?$")] = None
-    """The server's address as browsers see it, where a proxy stands before it: `https://kernels.example.org`."""
+    """The server's address as browsers see it, if it is behind a proxy: `https://kernels.example.org`."""
     rate_limit: Annotated[int, Field(ge=1)] | None = 1200
     """Requests a minute that one token or person may send, to all API processes together where they share a Redis
     (`queue=celery`); unset for no limit."""
@@ -82,20 +82,20 @@ class Settings(BaseSettings):
     """Whether everybody needs a token or a session. `auto`: not on loopback, as long as `token`, `oidc_issuer` and
     `public_url` are unset."""
     concurrency: Annotated[int, Field(ge=1, le=10_000)] = 200
-    """Jobs that one orchestrator runs at once."""
+    """Concurrent jobs per orchestrator."""
     team_concurrency: Annotated[int, Field(ge=1)] | None = None
-    """Jobs of one team that run at once, on all orchestrators together; unset for no limit."""
+    """Concurrent jobs per team, across all orchestrators; unset for no limit."""
     drain_s: Annotated[float, Field(ge=0, le=600)] = 8.0
-    """How long an orchestrator that was told to stop lets its jobs reach their next checkpoint."""
+    """Seconds that a stopping orchestrator gives its jobs to reach their next checkpoint."""
     lease_s: Annotated[float, Field(ge=1, le=600)] = 15.0
-    """How long a silent orchestrator keeps its jobs."""
+    """Seconds until the jobs of a silent orchestrator are taken over."""
     claim_s: Annotated[float, Field(ge=3, le=3600)] = 30.0
-    """How long a silent worker keeps what it was working on."""
+    """Seconds until the evaluation of a silent worker is given to another."""
     log_format: Literal["text", "json"] = "text"
-    """How processes that keep running log on standard error."""
+    """Log format of long-running processes, on standard error."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     metrics_port: Annotated[int, Field(ge=0, le=65535)] = 0
-    """Where an orchestrator or worker of its own serves Prometheus's /metrics (the API does so on its own port)."""
+    """Port for Prometheus's /metrics of a separate orchestrator or worker (the API uses its own port)."""
     traces_endpoint: str | None = None
     """OTLP over HTTP, for example `http://127.0.0.1:4318/v1/traces`; needs `kernelwright[telemetry]`."""
     openai_api_key: Annotated[SecretStr | None, _standard("OPENAI_API_KEY")] = None
@@ -117,7 +117,7 @@ class Settings(BaseSettings):
     """Seconds that a request of the manual model waits for its answer."""
     evaluation_timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 120.0
     baselines_max_age_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 3600.0
-    """Age from which the latencies of a problem's reference are measured again within a job."""
+    """Age in seconds after which a problem's baselines are re-measured within a job."""
     holdout: Annotated[float, Field(ge=0, le=1)] = 0.1
     """Share of steps that run without memory, so that its effect can be measured."""
     embedder: Annotated[str, Field(pattern=r"^(auto|minilm|hashing|compatible:.+:[1-9][0-9]{0,4})$")] = "auto"
@@ -128,9 +128,9 @@ class Settings(BaseSettings):
     embedder_api_key: SecretStr | None = None
     """Default `compatible_api_key`."""
     embedder_timeout_s: Annotated[float, Field(gt=0, le=60, allow_inf_nan=False)] = 5.0
-    """Seconds that a recall waits for the service before it goes on with the local embedder."""
+    """Seconds that a recall waits for the service before it uses the local embedder."""
     memory_cap: Annotated[int, Field(ge=100)] = 100_000
-    """Experiences of one backend that a team keeps."""
+    """Maximum number of experiences a team keeps per backend."""
     keep_events_days: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
     """Days that a job's events are kept after its end; unset for good."""
     keep_trajectories_days: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None

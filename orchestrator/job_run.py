@@ -245,7 +245,7 @@ class JobRun:
         if interruption is Interruption.LEASE_LOST:
             raise LeaseLostError(f"another orchestrator took job {self._job.id}")
         if interruption is Interruption.CANCEL:
-            return Ending(status=JobStatus.CANCELLED, message="cancelled on request")
+            return Ending(status=JobStatus.CANCELLED, message="Cancelled by user")
         return await self._verdict(f"the wall budget of {self._job.spec.budget.wall_s:g} s is used up")
 
     async def _stop(self, work: asyncio.Task[Ending], why: Interruption | None) -> None:

@@ -59,7 +59,7 @@ class AccessService:
         form = _TOKEN.fullmatch(text)
         found = None if form is None else await self._keys.token(form["id"])
         if found is None or not hmac.compare_digest(found[1], token_digest(text)):
-            raise AuthenticationError("this token is not known here")
+            raise AuthenticationError("Invalid or revoked token")
         token, _, member = found
         now = self._clock.now()
         if not token.works_at(now):

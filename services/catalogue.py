@@ -9,6 +9,9 @@ from services.domain.errors import ConfigurationError
 from services.domain.evaluations import BASELINES
 from services.domain.jobs import JobSpec
 
+_NEEDS = {"cuda": "an NVIDIA GPU with nvcc was not found", "triton": "neither an NVIDIA GPU nor Triton was found"}
+"""Why a backend of ours may be missing here: its name alone is not the user's mistake."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Catalogue:
@@ -29,7 +32,10 @@ class Catalogue:
     def check(self, spec: JobSpec) -> None:
         """Raise `ConfigurationError` for the first name of a spec that is not known."""
         elsewhere = self.elsewhere()
-        _check_name("backend", spec.backend, _union(self.backends, *elsewhere.values()))
+        known = _union(self.backends, *elsewhere.values())
+        if spec.backend in _NEEDS and spec.backend not in known:
+            raise ConfigurationError(f"backend {spec.backend!r} is not available here: {_NEEDS[spec.backend]}")
+        _check_name("backend", spec.backend, known)
         _check_name("device", spec.device, _union(self.devices, tuple(elsewhere)))
         here = self.backends_of.get(spec.device, self.backends) if spec.device in self.devices else ()
         runs = _union(here, elsewhere.get(spec.device, ()))

@@ -14,9 +14,7 @@ from services.ports.runtime import Clock
 from services.ports.teams import ShareStore
 
 MOST_DAYS = 365
-CLOSED = (
-    "this link shows nothing: it was revoked, has expired, or is not whole. Ask whoever gave it to you for a new one"
-)
+CLOSED = "This link has expired, was revoked or is incomplete. Ask for a new one."
 
 
 class ShareService:

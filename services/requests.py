@@ -61,7 +61,7 @@ class RequestService:
             self._check(request, text)
         except ReplyError as error:
             raise UserError(
-                f"this does not answer a request for {request.schema_name}: {error}. The request stays open: answer "
-                "again with one JSON document that fits its schema"
+                f"Not a valid {request.schema_name}: {error}. The request stays open: answer again with a JSON "
+                "document that matches its schema"
             ) from None
         return await self._requests.answer(team_id, request_id, text, by)

@@ -11,6 +11,7 @@ from fastapi.middleware.gzip import GZipMiddleware
 from pydantic.json_schema import models_json_schema
 
 from web import errors
+from web.api_reference import add_api_reference
 from web.context import WebServices
 from web.frontend import SafeHeaders, add_frontend
 from web.gate import MAX_BODY_BYTES, RequestGuard
@@ -43,6 +44,7 @@ def create_app(
         version=services.version,
         description="Writes, proves and speeds up compute kernels.",
         lifespan=lifespan,
+        docs_url=None,
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
     )
@@ -64,6 +66,7 @@ def create_app(
     app.include_router(system.health)
     app.include_router(reports.public)
     app.include_router(sign_in.router, responses=errors.responses(429, 500))
+    add_api_reference(app)
     add_frontend(app, services.ui)
     errors.install(app)
     app.add_middleware(GZipMiddleware, minimum_size=1024, compresslevel=5)

@@ -37,7 +37,7 @@ async def identified(
         if access is not None and given.startswith(TOKEN_MARK):
             return await access.by_token(given)
         if not is_open:
-            raise AuthenticationError("this token is not known here")
+            raise AuthenticationError("Invalid or revoked token")
     if bearer is None and access is not None and (secret := session_secret(request)) is not None:
         refuse_other_sites(request, has_cookie=True)
         return await access.by_session(secret)

@@ -22,8 +22,7 @@ POLICY = (
     # Component library and code editor place <style> elements; styles run nothing.
     "style-src 'self' 'unsafe-inline'"
 )
-"""Content-Security-Policy of everything but the API's own description, whose page comes from elsewhere."""
-DESCRIPTION = ("/docs", "/openapi.json")
+"""Content-Security-Policy of every page that has none of its own."""
 FOR_EVER = "public, max-age=31536000, immutable"
 """The build names assets by their content."""
 
@@ -61,8 +60,6 @@ class SafeHeaders:
 def _dress(headers: MutableHeaders, path: str, status: int) -> None:
     headers["X-Content-Type-Options"] = "nosniff"
     headers["Referrer-Policy"] = "no-referrer"
-    if path.startswith(DESCRIPTION):
-        return
     headers.setdefault("Content-Security-Policy", POLICY)  # a page of its own may be stricter
     if path.startswith("/assets/") and status == 200:
         headers["Cache-Control"] = FOR_EVER

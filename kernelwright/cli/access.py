@@ -33,9 +33,9 @@ team = typer.Typer(help="Teams.", no_args_is_help=True)
 user = typer.Typer(help="Members of a team.", no_args_is_help=True)
 token = typer.Typer(help="API tokens.", no_args_is_help=True)
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-OfTeam = Annotated[str, typer.Option("--team", help="The team.")]
-Login = Annotated[str, typer.Argument(help="E-mail address, as the identity provider knows it.")]
-RoleOption = Annotated[Role, typer.Option("--role", help="What the person may do.")]
+OfTeam = Annotated[str, typer.Option("--team", help="Team.")]
+Login = Annotated[str, typer.Argument(help="Email address at the identity provider.")]
+RoleOption = Annotated[Role, typer.Option("--role", help="The member's role.")]
 
 
 @team.callback()
@@ -44,8 +44,8 @@ def team_root() -> None:
 
 
 @team.command("create")
-def create_team(name: Annotated[str, typer.Argument(help="1 to 63 of a-z, 0-9 and -.")]) -> None:
-    """Make a team."""
+def create_team(name: Annotated[str, typer.Argument(help="Name: 1 to 63 characters from a-z, 0-9 and -.")]) -> None:
+    """Create a team."""
     typer.echo(_with_access(lambda access: access.create_team(name, _actor())).id)
 
 
@@ -64,12 +64,13 @@ def quota(
     limits: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[RESOURCE=MOST/PERIOD]...", help="jobs=200/day, dollars=50/month; none takes one away."
+            metavar="[RESOURCE=MOST/PERIOD]...",
+            help="For example jobs=200/day; jobs=none/day removes it.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Set what a team may use (jobs, tokens, dollars, device_s; a day or month in UTC), and show what it has used."""
+    """Set a team's quotas (jobs, tokens, dollars, device_s; per day or month, UTC) and show its usage."""
     wanted = [_limit(text) for text in limits or ()]
 
     async def work(quotas: QuotaService) -> tuple[QuotaUsage, ...]:
@@ -101,9 +102,9 @@ def add_user(
     login: Login,
     of_team: OfTeam = LOCAL_TEAM,
     role: RoleOption = Role.MEMBER,
-    name: Annotated[str, typer.Option(help="What others see.")] = "",
+    name: Annotated[str, typer.Option(help="Display name.")] = "",
 ) -> None:
-    """Make somebody a member of a team, who may sign in from then on."""
+    """Add a member to a team."""
     member = _with_access(lambda access: access.add_member(of_team, login, role, _actor(), name))
     typer.echo(member.user.id)
 
@@ -126,7 +127,7 @@ def list_users(of_team: OfTeam = LOCAL_TEAM, as_json: AsJson = False) -> None:
 
 @user.command("role")
 def set_role(login: Login, role: Annotated[Role, typer.Argument()], of_team: OfTeam = LOCAL_TEAM) -> None:
-    """Give a member another role."""
+    """Change a member's role."""
 
     async def work(access: AccessService) -> Member:
         return await access.set_role(of_team, (await access.member(of_team, login)).user.id, role, _actor())
@@ -136,7 +137,7 @@ def set_role(login: Login, role: Annotated[Role, typer.Argument()], of_team: OfT
 
 @user.command("remove")
 def remove_user(login: Login, of_team: OfTeam = LOCAL_TEAM) -> None:
-    """End a membership; the person's tokens of this team open nothing from then on."""
+    """Remove a member from a team; their tokens for this team stop working."""
 
     async def work(access: AccessService) -> None:
         await access.remove_member(of_team, (await access.member(of_team, login)).user.id, _actor())
@@ -152,15 +153,17 @@ def token_root() -> None:
 
 @token.command("create")
 def create_token(
-    name: Annotated[str, typer.Argument(help="What it is for.")],
+    name: Annotated[str, typer.Argument(help="Name of the token.")],
     of_team: OfTeam = LOCAL_TEAM,
-    login: Annotated[str | None, typer.Option("--user", help="Whose rights it lends (default: the team's).")] = None,
-    scopes: Annotated[str, typer.Option(help="read, write, admin: comma-separated.")] = "read,write",
-    days: Annotated[int | None, typer.Option(min=1, help="How long it lives.", show_default="90")] = None,
-    for_ever: Annotated[bool, typer.Option("--for-ever", help="It never expires.")] = False,
+    login: Annotated[
+        str | None, typer.Option("--user", help="User whose permissions it has (default: the team's).")
+    ] = None,
+    scopes: Annotated[str, typer.Option(help="Scopes, comma-separated: read, write, admin.")] = "read,write",
+    days: Annotated[int | None, typer.Option(min=1, help="Days until it expires.", show_default="90")] = None,
+    for_ever: Annotated[bool, typer.Option("--for-ever", help="Create a token that never expires.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a token and print it: it is never shown again."""
+    """Create a token and print it. It is shown only once."""
     if for_ever and days is not None:
         raise ConfigurationError("--days and --for-ever contradict each other")
     wanted = _scopes(scopes)
@@ -181,7 +184,7 @@ def create_token(
 
 @token.command("list")
 def list_tokens(of_team: OfTeam = LOCAL_TEAM, as_json: AsJson = False) -> None:
-    """List a team's tokens, never their secrets."""
+    """List a team's tokens, without their secrets."""
 
     async def work(access: AccessService) -> tuple[ApiToken, ...]:
         await _check_team(access, of_team)
@@ -206,21 +209,21 @@ def list_tokens(of_team: OfTeam = LOCAL_TEAM, as_json: AsJson = False) -> None:
 
 @token.command("revoke")
 def revoke_token(
-    token_id: Annotated[str, typer.Argument(metavar="TOKEN", help="The token's id, as list shows it.")],
+    token_id: Annotated[str, typer.Argument(metavar="TOKEN", help="Token id, as shown by `token list`.")],
     of_team: OfTeam = LOCAL_TEAM,
 ) -> None:
-    """End a token at once."""
+    """Revoke a token."""
     _with_access(lambda access: access.revoke(_operator(of_team), token_id))
     typer.echo(f"token {token_id} opens nothing any more")
 
 
 def audit(
     of_team: OfTeam = LOCAL_TEAM,
-    limit: Annotated[int, typer.Option(min=1, max=500, help="How many.")] = 50,
-    before: Annotated[int | None, typer.Option(help="Entries with smaller numbers only.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="Maximum number of entries.")] = 50,
+    before: Annotated[int | None, typer.Option(help="Show only entries before this number.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Who did what in a team, latest first."""
+    """Print a team's audit log, newest first."""
     found = _with_access(lambda access: access.audit(of_team, before=before, limit=limit))
     if as_json:
         print_json(found)

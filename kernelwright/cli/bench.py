@@ -53,17 +53,19 @@ class BenchDocument:
 
 
 def bench(
-    paths: Annotated[list[Path], typer.Argument(metavar="DIR_OR_FILES…", help="Problem files, or folders of them.")],
-    backend: Annotated[str, typer.Option(help="Language of the kernels.")] = "cpp",
-    device: Annotated[str, typer.Option(help="Where they run.")] = "cpu",
-    model: Annotated[str, typer.Option(help="The chat model; playbook works offline.")] = "playbook",
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="DIR_OR_FILES…", help="Problem files, or folders with problem files.")
+    ],
+    backend: Annotated[str, typer.Option(help="Kernel language.")] = "cpp",
+    device: Annotated[str, typer.Option(help="Device to run on.")] = "cpu",
+    model: Annotated[str, typer.Option(help="Chat model; playbook works offline.")] = "playbook",
     strategy: Annotated[str, typer.Option(help="Search strategy.")] = "greedy",
-    beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates at the same time; each is one round.")] = 1,
-    rounds: Annotated[int, typer.Option(min=1, max=1000, help="Evaluated rounds per problem.")] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print the table as Markdown.")] = False,
+    beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates per step; each counts as one round.")] = 1,
+    rounds: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of rounds per problem.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
-    """Solve many problems and compare. Exit code 0 when every one has an accepted kernel."""
+    """Solve several problems and print a table. Exit code 0 if all have an accepted kernel."""
     from kernelwright.problem_files import read_problem
     from services.domain.jobs import Budget, JobSpec
 

@@ -19,16 +19,19 @@ if TYPE_CHECKING:
 
 
 def ci(
-    config: Annotated[Path, typer.Option(help="The settings' file.")] = Path("kernelwright.toml"),
+    config: Annotated[Path, typer.Option(help="Configuration file.")] = Path("kernelwright.toml"),
     server: Annotated[
-        str | None, typer.Option(envvar="KERNELWRIGHT_SERVER", help="Have a server judge (default: the file's).")
+        str | None,
+        typer.Option(
+            envvar="KERNELWRIGHT_SERVER", help="Server to evaluate on (default: the one in the configuration)."
+        ),
     ] = None,
-    update: Annotated[bool, typer.Option("--update", help="Record the figures of kernels that hold.")] = False,
-    summary: Annotated[Path | None, typer.Option(help="Write the Markdown summary here too.")] = None,
+    update: Annotated[bool, typer.Option("--update", help="Record the speedups of passing kernels.")] = False,
+    summary: Annotated[Path | None, typer.Option(help="File to also write the Markdown summary to.")] = None,
     comment: Annotated[bool, typer.Option("--comment", help="Keep a comment on the pull request up to date.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of Markdown.")] = False,
 ) -> None:
-    """Judge the kernels that kernelwright.toml names. Exit code 0 when all hold, 1 when some don't, 2 when unknown."""
+    """Check the kernels in kernelwright.toml. Exit code 0 if all hold, 1 if some fail, 2 if unknown."""
     from kernelwright.ci.plan import read_plan
     from kernelwright.ci.rules import exit_code
     from kernelwright.ci.summary import markdown, workflow_commands

@@ -13,29 +13,32 @@ import typer
 from kernelwright.cli.output import answers, errors, interruptible, print_json, say
 from services.domain.errors import NotFoundError, UserError
 from services.domain.formats import ExportFormat
+from services.domain.jobs import JobStatus
 
 if TYPE_CHECKING:
     from services.client import Client
 
-Server = Annotated[str, typer.Option(envvar="KERNELWRIGHT_SERVER", help="The server's address.", show_default=True)]
-JobId = Annotated[str, typer.Argument(metavar="JOB", help="The job's id.")]
+Server = Annotated[str, typer.Option(envvar="KERNELWRIGHT_SERVER", help="Server address.", show_default=True)]
+JobId = Annotated[str, typer.Argument(metavar="JOB", help="Job id.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 LOCAL = "http://127.0.0.1:8000"
 
 
 def submit(
-    problem: Annotated[Path, typer.Argument(metavar="PROBLEM.py", help="The problem.")],
-    backend: Annotated[str, typer.Option(help="Language of the kernel.")] = "cpp",
-    device: Annotated[str, typer.Option(help="Where it runs.")] = "cpu",
-    model: Annotated[str, typer.Option(help="The chat model.")] = "playbook",
+    problem: Annotated[Path, typer.Argument(metavar="PROBLEM.py", help="Problem file.")],
+    backend: Annotated[str, typer.Option(help="Kernel language.")] = "cpp",
+    device: Annotated[str, typer.Option(help="Device to run on.")] = "cpu",
+    model: Annotated[str, typer.Option(help="Chat model.")] = "playbook",
     strategy: Annotated[str, typer.Option(help="Search strategy.")] = "greedy",
-    beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates at the same time; each is one round.")] = 1,
-    rounds: Annotated[int, typer.Option(min=1, max=1000, help="Evaluated rounds at most.")] = 10,
-    seed_candidate: Annotated[Path | None, typer.Option(help="A kernel to start from.")] = None,
-    allow_library: Annotated[str, typer.Option(help="Library operators it may keep, comma-separated.")] = "",
-    tag: Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")] = None,
-    idempotency_key: Annotated[str | None, typer.Option(help="Submit once, however often this runs.")] = None,
-    watching: Annotated[bool, typer.Option("--watch", help="Watch the job to its end.")] = False,
+    beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates per step; each counts as one round.")] = 1,
+    rounds: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of rounds.")] = 10,
+    seed_candidate: Annotated[Path | None, typer.Option(help="Seed kernel to start from.")] = None,
+    allow_library: Annotated[str, typer.Option(help="Allowed library operators, comma-separated.")] = "",
+    tag: Annotated[list[str] | None, typer.Option(help="Tag; can be repeated.")] = None,
+    idempotency_key: Annotated[
+        str | None, typer.Option(help="Key that makes repeated submissions create only one job.")
+    ] = None,
+    watching: Annotated[bool, typer.Option("--watch", help="Watch the job until it ends.")] = False,
     as_json: AsJson = False,
     server: Server = LOCAL,
 ) -> None:
@@ -69,13 +72,15 @@ def submit(
 
 
 def jobs(
-    status: Annotated[str | None, typer.Option(help="Only jobs of this status.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=200, help="How many.")] = 50,
-    cursor: Annotated[str | None, typer.Option(help="Where the page before ended.")] = None,
+    status: Annotated[str | None, typer.Option(help="Show only jobs with this status.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="Maximum number of entries.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Cursor from the previous page.")] = None,
     as_json: AsJson = False,
     server: Server = LOCAL,
 ) -> None:
     """List a server's jobs, newest first."""
+    if status is not None and status not in tuple(JobStatus):
+        raise UserError(f"--status must be one of {', '.join(JobStatus)}")
     with open_client(server) as client:
         page = client.jobs(status=status, limit=limit, cursor=cursor)
     if as_json:
@@ -95,31 +100,31 @@ def jobs(
 
 
 def watch(job_id: JobId, as_json: AsJson = False, server: Server = LOCAL) -> None:
-    """Follow a job to its end, through restarts of the server. Exit code 0 when a candidate was accepted."""
+    """Watch a job until it ends, across server restarts. Exit code 0 if a candidate was accepted."""
     with open_client(server) as client:
         _watch(client, job_id, as_json)
 
 
 def cancel(job_id: JobId, as_json: AsJson = False, server: Server = LOCAL) -> None:
-    """Stop a job; what it found stays."""
+    """Cancel a job. Its results are kept."""
     with open_client(server) as client:
         job = client.steer(job_id, "cancel")
     if as_json:
         print_json(job)
     else:
-        typer.echo(job["status"] if job["status"] == "cancelled" else f"{job['status']}, will be cancelled")
+        typer.echo("Cancelled" if job["status"] == "cancelled" else "Cancellation requested")
 
 
 def delete(
     job_id: JobId,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
     as_json: AsJson = False,
     server: Server = LOCAL,
 ) -> None:
-    """Delete a job that has ended, with everything that came from it; there is no way back."""
+    """Permanently delete a finished job and everything derived from it."""
     with open_client(server) as client:
         job = client.job(job_id)
-        if not yes and not typer.confirm(f"delete {job_id} ({job['problem']}, {job['status']}) for good?", err=True):
+        if not yes and not typer.confirm(f"Permanently delete {job_id} ({job['problem']}, {job['status']})?", err=True):
             raise typer.Exit(1)
         deletion = client.delete(job_id)
     if as_json:
@@ -131,11 +136,11 @@ def delete(
 
 def best(
     job_id: JobId,
-    out: Annotated[Path | None, typer.Option(help="Write the kernel to this file.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write the kernel to.")] = None,
     as_json: AsJson = False,
     server: Server = LOCAL,
 ) -> None:
-    """Print a job's best kernel. Exit code 1 while there is none."""
+    """Print a job's best kernel. Exit code 1 if there is none yet."""
     with open_client(server) as client:
         client.job(job_id)
         try:
@@ -153,16 +158,14 @@ def best(
 
 def bundle(
     job_id: JobId,
-    out: Annotated[Path | None, typer.Option(help="The archive's path (default JOB.zip).")] = None,
-    form: Annotated[
-        ExportFormat, typer.Option("--format", help="The evidence, or what another tool takes.")
-    ] = ExportFormat.BUNDLE,
+    out: Annotated[Path | None, typer.Option(help="Archive path (default JOB.zip).")] = None,
+    form: Annotated[ExportFormat, typer.Option("--format", help="Archive format.")] = ExportFormat.BUNDLE,
     patch: Annotated[
-        Path | None, typer.Option(help="Instead: print a patch that puts the kernel into this file of a repository.")
+        Path | None, typer.Option(help="Print a patch that puts the kernel into this file instead.")
     ] = None,
     server: Server = LOCAL,
 ) -> None:
-    """Download a job's kernel with its tests and evidence as a zip archive, or in the form another tool takes."""
+    """Download a job's kernel with its tests and evidence as a zip archive, or in another tool's format."""
     with open_client(server) as client:
         if patch is not None:
             sys.stdout.write(_patch(patch, client.best(job_id)["source"]))
@@ -185,8 +188,11 @@ def _patch(path: Path, source: str) -> str:
 
 
 def open_client(server: str) -> Client:
-    """A client of the server with this process's token."""
+    """A client of the server with this process's token. Raises `UserError` for an address that is no URL."""
     from services.client import Client
+
+    if not server.startswith(("http://", "https://")):
+        raise UserError(f"--server needs a URL with a scheme, e.g. http://{server.partition('://')[2] or server}")
 
     return Client(server, token=os.environ.get("KERNELWRIGHT_TOKEN"))
 
@@ -197,7 +203,7 @@ def _watch(client: Client, job_id: str, as_json: bool) -> None:
     from services.domain.evaluations import EvaluationReport
 
     with (
-        interruptible(f"the job goes on; watch again with: kernelwright watch {job_id}"),
+        interruptible(f"the job continues; watch it again with: kernelwright watch {job_id}"),
         Progress(errors()) as progress,
     ):
         for event in client.events(job_id):

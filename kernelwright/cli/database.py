@@ -17,7 +17,7 @@ def root() -> None:
 
 @app.command("upgrade")
 def upgrade() -> None:
-    """Bring the database's schema to this program's version."""
+    """Upgrade the database schema to this version."""
     from kernelwright.settings import load_settings
     from storage.database import Database
 

@@ -12,16 +12,16 @@ _MARKS = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "missing": "[re
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     remote: Annotated[str | None, typer.Option(metavar="URL", help="Check a server instead of this machine.")] = None,
     check_worker: Annotated[
-        str | None, typer.Option(metavar="DEVICE", help="Only: does a worker of this device do a task now?")
+        str | None, typer.Option(metavar="DEVICE", help="Only check that a worker for this device completes a task.")
     ] = None,
     check_api: Annotated[
-        str | None, typer.Option(metavar="URL", help="Only: does the API there reach its database?")
+        str | None, typer.Option(metavar="URL", help="Only check that the API at this address reaches its database.")
     ] = None,
 ) -> None:
-    """Check this machine, or a server. Exit code 2 when something that is needed is missing."""
+    """Check this machine, or a server. Exit code 2 if something required is missing."""
     from kernelwright.doctor.machine import diagnose
     from kernelwright.doctor.server import api_answers, worker_answers
     from kernelwright.settings import load_settings
@@ -47,6 +47,6 @@ def doctor(
         table.add_column(overflow="fold")
         for finding in findings:
             text = escape(finding.detail) + (f"\n[dim]→ {escape(finding.remedy)}[/]" if finding.remedy else "")
-            table.add_row(finding.name, _MARKS[finding.state], text)
+            table.add_row(finding.name, _MARKS[finding.state] if finding.used else "–", text)
         answers().print(table)
     raise typer.Exit(2 if any(finding.state == "missing" for finding in findings) else 0)

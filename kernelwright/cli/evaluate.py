@@ -11,15 +11,15 @@ from kernelwright.cli.output import errors, interruptible, print_json
 
 
 def evaluate(
-    problem: Annotated[Path, typer.Argument(metavar="PROBLEM.py", help="The problem.")],
-    candidate: Annotated[Path, typer.Argument(metavar="CANDIDATE.py", help="A module defining ModelNew.")],
-    backend: Annotated[str, typer.Option(help="Language of the candidate.")] = "cpp",
-    device: Annotated[str, typer.Option(help="Where it runs.")] = "cpu",
+    problem: Annotated[Path, typer.Argument(metavar="PROBLEM.py", help="Problem file.")],
+    candidate: Annotated[Path, typer.Argument(metavar="CANDIDATE.py", help="Module that defines ModelNew.")],
+    backend: Annotated[str, typer.Option(help="Kernel language.")] = "cpp",
+    device: Annotated[str, typer.Option(help="Device to run on.")] = "cpu",
     baselines: Annotated[str, typer.Option(help="Comma-separated: eager, compile, compile_max.")] = "eager,compile",
-    allow_library: Annotated[str, typer.Option(help="Library operators it may keep, comma-separated.")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    allow_library: Annotated[str, typer.Option(help="Allowed library operators, comma-separated.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Judge a candidate: gates, latency, baselines, verdict. Exit code 0 when it is accepted."""
+    """Evaluate a kernel: gates, latency, baselines, verdict. Exit code 0 if it is accepted."""
     from kernelwright import evaluate as evaluation
     from kernelwright.problem_files import read_problem, read_source
     from kernelwright.settings import load_settings

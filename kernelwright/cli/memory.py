@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 app = typer.Typer(help="The experience memory.", no_args_is_help=True)
 T = TypeVar("T")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Team = Annotated[str, typer.Option(help="Whose experiences.")]
-Limit = Annotated[int, typer.Option(min=1, max=200, help="How many.")]
+Team = Annotated[str, typer.Option(help="Team that owns the experiences.")]
+Limit = Annotated[int, typer.Option(min=1, max=200, help="Maximum number of entries.")]
 
 
 @app.callback()
@@ -35,10 +35,10 @@ def root() -> None:
 def list_(
     kind: Annotated[str | None, typer.Option(help="api_template, best_practice, success, failure or trace.")] = None,
     family: Annotated[str | None, typer.Option(help="Operator family.")] = None,
-    backend: Annotated[str | None, typer.Option(help="Language of the kernel.")] = None,
-    job: Annotated[str | None, typer.Option(help="Only what this job taught.")] = None,
+    backend: Annotated[str | None, typer.Option(help="Kernel language.")] = None,
+    job: Annotated[str | None, typer.Option(help="Show only experiences from this job.")] = None,
     limit: Limit = 50,
-    cursor: Annotated[str | None, typer.Option(help="Where the page before ended.")] = None,
+    cursor: Annotated[str | None, typer.Option(help="Cursor from the previous page.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """List experiences with their learned values, newest first."""
@@ -67,7 +67,7 @@ def list_(
 
 @app.command("search")
 def search(
-    text: Annotated[str, typer.Argument(help="What it should be about.")], limit: Limit = 20, as_json: AsJson = False
+    text: Annotated[str, typer.Argument(help="Text to search for.")], limit: Limit = 20, as_json: AsJson = False
 ) -> None:
     """Find the experiences nearest to a text."""
     found = _with_memory(lambda memory: memory.search(LOCAL_TEAM, text, limit))
@@ -79,8 +79,8 @@ def search(
 
 
 @app.command("show")
-def show(experience: Annotated[str, typer.Argument(help="The experience's id.")], as_json: AsJson = False) -> None:
-    """Show one experience with its value history and where it was used."""
+def show(experience: Annotated[str, typer.Argument(help="Experience id.")], as_json: AsJson = False) -> None:
+    """Show an experience with its value history and uses."""
     card = _with_memory(lambda memory: memory.show(LOCAL_TEAM, experience))
     if as_json:
         print_json(card)
@@ -102,10 +102,12 @@ def show(experience: Annotated[str, typer.Argument(help="The experience's id.")]
 
 @app.command("effect")
 def effect(
-    backend: Annotated[str | None, typer.Option(help="Only jobs of this backend (default: all, and each).")] = None,
+    backend: Annotated[
+        str | None, typer.Option(help="Show only this backend (default: overall and per backend).")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """What memory brings: steps with it against steps held out, with 95 % intervals."""
+    """Show the effect of memory: steps with it against held-out steps, with 95 % intervals."""
 
     async def work(memory: ExperienceService) -> dict[str, Effect]:
         if backend is not None:
@@ -145,11 +147,11 @@ def _each(found: dict[str, Effect]) -> dict[str, object]:
 
 @app.command("retract")
 def retract(
-    subject: Annotated[str, typer.Argument(help="An experience, candidate or evaluation.")],
-    reason: Annotated[str, typer.Option(help="Why; kept in the audit.")],
+    subject: Annotated[str, typer.Argument(help="Id of an experience, candidate or evaluation.")],
+    reason: Annotated[str, typer.Option(help="Reason, recorded in the audit log.")],
     as_json: AsJson = False,
 ) -> None:
-    """Take back what a cheat taught, and undo every credit it gave."""
+    """Retract what a cheat taught, and reverse all credit it gave."""
     gone = _with_memory(lambda memory: memory.retract(LOCAL_TEAM, subject, reason, _actor()))
     if as_json:
         print_json({"subject": subject, "experiences": list(gone)})
@@ -159,7 +161,7 @@ def retract(
 
 @app.command("audit")
 def audit(limit: Limit = 50, as_json: AsJson = False) -> None:
-    """List what was changed by hand, latest first."""
+    """List manual changes, newest first."""
     actions = _with_memory(lambda memory: memory.audit(LOCAL_TEAM, limit))
     if as_json:
         print_json(actions)
@@ -170,9 +172,9 @@ def audit(limit: Limit = 50, as_json: AsJson = False) -> None:
 
 @app.command("export")
 def export(
-    out: Annotated[Path | None, typer.Option(help="Write to this file instead of standard output.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write to (default: standard output).")] = None,
 ) -> None:
-    """Write the memory as JSON lines, with values, without secrets."""
+    """Export the memory as JSON lines, with values and without secrets."""
 
     async def work(memory: ExperienceService) -> int:
         count = 0
@@ -189,10 +191,10 @@ def export(
 
 @app.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="What `memory export` wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="File written by `memory export`.")],
     as_json: AsJson = False,
 ) -> None:
-    """Take in another memory's experiences, all or nothing. Exit code 1 when lines are refused."""
+    """Import experiences exported elsewhere, all or none. Exit code 1 if a line is refused."""
     from services.experiences import ImportRefusedError
 
     async def work(memory: ExperienceService) -> int:
@@ -214,10 +216,10 @@ def import_(
 @app.command("tidy")
 def tidy(
     cap: Annotated[
-        int | None, typer.Option(min=1, help="Experiences of a backend to keep (default: the setting).")
+        int | None, typer.Option(min=1, help="Experiences to keep per backend (default: the setting).")
     ] = None,
 ) -> None:
-    """Merge near-duplicates, and forget the least worthy experiences of each backend above the cap."""
+    """Merge near-duplicates, and remove the least valuable experiences above the limit per backend."""
     from kernelwright.settings import load_settings
 
     keep = cap or load_settings().memory_cap
@@ -227,11 +229,11 @@ def tidy(
 
 @app.command("share")
 def share(
-    reader: Annotated[str, typer.Argument(metavar="TEAM", help="Who may recall this team's experiences.")],
-    revoke: Annotated[bool, typer.Option("--revoke", help="No longer.")] = False,
+    reader: Annotated[str, typer.Argument(metavar="TEAM", help="Team that may recall them.")],
+    revoke: Annotated[bool, typer.Option("--revoke", help="Revoke the share.")] = False,
     team: Team = LOCAL_TEAM,
 ) -> None:
-    """Let another team recall this team's experiences; nothing crosses teams otherwise."""
+    """Let another team recall this team's experiences."""
     if revoke:
         _with_memory(lambda memory: memory.unshare(team, reader, _actor()))
         typer.echo(f"{reader} no longer recalls the experiences of {team}")
@@ -242,7 +244,7 @@ def share(
 
 @app.command("shares")
 def shares(team: Team = LOCAL_TEAM, as_json: AsJson = False) -> None:
-    """List who recalls this team's experiences, and whose experiences it recalls."""
+    """List the teams this team shares experiences with, in both directions."""
     found = _with_memory(lambda memory: memory.shares(team))
     if as_json:
         print_json(found)

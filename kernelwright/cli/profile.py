@@ -56,28 +56,30 @@ class ProfileDocument:
 
 def profile(
     file: Annotated[
-        Path | None, typer.Argument(metavar="MODEL.py", help="The model, in the form of a problem.")
+        Path | None, typer.Argument(metavar="MODEL.py", help="Model file, in the form of a problem.")
     ] = None,
-    run: Annotated[bool, typer.Option("--run", help="Solve the parts, swap the kernels in, judge the whole.")] = False,
-    parts: Annotated[int, typer.Option(min=1, max=100, help="Parts to solve at most, best first.")] = 3,
-    backend: Annotated[str, typer.Option(help="Language of the kernels.")] = "cpp",
-    device: Annotated[str, typer.Option(help="Where it runs.")] = "cpu",
-    model: Annotated[str, typer.Option(help="The chat model; playbook works offline.")] = "playbook",
+    run: Annotated[
+        bool, typer.Option("--run", help="Solve the parts, swap in the kernels and evaluate the model.")
+    ] = False,
+    parts: Annotated[int, typer.Option(min=1, max=100, help="Maximum number of parts to solve, best first.")] = 3,
+    backend: Annotated[str, typer.Option(help="Kernel language.")] = "cpp",
+    device: Annotated[str, typer.Option(help="Device to run on.")] = "cpu",
+    model: Annotated[str, typer.Option(help="Chat model; playbook works offline.")] = "playbook",
     strategy: Annotated[str, typer.Option(help="Search strategy.")] = "greedy",
-    rounds: Annotated[int, typer.Option(min=2, max=1000, help="Evaluated rounds of all jobs together.")] = 13,
-    wall: Annotated[float | None, typer.Option(min=1, help="Seconds of all jobs together.")] = None,
-    baselines: Annotated[str, typer.Option(help="Comma-separated: eager, compile, compile_max.")] = "eager,compile",
-    swap_all: Annotated[bool, typer.Option(help="Swap in accepted kernels that are not surely faster, too.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Folder for problems and results.")] = None,
-    resume: Annotated[
-        str | None, typer.Option(metavar="JOB", help="Continue an interrupted --run, as it was begun.")
+    rounds: Annotated[int, typer.Option(min=2, max=1000, help="Maximum number of rounds, all jobs together.")] = 13,
+    wall: Annotated[
+        float | None, typer.Option(min=1, help="Maximum wall-clock time in seconds, all jobs together.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the document as JSON.")] = False,
+    baselines: Annotated[str, typer.Option(help="Comma-separated: eager, compile, compile_max.")] = "eager,compile",
+    swap_all: Annotated[bool, typer.Option(help="Also swap in accepted kernels whose gain is within noise.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Output folder for problems and results.")] = None,
+    resume: Annotated[str | None, typer.Option(metavar="JOB", help="Resume an interrupted --run.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Rank a model's parts by what faster kernels could win, and write them as problems; with --run solve them.
+    """Rank a model's parts by possible gain and write them as problems; with --run, solve them.
 
-    Exit code 0; with --run 1 where the model with new kernels was not accepted, or got none."""
+    Exit code 0; with --run, 1 if the optimised model was not accepted or no kernel was found."""
     from kernelwright.settings import load_settings
     from services.domain.jobs import Budget
 

@@ -15,10 +15,10 @@ app = typer.Typer(help="Read-only links to a job's report.", no_args_is_help=Tru
 
 def report(
     job_id: JobId,
-    out: Annotated[Path | None, typer.Option(help="The file's path (default JOB.html).")] = None,
+    out: Annotated[Path | None, typer.Option(help="File path (default JOB.html).")] = None,
     server: Server = LOCAL,
 ) -> None:
-    """Download a job's report as one HTML file: figures and why to believe them, gates, tree, source; no scripts."""
+    """Download a job's report as one HTML file without scripts: figures, evidence, gates, lineage and source."""
     path = (out or Path(f"{job_id}.html")).absolute()
     with open_client(server) as client:
         client.save_report(job_id, path)
@@ -33,11 +33,11 @@ def root() -> None:
 @app.command("create")
 def create(
     job_id: JobId,
-    days: Annotated[float, typer.Option(min=0, max=365, help="How long the link works.")] = 7,
+    days: Annotated[float, typer.Option(min=0, max=365, help="Days until the link expires.")] = 7,
     as_json: AsJson = False,
     server: Server = LOCAL,
 ) -> None:
-    """Make a link that shows a job's report, and nothing else, without signing in; its address is told this once."""
+    """Create a link to a job's report that works without signing in. It is printed once."""
     with open_client(server) as client:
         made = client.share(job_id, days)
     if as_json:
@@ -68,10 +68,10 @@ def list_(job_id: JobId, as_json: AsJson = False, server: Server = LOCAL) -> Non
 @app.command("revoke")
 def revoke(
     job_id: JobId,
-    share_id: Annotated[str, typer.Argument(metavar="LINK", help="The link's id.")],
+    share_id: Annotated[str, typer.Argument(metavar="LINK", help="Link id.")],
     server: Server = LOCAL,
 ) -> None:
-    """Close a link at once."""
+    """Revoke a link."""
     with open_client(server) as client:
         client.revoke_share(job_id, share_id)
-    say("revoked: the link shows nothing any more")
+    say("Link revoked")

@@ -14,7 +14,7 @@ from kernelwright.cli.output import answers, print_json, say
 from services.domain.errors import UserError
 
 app = typer.Typer(help="Requests of manual models that wait for an answer.", no_args_is_help=True)
-RequestId = Annotated[str, typer.Argument(metavar="REQUEST", help="The request's id.")]
+RequestId = Annotated[str, typer.Argument(metavar="REQUEST", help="Request id.")]
 
 
 @app.callback()
@@ -24,9 +24,9 @@ def root() -> None:
 
 @app.command("list")
 def list_(
-    job: Annotated[str | None, typer.Option(help="Only this job's.")] = None,
+    job: Annotated[str | None, typer.Option(help="Show only this job's requests.")] = None,
     role: Annotated[str | None, typer.Option(help="planner, coder, judge or profiler.")] = None,
-    wait: Annotated[float, typer.Option(min=0, max=25, help="Seconds to wait until there is one.")] = 0,
+    wait: Annotated[float, typer.Option(min=0, max=25, help="Seconds to wait for a request.")] = 0,
     as_json: AsJson = False,
     server: Server = LOCAL,
 ) -> None:
@@ -51,7 +51,7 @@ def list_(
 
 @app.command("show")
 def show(request_id: RequestId, as_json: AsJson = False, server: Server = LOCAL) -> None:
-    """Print a request's prompt; with --json also the schema that its answer must fit."""
+    """Print a request's prompt; --json adds the schema of the answer."""
     with open_client(server) as client:
         found = client.request(request_id)
     if as_json:
@@ -67,13 +67,14 @@ def show(request_id: RequestId, as_json: AsJson = False, server: Server = LOCAL)
 def answer(
     request_id: RequestId,
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="JSON that fits the schema, or a Coder's module; - for input.")
+        Path,
+        typer.Argument(metavar="FILE", help="JSON that matches the schema, or a Coder's module; - for standard input."),
     ],
-    by: Annotated[str | None, typer.Option(help="Who answers, for the record (default: you).")] = None,
+    by: Annotated[str | None, typer.Option(help="Name to record as the author (default: your user name).")] = None,
     as_json: AsJson = False,
     server: Server = LOCAL,
 ) -> None:
-    """Answer a request. An answer that does not fit is refused with the reason, and the request stays open."""
+    """Answer a request. An invalid answer is refused with the reason, and the request stays open."""
     text = _read(file)
     with open_client(server) as client:
         found = client.answer(request_id, text, by or getpass.getuser())

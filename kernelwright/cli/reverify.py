@@ -29,14 +29,14 @@ class Listed:
 
 
 def reverify(
-    everything: Annotated[bool, typer.Option("--all", help="Results of today's referee too.")] = False,
-    listing: Annotated[bool, typer.Option("--list", help="Say what would be judged again, and do nothing.")] = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="Judge at most so many.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Include results of the current referee.")] = False,
+    listing: Annotated[bool, typer.Option("--list", help="List what would be re-evaluated, and exit.")] = False,
+    limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of results.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Judge accepted results of an older referee or toolchain again; those that do not hold are taken back.
+    """Re-evaluate accepted results of an older referee or toolchain; retract those that fail.
 
-    Exit code 0 when all hold, 1 when some do not, 2 when this machine could not judge some."""
+    Exit code 0 if all hold, 1 if some fail, 2 if some could not be evaluated."""
     with interruptible("what was judged is kept; run it again for the rest"):
         code = asyncio.run(_reverify(everything=everything, listing=listing, limit=limit, as_json=as_json))
     raise typer.Exit(code)

@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 
 
 def run(
-    problem: Annotated[Path | None, typer.Argument(metavar="PROBLEM.py", help="The problem.")] = None,
-    backend: Annotated[str, typer.Option(help="Language of the kernel.")] = "cpp",
-    device: Annotated[str, typer.Option(help="Where it runs.")] = "cpu",
-    model: Annotated[str | None, typer.Option(help="The chat model (default: playbook, which works offline).")] = None,
+    problem: Annotated[Path | None, typer.Argument(metavar="PROBLEM.py", help="Problem file.")] = None,
+    backend: Annotated[str, typer.Option(help="Kernel language.")] = "cpp",
+    device: Annotated[str, typer.Option(help="Device to run on.")] = "cpu",
+    model: Annotated[str | None, typer.Option(help="Chat model (default: playbook, which works offline).")] = None,
     strategy: Annotated[str, typer.Option(help="Search strategy.")] = "greedy",
-    beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates at the same time; each is one round.")] = 1,
-    rounds: Annotated[int | None, typer.Option(min=1, max=1000, help="Evaluated rounds at most (default 10).")] = None,
-    wall: Annotated[float | None, typer.Option(min=1, help="Seconds at most.")] = None,
+    beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates per step; each counts as one round.")] = 1,
+    rounds: Annotated[int | None, typer.Option(min=1, max=1000, help="Maximum number of rounds (default 10).")] = None,
+    wall: Annotated[float | None, typer.Option(min=1, help="Maximum wall-clock time in seconds.")] = None,
     baselines: Annotated[str, typer.Option(help="Comma-separated: eager, compile, compile_max.")] = "eager,compile",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
-    seed_candidate: Annotated[Path | None, typer.Option(help="A kernel to start from.")] = None,
-    allow_library: Annotated[str, typer.Option(help="Library operators it may keep, comma-separated.")] = "",
-    out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    seed_candidate: Annotated[Path | None, typer.Option(help="Seed kernel to start from.")] = None,
+    allow_library: Annotated[str, typer.Option(help="Allowed library operators, comma-separated.")] = "",
+    out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
     resume: Annotated[
-        str | None, typer.Option(metavar="JOB", help="Continue an interrupted or, with --model, a failed job.")
+        str | None, typer.Option(metavar="JOB", help="Resume an interrupted job, or a failed one with --model.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result document as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Turn a problem into a fast, proven kernel. Exit code 0 when a candidate was accepted."""
+    """Solve a problem: search for a fast, verified kernel. Exit code 0 when a candidate was accepted."""
     from kernelwright.problem_files import read_problem, read_source
     from services.domain.jobs import Budget, JobSpec
 

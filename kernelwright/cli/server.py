@@ -30,30 +30,32 @@ GRACE_S = 5
 LOOK_S = 5.0
 """How often workers are asked what they offer, and teams' quotas what is left of them."""
 Port = Annotated[
-    int | None, typer.Option(min=0, max=65535, help="Port to listen on (default 8000; 0 takes a free one).")
+    int | None, typer.Option(min=0, max=65535, help="Port to listen on (default 8000; 0 for any free port).")
 ]
 Host = Annotated[str | None, typer.Option(help="Address to listen on (default 127.0.0.1).")]
 
 
 def serve(port: Port = None, host: Host = None) -> None:
-    """The API, an orchestrator and this machine's worker in one process."""
+    """Start the API, the web UI, an orchestrator and a worker in one process."""
     asyncio.run(_serve(port, host, alone=False))
 
 
 def api(port: Port = None, host: Host = None) -> None:
-    """The API alone."""
+    """Start only the API."""
     asyncio.run(_serve(port, host, alone=True))
 
 
 def orchestrator() -> None:
-    """An orchestrator alone: claims jobs from the database and drives them."""
+    """Start only an orchestrator, which claims and drives jobs."""
     asyncio.run(_orchestrate())
 
 
 def worker(
-    device: Annotated[str, typer.Option(help="What it runs kernels on; `compile` for one that only compiles.")] = "cpu",
+    device: Annotated[
+        str, typer.Option(help="Device to evaluate on; `compile` for a worker that only compiles.")
+    ] = "cpu",
 ) -> None:
-    """This machine's worker alone, taking work from Redis. Told to stop (SIGTERM), it ends what it has begun."""
+    """Start only a worker, which takes evaluations from Redis. On SIGTERM it finishes the current one, then exits."""
     from kernelwright.admission import acquire_slot
     from kernelwright.settings import load_settings
     from kernelwright.wiring.sandboxes import check_sandbox

@@ -24,12 +24,12 @@ def root() -> None:
 
 @app.command("export")
 def export(
-    form: Annotated[TrainingFormat, typer.Option("--format", help="What the lines are for.")] = TrainingFormat.RL,
-    out: Annotated[Path | None, typer.Option(help="File to write (default: standard output).")] = None,
-    job: Annotated[str | None, typer.Option(help="Only this job.")] = None,
-    team: Annotated[str, typer.Option(help="Whose jobs.")] = LOCAL_TEAM,
+    form: Annotated[TrainingFormat, typer.Option("--format", help="Training format.")] = TrainingFormat.RL,
+    out: Annotated[Path | None, typer.Option(help="File to write to (default: standard output).")] = None,
+    job: Annotated[str | None, typer.Option(help="Export only this job.")] = None,
+    team: Annotated[str, typer.Option(help="Team that owns the jobs.")] = LOCAL_TEAM,
 ) -> None:
-    """Write multi-turn trajectories with rewards as JSON lines, only from verdicts that hold, secrets cut out."""
+    """Export multi-turn trajectories with rewards as JSON lines, without refuted verdicts or secrets."""
     count = asyncio.run(_export(form, out, job, team))
     say(f"{count} lines{'' if out is None else f' in {out.absolute()}'}")
 

@@ -10,7 +10,7 @@ from kernelwright.cli.client import LOCAL, AsJson, Server, open_client
 from kernelwright.cli.output import print_json, print_table, say
 
 app = typer.Typer(help="Signed messages about jobs, to addresses of your own.", no_args_is_help=True)
-WebhookId = Annotated[str, typer.Argument(metavar="WEBHOOK", help="The webhook's id.")]
+WebhookId = Annotated[str, typer.Argument(metavar="WEBHOOK", help="Webhook id.")]
 
 
 @app.callback()
@@ -20,12 +20,14 @@ def root() -> None:
 
 @app.command("create")
 def create(
-    url: Annotated[str, typer.Argument(metavar="URL", help="Where messages are posted to.")],
-    kind: Annotated[list[str] | None, typer.Option(help="An event; may be repeated (default job.finished).")] = None,
+    url: Annotated[str, typer.Argument(metavar="URL", help="URL to send messages to.")],
+    kind: Annotated[
+        list[str] | None, typer.Option(help="Event to send; can be repeated (default job.finished).")
+    ] = None,
     as_json: AsJson = False,
     server: Server = LOCAL,
 ) -> None:
-    """Tell an address of events from now on; prints its id and its secret, which is told this once."""
+    """Create a webhook and print its id and its secret, which is shown only once."""
     with open_client(server) as client:
         made = client.create_webhook(url, kind)
     if as_json:
@@ -52,11 +54,11 @@ def list_(as_json: AsJson = False, server: Server = LOCAL) -> None:
 @app.command("log")
 def log(
     webhook_id: WebhookId,
-    limit: Annotated[int, typer.Option(min=1, max=200, help="How many.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="Maximum number of entries.")] = 50,
     as_json: AsJson = False,
     server: Server = LOCAL,
 ) -> None:
-    """List what was sent to a webhook and what came of it, newest first."""
+    """List a webhook's deliveries, newest first."""
     with open_client(server) as client:
         found = client.deliveries(webhook_id, limit)
     if as_json:
@@ -72,7 +74,7 @@ def log(
 
 @app.command("test")
 def try_(webhook_id: WebhookId, server: Server = LOCAL) -> None:
-    """Send a message of type webhook.test."""
+    """Send a test message (webhook.test)."""
     with open_client(server) as client:
         client.test_webhook(webhook_id)
     say(f"on its way; what came of it: kernelwright webhooks log {webhook_id}")
@@ -81,10 +83,10 @@ def try_(webhook_id: WebhookId, server: Server = LOCAL) -> None:
 @app.command("resend")
 def resend(
     webhook_id: WebhookId,
-    message_id: Annotated[str, typer.Argument(metavar="MESSAGE", help="The message's id.")],
+    message_id: Annotated[str, typer.Argument(metavar="MESSAGE", help="Message id.")],
     server: Server = LOCAL,
 ) -> None:
-    """Send a message once more, under its own id."""
+    """Redeliver a message, with the same id."""
     with open_client(server) as client:
         client.resend_delivery(webhook_id, message_id)
     say(f"on its way; what came of it: kernelwright webhooks log {webhook_id}")
@@ -92,7 +94,7 @@ def resend(
 
 @app.command("enable")
 def enable(webhook_id: WebhookId, server: Server = LOCAL) -> None:
-    """Switch a webhook on again."""
+    """Enable a webhook."""
     with open_client(server) as client:
         client.switch_webhook(webhook_id, enabled=True)
     say("on")
@@ -100,7 +102,7 @@ def enable(webhook_id: WebhookId, server: Server = LOCAL) -> None:
 
 @app.command("disable")
 def disable(webhook_id: WebhookId, server: Server = LOCAL) -> None:
-    """Switch a webhook off: it is told of nothing until it is on again."""
+    """Disable a webhook until it is enabled again."""
     with open_client(server) as client:
         client.switch_webhook(webhook_id, enabled=False)
     say("off")
@@ -108,7 +110,7 @@ def disable(webhook_id: WebhookId, server: Server = LOCAL) -> None:
 
 @app.command("remove")
 def remove(webhook_id: WebhookId, server: Server = LOCAL) -> None:
-    """Remove a webhook with its log."""
+    """Remove a webhook and its delivery log."""
     with open_client(server) as client:
         client.remove_webhook(webhook_id)
     say("removed")

@@ -14,3 +14,5 @@ class Finding:
     """`ok`, `warning` (works, but less well) or `missing` (needed)."""
     detail: str
     remedy: str | None = None
+    used: bool = True
+    """False for what this configuration does without."""

@@ -108,7 +108,7 @@ def _docker(settings: Settings) -> Finding:
     from workers.sandboxes.docker.sandbox import connect
 
     if settings.sandbox != "docker":
-        return Finding(name="docker", state="ok", detail="not needed: KERNELWRIGHT_SANDBOX is process")
+        return Finding(name="docker", state="ok", detail="not used (sandbox: process)", used=False)
     try:
         identity = (check_sandbox(settings) or "").removeprefix("sha256:")[:12]
         with contextlib.closing(connect(settings.docker_host)) as api:
@@ -116,7 +116,7 @@ def _docker(settings: Settings) -> Finding:
     except ConfigurationError as error:
         return Finding(name="docker", state="missing", detail=str(error), remedy="make sandbox-image")
     except KernelwrightError as error:
-        remedy = "Start Docker, or set DOCKER_HOST; whoever runs workers must be in the group docker."
+        remedy = "Start Docker or set DOCKER_HOST; the worker's user must be in the group docker."
         return Finding(name="docker", state="missing", detail=str(error), remedy=remedy)
     return Finding(name="docker", state="ok", detail=f"engine {engine}, image {image_name(settings)} ({identity})")
 
@@ -131,7 +131,7 @@ def _isolation(settings: Settings) -> Finding:
         finally:
             sandbox.close()
     except KernelwrightError as error:
-        what = "Allow user namespaces, or run as root." if settings.sandbox == "process" else "See the line on docker."
+        what = "Allow user namespaces, or run as root." if settings.sandbox == "process" else "See docker above."
         return Finding(name="isolation", state="missing", detail=str(error), remedy=what)
     strong = level != "limits"
     remedy = None if strong else "Allow user namespaces: sysctl kernel.unprivileged_userns_clone=1"
@@ -169,12 +169,12 @@ def _database(settings: Settings) -> Finding:
         return None
 
     if settings.database_url is None and not (settings.directory / "kernelwright.db").exists():
-        return Finding(name="database", state="ok", detail="SQLite; made at first use")
+        return Finding(name="database", state="ok", detail="SQLite; created on first use")
     try:
         asyncio.run(check())
     except KernelwrightError as error:
         known = error.remedy if isinstance(error, InfrastructureError) else None
-        remedy = known or "Make the database reachable, or name another."
+        remedy = known or "Start the database, or set KERNELWRIGHT_DATABASE_URL."
         return Finding(name="database", state="missing", detail=str(error), remedy=remedy)
     kind = "SQLite" if settings.database.startswith("sqlite") else "PostgreSQL"
     return Finding(name="database", state="ok", detail=f"{kind} answers, schema is current")
@@ -206,11 +206,12 @@ def _redis(settings: Settings) -> Finding:
         return Finding(
             name="redis",
             state="missing" if needed else "ok",
-            detail=f"{'unreachable' if needed else 'not reachable, and not needed: the queue is in-process'} ({error})",
+            detail=f"unreachable ({error})" if needed else "not used (queue: in-process)",
             remedy="Start Redis, or set KERNELWRIGHT_REDIS_URL." if needed else None,
+            used=needed,
         )
     return Finding(
-        name="redis", state="ok", detail="answers" if needed else "answers (the in-process queue needs none)"
+        name="redis", state="ok", detail="answers" if needed else "not used (queue: in-process)", used=needed
     )
 
 
@@ -228,7 +229,10 @@ def _port(settings: Settings) -> Finding:
         except OSError as error:
             detail = f"{settings.port}: {error.strerror}"
             return Finding(
-                name="port", state="warning", detail=detail, remedy="serve --port N, or stop what listens there."
+                name="port",
+                state="warning",
+                detail=detail,
+                remedy="Use serve --port N, or stop the process that uses it.",
             )
     return Finding(name="port", state="ok", detail=f"{settings.port} is free")
 
@@ -236,7 +240,7 @@ def _port(settings: Settings) -> Finding:
 def _gpu(_settings: Settings) -> Finding:
     found = shutil.which("nvidia-smi")
     if found is None:
-        return Finding(name="gpu", state="ok", detail="none; the cpp backend needs none")
+        return Finding(name="gpu", state="ok", detail="not found (only needed for cuda and triton)", used=False)
     query = [found, "--query-gpu=name,driver_version", "--format=csv,noheader"]
     asked = subprocess.run(query, capture_output=True, text=True, timeout=20, check=False)
     lines = asked.stdout.strip().splitlines()

@@ -35,7 +35,7 @@ def diagnose_remote(
                 _version(client, own_version),
             )
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        remedy = "Is the address right, does the server run, and does a firewall let you through?"
+        remedy = "Check the address, the server and any firewall in between."
         return (Finding(name="server", state="missing", detail=f"{url}: {error}", remedy=remedy),)
 
 
@@ -49,7 +49,7 @@ def _reached(url: str, health: httpx.Response) -> Finding:
 def _clock(health: httpx.Response) -> Finding:
     date = health.headers.get("date")
     if date is None:
-        return Finding(name="clock", state="warning", detail="the server does not say what time it is")
+        return Finding(name="clock", state="warning", detail="the server sends no Date header")
     skew_s = (datetime.now(UTC) - parsedate_to_datetime(date)).total_seconds()
     good = abs(skew_s) <= MOST_SKEW_S + 1  # the header has whole seconds
     remedy = None if good else "Set both clocks (NTP)."
@@ -77,8 +77,8 @@ def _workers(client: httpx.Client) -> Finding:
         return Finding(name="workers", state="warning", detail=_detail(answer))
     found = answer.json()
     if not found:
-        remedy = "Start one beside a device: kernelwright worker --device NAME"
-        return Finding(name="workers", state="warning", detail="none: jobs wait", remedy=remedy)
+        remedy = "Start one: kernelwright worker --device NAME"
+        return Finding(name="workers", state="warning", detail="none connected; jobs will wait", remedy=remedy)
     names = ", ".join(f"{worker['name']} ({worker['device']}: {'+'.join(worker['backends'])})" for worker in found)
     return Finding(name="workers", state="ok", detail=names)
 
@@ -95,20 +95,20 @@ def unserved(waiting: dict[str, int], served: set[str]) -> Finding:
     """Whether orders wait for devices that no worker serves."""
     alone = {device: count for device, count in waiting.items() if count and device not in served}
     if not alone:
-        return Finding(name="queues", state="ok", detail=f"{sum(waiting.values())} orders wait")
+        return Finding(name="queues", state="ok", detail=f"{sum(waiting.values())} evaluations queued")
     shown = ", ".join(f"{count} for {device}" for device, count in sorted(alone.items()))
     remedy = f"Start a worker: kernelwright worker --device {min(alone)}"
-    return Finding(name="queues", state="warning", detail=f"orders that no worker serves: {shown}", remedy=remedy)
+    return Finding(name="queues", state="warning", detail=f"queued without a worker: {shown}", remedy=remedy)
 
 
 def _version(client: httpx.Client, own: str) -> Finding:
     answer = client.get("/api/v1/me")
     theirs = answer.json()["version"] if answer.status_code == 200 else None
     if theirs is None:
-        return Finding(name="version", state="warning", detail="the server does not say its version to us")
+        return Finding(name="version", state="warning", detail="the server does not report its version")
     if theirs == own:
         return Finding(name="version", state="ok", detail=own)
-    remedy = "Install the server's version here; a worker of another version is refused."
+    remedy = "Install the server's version here; workers of another version are refused."
     return Finding(name="version", state="warning", detail=f"{own} here, {theirs} there", remedy=remedy)
 
 
@@ -122,7 +122,7 @@ def _detail(answer: httpx.Response) -> str:
 def check_membership(settings: Settings) -> Finding:
     """Whether this machine's worker would be let into the installation: clock, version, and queues that wait."""
     if settings.queue != "celery":
-        return Finding(name="installation", state="ok", detail="this process alone; the queue is in-process")
+        return Finding(name="installation", state="ok", detail="single process (queue: in-process)")
     try:
         check_clock(datetime.now(UTC), broker_time(settings.redis_url, attempts_s=0), "the message broker's")
         return asyncio.run(_member(settings))

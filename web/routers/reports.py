@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -94,14 +95,34 @@ async def shared_report(token: str, services: Services) -> Response:
     try:
         return _page(await _shares(services).page(token))
     except NotFoundError as error:
-        return Response(f"{error}.\n", status_code=404, media_type="text/plain", headers=_UNKEPT)
+        return _page(_CLOSED.format(message=html.escape(str(error))), status=404)
 
 
 _UNKEPT = {"Cache-Control": "no-store", "X-Robots-Tag": "noindex"}
 
 
-def _page(text: str, headers: dict[str, str] | None = None) -> Response:
-    return HTMLResponse(text, headers={"Content-Security-Policy": PAGE_POLICY, **_UNKEPT, **(headers or {})})
+_CLOSED = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Link not available · Kernelwright</title>
+<style>body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 15vh auto; padding: 0 1rem }}</style>
+</head>
+<body>
+<main>
+<h1>Link not available</h1>
+<p>{message}</p>
+</main>
+</body>
+</html>
+"""
+
+
+def _page(text: str, headers: dict[str, str] | None = None, status: int = 200) -> Response:
+    own = {"Content-Security-Policy": PAGE_POLICY, **_UNKEPT, **(headers or {})}
+    return HTMLResponse(text, status_code=status, headers=own)
 
 
 def _shares(services: WebServices) -> ShareService:

@@ -55,8 +55,8 @@ def test_edits_change_the_start_point(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("I cannot do that.", "nor is there a module in a code fence"),
-        ("```python\nx = 1\n```", "nor is there a module"),
+        ("I cannot do that.", "expected JSON, a fenced Python module or an edit block"),
+        ("```python\nx = 1\n```", "expected JSON, a fenced Python module"),
         ("```python\nclass ModelNew(:\n```", "line 1"),
         (block("nowhere", "x"), r"edits\.0\.search: occurs 0 times"),
         (block(" ", "x"), "SEARCH is empty"),

@@ -124,6 +124,20 @@ def test_a_client_without_a_server_says_how_to_start_one(capsys: pytest.CaptureF
     assert "kernelwright serve" in line_of(capsys, "jobs", "--server", "http://127.0.0.1:9")
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--server", "127.0.0.1:18301"), "--server needs a URL with a scheme, e.g. http://127.0.0.1:18301"),
+        (("--server", "ftp://host"), "e.g. http://host"),
+        (("--status", "done"), "--status must be one of queued, validating, running"),
+    ],
+)
+def test_a_wrong_option_of_a_client_says_what_it_takes(
+    capsys: pytest.CaptureFixture[str], options: tuple[str, str], words: str
+) -> None:
+    assert words in line_of(capsys, "jobs", *options)
+
+
 def test_a_worker_of_its_own_needs_the_broker(capsys: pytest.CaptureFixture[str]) -> None:
     assert "KERNELWRIGHT_QUEUE=celery" in line_of(capsys, "worker")
 
@@ -169,6 +183,7 @@ def test_doctor_reports_every_check_as_json(capsys: pytest.CaptureFixture[str]) 
     findings = {found["name"]: found for found in json.loads(capsys.readouterr().out)}
     assert set(findings) >= {"python", "torch", "g++", "openmp", "bubblewrap", "isolation", "home", "database", "redis"}
     assert findings["python"]["state"] == "ok"
+    assert findings["docker"]["used"] is False
     assert code == (2 if any(found["state"] == "missing" for found in findings.values()) else 0)
 
 

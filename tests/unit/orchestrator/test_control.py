@@ -45,7 +45,7 @@ async def test_cancel_stops_a_running_evaluation() -> None:
 
     assert time.monotonic() - began < 30.0
     assert job.status is JobStatus.CANCELLED
-    assert job.message == "cancelled on request"
+    assert job.message == "Cancelled by user"
     assert "job-1" in world.queue.cancelled
     assert world.log(EventKind.JOB_FINISHED)[0].data["status"] == "cancelled"
 

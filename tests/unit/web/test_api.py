@@ -160,6 +160,7 @@ async def test_twin_requests_with_one_key_make_one_job(here: Installation) -> No
     ("change", "words"),
     [
         ({"backend": "fortran"}, "unknown backend 'fortran'; known: cpp"),
+        ({"backend": "cuda"}, "backend 'cuda' is not available here: an NVIDIA GPU with nvcc was not found"),
         ({"device": "h100"}, "unknown device 'h100'; known: cpu"),
         ({"strategy": "luck"}, "unknown strategy 'luck'; known: greedy, value_driven"),
         ({"model": "gpt"}, "unknown model 'gpt'; known: playbook"),

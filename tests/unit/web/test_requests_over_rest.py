@@ -68,7 +68,7 @@ async def test_a_coder_may_send_its_module_as_text(desk: Desk) -> None:
         ({"summary": "nothing"}, "give either source or edits"),
         ({"summary": "x", "source": "class Other: ..."}, "does not define ModelNew"),
         ({"summary": "x", "source": MODULE, "colour": 1}, "colour"),
-        ("Certainly! I would fuse the loops.", "nor is there a module"),
+        ("Certainly! I would fuse the loops.", "expected JSON, a fenced Python module"),
         ({"summary": "x", "edits": [{"search": "not there", "replace": "y"}]}, "occurs 0 times"),
     ],
 )
