@@ -412,8 +412,3 @@ def _private(directory: Path) -> Path:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
         raise CompileError(f"{directory} is not a directory of our own; set {CACHE_VARIABLE} to one")
     return directory
-
-
-def have_compiler() -> bool:
-    """Whether g++ is installed."""
-    return shutil.which(COMPILER) is not None

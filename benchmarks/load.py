@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 
 from tests.e2e.programs import SMALL, descendants
 from tests.faults.ground import PostgresServer
@@ -77,11 +78,6 @@ def report_load() -> None:
     """What else the machine does: wall times mean little beside a load far above the number of cores."""
     one, five, _ = os.getloadavg()
     print(f"load average {one:.1f} (1 min), {five:.1f} (5 min) on {os.cpu_count()} cores", flush=True)
-
-
-def percentile(values: list[float], share: float) -> float:
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 async def submit(address: str, count: int, rate: float | None = None) -> tuple[list[str], list[float]]:
@@ -193,7 +189,7 @@ def figures(place: Installation, parts: dict[str, Part], jobs: int, watchers: in
     rates = f"{jobs / wall_s * 60:.0f} jobs a minute, {steps / wall_s:.1f} steps/s"
     print(f"{jobs} jobs of {ROUNDS} steps in {wall_s:.1f} s: {rates}")
     if took:
-        shown = ", ".join(f"p{int(share * 100)} {percentile(took, share) * 1e3:.0f} ms" for share in (0.5, 0.9, 0.99))
+        shown = ", ".join(f"p{int(share * 100)} {np.quantile(took, share) * 1e3:.0f} ms" for share in (0.5, 0.9, 0.99))
         how = f"{rate:g} a second" if rate else f"{SENDERS} clients as fast as they can"
         print(f"POST while {watchers} SSE clients watch, {how}: {shown}; {events} events seen")
     for name in parts:
@@ -243,7 +239,7 @@ def flat(place: Installation, parts: dict[str, Part], finished: list[int], sampl
         costs.append(cpu_ms)
         print(
             f"beside {count} finished jobs: {wall_ms:.0f} ms and {cpu_ms:.0f} ms of CPU time a job, "
-            f"POST p50 {percentile(took, 0.5) * 1e3:.0f} ms"
+            f"POST p50 {np.quantile(took, 0.5) * 1e3:.0f} ms"
         )
     print(f"CPU time a job, last over first: {costs[-1] / costs[0]:.2f}")
 

@@ -50,7 +50,6 @@ class Bench:
     jobs: SqlJobStore
     events: SqlEventLog
     memory: SqlMemory
-    saver: SqlCheckpointSaver
 
 
 def a_record(job_id: str, index: int) -> StepRecord:
@@ -90,7 +89,7 @@ async def leased(bench: Bench, job_id: str) -> Lease:
 
 async def single(bench: Bench, job_id: str) -> None:
     lease = await leased(bench, job_id)
-    saver = bench.saver.for_lease(lease)
+    saver = SqlCheckpointSaver(bench.database, lease=lease)
     config: RunnableConfig = {"configurable": {"thread_id": job_id, "checkpoint_ns": ""}}
     state = {f"channel-{n}": "x" * 400 for n in range(10)}
     query = RecallQuery(
@@ -114,7 +113,7 @@ async def together(bench: Bench, count: int) -> None:
     async def one(number: int) -> None:
         job_id = f"together-{number}"
         lease = await leased(bench, job_id)
-        saver = bench.saver.for_lease(lease)
+        saver = SqlCheckpointSaver(bench.database, lease=lease)
         config: RunnableConfig = {"configurable": {"thread_id": job_id, "checkpoint_ns": ""}}
         for index in range(3):
             for node in range(8):
@@ -151,7 +150,6 @@ async def main() -> None:
             jobs=SqlJobStore(database, clock),
             events=SqlEventLog(database, clock),
             memory=SqlMemory(database, HashingEmbedder()),
-            saver=SqlCheckpointSaver(database),
         )
         print("new database")
         await single(bench, "first")

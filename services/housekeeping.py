@@ -17,6 +17,8 @@ from services.ports.memory import LearnedValues, MemoryRecords
 log = logging.getLogger(__name__)
 
 ACTOR = "housekeeping"
+SAME_SIMILARITY = 0.98
+"""Cosine similarity from which on two experiences that agree in their keys, verdict and moves are one."""
 LARGEST_GROUP = 4096
 """Experiences of one kind that are compared with each other; of more only the newest are."""
 
@@ -33,14 +35,12 @@ class Tidied:
 class Housekeeper:
     """Merges and forgets, now and then after a job."""
 
-    def __init__(self, records: MemoryRecords, *, cap: int, every: int = 1000, threshold: float = 0.98) -> None:
+    def __init__(self, records: MemoryRecords, *, cap: int, every: int = 1000) -> None:
         """`cap`: experiences that a team keeps of one backend. `every`: new experiences after which it is looked at,
-        less where the cap is small; a merge makes readers fold the value log anew, so not after each job. `threshold`:
-        cosine similarity from which on two experiences that agree in their keys, verdict and moves are one."""
+        less where the cap is small; a merge makes readers fold the value log anew, so not after each job."""
         self._records = records
         self._cap = cap
         self._every = max(1, min(every, cap // 10))
-        self._threshold = threshold
         self._tidying: set[str] = set()
 
     async def after_job(self, team_id: str) -> Tidied:
@@ -78,7 +78,7 @@ class Housekeeper:
                 matrix = np.array([vectors[item.id] for item in known], dtype=np.float32)
                 held = [_holding(values, item) for item in known]
                 pairs += [
-                    (merge.kept, merge.absorbed) for merge in near_duplicates(held, matrix, threshold=self._threshold)
+                    (merge.kept, merge.absorbed) for merge in near_duplicates(held, matrix, threshold=SAME_SIMILARITY)
                 ]
         return await self._records.merge(team_id, pairs, actor) if pairs else 0
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from fastapi import FastAPI
@@ -32,18 +30,14 @@ from web.routers import (
 from web.schemas import ProblemDocument
 
 PREFIX = "/api/v1"
-Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
-def create_app(
-    services: WebServices, *, lifespan: Lifespan | None = None, max_body_bytes: int = MAX_BODY_BYTES
-) -> FastAPI:
+def create_app(services: WebServices, *, max_body_bytes: int = MAX_BODY_BYTES) -> FastAPI:
     """The REST API over some services."""
     app = FastAPI(
         title="Kernelwright",
         version=services.version,
         description="Writes, proves and speeds up compute kernels.",
-        lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,

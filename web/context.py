@@ -164,8 +164,6 @@ Writer = Annotated[Principal, Depends(writer)]
 Admin = Annotated[Principal, Depends(admin)]
 Operator = Annotated[Principal, Depends(operator)]
 Observer = Annotated[Principal, Depends(observer)]
-GUARDS = (reader, writer, admin, operator, observer)
-"""What stands before every route of the API."""
 
 
 def _team_of_reader(caller: Reader) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.playbook.errors import NoTemplateError
 from agents.playbook.grouping import Kernel, group, sinks_of
 from agents.playbook.loops import Nest
 from agents.playbook.lowering import Program
@@ -108,12 +107,6 @@ def _symbols(kernel: Kernel) -> frozenset[str]:
         if isinstance(node, IndexView):
             found |= {atom for formula in node.formulas for atom in formula.atoms if "@" not in atom}
     return frozenset(found)
-
-
-def check_outputs(program: Program) -> None:
-    """Refuse a program that computes nothing."""
-    if not program.outputs:
-        raise NoTemplateError("a forward without outputs")
 
 
 __all__ = ["Code", "Launch", "Poly", "Source", "generate"]

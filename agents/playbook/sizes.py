@@ -185,11 +185,6 @@ class Sizes:
                 return other
         return left
 
-    @property
-    def united(self) -> dict[str, Poly]:
-        """Every replaced symbol with its representative."""
-        return {name: self.resolve(value) for name, value in self._parents.items()}
-
 
 def _single_atom(size: Poly) -> str | None:
     if len(size.terms) == 1 and size.terms[0][1] == 1 and len(size.terms[0][0]) == 1:

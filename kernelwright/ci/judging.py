@@ -16,6 +16,7 @@ from services.domain.errors import InfrastructureError, NotFoundError
 from services.domain.evaluations import EvaluationReport
 from services.domain.jobs import FINAL_STATUSES, JobStatus
 
+POLL_S = 1.0
 _FINAL = {status.value for status in FINAL_STATUSES}
 
 
@@ -42,11 +43,10 @@ def judge(by: TaskJudge, task: Task) -> Judged:
 class ServerJudge:
     """Asks a server; each entry is a job there, to be looked at later."""
 
-    def __init__(self, client: Client, address: str, plan: CiPlan, poll_s: float = 1.0) -> None:
+    def __init__(self, client: Client, address: str, plan: CiPlan) -> None:
         self._client = client
         self._address = address.rstrip("/")
         self._wait_s = plan.wait_s
-        self._poll_s = poll_s
 
     def evaluate(self, task: Task) -> Judged:
         """Submit the kernel, wait, read."""
@@ -68,7 +68,7 @@ class ServerJudge:
         while (found := read(name))["status"] not in _FINAL:
             if time.monotonic() > until:
                 raise InfrastructureError(f"job {name} did not end within {self._wait_s:.0f} s: raise wait_s")
-            time.sleep(self._poll_s)
+            time.sleep(POLL_S)
         return found
 
     def _outcome(self, job_id: str, ended: dict[str, Any]) -> Judged:

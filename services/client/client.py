@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 import httpx
+from httpx_sse import EventSource
 
 from services.domain.errors import (
     ConfigurationError,
@@ -226,7 +226,11 @@ class Client:
             if answer.status_code >= 400:
                 answer.read()
                 raise _error(answer)
-            yield from parse_events(answer.iter_lines())
+            if answer.status_code == 204:
+                return
+            for event in EventSource(answer).iter_sse():
+                if event.id:  # heartbeats are comments; what has no number cannot be resumed from
+                    yield Sent(id=int(event.id), kind=event.event, data=event.json())
 
     def _json(self, method: str, path: str, **options: Any) -> dict[str, Any]:
         answer = self._answer(method, path, **options)
@@ -260,20 +264,6 @@ def _write(path: Path, content: bytes) -> None:
         path.write_bytes(content)
     except OSError as error:
         raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None
-
-
-def parse_events(lines: Iterator[str]) -> Iterator[Sent]:
-    """Server-Sent Events in a stream of lines; comments (heartbeats) and events cut off at the end are dropped."""
-    fields: dict[str, str] = {}
-    for line in lines:
-        if line:
-            name, _, value = line.partition(":")
-            value = value.removeprefix(" ")
-            fields[name] = f"{fields[name]}\n{value}" if name == "data" and "data" in fields else value
-            continue
-        if "data" in fields and fields.get("id", "").isdigit():
-            yield Sent(id=int(fields["id"]), kind=fields.get("event", "message"), data=json.loads(fields["data"]))
-        fields = {}
 
 
 def _error(answer: httpx.Response) -> KernelwrightError:

@@ -31,11 +31,6 @@ class Retention:
     artefacts_days: float | None = None
     """What a job kept to be resumed from."""
 
-    @property
-    def keeps_all(self) -> bool:
-        """Whether nothing ever expires."""
-        return (self.events_days, self.trajectories_days, self.artefacts_days) == (None, None, None)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Expired:

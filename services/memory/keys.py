@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from services.domain.experiences import Experience
 from services.domain.problems import ProblemAnalysis
 
 Mask = NDArray[np.bool_]
@@ -31,17 +30,6 @@ class Keys:
 
 
 NAMES = tuple(field.name for field in fields(Keys))
-
-
-def keys_of(experience: Experience) -> Keys:
-    """The keys that an experience carries; family and backend `any` fit everything."""
-    return Keys(
-        family=None if experience.family == "any" else experience.family,
-        backend=None if experience.backend == "any" else experience.backend,
-        dtype=experience.dtype,
-        shape_class=experience.shape_class,
-        bottleneck=experience.bottleneck,
-    )
 
 
 def shape_class(analysis: ProblemAnalysis) -> str:

@@ -6,14 +6,13 @@
 
 from __future__ import annotations
 
-from prometheus_client import CONTENT_TYPE_LATEST, Counter, Gauge, Histogram, generate_latest, start_http_server
+from prometheus_client import Counter, Gauge, Histogram, generate_latest, start_http_server
 from prometheus_client.core import REGISTRY
 
 from services.domain.errors import ConfigurationError
 from services.domain.evaluations import EvaluationReport
 from services.domain.usage import Usage
 
-CONTENT_TYPE = CONTENT_TYPE_LATEST
 _SECONDS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
 
 CANDIDATES = Counter(

@@ -208,10 +208,9 @@ def a_step(
     *,
     team_id: str = LOCAL_TEAM,
     verdict: Verdict | None = Verdict.ACCEPTED,
-    failure: str | None = None,
 ) -> Step:
-    """A step that made a candidate, or failed."""
-    candidate = None if failure else candidate_id(job_id, index)
+    """A step that made a candidate."""
+    candidate = candidate_id(job_id, index)
     return Step(
         job_id=job_id,
         team_id=team_id,
@@ -221,11 +220,11 @@ def a_step(
         plan=None,
         calls=(),
         candidate_id=candidate,
-        evaluation_id=None if candidate is None else evaluation_id(candidate),
-        verdict=None if failure else verdict,
+        evaluation_id=evaluation_id(candidate),
+        verdict=verdict,
         experiences_used=(),
-        reward=None if failure else 1.0,
-        failure=failure,
+        reward=1.0,
+        failure=None,
         started_at=MOMENT,
         finished_at=MOMENT,
     )

@@ -7,7 +7,6 @@ writes that are pending on it; the history of a job is in its steps.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -67,7 +66,7 @@ _PUT = _new.on_conflict_do_update(
 class SqlCheckpointSaver(BaseCheckpointSaver[int]):
     """A saver for runs with `durability="sync"`; the thread id is the job id.
 
-    The lease comes from `for_lease` or from the run's configuration (`configurable["lease"]`); without one, writes
+    The lease comes from the constructor or from the run's configuration (`configurable["lease"]`); without one, writes
     are not fenced. Only plain data and the types in `allowed` (module, name) are read back, whatever the environment
     says: a checkpoint is data, not code. Asynchronous methods only.
     """
@@ -81,12 +80,6 @@ class SqlCheckpointSaver(BaseCheckpointSaver[int]):
         self._pending: set[str] = set()
         """Threads whose tasks' writes were kept here: a checkpoint removes those, which one statement cannot, since it
         would not see what was committed while it waited for the job's row."""
-
-    def for_lease(self, lease: Lease) -> SqlCheckpointSaver:
-        """The same saver, writing under a lease."""
-        clone = copy.copy(self)
-        clone._lease = lease
-        return clone
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The newest checkpoint with its pending writes; None where there is none, or not the one asked for."""

@@ -98,7 +98,7 @@ async def test_only_the_newest_checkpoint_is_kept(database: Database) -> None:
 
 async def test_a_writer_whose_lease_was_taken_over_cannot_fork_the_thread(database: Database) -> None:
     jobs, clock, lease = await leased(database)
-    saver = SqlCheckpointSaver(database).for_lease(lease)
+    saver = SqlCheckpointSaver(database, lease=lease)
     kept = await saver.aput(thread(), empty_checkpoint(), {"step": 1}, {})
     clock.advance(31)
     assert await jobs.acquire("two", 30) is not None

@@ -207,7 +207,6 @@ async def test_nothing_expires_unless_it_is_wanted_and_jobs_that_go_on_keep_all(
     await stores.jobs.create(a_job("job-b"))
     stores.clock.advance(timedelta(days=1000).total_seconds())
     assert await SqlExpiry(database, stores.clock).expire(Retention()) == Expired()
-    assert Retention().keeps_all
     found = await SqlExpiry(database, stores.clock).expire(Retention(events_days=1))
     assert found.jobs == 1
     assert len(await stores.events.read("job-b")) == 1

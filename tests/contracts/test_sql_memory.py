@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import Connection, select, update
 
+from benchmarks.selection_rules import BySimilarity
 from services.adapters.embeddings.hashing import HashingEmbedder
 from services.domain.embeddings import Embedded
 from services.domain.experiences import ExperienceKind
@@ -15,7 +16,6 @@ from services.domain.jobs import Stage
 from services.domain.steps import StepRecord
 from services.domain.value_log import ContextItem, OutcomeEntry
 from services.memory.learner import Learner
-from services.memory.selection import BySimilarity
 from services.memory.values import read
 from services.testing import FrozenClock, a_job, a_step, an_experience
 from services.testing.builders import MOMENT

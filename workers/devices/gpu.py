@@ -25,15 +25,6 @@ from workers.ipc.wire import Channel, WireError
 CONTROL_NODE = Path("/dev/nvidiactl")
 SMI_PLACES = (None, "/usr/local/nvidia/bin", "/usr/bin")
 MEASURE_LIMITS = SandboxLimits(wall_s=120.0, memory_bytes=32 << 30, processes=512)
-THROTTLE_REASONS = {
-    0x2: "application clocks",
-    0x4: "power cap",
-    0x8: "hardware slowdown",
-    0x20: "software thermal",
-    0x40: "hardware thermal",
-    0x80: "power brake",
-}
-"""Bits of NVML's reasons; an idle GPU (0x1) is no reason to distrust a figure."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,13 +105,7 @@ def gpu_state() -> tuple[str | None, dict[str, float]]:
     return values[0], {key: value for key, value in figures.items() if value is not None}
 
 
-def throttled(clocks: dict[str, float]) -> list[str]:
-    """Why the GPU ran slower than it can, in words."""
-    bits = int(clocks.get("throttle_reasons", 0.0))
-    return [reason for bit, reason in THROTTLE_REASONS.items() if bits & bit]
-
-
-def measure_gpu(sandbox: Sandbox, gpu: Gpu, state_dir: Path, *, max_age_s: float = MAX_AGE_S) -> DeviceSheet:
+def measure_gpu(sandbox: Sandbox, gpu: Gpu, state_dir: Path) -> DeviceSheet:
     """The GPU's sheet, from `state_dir` where a fresh one lies, else measured (some seconds).
 
     Raises `InfrastructureError`.
@@ -128,7 +113,7 @@ def measure_gpu(sandbox: Sandbox, gpu: Gpu, state_dir: Path, *, max_age_s: float
     toolchain = f"torch {torch_version()}; triton {_version('triton')}; driver {gpu.driver}"
     key = hashlib.sha256(f"{gpu.model}/{gpu.capability}/{toolchain}/1".encode()).hexdigest()[:16]
     path = state_dir / "devices" / f"{gpu.name}-{key}.json"
-    known = read_sheet(path, max_age_s)
+    known = read_sheet(path, MAX_AGE_S)
     if known is not None:
         return known
     figures = _measure(sandbox)

@@ -6,8 +6,6 @@ import dataclasses
 import time
 from typing import Any
 
-import torch
-
 from services.domain.evaluations import Baselines
 from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.errors import RunnerFault, WorkerRefusal
@@ -180,8 +178,3 @@ class BaselineBench:
 def _spaced_noop(session: RunnerSession) -> float:
     time.sleep(0.002)  # a timed call follows work of the referee, never another call at once
     return session.noop()
-
-
-def output_metas(value: Any) -> list[TensorMeta]:
-    """What the reference's outputs look like."""
-    return [TensorMeta.of(tensor) for tensor in flatten(value) if isinstance(tensor, torch.Tensor)]

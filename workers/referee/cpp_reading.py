@@ -48,11 +48,6 @@ def read_cpp(text: str, *, cuda: bool = False) -> SourceFacts:
     return scan_cpp(text) if parser is None else _parsed(parser, text)
 
 
-def reader_name() -> str:
-    """Which reader this machine has."""
-    return "tree-sitter" if _parser("cpp") is not None else "scanner"
-
-
 @functools.cache
 def _parser(language: str) -> Any | None:
     try:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import torch
 
 from workers.ipc.placement import TensorDevice
-from workers.ipc.tensors import DataError, TensorMeta, encode, flatten
+from workers.ipc.tensors import DataError, TensorMeta, encode
 from workers.ipc.wire import Channel, Message, WireClosedError, WireError, WireTimeoutError
 from workers.referee.errors import FaultKind, RunnerFault
 
@@ -277,11 +277,6 @@ class RunnerSession:
     def close(self) -> None:
         """Hang up."""
         self._channel.close()
-
-
-def input_tensors(arguments: Any) -> list[torch.Tensor]:
-    """The tensors of `forward`'s arguments in the order of a slot's inputs."""
-    return flatten(arguments)
 
 
 def _outputs(described: list[Any], raw: torch.Tensor | None) -> tuple[Output, ...]:

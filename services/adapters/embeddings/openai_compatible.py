@@ -37,7 +37,6 @@ class CompatibleEmbedder:
         *,
         api_key: str | None = None,
         timeout_s: float = 5.0,
-        transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         """`base_url` ends before `/embeddings` (`http://127.0.0.1:11434/v1`); `timeout_s` bounds one whole request."""
         self._url = base_url.rstrip("/") + "/embeddings"
@@ -45,7 +44,6 @@ class CompatibleEmbedder:
         self._dimensions = dimensions
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._timeout_s = timeout_s
-        self._transport = transport
 
     @property
     def name(self) -> str:
@@ -64,7 +62,7 @@ class CompatibleEmbedder:
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """One unit vector per text. Raises `ModelError`."""
         vectors: list[list[float]] = []
-        async with httpx.AsyncClient(transport=self._transport, timeout=self._timeout_s) as client:
+        async with httpx.AsyncClient(timeout=self._timeout_s) as client:
             for start in range(0, len(texts), BATCH):
                 batch = [text[:MAX_CHARACTERS] or " " for text in texts[start : start + BATCH]]
                 vectors += self._checked(await self._ask(client, batch), len(batch))

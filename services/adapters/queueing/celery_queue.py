@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -21,7 +20,6 @@ from services.ports.work import EvaluationQueue, WorkStore
 from services.runtime.periodic import repeat
 
 T = TypeVar("T")
-log = logging.getLogger(__name__)
 _OPEN = frozenset({WorkStatus.QUEUED, WorkStatus.RUNNING})
 MOST_BACKOFF_S = 5.0
 

@@ -22,13 +22,10 @@ logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs addresses, which
 class WebhookSender:
     """Posts messages over HTTP. Follows no redirect and reads no body: an answer is a number."""
 
-    def __init__(
-        self, agent: str, *, private_hosts: bool = False, transport: httpx.AsyncBaseTransport | None = None
-    ) -> None:
+    def __init__(self, agent: str, *, private_hosts: bool = False) -> None:
         """`agent`: what the `user-agent` header says."""
         self._private_hosts = private_hosts
         self._http = httpx.AsyncClient(
-            transport=transport,
             timeout=TIMEOUT_S,
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=50),  # the dispatcher bounds them
             follow_redirects=False,

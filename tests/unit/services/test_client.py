@@ -11,7 +11,6 @@ import pytest
 
 from services.client import Client
 from services.client import client as client_module
-from services.client.client import parse_events
 from services.domain.errors import ConflictError, InfrastructureError, NotFoundError, UserError
 
 Handler = Callable[[httpx.Request], httpx.Response]
@@ -123,6 +122,26 @@ def test_an_unknown_job_is_not_tried_again() -> None:
     assert len(asked) == 1
 
 
-def test_an_event_cut_off_at_the_end_is_dropped() -> None:
-    lines = iter(["id: 1", 'data: {"seq": 1}', "", "id: 2", 'data: {"se'])
-    assert [event.id for event in parse_events(lines)] == [1]
+def test_an_event_cut_off_at_the_end_is_asked_for_again() -> None:
+    asked: list[str] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        asked.append(request.headers["last-event-id"])
+        if len(asked) == 1:
+            cut = 'id: 1\ndata: {"seq": 1}\n\nid: 2\ndata: {"se'
+            return httpx.Response(200, text=cut, headers={"content-type": "text/event-stream"})
+        return httpx.Response(204) if len(asked) == 2 else stream(2, last="job.finished")
+
+    with a_client(handler) as client:
+        assert [event.id for event in client.events("job-1")] == [1]
+    assert asked == ["0", "1"]
+
+
+def test_line_separators_inside_a_document_do_not_cut_it() -> None:
+    """JSON leaves U+2028 and U+0085 as they are; only CR and LF end a line of a stream."""
+    said = "one\u2028two\u0085three"
+    document = json.dumps({"text": said}, ensure_ascii=False)
+    text = f"id: 1\nevent: job.finished\ndata: {document}\n\n"
+    answer = httpx.Response(200, content=text.encode(), headers={"content-type": "text/event-stream; charset=utf-8"})
+    with a_client(lambda _: answer) as client:
+        assert [event.data["text"] for event in client.events("job-1")] == [said]

@@ -25,11 +25,6 @@ def test_models_have_short_names(model: str, name: str) -> None:
     assert gpu.short_name(model) == name
 
 
-def test_reasons_for_slowing_down_are_named() -> None:
-    assert gpu.throttled({"throttle_reasons": float(0x4 | 0x40)}) == ["power cap", "hardware thermal"]
-    assert gpu.throttled({"throttle_reasons": 1.0}) == []
-
-
 def test_the_cpu_needs_no_gpu() -> None:
     place = place_of("cpu")
     assert type(place) is TensorDevice

@@ -8,18 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.selection_rules import BySimilarity, ThompsonBeta
 from services.domain.jobs import Stage
 from services.memory.drift import Forgetting
 from services.memory.joint import JointPosterior
 from services.memory.selection import (
-    BySimilarity,
     EpsilonGreedy,
     EpsilonSchedule,
     Evidence,
     PoolSchedule,
     RewardedStep,
     SelectionRule,
-    ThompsonBeta,
 )
 from tests.unit.services.memory.builders import pool, request
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from workers.referee.cpp_reading import read_cpp, reader_name, scan_cpp
+from workers.referee.cpp_reading import read_cpp, scan_cpp
 from workers.referee.cpp_rules import CppRemark, examine_cpp, looks_like_cpp
 
 HEAD = "#include <cstdint>\n"
@@ -18,8 +18,8 @@ def remarks(request: pytest.FixtureRequest) -> Examine:
     """The scanner is what a machine without tree-sitter has."""
     if request.param == "scanner":
         return lambda code: examine_cpp(HEAD + code, read=scan_cpp)
-    if reader_name() != "tree-sitter":
-        pytest.skip("tree-sitter is not installed: pip install tree-sitter tree-sitter-cpp tree-sitter-cuda")
+    for module in ("tree_sitter", "tree_sitter_cpp", "tree_sitter_cuda"):
+        pytest.importorskip(module, reason="pip install tree-sitter tree-sitter-cpp tree-sitter-cuda")
     return lambda code: examine_cpp(HEAD + code, read=read_cpp)
 
 
