@@ -138,6 +138,16 @@ class Facts:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ModelLimits:
+    """What fits into one call of a chat model."""
+
+    window_tokens: int = 131_072
+    """Prompt and answer together."""
+    output_tokens: int = 8192
+    """The answer at most, without what a provider counts for reasoning apart."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ChatRequest:
     """One call of a chat model."""
 
