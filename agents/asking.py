@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from agents.budget import BudgetSpentError, ceiling, reserve_call
 from agents.context import JobContext
 from agents.prompting import render_fitting, render_system, template_hash
-from agents.replies import Reply, schema_of
+from agents.replies import Reply, schema_of, unknown_keys
 from agents.state import WorkflowState
 from services.domain.chat import AgentRole, ChatReply, ChatRequest, Facts, ModelLimits
 from services.domain.errors import CallInterruptedError, LeaseLostError, ModelError, ReplyError, StorageError
@@ -107,6 +107,8 @@ class Asker:
         key = await context.add_call(state, call)
         if error is None or state["attempt"] > 0:
             summary = agent.summary(value) if value is not None else f"unusable reply: {error}"
+            ignored = unknown_keys(agent.schema(facts), reply.text)
+            summary += f" (without {', '.join(ignored)}, which the schema does not have)" if ignored else ""
             await self._announce(context, agent.name, call, facts.step, summary)
         return ParsedReply(call_key=key, value=value, error=error)
 

@@ -23,6 +23,7 @@ from services.domain.errors import ModelError
 from services.domain.evaluations import EvaluationReport
 from services.domain.events import JsonValue
 from services.domain.experiences import RecalledExperience
+from services.domain.jobs import AgentsMode
 from services.learning import beside_parent, describe_outcome
 
 FOLDER = Path(__file__).parent / "prompts"
@@ -152,12 +153,20 @@ def _user_values(facts: Facts, sections: SectionTokens) -> dict[str, object]:
         "predictions": history.record(facts),
         "start_source": start.source if start is not None else None,
         "start_report": _start_report(facts, sections),
-        "start_critique": _bounded(start.critique if start is not None else None, sections.critique),
+        "start_critique": _bounded(_diagnosis(facts), sections.critique),
+        "diagnoses": facts.agents is AgentsMode.LEAN,
         "plan": _bounded(describe.plan(facts.plan) if facts.plan is not None else None, sections.plan),
         "source": facts.source or "",
         "report": _bounded(report, _evaluation_room(facts.report, sections)),
         "fence": Fence(facts.job_id),
     }
+
+
+def _diagnosis(facts: Facts) -> str | None:
+    """What is known to be wrong with the start point or to limit it: the plan's word, else the Judge's."""
+    if facts.plan is not None and facts.plan.diagnosis:
+        return facts.plan.diagnosis
+    return facts.start_point.critique if facts.start_point is not None else None
 
 
 def _experiences(facts: Facts, sections: SectionTokens) -> list[tuple[str, str]]:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernelwright.cli.options import AgentsOption, DeviceSeconds, Dollars, Tokens, VerifyFirst
 from kernelwright.cli.output import answers, errors, interruptible, print_json, say
 from services.domain.errors import NotFoundError, UserError
 from services.domain.formats import ExportFormat
+from services.domain.jobs import AgentsMode
 
 if TYPE_CHECKING:
     from services.client import Client
@@ -30,7 +32,12 @@ def submit(
     model: Annotated[str, typer.Option(help="The chat model.")] = "playbook",
     strategy: Annotated[str, typer.Option(help="Search strategy.")] = "greedy",
     beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates at the same time; each is one round.")] = 1,
+    agents: AgentsOption = AgentsMode.FULL,
+    verify_first: VerifyFirst = False,
     rounds: Annotated[int, typer.Option(min=1, max=1000, help="Evaluated rounds at most.")] = 10,
+    tokens: Tokens = None,
+    dollars: Dollars = None,
+    device_seconds: DeviceSeconds = None,
     seed_candidate: Annotated[Path | None, typer.Option(help="A kernel to start from.")] = None,
     allow_library: Annotated[str, typer.Option(help="Library operators it may keep, comma-separated.")] = "",
     tag: Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")] = None,
@@ -55,7 +62,9 @@ def submit(
         "model": model,
         "strategy": strategy,
         "beam": beam,
-        "budget": {"rounds": rounds},
+        "agents": agents.value,
+        "verify_first": verify_first,
+        "budget": {"rounds": rounds, "tokens": tokens, "dollars": dollars, "device_s": device_seconds},
         "tags": tag or [],
         "seed_candidate": None if seed_candidate is None else read_source(seed_candidate, "candidate"),
     }

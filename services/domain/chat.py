@@ -8,7 +8,7 @@ from enum import StrEnum
 from services.domain.evaluations import Baselines, DeviceSheet, EvaluationReport
 from services.domain.events import JsonValue
 from services.domain.experiences import RecalledExperience
-from services.domain.jobs import LOCAL_TEAM, Stage
+from services.domain.jobs import LOCAL_TEAM, AgentsMode, Stage
 from services.domain.problems import Problem, ProblemAnalysis
 from services.domain.usage import Usage
 
@@ -71,6 +71,8 @@ class PlanFact:
     """The idea of the tree that the plan tries, where the strategy keeps one."""
     hypotheses: tuple[HypothesisFact, ...] = ()
     """Ideas that the Planner added or judged anew."""
+    diagnosis: str | None = None
+    """What is wrong with the start point or limits it, where one call diagnoses and plans."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,6 +131,10 @@ class Facts:
     """For Judge and Profiler: the candidate's evaluation."""
     metrics: tuple[str, ...] = ()
     """For the Judge: the counters that the Profiler selected; none for all."""
+    findings: str = ""
+    """For the Judge: what the Profiler concluded from which evidence."""
+    agents: AgentsMode = AgentsMode.FULL
+    """How many calls a round makes; in `lean` the Planner diagnoses too."""
     brief: SearchBrief = field(default_factory=SearchBrief)
     """What the strategy adds to the prompt."""
     branch: int = 0
