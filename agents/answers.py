@@ -5,6 +5,7 @@ from __future__ import annotations
 from agents.coder import draft_of
 from agents.replies import (
     CoderReply,
+    DiagnosedPlannerReply,
     DraftCritique,
     InspectionReply,
     PlannerReply,
@@ -17,7 +18,8 @@ from services.domain.errors import ReplyError
 from services.domain.requests import ModelRequest
 
 _KINDS: dict[str, type[Reply]] = {
-    kind.__name__: kind for kind in (PlannerReply, DraftCritique, RefineCritique, InspectionReply, ProfilerReply)
+    kind.__name__: kind
+    for kind in (PlannerReply, DiagnosedPlannerReply, DraftCritique, RefineCritique, InspectionReply, ProfilerReply)
 }
 
 

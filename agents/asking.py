@@ -11,15 +11,15 @@ from typing import Generic, TypeVar
 
 from agents.budget import BudgetSpentError, ceiling, reserve_call
 from agents.context import JobContext
-from agents.prompting import render_system, render_user, template_hash
-from agents.replies import Reply, schema_of
+from agents.prompting import render_fitting, render_system, template_hash
+from agents.replies import Reply, schema_of, unknown_keys
 from agents.state import WorkflowState
-from services.domain.chat import AgentRole, ChatReply, ChatRequest, Facts
+from services.domain.chat import AgentRole, ChatReply, ChatRequest, Facts, ModelLimits
 from services.domain.errors import CallInterruptedError, LeaseLostError, ModelError, ReplyError, StorageError
 from services.domain.events import EventKind
 from services.domain.steps import ModelCall
 from services.domain.usage import Usage
-from services.ports.models import MeteredChatModel
+from services.ports.models import LimitedChatModel, MeteredChatModel
 from services.ports.runtime import Clock
 
 T = TypeVar("T")
@@ -107,6 +107,8 @@ class Asker:
         key = await context.add_call(state, call)
         if error is None or state["attempt"] > 0:
             summary = agent.summary(value) if value is not None else f"unusable reply: {error}"
+            ignored = unknown_keys(agent.schema(facts), reply.text)
+            summary += f" (without {', '.join(ignored)}, which the schema does not have)" if ignored else ""
             await self._announce(context, agent.name, call, facts.step, summary)
         return ParsedReply(call_key=key, value=value, error=error)
 
@@ -116,10 +118,14 @@ class Asker:
         system = context.system_prompts.get(kind.__name__)
         if system is None:
             system = context.system_prompts[kind.__name__] = render_system(agent.role, facts, schema)
+        repair, model = await context.repair_turn(state), context.model
+        limits = model.limits(agent.role) if isinstance(model, LimitedChatModel) else ModelLimits()
+        user, most_output = render_fitting(agent.role, facts, agent.task, limits, (system, *repair))
         return ChatRequest(
             key=f"{facts.job_id}/{facts.step}/{agent.name}/{state['attempt']}",
             role=agent.role,
-            messages=(system, render_user(agent.role, facts, agent.task), *await context.repair_turn(state)),
+            messages=(system, user, *repair),
+            max_output_tokens=most_output,
             schema_name=kind.__name__,
             schema=schema,
             facts=facts,

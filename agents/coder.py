@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from agents.edits import apply_edits, edit_blocks
-from agents.replies import CoderReply, parse_reply
+from agents.replies import CoderReply, parse_reply, spoken, unknown_keys
 from services.domain.chat import Facts
 from services.domain.errors import ReplyError
 
@@ -37,6 +37,7 @@ def read_draft(text: str, facts: Facts) -> Draft:
 
 def draft_of(text: str, start: str | None) -> Draft:
     """The same, where only the start point's source is known."""
+    text = spoken(text)
     try:
         reply = parse_reply(CoderReply, text)
     except ReplyError as error:
@@ -44,7 +45,7 @@ def draft_of(text: str, start: str | None) -> Draft:
         if draft is None:
             raise ReplyError(f"expected JSON, a fenced Python module or an edit block ({error})") from None
     else:
-        draft = Draft(source=_source(reply, start), summary=reply.summary)
+        draft = Draft(source=_source(reply, start, unknown_keys(CoderReply, text)), summary=reply.summary)
     check_source(draft.source)
     return draft
 
@@ -63,9 +64,10 @@ def check_source(source: str) -> None:
         raise ReplyError("source: it does not define ModelNew")
 
 
-def _source(reply: CoderReply, start: str | None) -> str:
+def _source(reply: CoderReply, start: str | None, unknown: tuple[str, ...]) -> str:
     if (reply.source is None) == (not reply.edits):
-        raise ReplyError("give either source or edits")
+        known = f" (there is no field {', '.join(unknown)})" if unknown else ""
+        raise ReplyError(f"give either source or edits{known}")
     if reply.source is not None:
         return _unwrapped(reply.source, start)
     return apply_edits(_editable(start), reply.edits)

@@ -17,8 +17,9 @@ from services.domain.chat import AttemptFact, ChatMessage, Facts, PlanFact, Sear
 from services.domain.evaluations import Baselines, EvaluationReport, ValidationReport
 from services.domain.events import EventKind, JsonValue
 from services.domain.experiences import RecalledExperience, StartValues
-from services.domain.jobs import Budget, Job, Stage
+from services.domain.jobs import AgentsMode, Budget, Job, Stage
 from services.domain.problems import Problem, ProblemAnalysis
+from services.domain.ratios import paced_us
 from services.domain.steps import ModelCall, Step
 from services.domain.usage import Usage
 from services.learning import Setting
@@ -256,10 +257,21 @@ class JobContext:
             )
         return cache.recalled
 
+    @property
+    def lean(self) -> bool:
+        """Whether one call diagnoses and plans."""
+        return self.job.spec.agents is AgentsMode.LEAN
+
     def inspects(self, state: WorkflowState) -> bool:
         """Whether the Judge is asked for a second opinion: about what agents wrote, where the model can have an opinion
         (offline models answer from rules and would only repeat the referee)."""
-        return not state["seeded"] and isinstance(self.model, MeteredChatModel)
+        return not (state["seeded"] or state.get("confirms")) and isinstance(self.model, MeteredChatModel)
+
+    def leads(self, state: WorkflowState, report: EvaluationReport) -> bool:
+        """Whether the step's candidate is faster than all before it: only then does an opinion about it decide."""
+        best, own = self.best(state["known"]), paced_us(report)
+        before = paced_us(best.report) if best is not None else None
+        return own is not None and (before is None or own < before)
 
     def forget_round(self) -> None:
         """Drop what belonged to the round before."""
@@ -324,6 +336,8 @@ class JobContext:
             source=current.candidate.source if current is not None else None,
             report=current.report if current is not None else None,
             metrics=tuple(state["metrics"]),
+            findings=state.get("findings") or "",
+            agents=self.job.spec.agents,
             brief=self.brief(state),
             branch=state["branch"],
             width=state["width"],

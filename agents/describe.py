@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
+from agents import counters
+from agents.failures import failures
 from services.domain.chat import AttemptFact, PlanFact
-from services.domain.evaluations import Baselines, DeviceSheet, EvaluationReport
+from services.domain.evaluations import Baselines, EvaluationReport, Tuned
 from services.domain.problems import Argument, Operator, ProblemAnalysis, ValueRef
-from services.learning import describe_moves, describe_outcome, evidence
+from services.domain.tunables import described
+from services.learning import beside_parent, describe_moves, describe_outcome
 
 _OPERATORS = 80
 """How many operators of a graph a prompt shows."""
-_METRICS = 24
-"""How many counters a prompt shows: as many as CudaForge's Judge reads."""
-
-
-def device(sheet: DeviceSheet | None) -> str:
-    """What a kernel can expect of its device, one fact a line."""
-    if sheet is None:
-        return "unknown device"
-    return "\n".join(
-        (
-            f"{sheet.name}: {sheet.model}, {sheet.units} units, {', '.join(sheet.instruction_set)}",
-            f"copy bandwidth {sheet.copy_bandwidth_gb_s:.1f} GB/s",
-            f"cache of {sheet.cache_bytes >> 20} MiB with {sheet.cache_bandwidth_gb_s:.1f} GB/s",
-            f"fp32 peak {sheet.peak_gflop_s:.0f} GFLOP/s, an empty call takes {sheet.launch_us:.2f} µs",
-            *_matrix_units(sheet),
-            f"balance: {sheet.peak_gflop_s / max(sheet.copy_bandwidth_gb_s, 1e-9):.1f} fp32 FLOPs a byte",
-            sheet.toolchain,
-        )
-    )
-
-
-def _matrix_units(sheet: DeviceSheet) -> tuple[str, ...]:
-    if sheet.peak_half_gflop_s is None:
-        return ()
-    return (f"fp16 matrix peak {sheet.peak_half_gflop_s:.0f} GFLOP/s",)
 
 
 def analysis(found: ProblemAnalysis) -> str:
@@ -65,35 +43,53 @@ def operator(item: Operator) -> str:
 def baselines(known: Baselines) -> str:
     """The reference's latencies."""
     named = (("eager", known.eager), ("torch.compile", known.compile), ("max-autotune", known.compile_max))
-    return ", ".join(f"{name} {latency.median_us:.1f} µs" for name, latency in named if latency) or "not measured yet"
+    said = [
+        f"{name} {latency.median_us:.1f} µs ({latency.ci95_us[0]:.1f} to {latency.ci95_us[1]:.1f})"
+        for name, latency in named
+        if latency
+    ]
+    return ", ".join(said) or "not measured yet"
 
 
-def attempt(item: AttemptFact) -> str:
-    """One line of the trajectory."""
+def attempt(item: AttemptFact, parent: AttemptFact | None = None) -> str:
+    """One line of the trajectory; `parent` is what it was made from."""
     start = f" from {item.parent_id}" if item.parent_id else ""
     moves = describe_moves(item.plan.moves) if item.plan else "no plan"
     result = describe_outcome(item.report) if item.report else item.failure or "no evaluation"
+    beside = beside_parent(item.report, parent.report if parent is not None else None)
     critique = f" Judge: {item.critique}" if item.critique else ""
     made = item.candidate_id or "no candidate"
-    return f"step {item.step} ({item.stage.value}) {made}{start}: {moves}: {result}.{critique}"
+    against = f"; {beside}" if beside else ""
+    return f"step {item.step} ({item.stage.value}) {made}{start}: {moves}: {result}{against}.{critique}"
 
 
 def report(found: EvaluationReport, metrics: tuple[str, ...] = ()) -> str:
-    """An evaluation: verdict, evidence, roofline, diagnosis; of the counters those named, or the first few."""
+    """An evaluation: verdict, evidence whole, roofline, diagnosis, tuner's table; of the counters those named and what
+    always matters, or all by importance."""
     lines = [describe_outcome(found)]
-    if failed := evidence(found):
+    if failed := failures(found):
         lines.append(failed)
     if found.roofline is not None:
         roof = found.roofline
         lines.append(f"roofline: {roof.fraction:.0%} of the floor of {roof.floor_us:.1f} µs, bound by {roof.bound}")
     if found.profile is not None:
         lines.append(f"bottleneck {found.profile.bottleneck}: {found.profile.reason}")
-        named = {name: value for name, value in found.profile.metrics.items() if name in metrics}
-        shown = sorted((named or found.profile.metrics).items())[:_METRICS]
-        lines += [f"  {name} = {value:g}" for name, value in shown]
+        lines += [f"  {line}" for line in counters.describe(found.profile, metrics)]
     if found.tuned is not None:
-        lines.append(f"tuned: {found.tuned.parameters} (best of {found.tuned.tried})")
+        lines.append(tuned(found.tuned))
     return "\n".join(lines)
+
+
+def tuned(found: Tuned) -> str:
+    """The tuner's outcome: the winner, and every setting with its time, fastest first."""
+    winner = f"tuned: {described(found.parameters)} (best of {found.tried})"
+    timed = sorted(
+        (item for item in found.settings if item.median_us is not None), key=lambda item: item.median_us or 0.0
+    )
+    rows = [f"  {described(item.parameters)}: {item.median_us:.1f} µs" for item in timed]
+    rows += [f"  {described(item.parameters)}: failed" for item in found.settings if item.median_us is None]
+    note = ["  (from short looks: comparable with each other only)"] if rows else []
+    return "\n".join([winner, *rows, *note])
 
 
 def plan(made: PlanFact) -> str:

@@ -6,6 +6,7 @@ passage that is not there, or there twice, is an error that says so; nothing is 
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
 
@@ -17,6 +18,14 @@ _BLOCK = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _OPENING = re.compile(r"^[ \t]*<{5,9} ?SEARCH", re.MULTILINE)
+
+
+_MOST_QUOTED = 12
+"""Lines of the source that a complaint quotes."""
+_MOST_SEARCHED = 5000
+"""Lines of a source that is looked through for a similar passage."""
+_LEAST_LIKENESS = 0.5
+"""Below it, on average over the lines, nothing is similar."""
 
 
 def edit_blocks(text: str) -> tuple[Edit, ...]:
@@ -50,7 +59,26 @@ def _apply(source: str, edit: Edit, number: int) -> str:
         if len(places) == 1:
             return _replaced(source, places[0], edit)
         count = len(places)
-    raise ReplyError(f"edits.{number}.search: occurs {count} times in the start point, must occur once")
+    hint = _nearest(source.splitlines(), edit.search.strip("\n").splitlines()) if count == 0 else ""
+    raise ReplyError(f"edits.{number}.search: occurs {count} times in the start point, must occur once{hint}")
+
+
+def _nearest(lines: list[str], wanted: list[str]) -> str:
+    """The passage of the source that is most like the wanted one, quoted so that the next try can copy it."""
+    height = min(len(wanted), _MOST_QUOTED)
+    sought = [line.strip() for line in wanted[:height]]
+    bare = [line.strip() for line in lines]
+
+    def likeness(first: int) -> float:
+        pairs = zip(sought, bare[first : first + height], strict=True)
+        return sum(difflib.SequenceMatcher(None, one, other, autojunk=False).quick_ratio() for one, other in pairs)
+
+    places = range(max(0, len(lines) - height + 1)) if len(lines) <= _MOST_SEARCHED else range(0)
+    first = max(places, key=likeness, default=None)
+    if first is None or likeness(first) < _LEAST_LIKENESS * height:
+        return ""
+    passage = "\n".join(lines[first : first + height])
+    return f"; nearest are the lines {first + 1} to {first + height}:\n{passage}"
 
 
 def _loose_places(lines: list[str], wanted: list[str]) -> list[int]:

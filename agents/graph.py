@@ -61,9 +61,11 @@ def _add_step(graph: StateGraph[WorkflowState, JobContext, Any, Any], workflow: 
     graph.add_node("judge", workflow.judge)
     graph.add_conditional_edges("recall", _inline(after_recall), _ways(end, "plan", "code"))
     graph.add_conditional_edges("plan", _inline(after_plan), _ways(end, "plan", "code", "learn"))
-    graph.add_conditional_edges("code", _inline(after_code), _ways(end, "code", "evaluate", "learn"))
+    graph.add_conditional_edges("code", _inline(after_code), _ways(end, "code", "inspect", "evaluate", "learn"))
     graph.add_conditional_edges("evaluate", _inline(after_evaluate), _ways(end, "inspect", "profile", "judge", "learn"))
-    graph.add_conditional_edges("inspect", _inline(after_inspect), _ways(end, "inspect", "profile", "learn"))
+    graph.add_conditional_edges(
+        "inspect", _inline(after_inspect), _ways(end, "inspect", "evaluate", "profile", "learn")
+    )
     graph.add_conditional_edges("profile", _inline(after_profile), _ways(end, "profile", "judge", "learn"))
     graph.add_conditional_edges("judge", _inline(after_judge), _ways(end, "judge", "learn"))
 
@@ -102,30 +104,44 @@ def after_plan(state: WorkflowState) -> Literal["plan", "code", "learn"]:
     return "plan" if state["attempt"] else "code"
 
 
-def after_code(state: WorkflowState) -> Literal["code", "evaluate", "learn"]:
-    """As after the plan."""
+def after_code(state: WorkflowState, runtime: Runtime[JobContext]) -> Literal["code", "inspect", "evaluate", "learn"]:
+    """As after the plan; where it was asked for, an opinion comes before the measurement."""
     if state.get("failure"):
         return "learn"
-    return "code" if state["attempt"] else "evaluate"
+    if state["attempt"]:
+        return "code"
+    context = runtime.context
+    return "inspect" if context.job.spec.verify_first and context.inspects(state) else "evaluate"
 
 
 def after_evaluate(
     state: WorkflowState, runtime: Runtime[JobContext]
 ) -> Literal["inspect", "profile", "judge", "learn"]:
-    """What was accepted is inspected once more, what ran to its timing profiled; what failed goes to the Judge."""
+    """A new leader is inspected once more, what ran to its timing profiled; what failed goes to the Judge. In `lean`
+    the next round's Planner reads the report itself."""
+    context = runtime.context
     if state.get("failure") or state["evaluate_only"] or state.get("confirms"):
         return "learn"
-    if state.get("verdict") == Verdict.ACCEPTED.value and runtime.context.inspects(state):
+    if state.get("leads") and context.inspects(state) and not context.job.spec.verify_first:
         return "inspect"
+    if context.lean:
+        return "learn"
     ran = state.get("verdict") in (Verdict.ACCEPTED.value, Verdict.SUSPICIOUS.value)
     return "profile" if ran else "judge"
 
 
-def after_inspect(state: WorkflowState) -> Literal["inspect", "profile", "learn"]:
-    """A repair turn, or on to the Profiler; a spent budget ends the step."""
-    if state.get("stop"):
+def after_inspect(
+    state: WorkflowState, runtime: Runtime[JobContext]
+) -> Literal["inspect", "evaluate", "profile", "learn"]:
+    """A repair turn, or on to the measurement where that comes after, else to the Profiler; a spent budget and a
+    candidate that is held for a cheat before it ran end the step."""
+    if state.get("stop") or state.get("failure"):
         return "learn"
-    return "inspect" if state["attempt"] else "profile"
+    if state["attempt"]:
+        return "inspect"
+    if state.get("verdict") is None:
+        return "evaluate"
+    return "learn" if runtime.context.lean else "profile"
 
 
 def after_profile(state: WorkflowState) -> Literal["profile", "judge", "learn"]:

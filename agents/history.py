@@ -20,11 +20,16 @@ _DIFF_CONTEXT = 1
 def variants(facts: Facts, limit: SectionTokens) -> str:
     """All steps, fastest first and failures after them; the oldest are left out first, the best never."""
     best = _best(facts.attempts)
-    shown = keep(facts.attempts, limit.trajectory, _row, lambda item: (item is best, item.step))
+    known = {item.candidate_id: item for item in facts.attempts if item.candidate_id}
+
+    def row(item: AttemptFact) -> str:
+        return cut(describe.attempt(item, known.get(item.parent_id or "")), limit.trajectory)
+
+    shown = keep(facts.attempts, limit.trajectory, row, lambda item: (item is best, item.step))
     rows = sorted(shown, key=lambda item: (median_us(item), item.step))
     left_out = len(facts.attempts) - len(shown)
     note = [f"({left_out} older steps left out)"] if left_out else []
-    return "\n".join([*map(_row, rows), *note])
+    return "\n".join([*map(row, rows), *note])
 
 
 def contrast(facts: Facts, limit: SectionTokens) -> str:
@@ -48,10 +53,6 @@ def record(facts: Facts) -> str:
     return predictions.describe(predictions.predictions(facts.attempts))
 
 
-def _row(item: AttemptFact) -> str:
-    return describe.attempt(item)
-
-
 def _pair(old: AttemptFact, new: AttemptFact) -> str:
     difference = difflib.unified_diff(
         (old.source or "").splitlines(), (new.source or "").splitlines(), lineterm="", n=_DIFF_CONTEXT
@@ -61,8 +62,9 @@ def _pair(old: AttemptFact, new: AttemptFact) -> str:
 
 
 def _score(item: AttemptFact) -> str:
-    median = median_us(item)
-    outcome = f"{median:.1f} µs" if median < math.inf else "not accepted"
+    """The same figure as in the table: one candidate has one latency in a prompt."""
+    latency = item.report.latency if item.report is not None and item.report.accepted else None
+    outcome = f"{latency.median_us:.1f} µs" if latency is not None else "not accepted"
     return f"{item.candidate_id} ({outcome})"
 
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from agents.replies import PlannerReply, parse_reply
+from agents.replies import DiagnosedPlannerReply, PlannerReply, parse_reply
 from services.domain.chat import AttemptFact, Facts
 from services.domain.errors import ReplyError
+from services.domain.jobs import AgentsMode
+
+
+def plan_schema(facts: Facts) -> type[PlannerReply]:
+    """Whether the Planner diagnoses too: where no Judge does it before."""
+    return DiagnosedPlannerReply if facts.agents is AgentsMode.LEAN else PlannerReply
 
 
 def read_plan(text: str, facts: Facts) -> PlannerReply:
     """The plan in a reply. Raises `ReplyError`, also where its start point is no candidate of this job."""
-    reply = parse_reply(PlannerReply, text)
+    reply = parse_reply(plan_schema(facts), text)
     if reply.start_point is not None and chosen_start(reply, facts) is None:
         known = [item.candidate_id for item in facts.attempts if item.candidate_id is not None]
         raise ReplyError(f"start_point: no candidate {reply.start_point!r}; known: {', '.join(known) or 'none'}")

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 from agents.replies import ProfilerReply, parse_reply
 from services.domain.chat import Facts
+from services.domain.evaluations import EvaluationReport
 
 _MOST_CHARACTERS = 80
 """A bottleneck's class is a word or two; it travels in the state."""
 
 
+_MOST_EVIDENCE = 600
 _MOST_METRICS = 8
 """The Judge reads a selection."""
 
@@ -23,6 +25,19 @@ class Diagnosis:
     """A class of limits, in a word or two."""
     metrics: tuple[str, ...] = ()
     """Names of the counters that matter."""
+    evidence: str = ""
+    """What it rests on."""
+
+
+def measured_diagnosis(report: EvaluationReport | None) -> Diagnosis | None:
+    """What the measurement says by itself where there are no counters to choose from; None where there are: then the
+    Profiler is asked."""
+    profile = report.profile if report is not None else None
+    if profile is None:
+        return Diagnosis(bottleneck="")
+    if len(profile.metrics) > _MOST_METRICS:
+        return None
+    return Diagnosis(bottleneck=profile.bottleneck, evidence=profile.reason)
 
 
 def read_diagnosis(text: str, facts: Facts) -> Diagnosis:
@@ -31,4 +46,8 @@ def read_diagnosis(text: str, facts: Facts) -> Diagnosis:
     profile = facts.report.profile if facts.report is not None else None
     known = profile.metrics if profile is not None else {}
     metrics = tuple(dict.fromkeys(name for name in reply.metrics if name in known))
-    return Diagnosis(bottleneck=" ".join(reply.bottleneck.split())[:_MOST_CHARACTERS], metrics=metrics[:_MOST_METRICS])
+    return Diagnosis(
+        bottleneck=" ".join(reply.bottleneck.split())[:_MOST_CHARACTERS],
+        metrics=metrics[:_MOST_METRICS],
+        evidence=" ".join(reply.evidence.split())[:_MOST_EVIDENCE],
+    )

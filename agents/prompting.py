@@ -9,23 +9,37 @@ from __future__ import annotations
 import functools
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import jinja2
 
 from agents import describe, history
-from agents.trimming import SectionTokens, cut, keep
+from agents.hardware import device_sheet
+from agents.trimming import SectionTokens, cut, keep, tokens
 from services.domain.candidates import content_hash
-from services.domain.chat import AgentRole, AttemptFact, ChatMessage, Facts
+from services.domain.chat import AgentRole, AttemptFact, ChatMessage, Facts, ModelLimits
+from services.domain.errors import ModelError
+from services.domain.evaluations import EvaluationReport
 from services.domain.events import JsonValue
 from services.domain.experiences import RecalledExperience
-from services.learning import describe_outcome
+from services.domain.jobs import AgentsMode
+from services.learning import beside_parent, describe_outcome
 
 FOLDER = Path(__file__).parent / "prompts"
 SECTIONS = SectionTokens()
+"""What each section of a prompt may take."""
+TOLERANCES = {
+    "float64": (1e-8, 1e-8, 1e-12),
+    "float32": (1e-4, 1e-4, 2e-5),
+    "float16": (1e-2, 1e-2, 1.5e-3),
+    "bfloat16": (1e-2, 1.6e-2, 1.2e-2),
+}
+"""(atol, rtol, bound on the whole) by type, as the referee compares; a test holds the two together."""
+_OUTPUT_SHARE = 4
+"""A prompt leaves at least this part of a window to the answer, or as much as the answer may have."""
 _UNNAMED = re.compile(r"[^\w ./-]")
 """What the name of a fenced text leaves out: it stands in quotes."""
-"""What each section of a prompt may take."""
 
 
 class Fence:
@@ -55,27 +69,69 @@ class Fence:
 def render_system(role: AgentRole, facts: Facts, schema: dict[str, JsonValue]) -> ChatMessage:
     """The part of a role's prompt that is stable for a job."""
     values = {
+        "backend": facts.backend,
         "backend_file": _backend_file(facts.backend),
-        "device": describe.device(facts.device),
+        "device": device_sheet(facts.device),
         "problem": facts.problem,
-        "problem_source": cut(facts.problem.source, SECTIONS.problem),
+        "problem_source": facts.problem.source,
         "analysis": cut(describe.analysis(facts.analysis), SECTIONS.analysis),
         "schema": json.dumps(schema, sort_keys=True),
+        "tolerances": _tolerances(facts),
         "fence": Fence(facts.job_id),
     }
     return ChatMessage(role="system", content=_block(role, "system", values))
 
 
-def render_user(role: AgentRole, facts: Facts, task: str = "") -> ChatMessage:
+def render_user(role: AgentRole, facts: Facts, task: str = "", sections: SectionTokens = SECTIONS) -> ChatMessage:
     """The part of a role's prompt that changes from step to step; `task` where the role does not do its usual work."""
-    values = {**_user_values(facts), "task": task}
+    values = {**_user_values(facts, sections), "task": task}
     return ChatMessage(role="user", content=_block(role, "user", values))
+
+
+def render_fitting(
+    role: AgentRole, facts: Facts, task: str, limits: ModelLimits, beside: Sequence[ChatMessage]
+) -> tuple[ChatMessage, int]:
+    """The changing part, with as much of the older matter as the model's window holds, and how many tokens the answer
+    may have. `beside` are the prompt's other messages. Raises `ModelError` where the window is too small for what
+    cannot be left out."""
+    taken = sum(tokens(message.content) for message in beside)
+    room = limits.window_tokens - min(limits.output_tokens, limits.window_tokens // _OUTPUT_SHARE)
+    for sections in SECTIONS.leaner():
+        message = render_user(role, facts, task, sections)
+        used = taken + tokens(message.content)
+        if used <= room:
+            return message, min(limits.output_tokens, limits.window_tokens - used)
+    raise ModelError(_too_long(role, facts, limits, used), retryable=False)
+
+
+def _too_long(role: AgentRole, facts: Facts, limits: ModelLimits, used: int) -> str:
+    """What to shorten, the longest part first."""
+    start = facts.start_point.source if facts.start_point is not None else None
+    parts = {
+        "the problem's source": facts.problem.source,
+        "the start point's source": start or "",
+        "the candidate's source": facts.source or "",
+    }
+    longest = max(parts, key=lambda name: len(parts[name]))
+    return (
+        f"the {role.value}'s prompt takes about {used} tokens and the model's window holds {limits.window_tokens} with "
+        f"its answer: shorten {longest} (about {tokens(parts[longest])} tokens), or take a model with a larger window "
+        "(window_tokens in the provider's settings says how large it is)"
+    )
+
+
+def _tolerances(facts: Facts) -> str:
+    """The tolerances of the problem's own types, of float32 where it names none."""
+    named = [spec.dtype for item in facts.analysis.operators for spec in item.outputs]
+    named += [spec.dtype for spec in facts.analysis.inputs]
+    used = [name for name in TOLERANCES if name in named] or ["float32"]
+    return "; ".join("{}: atol {:g}, rtol {:g}, bound {:g}".format(name, *TOLERANCES[name]) for name in used)
 
 
 @functools.cache
 def template_hash(role: AgentRole, backend: str) -> str:
     """Hash of the files that a role's prompt is rendered from."""
-    names = (f"{role.value}.md.j2", "frame.md.j2", _backend_file(backend))
+    names = (f"{role.value}.md.j2", "frame.md.j2", "rules.md.j2", _backend_file(backend))
     return content_hash("\x1f".join((FOLDER / name).read_text() for name in names))
 
 
@@ -83,32 +139,40 @@ def _plain(name: str) -> str:
     return _UNNAMED.sub("", name)[:80]
 
 
-def _user_values(facts: Facts) -> dict[str, object]:
+def _user_values(facts: Facts, sections: SectionTokens) -> dict[str, object]:
     start = facts.start_point
     report = describe.report(facts.report, facts.metrics) if facts.report is not None else None
     return {
         "facts": facts,
         "baselines": describe.baselines(facts.baselines),
-        "experiences": _experiences(facts),
-        "brief": cut(facts.brief.text, SECTIONS.brief),
-        "inspirations": _inspirations(facts),
-        "variants": history.variants(facts, SECTIONS),
-        "contrast": history.contrast(facts, SECTIONS),
+        "experiences": _experiences(facts, sections),
+        "brief": cut(facts.brief.text, sections.brief),
+        "inspirations": _inspirations(facts, sections),
+        "variants": history.variants(facts, sections),
+        "contrast": history.contrast(facts, sections),
         "predictions": history.record(facts),
-        "start_source": _bounded(start.source if start is not None else None, SECTIONS.start_point),
-        "start_report": _bounded(_report_of(start), SECTIONS.evaluation),
-        "start_critique": _bounded(start.critique if start is not None else None, SECTIONS.critique),
-        "plan": _bounded(describe.plan(facts.plan) if facts.plan is not None else None, SECTIONS.plan),
-        "source": cut(facts.source or "", SECTIONS.start_point),
-        "report": _bounded(report, SECTIONS.evaluation),
+        "start_source": start.source if start is not None else None,
+        "start_report": _start_report(facts, sections),
+        "start_critique": _bounded(_diagnosis(facts), sections.critique),
+        "diagnoses": facts.agents is AgentsMode.LEAN,
+        "plan": _bounded(describe.plan(facts.plan) if facts.plan is not None else None, sections.plan),
+        "source": facts.source or "",
+        "report": _bounded(report, _evaluation_room(facts.report, sections)),
         "fence": Fence(facts.job_id),
     }
 
 
-def _experiences(facts: Facts) -> list[tuple[str, str]]:
+def _diagnosis(facts: Facts) -> str | None:
+    """What is known to be wrong with the start point or to limit it: the plan's word, else the Judge's."""
+    if facts.plan is not None and facts.plan.diagnosis:
+        return facts.plan.diagnosis
+    return facts.start_point.critique if facts.start_point is not None else None
+
+
+def _experiences(facts: Facts, sections: SectionTokens) -> list[tuple[str, str]]:
     """(name, text) of the recalled experiences in their order; those of least value are left out first."""
-    kept = keep(facts.experiences, SECTIONS.experiences, _experience_text, _worth)
-    return [(_experience_name(item), cut(_experience_text(item), SECTIONS.experiences)) for item in kept]
+    kept = keep(facts.experiences, sections.experiences, _experience_text, _worth)
+    return [(_experience_name(item), cut(_experience_text(item), sections.experiences)) for item in kept]
 
 
 def _worth(item: RecalledExperience) -> tuple[float, float]:
@@ -124,13 +188,13 @@ def _experience_text(item: RecalledExperience) -> str:
     return f"{item.experience.title}\n{item.experience.text}"
 
 
-def _inspirations(facts: Facts) -> list[tuple[str, str]]:
+def _inspirations(facts: Facts, sections: SectionTokens) -> list[tuple[str, str]]:
     """(name, source) of other candidates that the strategy shows; the last ones are left out first."""
-    room = SECTIONS.inspirations // max(1, len(facts.brief.inspirations))
+    room = sections.inspirations // max(1, len(facts.brief.inspirations))
     return [
         (f"{item.candidate_id} {_outcome(item)}", cut(item.source, room))
         for item in facts.brief.inspirations
-        if item.source is not None
+        if item.source is not None and room
     ]
 
 
@@ -138,8 +202,18 @@ def _outcome(item: AttemptFact) -> str:
     return describe_outcome(item.report) if item.report is not None else "not judged"
 
 
-def _report_of(start: AttemptFact | None) -> str | None:
-    return describe.report(start.report) if start is not None and start.report is not None else None
+def _start_report(facts: Facts, sections: SectionTokens) -> str | None:
+    start = facts.start_point
+    if start is None or start.report is None:
+        return None
+    parent = next((item for item in facts.attempts if item.candidate_id == start.parent_id), None)
+    beside = beside_parent(start.report, parent.report if parent is not None else None)
+    text = describe.report(start.report) + (f"\n{beside}" if beside else "")
+    return cut(text, _evaluation_room(start.report, sections))
+
+
+def _evaluation_room(report: EvaluationReport | None, sections: SectionTokens) -> int:
+    return sections.evaluation if report is None or report.accepted else sections.failure
 
 
 def _bounded(text: str | None, limit: int) -> str | None:

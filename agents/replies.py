@@ -7,9 +7,10 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from typing import TypeVar
+from dataclasses import replace
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from services.domain.chat import HypothesisFact, MoveFact, PlanFact
 from services.domain.errors import ReplyError
@@ -19,18 +20,37 @@ Scalar = bool | int | float | str
 
 
 class Reply(BaseModel):
-    """Base of all replies: unknown fields are an error, so that a model learns its mistake."""
+    """Base of all replies. The schema forbids further fields; a reply that has some is read without them."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, json_schema_extra={"additionalProperties": False})
 
 
 R = TypeVar("R", bound=Reply)
 
 
+def _clipped(limit: int) -> BeforeValidator:
+    """Cuts a text that is too long: what a model says about its work is not worth losing the work for."""
+    return BeforeValidator(lambda value: value[:limit] if isinstance(value, str) else value)
+
+
+def _ratio(value: object) -> object:
+    """A latency ratio as models write it: `2x`, `~1.5×`, `30 %` (which means 1.3); within 0 and 1000."""
+    if isinstance(value, str) and (found := _RATIO.fullmatch(value.strip())):
+        number = float(found["number"])
+        value = 1.0 + number / 100 if found["unit"] == "%" else number
+    if isinstance(value, int | float) and not isinstance(value, bool) and value > _MOST_GAIN:
+        return _MOST_GAIN
+    return value
+
+
+_MOST_GAIN = 1000.0
+_RATIO = re.compile(r"[~≈<>]?\s*\+?(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>x|X|×|%|times|-fold)?(?:\s*faster)?")
+
+
 class Move(Reply):
     """One optimisation move with its parameters."""
 
-    name: str = Field(min_length=1, max_length=80)
+    name: Annotated[str, _clipped(80), Field(min_length=1, max_length=80)]
     parameters: dict[str, Scalar] = Field(default_factory=dict)
 
 
@@ -39,7 +59,7 @@ class Hypothesis(Reply):
 
     id: str = Field(min_length=1, max_length=40)
     parent: str | None = None
-    statement: str = Field(min_length=1, max_length=500)
+    statement: Annotated[str, _clipped(500), Field(min_length=1, max_length=500)]
     difficulty: float = 0.5
     score: float = 0.5
     refuted: bool = False
@@ -60,11 +80,12 @@ class PlannerReply(Reply):
     """What to try next, and what it should bring."""
 
     start_point: str | None = None
-    hypothesis: str = Field(min_length=1, max_length=2000)
+    hypothesis: Annotated[str, _clipped(2000), Field(min_length=1, max_length=2000)]
     moves: tuple[Move, ...] = ()
-    expected_gain: float = Field(default=1.0, gt=0, le=1000)
+    expected_gain: Annotated[float, BeforeValidator(_ratio), Field(gt=0, le=_MOST_GAIN)] = 1.0
     unable: str | None = None
-    """Why no plan is possible at all; the job then ends as unsolved with this message."""
+    """Why no plan is possible: before a kernel is accepted the job ends with this message, later this line of search
+    does."""
     hypothesis_id: str | None = Field(default=None, max_length=40)
     """The idea of the tree that this plan tries, where a tree is kept."""
     hypotheses: tuple[Hypothesis, ...] = Field(default=(), max_length=20)
@@ -83,6 +104,18 @@ class PlannerReply(Reply):
         )
 
 
+class DiagnosedPlannerReply(PlannerReply):
+    """What is wrong with the start point or limits it, and what to try next."""
+
+    diagnosis: Annotated[str, _clipped(1500), Field(max_length=1500)] = ""
+    """Of a start point that failed the critical issue, its cause and the smallest repair; of an accepted one what
+    limits it, by which figures, and the method against that."""
+
+    def fact(self) -> PlanFact:
+        """The plan with its diagnosis."""
+        return replace(super().fact(), diagnosis=self.diagnosis or None)
+
+
 class Edit(Reply):
     """Replace one passage of the start point; `search` must occur exactly once."""
 
@@ -93,7 +126,7 @@ class Edit(Reply):
 class CoderReply(Reply):
     """A whole module, or edits against the start point."""
 
-    summary: str = Field(min_length=1, max_length=500)
+    summary: Annotated[str, _clipped(500), Field(min_length=1, max_length=500)]
     source: str | None = None
     edits: tuple[Edit, ...] = ()
 
@@ -119,8 +152,8 @@ class InspectionReply(Reply):
 
     cheating: bool
     """Whether it gets its result or its speed by something else than computing the reference's function."""
-    reason: str = Field(default="", max_length=2000)
-    quote: str = Field(default="", max_length=2000)
+    reason: Annotated[str, _clipped(2000), Field(max_length=2000)] = ""
+    quote: Annotated[str, Field(max_length=2000)] = ""
     """The passage of the source that shows it, word for word; empty where it does not cheat."""
 
 
@@ -155,12 +188,28 @@ def parse_reply(kind: type[R], text: str) -> R:
         raise ReplyError(f"{where}: {first['msg']}") from None
 
 
+def unknown_keys(kind: type[Reply], text: str) -> tuple[str, ...]:
+    """The fields of a reply's document that its schema does not have: read past, and told."""
+    try:
+        document = json.loads(json_text(text))
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(sorted(set(document) - set(kind.model_fields))) if isinstance(document, dict) else ()
+
+
+def spoken(text: str) -> str:
+    """A reply without what a reasoning model thought aloud before it: neither its summary nor its answer."""
+    said = _THOUGHT.sub("", text)
+    before, closed, after = said.rpartition("</think>")  # some servers leave out the tag that opens
+    return after if closed and after.strip() else before + after
+
+
 def json_text(text: str) -> str:
     """The JSON object in a chat model's text: the whole text, else a fenced block, else the longest object in it.
 
     Where there is none, the text itself, so that the parser's message is about what the model wrote.
     """
-    whole = text.strip()
+    whole = spoken(text).strip()
     if _is_object(whole):
         return whole
     for match in _FENCE.finditer(whole):
@@ -171,6 +220,7 @@ def json_text(text: str) -> str:
 
 
 _FENCE = re.compile(r"^```[a-zA-Z]*[ \t]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL)
 _MOST_STARTS = 200
 """How many braces are tried as the start of an object: bounds the work on hostile text."""
 

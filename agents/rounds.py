@@ -24,6 +24,8 @@ from services.ports.search import SearchState
 
 UNUSABLE = "reply could not be used"
 """What the failure of a step says whose agent was asked in vain."""
+NO_PLAN = "no plan: "
+"""What the failure of a step begins with whose Planner knew no way on from its start point."""
 MOST_VAIN = 3
 """Steps in a row without a usable answer after which a model is not asked any more."""
 _BRANCH_SEED = 104_729
@@ -97,7 +99,19 @@ def _stop(context: JobContext) -> str | None:
         width=spec.beam,
         seed=spec.seed,
     )
-    return context.strategy.stop(search)
+    return context.strategy.stop(search) or _no_way_on(context, search)
+
+
+def _no_way_on(context: JobContext, search: SearchState) -> str | None:
+    """Why the search ends where the Planner knew no way on from a start point and the strategy has no other."""
+    last = search.attempts[-1] if search.attempts else None
+    if last is None or not (last.failure or "").startswith(NO_PLAN):
+        return None
+    closed = {item.parent_id for item in search.attempts if (item.failure or "").startswith(NO_PLAN)}
+    start = context.strategy.start_point(search)
+    if start is None or start.candidate_id not in closed:
+        return None
+    return (last.failure or "").removeprefix(NO_PLAN)
 
 
 def _confirmation(context: JobContext, confirm: AttemptFact, now: datetime, next_width: int | None) -> WorkflowState:

@@ -64,6 +64,10 @@ class WorkflowState(TypedDict, total=False):
     """The Profiler's bottleneck class."""
     metrics: list[str]
     """The counters that the Profiler selected."""
+    findings: str | None
+    """What the Profiler concluded, bounded."""
+    leads: bool
+    """Whether the candidate is accepted and the fastest so far."""
     critique: str | None
     """The Judge's words, bounded."""
     doubt: str | None
@@ -101,6 +105,8 @@ def fresh_step(step: int, stage: str, start_step: int | None, started_at: str) -
         verdict=None,
         diagnosis=None,
         metrics=[],
+        findings=None,
+        leads=False,
         critique=None,
         doubt=None,
         failure=None,

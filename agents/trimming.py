@@ -6,8 +6,8 @@ usual vocabularies, so that three is on the safe side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -18,19 +18,32 @@ _TAIL = 0.25
 
 @dataclass(frozen=True, kw_only=True)
 class SectionTokens:
-    """Most tokens of each section. Together with the schema they stay near 12,000."""
+    """Most tokens of each section. Sources of problem, start point and candidate are never cut: they count whole, and
+    where a model's window is too small for them the rest makes room."""
 
-    problem: int = 2000
     analysis: int = 1000
     experiences: int = 1500
     brief: int = 600
     inspirations: int = 1500
     trajectory: int = 900
     contrast: int = 500
-    start_point: int = 3000
     evaluation: int = 600
+    failure: int = 4000
+    """Of an evaluation that failed: what a compiler said is read whole."""
     critique: int = 300
     plan: int = 400
+
+    def leaner(self) -> Iterator[SectionTokens]:
+        """This, and what is left when ever more of the older matter goes: other candidates first, then differences,
+        then half, a quarter and at last all of what was recalled and tried."""
+        yield self
+        lean = replace(self, inspirations=0)
+        yield lean
+        lean = replace(lean, contrast=0)
+        yield lean
+        for share in (2, 4):
+            yield replace(lean, experiences=self.experiences // share, trajectory=self.trajectory // share, brief=0)
+        yield replace(lean, experiences=0, trajectory=0, brief=0, failure=self.evaluation)
 
 
 def tokens(text: str) -> int:
@@ -42,6 +55,8 @@ def cut(text: str, limit: int) -> str:
     """A text of at most about `limit` tokens: its beginning and its end, with a note of what is left out between."""
     if tokens(text) <= limit:
         return text
+    if limit <= 0:
+        return ""
     room = limit * _BYTES_PER_TOKEN
     raw = text.encode(errors="replace")
     head, tail = raw[: int(room * (1 - _TAIL))], raw[len(raw) - int(room * _TAIL) :]
@@ -52,7 +67,9 @@ def cut(text: str, limit: int) -> str:
 def keep(items: Sequence[T], limit: int, size: Callable[[T], str], worth: Callable[[T], object]) -> list[T]:
     """The items that fit in `limit` tokens, in their order; those worth least are left out first.
 
-    The one worth most stays, however long it is."""
+    The one worth most stays, however long it is, unless there is no room at all."""
+    if limit <= 0:
+        return []
     kept: set[int] = set()
     used = 0
     for index in sorted(range(len(items)), key=lambda index: worth(items[index]), reverse=True):  # type: ignore[arg-type,return-value]

@@ -15,11 +15,11 @@ from agents.context import JobContext
 from agents.inspection import doubt_of, inspection_in_brief, inspection_schema, read_inspection
 from agents.judge import critique_in_brief, critique_in_full, critique_schema, read_critique
 from agents.nearest_example import NEAREST, precedent, with_precedent
-from agents.planner import chosen_start, plan_in_brief, read_plan
-from agents.profiler import read_diagnosis
+from agents.planner import chosen_start, plan_in_brief, plan_schema, read_plan
+from agents.profiler import measured_diagnosis, read_diagnosis
 from agents.recording import candidate_of, step_record
-from agents.replies import CoderReply, PlannerReply, ProfilerReply
-from agents.rounds import RoundRules, after_round, begin_round
+from agents.replies import CoderReply, ProfilerReply
+from agents.rounds import NO_PLAN, RoundRules, after_round, begin_round
 from agents.seeding import SUMMARY, evaluation_of
 from agents.state import BranchOutput, WorkflowState
 from services.domain.candidates import Candidate, EvaluatedCandidate, evaluation_id
@@ -39,7 +39,7 @@ Run = Runtime[JobContext]
 
 PLANNER = Agent(
     role=AgentRole.PLANNER,
-    schema=lambda _facts: PlannerReply,
+    schema=plan_schema,
     read=read_plan,
     summary=plan_in_brief,
 )
@@ -151,7 +151,9 @@ class Workflow:
         if reply is None:
             return update
         if reply.unable is not None:
-            return {**update, "failure": f"no plan: {reply.unable}", "stop": reply.unable}
+            given_up: WorkflowState = {**update, "failure": f"{NO_PLAN}{reply.unable}"}
+            alone = state["stage"] == Stage.REFINE and state["width"] == 1
+            return given_up if alone else {**given_up, "stop": reply.unable}  # alone, other start points are left
         start = chosen_start(reply, facts)
         fact = replace(reply.fact(), start_point=start.candidate_id if start is not None else None)
         start_step = start.step if start is not None else None
@@ -189,26 +191,38 @@ class Workflow:
             report = await self._judged(context, request)
         context.cache(state).candidate = replace(current, report=report)
         await context.emit(EventKind.EVALUATION_FINISHED, {**where, **_figures(report)})
-        return {"verdict": report.verdict.value}
+        return {"verdict": report.verdict.value, "leads": context.leads(state, report)}
 
     async def inspect(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
-        """Ask the Judge for a second opinion on an accepted candidate before it counts."""
+        """Ask the Judge for a second opinion on a leading candidate before it counts, or on any before it is run."""
         context = runtime.context
         turn = await self._turn(INSPECTOR, state, context, await context.facts(state))
         doubt = doubt_of(turn.value)
+        if state.get("verdict") is None:
+            before = _tolerant(turn.update)
+            return before if doubt is None else {**before, "failure": f"not run: second opinion of the Judge: {doubt}"}
         update: WorkflowState = {**turn.update, "doubt": doubt}
         if doubt is not None:
             update["verdict"] = Verdict.SUSPICIOUS.value
         return _tolerant(update)
 
     async def profile(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
-        """Ask the Profiler what limits a candidate that ran."""
+        """Say what limits a candidate that ran; the Profiler is asked where there are counters to choose from."""
         context = runtime.context
-        turn = await self._turn(PROFILER, state, context, await context.facts(state))
+        facts = await context.facts(state)
+        measured = measured_diagnosis(facts.report)
+        if measured is not None:
+            return {"diagnosis": measured.bottleneck or None, "findings": None}  # the report itself says why
+        turn = await self._turn(PROFILER, state, context, facts)
         found = turn.value
         if found is None:
             return _tolerant(turn.update)
-        return {**turn.update, "diagnosis": found.bottleneck, "metrics": list(found.metrics)}
+        return {
+            **turn.update,
+            "diagnosis": found.bottleneck,
+            "metrics": list(found.metrics),
+            "findings": f"{found.bottleneck}: {found.evidence}",
+        }
 
     async def judge(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
         """Ask the Judge what is wrong, or what to improve."""

@@ -33,6 +33,11 @@ class ProviderOptions(BaseModel):
     reasoning_tokens: Annotated[int | None, Field(ge=0)] = None
     """Output tokens for reasoning on top of a reply's own; default 16384 for `openai` and `anthropic`, 0 for
     `compatible`."""
+    window_tokens: Annotated[int | None, Field(ge=4096)] = None
+    """Tokens of prompt and answer together that the models take; older matter is left out of prompts until they fit.
+    Default 131072."""
+    output_tokens: Annotated[int | None, Field(ge=512)] = None
+    """Tokens that an answer may have; raise it for models that reason within the answer. Default 8192."""
     price_input: Annotated[float | None, Field(ge=0, allow_inf_nan=False)] = None
     """Dollars per million input tokens, for models that the price list does not know; 0 for your own server."""
     price_cached: Annotated[float | None, Field(ge=0, allow_inf_nan=False)] = None

@@ -14,6 +14,7 @@ from services.domain.chat import MoveFact, PlanFact
 from services.domain.evaluations import EvaluationReport, GateStatus, Verdict
 from services.domain.experiences import Experience, ExperienceKind, experience_id
 from services.domain.jobs import Stage
+from services.domain.ratios import seed_figures, with_seed
 from services.domain.steps import Lesson
 from services.memory.recording import site
 from services.memory.values import draft_reward, refine_reward
@@ -129,15 +130,36 @@ def describe_moves(moves: tuple[MoveFact, ...]) -> str:
     return ", ".join(_move(move) for move in moves) or "no named move"
 
 
-def describe_outcome(report: EvaluationReport) -> str:
-    """Verdict with the figure or the gate that explains it, in a few words."""
+def describe_outcome(report: EvaluationReport, *, intervals: bool = True) -> str:
+    """Verdict with the figures and their 95 % intervals, or the gate that explains it, in a few words."""
     if report.failed_gate is not None:
         return f"{report.verdict.value} at {report.failed_gate.value}"
     if report.latency is None:
         return report.verdict.value
-    ratio = report.speedup.best_baseline
-    gain = "" if ratio is None else f", {ratio:.2f}× the best baseline"
-    return f"{report.verdict.value} at {report.latency.median_us:.1f} µs{gain}"
+    latency, ratio, beside = report.latency, report.speedup.best_baseline, report.speedup.ci95
+    time = f"{latency.median_us:.1f} µs{_interval(latency.ci95_us, 1) if intervals else ''}"
+    gain = "" if ratio is None else f", {ratio:.2f}× the best baseline{_interval(beside, 2) if intervals else ''}"
+    return f"{report.verdict.value} at {time}{gain}"
+
+
+def beside_parent(report: EvaluationReport | None, parent: EvaluationReport | None) -> str | None:
+    """How a candidate's speed stands against its parent's, with the 95 % interval of the ratio; None where one of them
+    was not accepted and timed."""
+    before = seed_figures(parent)
+    if report is None or not report.accepted or report.latency is None or before is None:
+        return None
+    compared = with_seed(report, before).speedup
+    if compared.seed is None or compared.seed_ci95 is None:
+        return None
+    low, high = compared.seed_ci95
+    figures = f"{compared.seed:.2f}×{_interval((low, high), 2)}"
+    if low > 1.0:
+        return f"faster than its parent: {figures}"
+    return f"slower than its parent: {figures}" if high < 1.0 else f"within noise of its parent: {figures}"
+
+
+def _interval(bounds: tuple[float, float] | None, digits: int) -> str:
+    return "" if bounds is None else f" ({bounds[0]:.{digits}f} to {bounds[1]:.{digits}f})"
 
 
 def evidence(report: EvaluationReport) -> str:
@@ -156,7 +178,8 @@ def _move(move: MoveFact) -> str:
 
 
 def _title(family: str, candidate: Candidate, moves: tuple[MoveFact, ...], report: EvaluationReport) -> str:
-    return f"{family} in {candidate.backend}: {describe_moves(moves)}: {describe_outcome(report)}"
+    outcome = describe_outcome(report, intervals=False)
+    return f"{family} in {candidate.backend}: {describe_moves(moves)}: {outcome}"
 
 
 def _text(

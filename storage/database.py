@@ -120,7 +120,8 @@ class Database:
         known = sorted(_known_revisions())
         found = _revisions(connection)
         if not found or not found <= set(known):
-            raise StorageError(f"database {shown(self.url)} {schema_problem(found)}")
+            fault = schema_fault(found) or _newer(found)
+            raise fault.error(self.url)
         if version not in known or version >= max(found):
             earlier = ", ".join(name for name in known if name < max(found))
             raise UserError(f"{version!r} is no schema version before {max(found)}; there are: {earlier}")

@@ -12,7 +12,7 @@ from services.domain.candidates import EvaluatedCandidate, Origin
 from services.domain.digests import CandidateDigest, digest_candidate
 from services.domain.evaluations import DeviceSheet, EvaluationReport, GateName, Speedup, Verdict
 from services.domain.events import Event, EventKind
-from services.domain.jobs import Budget, Job, JobSpec, JobStatus
+from services.domain.jobs import AgentsMode, Budget, Job, JobSpec, JobStatus
 from services.domain.nodes import NodeRole, NodeState, ServiceNode
 from services.domain.problems import Problem, ProblemAnalysis
 
@@ -79,6 +79,10 @@ class JobBody(TargetBody):
     strategy: Name = "greedy"
     beam: Annotated[int, Field(ge=1, le=16)] = 1
     """Candidates made at the same time; each counts as one round."""
+    agents: AgentsMode = AgentsMode.FULL
+    """`lean`: two model calls a round, one that diagnoses and plans and one that writes; `full`: three or four."""
+    verify_first: bool = False
+    """Whether the Judge's second opinion comes before a candidate is run."""
     budget: BudgetBody = BudgetBody()
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
     seed_candidate: Source | None = None
@@ -94,6 +98,8 @@ class JobBody(TargetBody):
             model=self.model,
             strategy=self.strategy,
             beam=self.beam,
+            agents=self.agents,
+            verify_first=self.verify_first,
             budget=self.budget.budget(),
             baselines=self.baselines,
             seed=self.seed,
@@ -173,6 +179,8 @@ class JobView(View):
     model: str
     strategy: str
     beam: int
+    agents: AgentsMode
+    verify_first: bool
     budget: Budget
     baselines: tuple[str, ...]
     seed: int
@@ -204,6 +212,8 @@ class JobView(View):
             model=spec.model,
             strategy=spec.strategy,
             beam=spec.beam,
+            agents=spec.agents,
+            verify_first=spec.verify_first,
             budget=spec.budget,
             baselines=spec.baselines,
             seed=spec.seed,

@@ -70,8 +70,8 @@ def profile(_prompt: str) -> Reply:
 
 
 ANSWERS: dict[str, Callable[[str], Reply]] = {
-    "PlannerReply": plan, "CoderReply": code, "DraftCritique": repair, "RefineCritique": improve,
-    "InspectionReply": inspect, "ProfilerReply": profile,
+    "PlannerReply": plan, "DiagnosedPlannerReply": plan, "CoderReply": code, "DraftCritique": repair,
+    "RefineCritique": improve, "InspectionReply": inspect, "ProfilerReply": profile,
 }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, Protocol
 
 from kernelwright.ci.plan import CiPlan, Task
@@ -107,7 +108,7 @@ class LocalJudge:
         """Run a job here."""
         from kernelwright.problem_files import read_problem
         from kernelwright.solving import open_solver
-        from services.domain.jobs import Budget, JobSpec
+        from services.domain.jobs import JobSpec
 
         spec = JobSpec(
             problem=read_problem(task.problem, task.allow_library),
@@ -116,7 +117,8 @@ class LocalJudge:
             model=task.model,
             strategy=task.strategy,
             baselines=task.baselines,
-            budget=Budget(rounds=task.rounds),
+            agents=task.agents,
+            budget=task.budget,
             tags=("ci",),
         )
 
@@ -147,4 +149,5 @@ def _body(task: Task) -> dict[str, Any]:
     }
     if task.kernel is not None:
         return {**shared, "candidate": read_source(task.kernel, "candidate")}
-    return {**shared, "model": task.model, "strategy": task.strategy, "budget": {"rounds": task.rounds}}
+    search = {"model": task.model, "strategy": task.strategy, "agents": task.agents.value}
+    return {**shared, **search, "budget": asdict(task.budget)}

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from services.domain.errors import ConfigurationError
+from services.domain.jobs import AgentsMode, Budget
 
 FILE = "kernelwright.toml"
 
@@ -30,6 +31,14 @@ class Defaults(_Strict):
     model: str = "playbook"
     strategy: str = "greedy"
     rounds: int = Field(default=8, ge=1, le=1000)
+    agents: AgentsMode = AgentsMode.FULL
+    """Model calls a round: `lean` or `full`."""
+    tokens: int | None = Field(default=None, ge=1)
+    """Input plus output tokens that one search may use."""
+    dollars: float | None = Field(default=None, gt=0)
+    """What the model calls of one search may cost."""
+    device_s: float | None = Field(default=None, gt=0)
+    """Seconds of device time that one search may use."""
     baselines: tuple[str, ...] = ("eager", "compile")
     min_speedup: float = Field(default=1.0, ge=0)
     """Against the fastest baseline."""
@@ -73,7 +82,8 @@ class Task:
     device: str
     model: str
     strategy: str
-    rounds: int
+    agents: AgentsMode
+    budget: Budget
     baselines: tuple[str, ...]
     allow_library: tuple[str, ...]
     min_speedup: float
@@ -119,6 +129,14 @@ def read_plan(path: Path) -> CiPlan:
     return CiPlan(server=document.ci.server, wait_s=document.ci.wait_s, record=record, tasks=tasks)
 
 
+def with_budgets(plan: CiPlan, *, tokens: int | None, dollars: float | None, device_s: float | None) -> CiPlan:
+    """The plan with budgets of the command line in place of the file's, for each search."""
+    given = {"tokens": tokens, "dollars": dollars, "device_s": device_s}
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    tasks = tuple(replace(task, budget=replace(task.budget, **changes)) for task in plan.tasks)
+    return replace(plan, tasks=tasks)
+
+
 def read_record(path: Path) -> Mapping[str, float]:
     """Speedups by key; empty where nothing was recorded yet. Raises `ConfigurationError`."""
     if not path.exists():
@@ -144,7 +162,13 @@ def _task(folder: Path, defaults: Defaults, entry: Entry, recorded: Mapping[str,
         device=entry.device or defaults.device,
         model=defaults.model,
         strategy=defaults.strategy,
-        rounds=entry.rounds or defaults.rounds,
+        agents=defaults.agents,
+        budget=Budget(
+            rounds=entry.rounds or defaults.rounds,
+            tokens=defaults.tokens,
+            dollars=defaults.dollars,
+            device_s=defaults.device_s,
+        ),
         baselines=defaults.baselines,
         allow_library=entry.allow_library,
         min_speedup=defaults.min_speedup if entry.min_speedup is None else entry.min_speedup,

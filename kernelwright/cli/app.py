@@ -25,6 +25,7 @@ from kernelwright.cli import (
     trajectories,
     webhooks,
 )
+from kernelwright.cli.options import CALLS
 
 app = typer.Typer(
     name="kernelwright",
@@ -34,15 +35,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("run")(run.run)
+app.command("run", epilog=CALLS)(run.run)
 app.command("evaluate")(evaluate.evaluate)
-app.command("bench")(bench.bench)
+app.command("bench", epilog=CALLS)(bench.bench)
 app.command("profile")(profile.profile)
 app.command("serve")(server.serve)
 app.command("api")(server.api)
 app.command("orchestrator")(server.orchestrator)
 app.command("worker")(server.worker)
-app.command("submit")(client.submit)
+app.command("submit", epilog=CALLS)(client.submit)
 app.command("jobs")(client.jobs)
 app.command("watch")(client.watch)
 app.command("cancel")(client.cancel)
@@ -50,7 +51,7 @@ app.command("delete")(client.delete)
 app.command("best")(client.best)
 app.command("bundle")(client.bundle)
 app.command("report")(reports.report)
-app.command("ci")(ci.ci)
+app.command("ci", epilog=CALLS)(ci.ci)
 app.command("reverify")(reverify.reverify)
 app.command("doctor")(doctor.doctor)
 app.command("mcp")(mcp.mcp)

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kernelwright.cli.options import AgentsOption, DeviceSeconds, Dollars, Tokens, VerifyFirst
 from kernelwright.cli.output import answers, errors, interruptible, print_json, say
 from kernelwright.figures import interval, ratio
 from services.domain.errors import UserError
 from services.domain.evaluations import Speedup
+from services.domain.jobs import AgentsMode
 
 if TYPE_CHECKING:
     from kernelwright.solving import SolveResult
@@ -61,7 +63,12 @@ def bench(
     model: Annotated[str, typer.Option(help="Chat model; playbook works offline.")] = "playbook",
     strategy: Annotated[str, typer.Option(help="Search strategy.")] = "greedy",
     beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates per step; each counts as one round.")] = 1,
+    agents: AgentsOption = AgentsMode.FULL,
+    verify_first: VerifyFirst = False,
     rounds: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of rounds per problem.")] = 10,
+    tokens: Tokens = None,
+    dollars: Dollars = None,
+    device_seconds: DeviceSeconds = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
@@ -79,7 +86,9 @@ def bench(
             model=model,
             strategy=strategy,
             beam=beam,
-            budget=Budget(rounds=rounds),
+            agents=agents,
+            verify_first=verify_first,
+            budget=Budget(rounds=rounds, tokens=tokens, dollars=dollars, device_s=device_seconds),
         )
         for path in problem_files(paths)
     ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kernelwright.cli.options import DeviceSeconds, Dollars, Tokens
 from kernelwright.cli.output import interruptible, print_json, say
 from services.domain.errors import InfrastructureError, UserError
 
@@ -29,14 +30,17 @@ def ci(
     update: Annotated[bool, typer.Option("--update", help="Record the speedups of passing kernels.")] = False,
     summary: Annotated[Path | None, typer.Option(help="File to also write the Markdown summary to.")] = None,
     comment: Annotated[bool, typer.Option("--comment", help="Keep a comment on the pull request up to date.")] = False,
+    tokens: Tokens = None,
+    dollars: Dollars = None,
+    device_seconds: DeviceSeconds = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of Markdown.")] = False,
 ) -> None:
     """Check the kernels in kernelwright.toml. Exit code 0 if all hold, 1 if some fail, 2 if unknown."""
-    from kernelwright.ci.plan import read_plan
+    from kernelwright.ci.plan import read_plan, with_budgets
     from kernelwright.ci.rules import exit_code
     from kernelwright.ci.summary import markdown, workflow_commands
 
-    plan = read_plan(config)
+    plan = with_budgets(read_plan(config), tokens=tokens, dollars=dollars, device_s=device_seconds)
     with interruptible():
         results = _judge_all(plan, server or plan.server)
     text = markdown(results)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernelwright.cli.options import AgentsOption, DeviceSeconds, Dollars, Tokens, VerifyFirst
 from kernelwright.cli.output import answers, errors, interruptible, print_json, say
 from services.domain.errors import NotFoundError, UserError
 from services.domain.formats import ExportFormat
-from services.domain.jobs import JobStatus
+from services.domain.jobs import AgentsMode, JobStatus
 
 if TYPE_CHECKING:
     from services.client import Client
@@ -31,7 +32,12 @@ def submit(
     model: Annotated[str, typer.Option(help="Chat model.")] = "playbook",
     strategy: Annotated[str, typer.Option(help="Search strategy.")] = "greedy",
     beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates per step; each counts as one round.")] = 1,
+    agents: AgentsOption = AgentsMode.FULL,
+    verify_first: VerifyFirst = False,
     rounds: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of rounds.")] = 10,
+    tokens: Tokens = None,
+    dollars: Dollars = None,
+    device_seconds: DeviceSeconds = None,
     seed_candidate: Annotated[Path | None, typer.Option(help="Seed kernel to start from.")] = None,
     allow_library: Annotated[str, typer.Option(help="Allowed library operators, comma-separated.")] = "",
     tag: Annotated[list[str] | None, typer.Option(help="Tag; can be repeated.")] = None,
@@ -58,7 +64,9 @@ def submit(
         "model": model,
         "strategy": strategy,
         "beam": beam,
-        "budget": {"rounds": rounds},
+        "agents": agents.value,
+        "verify_first": verify_first,
+        "budget": {"rounds": rounds, "tokens": tokens, "dollars": dollars, "device_s": device_seconds},
         "tags": tag or [],
         "seed_candidate": None if seed_candidate is None else read_source(seed_candidate, "candidate"),
     }

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernelwright.cli.options import AgentsOption, DeviceSeconds, Dollars, Tokens, VerifyFirst
 from kernelwright.cli.output import errors, interruptible, print_json, say
 from services.domain.errors import UserError
+from services.domain.jobs import AgentsMode
 
 if TYPE_CHECKING:
     from kernelwright.solving import Listener, SolveResult
@@ -23,8 +25,13 @@ def run(
     model: Annotated[str | None, typer.Option(help="Chat model (default: playbook, which works offline).")] = None,
     strategy: Annotated[str, typer.Option(help="Search strategy.")] = "greedy",
     beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates per step; each counts as one round.")] = 1,
+    agents: AgentsOption = AgentsMode.FULL,
+    verify_first: VerifyFirst = False,
     rounds: Annotated[int | None, typer.Option(min=1, max=1000, help="Maximum number of rounds (default 10).")] = None,
     wall: Annotated[float | None, typer.Option(min=1, help="Maximum wall-clock time in seconds.")] = None,
+    tokens: Tokens = None,
+    dollars: Dollars = None,
+    device_seconds: DeviceSeconds = None,
     baselines: Annotated[str, typer.Option(help="Comma-separated: eager, compile, compile_max.")] = "eager,compile",
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     seed_candidate: Annotated[Path | None, typer.Option(help="Seed kernel to start from.")] = None,
@@ -42,6 +49,8 @@ def run(
     spec: JobSpec | None = None
     if (problem is None) == (resume is None):
         raise UserError("name a problem file, or a job with --resume: one of the two")
+    if resume is not None and any(limit is not None for limit in (tokens, dollars, device_seconds)):
+        raise UserError("a job keeps the budgets that it was submitted with: leave them out beside --resume")
     if problem is not None:
         spec = JobSpec(
             problem=read_problem(problem, tuple(filter(None, allow_library.split(",")))),
@@ -50,7 +59,9 @@ def run(
             model=model or "playbook",
             strategy=strategy,
             beam=beam,
-            budget=Budget(rounds=rounds or 10, wall_s=wall),
+            agents=agents,
+            verify_first=verify_first,
+            budget=Budget(rounds=rounds or 10, wall_s=wall, tokens=tokens, dollars=dollars, device_s=device_seconds),
             baselines=tuple(filter(None, baselines.split(","))),
             seed=seed,
             seed_candidate=None if seed_candidate is None else read_source(seed_candidate, "candidate"),

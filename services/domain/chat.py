@@ -8,7 +8,7 @@ from enum import StrEnum
 from services.domain.evaluations import Baselines, DeviceSheet, EvaluationReport
 from services.domain.events import JsonValue
 from services.domain.experiences import RecalledExperience
-from services.domain.jobs import LOCAL_TEAM, Stage
+from services.domain.jobs import LOCAL_TEAM, AgentsMode, Stage
 from services.domain.problems import Problem, ProblemAnalysis
 from services.domain.usage import Usage
 
@@ -71,6 +71,8 @@ class PlanFact:
     """The idea of the tree that the plan tries, where the strategy keeps one."""
     hypotheses: tuple[HypothesisFact, ...] = ()
     """Ideas that the Planner added or judged anew."""
+    diagnosis: str | None = None
+    """What is wrong with the start point or limits it, where one call diagnoses and plans."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,12 +131,26 @@ class Facts:
     """For Judge and Profiler: the candidate's evaluation."""
     metrics: tuple[str, ...] = ()
     """For the Judge: the counters that the Profiler selected; none for all."""
+    findings: str = ""
+    """For the Judge: what the Profiler concluded from which evidence."""
+    agents: AgentsMode = AgentsMode.FULL
+    """How many calls a round makes; in `lean` the Planner diagnoses too."""
     brief: SearchBrief = field(default_factory=SearchBrief)
     """What the strategy adds to the prompt."""
     branch: int = 0
     """Which of the round's candidates this is, from 0."""
     width: int = 1
     """How many candidates the round makes at the same time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelLimits:
+    """What fits into one call of a chat model."""
+
+    window_tokens: int = 131_072
+    """Prompt and answer together."""
+    output_tokens: int = 8192
+    """The answer at most, without what a provider counts for reasoning apart."""
 
 
 @dataclass(frozen=True, kw_only=True)

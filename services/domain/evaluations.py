@@ -139,6 +139,15 @@ class Profile:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TunedSetting:
+    """One setting of a search over `TUNABLES`."""
+
+    parameters: dict[str, int | float | str | bool]
+    median_us: float | None
+    """From a short look, for comparison with the others only; null where it did not build or was wrong."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Tuned:
     """Outcome of a search over declared `TUNABLES`."""
 
@@ -146,6 +155,8 @@ class Tuned:
     """The winner's values."""
     tried: int
     """How many settings were run."""
+    settings: tuple[TunedSetting, ...] = ()
+    """What each of them came to, in the order they were tried."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,6 +267,12 @@ class DeviceSheet:
     """Compiler, torch and driver versions that results depend on."""
     peak_half_gflop_s: float | None = None
     """Measured fp16 matrix rate, in GFLOP/s, where the device has units for it."""
+    l1_bytes: int | None = None
+    """First-level data cache of one core; None where it is not known, and for GPUs."""
+    l2_bytes: int | None = None
+    """Second-level cache of one core; None where it is not known, and for GPUs."""
+    clock_mhz: float | None = None
+    """Highest clock of the cores; None where it is not known."""
 
 
 @dataclass(frozen=True, kw_only=True)

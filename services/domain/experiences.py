@@ -70,8 +70,10 @@ class Experience:
         return content_hash("\x1f".join(parts))
 
 
-_MEASURED = re.compile(r"( at|,)? ?\b\d+(\.\d+)? ?(µs|ms|%|×( the best baseline)?)(?!\w)")
-"""A time, share or ratio: ` at 137.0 µs`, `, 1.46× the best baseline`."""
+_MEASURED = re.compile(
+    r"( at|,)? ?\b\d+(\.\d+)? ?(µs|ms|%|×( the best baseline)?)(?!\w)( \(\d+(\.\d+)? to \d+(\.\d+)?\))?"
+)
+"""A time, share or ratio with its interval: ` at 137.0 µs (136.1 to 138.2)`, `, 1.46× the best baseline`."""
 
 
 def embedded_text(title: str, text: str, family: str) -> str:

@@ -39,6 +39,15 @@ FINAL_STATUSES = frozenset(
 )
 
 
+class AgentsMode(StrEnum):
+    """How many calls of a model a round makes."""
+
+    LEAN = "lean"
+    """Two: one diagnoses and plans, one writes code; a leader gets a second opinion besides."""
+    FULL = "full"
+    """Planner, Coder and Judge, and a Profiler where there are counters to choose from."""
+
+
 class Stage(StrEnum):
     """*draft* until the first accepted candidate, *refine* after it."""
 
@@ -73,6 +82,11 @@ class JobSpec:
     strategy: str = "greedy"
     beam: int = 1
     """Candidates made and judged at the same time; each counts as one of the budget's rounds."""
+    agents: AgentsMode = AgentsMode.FULL
+    """How many calls of the model a round makes."""
+    verify_first: bool = False
+    """Whether the Judge's second opinion comes before a candidate is run, so that what it holds for a cheat costs no
+    device time; by default after, and about leaders only."""
     budget: Budget = field(default_factory=Budget)
     baselines: tuple[str, ...] = ("eager", "compile")
     seed: int = 0

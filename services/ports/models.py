@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from services.domain.chat import AgentRole, ChatReply, ChatRequest
+from services.domain.chat import AgentRole, ChatReply, ChatRequest, ModelLimits
 from services.domain.embeddings import Embedded
 from services.domain.requests import ModelRequest
 from services.domain.usage import Usage
@@ -29,6 +29,14 @@ class MeteredChatModel(ChatModel, Protocol):
     def ceiling(self, request: ChatRequest) -> Usage:
         """The most tokens and dollars that `complete(request)` can use, resent attempts included; dollars are None
         where the price is unknown. A job reserves this before the call and never passes its budget."""
+
+
+@runtime_checkable
+class LimitedChatModel(ChatModel, Protocol):
+    """A chat model that knows how much fits into a call; others have the limits of `ModelLimits`."""
+
+    def limits(self, role: AgentRole) -> ModelLimits:
+        """The window and the longest answer of the model that answers for a role."""
 
 
 class Embedder(Protocol):

@@ -95,6 +95,10 @@ def a_latency(median_us: float) -> Latency:
     )
 
 
+COUNTERS = {f"counter_{number}": float(number) for number in range(12)}
+"""More than a Profiler may pass on: it has something to choose from."""
+
+
 def a_report(
     verdict: Verdict = Verdict.ACCEPTED,
     *,
@@ -121,7 +125,9 @@ def a_report(
         roofline=Roofline(bytes=8 << 20, flops=1 << 20, floor_us=80.0, fraction=80.0 / median_us, bound="memory")
         if timed
         else None,
-        profile=Profile(source="none", metrics={}, bottleneck=bottleneck, reason="bytes over time") if timed else None,
+        profile=Profile(source="perf", metrics=COUNTERS, bottleneck=bottleneck, reason="bytes over time")
+        if timed
+        else None,
         tuned=None,
         environment=_environment(),
         phases_s=PhasesS(total=seconds),

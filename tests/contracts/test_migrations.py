@@ -18,8 +18,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, insert, inspect, text
 
 from services.domain.codec import dumps
-from services.domain.value_log import ContextItem, OutcomeEntry, RetractionEntry
 from services.domain.errors import StorageError, UserError
+from services.domain.value_log import ContextItem, OutcomeEntry, RetractionEntry
 from services.testing import FrozenClock
 from storage.database import MIGRATIONS, Database
 from storage.jobs.store import SqlJobStore

@@ -111,7 +111,7 @@ def measure_gpu(sandbox: Sandbox, gpu: Gpu, state_dir: Path) -> DeviceSheet:
     Raises `InfrastructureError`.
     """
     toolchain = f"torch {torch_version()}; triton {_version('triton')}; driver {gpu.driver}"
-    key = hashlib.sha256(f"{gpu.model}/{gpu.capability}/{toolchain}/1".encode()).hexdigest()[:16]
+    key = hashlib.sha256(f"{gpu.model}/{gpu.capability}/{toolchain}/2".encode()).hexdigest()[:16]
     path = state_dir / "devices" / f"{gpu.name}-{key}.json"
     known = read_sheet(path, MAX_AGE_S)
     if known is not None:
@@ -129,9 +129,15 @@ def measure_gpu(sandbox: Sandbox, gpu: Gpu, state_dir: Path) -> DeviceSheet:
         launch_us=figures["launch_us"],
         instruction_set=(f"sm_{gpu.capability.replace('.', '')}",),
         toolchain=toolchain,
+        clock_mhz=_highest_clock_mhz(),
     )
     write_sheet(path, sheet)
     return sheet
+
+
+def _highest_clock_mhz() -> float | None:
+    values = _query("clocks.max.sm")
+    return None if values is None else _number(values[0])
 
 
 def _measure(sandbox: Sandbox) -> dict[str, float]:

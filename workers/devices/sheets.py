@@ -28,6 +28,8 @@ LARGE_BYTES = (128 << 20, 512 << 20)
 NEAR_BYTES = 256 << 10
 """Fits a core's private cache."""
 DEFAULT_CACHE_BYTES = 8 << 20
+SHEET_VERSION = 2
+"""Sheets that an earlier version kept lack some of today's facts and are measured again."""
 EXTENSIONS = re.compile(r"sse4_2|avx\w*|fma|f16c|bmi2|amx_\w+|asimd\w*|sve\w*|bf16")
 
 
@@ -51,6 +53,7 @@ def measure_cpu(
     known = read_sheet(path, max_age_s)
     if known is not None:
         return known
+    caches = cache_sizes()
     cache_bytes = last_level_cache_bytes()
     keep = (is_quiet or machine_is_quiet)()
     figures = _measure(sandbox, backend, cache_bytes)
@@ -65,6 +68,9 @@ def measure_cpu(
         launch_us=figures["launch_us"],
         instruction_set=instruction_set(),
         toolchain=toolchain,
+        l1_bytes=caches.get(1),
+        l2_bytes=caches.get(2),
+        clock_mhz=highest_clock_mhz(),
     )
     if keep:
         write_sheet(path, sheet)
@@ -73,7 +79,7 @@ def measure_cpu(
 
 def sheet_path(state_dir: Path, toolchain: str) -> Path:
     """Where the sheet lies of this machine's CPU with a compiler and torch, as `DeviceSheet.toolchain` names them."""
-    site = f"{processor_model()}/{toolchain}/{usable_cores()}/{cpu_probe.SOURCE}"
+    site = f"{processor_model()}/{toolchain}/{usable_cores()}/{cpu_probe.SOURCE}/{SHEET_VERSION}"
     return state_dir / "devices" / f"cpu-{hashlib.sha256(site.encode()).hexdigest()[:16]}.json"
 
 
@@ -160,15 +166,34 @@ def _cpuinfo() -> str:
 
 def last_level_cache_bytes() -> int:
     """Size of the last-level cache of the first usable core."""
+    sizes = cache_sizes()
+    return sizes[max(sizes)] if sizes else DEFAULT_CACHE_BYTES
+
+
+def cache_sizes() -> dict[int, int]:
+    """Bytes of the first usable core's caches for data by level, as far as the kernel tells."""
     core = min(os.sched_getaffinity(0))
     sizes: dict[int, int] = {}
     for index in Path(f"/sys/devices/system/cpu/cpu{core}/cache").glob("index*"):
         try:
+            if (index / "type").read_text(encoding="ascii").strip() == "Instruction":
+                continue
             level = int((index / "level").read_text(encoding="ascii"))
             sizes[level] = _size((index / "size").read_text(encoding="ascii").strip())
         except (OSError, ValueError):
             continue
-    return sizes[max(sizes)] if sizes else DEFAULT_CACHE_BYTES
+    return sizes
+
+
+def highest_clock_mhz() -> float | None:
+    """The highest clock of the first usable core; where the kernel does not tell, the highest one seen now."""
+    core = min(os.sched_getaffinity(0))
+    try:
+        text = Path(f"/sys/devices/system/cpu/cpu{core}/cpufreq/cpuinfo_max_freq").read_text(encoding="ascii")
+        return int(text) / 1e3
+    except (OSError, ValueError):
+        seen = re.findall(r"^cpu MHz\s*:\s*([\d.]+)$", _cpuinfo(), re.MULTILINE)
+        return max(map(float, seen), default=None)
 
 
 def _size(text: str) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from services.domain.errors import InfrastructureError
-from services.domain.evaluations import EvaluationRequest, Tuned
+from services.domain.evaluations import EvaluationRequest, Tuned, TunedSetting
 from services.domain.tunables import Plain, combinations, declared, described, settings, with_values
 from workers.ipc.tensors import flatten
 from workers.ipc.wire import WireError
@@ -64,7 +64,7 @@ def tune(trial: Trial) -> Tuned | None:
     trial.notes.append(search.summary(combinations(values), winner))
     trial.state.link.setting = winner
     trial.request = _with(trial, winner)
-    return Tuned(parameters=winner, tried=search.tried)
+    return Tuned(parameters=winner, tried=search.tried, settings=search.table())
 
 
 class _Search:
@@ -77,6 +77,8 @@ class _Search:
         self._entrants: list[Entrant] = []
         self.tried = 0
         self._wrong = 0
+        self._medians: dict[str, float] = {}
+        self._seen: list[dict[str, Plain]] = []
 
     def best_of(self, chosen: Sequence[dict[str, Plain]]) -> dict[str, Plain] | None:
         """The fastest setting that is right; None where none is."""
@@ -99,6 +101,13 @@ class _Search:
         failed = f", {self._wrong} failed" if self._wrong else ""
         return f"TUNABLES: {self.tried} of {total} settings tried{failed}; {described(winner)}"
 
+    def table(self) -> tuple[TunedSetting, ...]:
+        """Each setting that was tried, with its latest median."""
+        return tuple(
+            TunedSetting(parameters=setting, median_us=_microseconds(self._medians.get(described(setting))))
+            for setting in self._seen
+        )
+
     def close(self) -> None:
         """End what still runs."""
         self._keep(())
@@ -117,6 +126,7 @@ class _Search:
             for setting in together:
                 link.setting = setting
                 self.tried += 1
+                self._seen.append(setting)
                 if link.build().ok:
                     built.append(setting)
                 else:
@@ -132,7 +142,7 @@ class _Search:
         try:
             LoadGate().examine(trial)
             if self._is_right(trial):
-                median = self._median(trial, FIRST_LOOK)
+                median = self._medians[described(setting)] = self._median(trial, FIRST_LOOK)
                 self._entrants.append(Entrant(setting=setting, trial=trial, median_s=median))
                 kept = True
         except RunnerFault as fault:
@@ -167,10 +177,12 @@ class _Search:
         for entrant in list(self._entrants):
             try:
                 entrant.median_s = self._median(entrant.trial, budget)
+                self._medians[described(entrant.setting)] = entrant.median_s
             except RunnerFault as fault:
                 if fault.kind is FaultKind.FORGED:
                     raise
                 self._wrong += 1
+                self._medians.pop(described(entrant.setting), None)
                 entrant.median_s = float("inf")
         ranked = [entrant for entrant in self._ranked() if entrant.median_s != float("inf")]
         self._keep(ranked[: max(1, len(ranked) // 2)])
@@ -186,6 +198,10 @@ class _Search:
 
     def _over(self) -> bool:
         return time.monotonic() > self._until
+
+
+def _microseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * 1e6
 
 
 def _with(trial: Trial, setting: dict[str, Plain]) -> EvaluationRequest:

@@ -17,10 +17,10 @@ from services.adapters.llm.openai_responses import OpenAIResponsesModel
 from services.adapters.llm.prices import PriceList
 from services.adapters.llm.remote import DeltaListener, RemoteChatModel
 from services.adapters.llm.settings import ModelSettings, ProviderSettings
-from services.domain.chat import AgentRole, ChatReply, ChatRequest
+from services.domain.chat import AgentRole, ChatReply, ChatRequest, ModelLimits
 from services.domain.errors import ConfigurationError
 from services.domain.usage import Usage
-from services.ports.models import ChatModel, MeteredChatModel
+from services.ports.models import ChatModel, LimitedChatModel, MeteredChatModel
 from services.ports.runtime import Clock
 
 
@@ -68,6 +68,11 @@ class RoleModels:
         """The ceiling of the role's model; nothing for models that cost nothing."""
         model = self.of(request.role)
         return model.ceiling(request) if isinstance(model, MeteredChatModel) else Usage(calls=1)
+
+    def limits(self, role: AgentRole) -> ModelLimits:
+        """The limits of the role's model."""
+        model = self.of(role)
+        return model.limits(role) if isinstance(model, LimitedChatModel) else ModelLimits()
 
     async def complete(self, request: ChatRequest) -> ChatReply:
         """Answer by the role's model. Raises `ModelError`."""

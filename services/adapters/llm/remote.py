@@ -19,7 +19,7 @@ from services.adapters.llm.explain import Explainer, ProtocolError, StreamCutErr
 from services.adapters.llm.ledger import CallFailedError, CallLedger, Failure, current_call
 from services.adapters.llm.prices import PriceList, TokenCount, most_tokens
 from services.adapters.llm.schemas import json_document, restore
-from services.domain.chat import AgentRole, ChatReply, ChatRequest
+from services.domain.chat import AgentRole, ChatReply, ChatRequest, ModelLimits
 from services.domain.errors import CallInterruptedError, ModelError
 from services.domain.usage import Usage
 
@@ -84,6 +84,14 @@ class RemoteChatModel(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
+
+    def limits(self, role: AgentRole) -> ModelLimits:  # noqa: ARG002 -- the same for each role
+        """What the settings say of the provider's models, else what most models of today hold."""
+        settings, usual = self._connection.settings, ModelLimits()
+        return ModelLimits(
+            window_tokens=settings.window_tokens or usual.window_tokens,
+            output_tokens=settings.output_tokens or usual.output_tokens,
+        )
 
     def ceiling(self, request: ChatRequest) -> Usage:
         """The most a call can use: every request that it may send and the provider may bill, at full length."""

@@ -39,6 +39,10 @@ class ProviderSettings:
     """Whether Anthropic models may think (adaptively); switch off for models without adaptive thinking."""
     reasoning_tokens: int | None = None
     """Output tokens allowed for reasoning on top of a request's own; None for the adapter's default."""
+    window_tokens: int | None = None
+    """Tokens of prompt and answer together that the provider's models take; None for 131,072."""
+    output_tokens: int | None = None
+    """Tokens that an answer may have, reasoning written into the text included; None for 8,192."""
     price: TokenPrice | None = None
     """Overrides the price list."""
 

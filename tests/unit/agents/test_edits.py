@@ -90,3 +90,19 @@ def test_several_blocks_are_applied_in_order() -> None:
     edits = edit_blocks(f"{block('a', 'b')}\nthen\n{block('c', '')}")
 
     assert [(edit.search, edit.replace) for edit in edits] == [("a", "b"), ("c", "")]
+
+
+def test_a_passage_that_is_not_there_is_answered_with_the_nearest_lines() -> None:
+    source = (
+        "".join(f"int unrelated{line};\n" for line in range(30)) + "for (int i = 0; i < n; ++i)\n    y[i] = f(x[i]);\n"
+    )
+
+    with pytest.raises(ReplyError) as caught:
+        apply_edits(source, (Edit(search="for (int i = 0; i < N; i++)\n  y[i] = f(x[i]);", replace=""),))
+
+    assert str(caught.value).endswith(
+        "occurs 0 times in the start point, must occur once; nearest are the lines 31 to 32:\n"
+        "for (int i = 0; i < n; ++i)\n    y[i] = f(x[i]);"
+    )
+    with pytest.raises(ReplyError, match=r"must occur once$"):
+        apply_edits(source, (Edit(search="@@@@ ####", replace=""),))

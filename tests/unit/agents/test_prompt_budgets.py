@@ -8,10 +8,20 @@ from pathlib import Path
 import pytest
 
 from agents.predictions import describe, mean_error, predictions
-from agents.prompting import render_system, render_user
+from agents.prompting import render_fitting, render_system, render_user
 from agents.replies import CoderReply, InspectionReply, PlannerReply, RefineCritique, schema_of
 from agents.trimming import SectionTokens, cut, keep, tokens
-from services.domain.chat import AgentRole, AttemptFact, Facts, HypothesisFact, MoveFact, PlanFact, SearchBrief
+from services.domain.chat import (
+    AgentRole,
+    AttemptFact,
+    Facts,
+    HypothesisFact,
+    ModelLimits,
+    MoveFact,
+    PlanFact,
+    SearchBrief,
+)
+from services.domain.errors import ModelError
 from services.domain.evaluations import Profile
 from services.domain.experiences import RecalledExperience
 from services.domain.jobs import Stage
@@ -78,23 +88,55 @@ def test_a_typical_refine_prompt_stays_under_twelve_thousand_tokens(
     assert tokens(system.content) + tokens(user.content) < MOST_TOKENS
 
 
+HUGE = "x = 1  # a line of a program\n" * 20_000
+
+
 @pytest.mark.parametrize("role", AgentRole)
-def test_no_prompt_grows_without_bound(role: AgentRole) -> None:
+def test_what_was_tried_and_recalled_does_not_grow_a_prompt_without_bound(role: AgentRole) -> None:
     facts = a_refine_round()
-    huge = "x = 1  # a line of a program\n" * 20_000
-    start = replace(facts.attempts[-1], source=huge, critique=huge, report=a_report(detail=huge))
-    facts = replace(
-        facts,
-        problem=replace(facts.problem, source=huge),
-        start_point=start,
-        attempts=facts.attempts * 100,
-        source=huge,
-        brief=SearchBrief(text=huge, inspirations=(start, start)),
-    )
+    others = tuple(replace(item, source=HUGE, critique=HUGE) for item in facts.attempts * 100)
+    facts = replace(facts, attempts=others, brief=SearchBrief(text=HUGE, inspirations=others[:2]))
 
     system, user = render_system(role, facts, {}), render_user(role, facts)
 
     assert tokens(system.content) + tokens(user.content) < 1.3 * MOST_TOKENS
+
+
+@pytest.mark.parametrize("role", [AgentRole.PLANNER, AgentRole.CODER])
+def test_no_source_of_sixty_kilobytes_is_cut(role: AgentRole) -> None:
+    source = "".join(f"x{line} = {line}  # a line of a program\n" for line in range(1800))
+    assert len(source) > 60_000
+    facts = a_refine_round()
+    facts = replace(facts, start_point=replace(facts.attempts[-1], source=source))
+
+    message, _ = render_fitting(role, facts, "", ModelLimits(), (render_system(role, facts, {}),))
+
+    assert source in message.content
+
+
+def test_a_small_window_gets_a_prompt_that_fits_without_the_older_matter() -> None:
+    facts, limits = a_refine_round(), ModelLimits(window_tokens=16_384, output_tokens=8192)
+    system = render_system(AgentRole.CODER, facts, schema_of(CoderReply))
+
+    user, most_output = render_fitting(AgentRole.CODER, facts, "", limits, (system,))
+
+    used = tokens(system.content) + tokens(user.content)
+    assert used + most_output <= limits.window_tokens
+    assert most_output >= 4096
+    assert facts.start_point is not None
+    assert (facts.start_point.source or "") in user.content
+    assert "wider wider" in user.content, "the plan stays"
+
+
+def test_a_window_too_small_says_what_to_shorten() -> None:
+    facts = a_refine_round()
+    facts = replace(facts, start_point=replace(facts.attempts[-1], source=HUGE))
+    limits = ModelLimits(window_tokens=16_384)
+
+    with pytest.raises(
+        ModelError, match=r"window holds 16384 .*shorten the start point's source \(about 19\d+ tokens\)"
+    ):
+        render_fitting(AgentRole.CODER, facts, "", limits, ())
 
 
 def test_the_experience_of_least_value_and_the_oldest_steps_go_first() -> None:
@@ -218,4 +260,5 @@ def test_a_cut_text_keeps_its_ends_and_says_what_is_missing() -> None:
 
 def test_the_item_worth_most_stays_however_long() -> None:
     assert keep(["x" * 999, "y"], 10, lambda item: item, len) == ["x" * 999]
-    assert SectionTokens().start_point > SectionTokens().plan
+    assert keep(["x", "y"], 0, lambda item: item, len) == []
+    assert SectionTokens().failure > SectionTokens().evaluation, "a compiler's errors are read whole"

@@ -24,7 +24,7 @@ def texts(page: str) -> list[str]:
 
 def sections(role: AgentRole) -> set[str]:
     """The headings that a role's templates can give."""
-    files = (FOLDER / f"{role.value}.md.j2", FOLDER / "frame.md.j2")
+    files = (FOLDER / f"{role.value}.md.j2", FOLDER / "frame.md.j2", FOLDER / "rules.md.j2")
     return {line for file in files for line in file.read_text().splitlines() if line.startswith("## ")}
 
 

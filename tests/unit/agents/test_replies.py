@@ -10,7 +10,7 @@ import pytest
 from agents.coder import check_source, read_draft
 from agents.edits import apply_edits
 from agents.planner import chosen_start, read_plan
-from agents.replies import DraftCritique, Edit, PlannerReply, json_text, parse_reply
+from agents.replies import DraftCritique, Edit, PlannerReply, json_text, parse_reply, schema_of, unknown_keys
 from services.domain.errors import ReplyError
 from tests.unit.agents.some_facts import an_attempt, some_facts
 
@@ -41,7 +41,6 @@ def test_a_plan_is_found_in_what_a_chat_model_writes(text: str) -> None:
         ("no JSON here", "Invalid JSON"),
         ("[1, 2]", "reply: Input should be an object"),
         ('{"hypothesis": ""}', "hypothesis"),
-        ('{"hypothesis": "x", "extra": 1}', "extra: Extra inputs are not permitted"),
         ('{"hypothesis": "x", "expected_gain": -1}', "expected_gain"),
         ('{"hypothesis": "x", "moves": [{"name": 5}]}', "moves.0.name"),
     ],
@@ -49,6 +48,36 @@ def test_a_plan_is_found_in_what_a_chat_model_writes(text: str) -> None:
 def test_a_reply_that_does_not_fit_says_where(text: str, complaint: str) -> None:
     with pytest.raises(ReplyError, match=complaint):
         parse_reply(PlannerReply, text)
+
+
+@pytest.mark.parametrize(
+    ("said", "gain"),
+    [(2, 2.0), ("2x", 2.0), ("~1.5×", 1.5), ("30%", 1.3), ("3 times", 3.0), ("1.25x faster", 1.25), (5000, 1000.0)],
+)
+def test_an_expected_gain_is_read_as_models_write_it(said: object, gain: float) -> None:
+    assert parse_reply(PlannerReply, json.dumps({**PLAN, "expected_gain": said})).expected_gain == pytest.approx(gain)
+
+
+def test_small_faults_do_not_cost_a_round() -> None:
+    text = json.dumps({**PLAN, "hypothesis": "h" * 5000, "confidence": 0.9, "notes": "x"})
+
+    assert len(parse_reply(PlannerReply, text).hypothesis) == 2000
+    assert unknown_keys(PlannerReply, text) == ("confidence", "notes")
+    assert schema_of(PlannerReply)["additionalProperties"] is False, "models are asked for nothing else"
+    draft = read_draft(json.dumps({"summary": "s" * 900, "source": "class ModelNew: ..."}), some_facts())
+    assert len(draft.summary) == 500
+    with pytest.raises(ReplyError, match=r"give either source or edits \(there is no field code\)"):
+        read_draft(json.dumps({"summary": "x", "code": "class ModelNew: ..."}), some_facts())
+
+
+@pytest.mark.parametrize("opening", ["<think>", ""])
+def test_what_a_model_thought_aloud_is_neither_summary_nor_answer(opening: str) -> None:
+    thought = f'{opening}Maybe {{"hypothesis": "a much longer and rejected idea, which is wrong"}}? No.</think>\n'
+    module = "class ModelNew: ..."
+
+    assert parse_reply(PlannerReply, thought + json.dumps(PLAN)).hypothesis == "fuse"
+    draft = read_draft(f"{thought}Wider vectors.\n```python\n{module}\n```", some_facts())
+    assert (draft.summary, draft.source.strip()) == ("Wider vectors.", module)
 
 
 def test_hostile_text_is_read_in_bounded_time() -> None:

@@ -10,12 +10,13 @@ import httpx
 import pytest
 
 from kernelwright.ci.comment import MARK, keep_comment
-from kernelwright.ci.plan import Task, read_plan
+from kernelwright.ci.plan import Task, read_plan, with_budgets
 from kernelwright.ci.rules import Colour, Judged, Result, decide, exit_code
 from kernelwright.ci.summary import markdown, workflow_commands
 from kernelwright.cli import execute
 from services.domain.errors import ConfigurationError
 from services.domain.evaluations import Verdict
+from services.domain.jobs import Budget
 from services.testing import a_report
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -62,6 +63,15 @@ def test_entries_take_what_they_do_not_say_from_the_defaults(repository: Path) -
     first, second = read_plan(repository / "kernelwright.toml").tasks
     assert (first.min_speedup, first.kernel) == (1.5, repository / "k.py")
     assert (second.min_speedup, second.kernel, second.shown) == (2.0, None, "p.py")
+
+
+def test_budgets_of_the_command_line_go_before_the_files(repository: Path) -> None:
+    text = SETTINGS.replace("min_speedup = 1.5", "min_speedup = 1.5\ntokens = 5000\ndollars = 2.5\nrounds = 3")
+    (repository / "kernelwright.toml").write_text(text)
+
+    plan = with_budgets(read_plan(repository / "kernelwright.toml"), tokens=900, dollars=None, device_s=60.0)
+
+    assert [task.budget for task in plan.tasks] == [Budget(rounds=3, tokens=900, dollars=2.5, device_s=60.0)] * 2
 
 
 @pytest.mark.parametrize(
