@@ -293,6 +293,8 @@ def _build(work: Work, setting: Setting) -> Answer:
         "seconds": built.seconds,
         "libraries": len(built.artefacts),
         "sources": list(built.sources),
+        "libraries_read": [to_data(library) for library in built.libraries],
+        "reached": [to_data(one) for one in built.reached],
     }
 
 

@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from services.domain.codec import from_data
 from services.domain.tunables import Plain
+from services.ports.devices import BuiltLibrary, ReachedName
 from workers.ipc.placement import TensorDevice
 from workers.ipc.wire import Channel
 from workers.referee.errors import FaultKind, RunnerFault, WorkerRefusal
@@ -27,6 +29,10 @@ class Build:
     libraries: int = 1
     sources: tuple[str, ...] = ()
     """What was compiled."""
+    built: tuple[BuiltLibrary, ...] = ()
+    """What came of it."""
+    reached: tuple[ReachedName, ...] = ()
+    """What the names in the module lead to."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +90,8 @@ class WorkerLink:
             seconds=float(body["seconds"]),
             libraries=int(body.get("libraries", 1)),
             sources=tuple(str(text) for text in body.get("sources", ())),
+            built=tuple(from_data(BuiltLibrary, one) for one in body.get("libraries_read", ())),
+            reached=tuple(from_data(ReachedName, one) for one in body.get("reached", ())),
         )
 
     def spawn(self, role: str, *, deadline: float) -> Runner:
