@@ -1,14 +1,15 @@
 """The kernel's own clock of processor time as a sampler: where every thread of a process was, at even steps of the time
 that it ran. Needs no hardware counters: `PERF_COUNT_SW_CPU_CLOCK` is a timer (perf_event_open(2)).
 
-The sampled process is never stopped and cannot tell: nothing attaches to it, no signal arrives, and threads and children
-that it starts later inherit the timer. Where the kernel does not permit it, `open` says why.
+The sampled process is never stopped and cannot tell: nothing attaches to it, no signal arrives, and threads and
+children that it starts later inherit the timer. Where the kernel does not permit it, `NotPermittedError` says why.
 """
 
 from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import mmap
 import os
 import platform
@@ -28,8 +29,9 @@ MAX_SAMPLES = 400_000
 PARANOIA = Path("/proc/sys/kernel/perf_event_paranoid")
 _SOFTWARE, _CPU_CLOCK, _ATTRIBUTE_BYTES, _CLOSE_ON_EXEC = 1, 0, 128, 8
 _IP, _TID, _TIME = 1, 2, 4
-_DISABLED, _INHERIT, _EXCLUDE_KERNEL, _EXCLUDE_HYPERVISOR, _USE_CLOCK = 1, 1 << 1, 1 << 5, 1 << 6, 1 << 25
+_INHERIT, _EXCLUDE_KERNEL, _EXCLUDE_HYPERVISOR, _USE_CLOCK = 1 << 1, 1 << 5, 1 << 6, 1 << 25
 _RECORD_LOST, _RECORD_SAMPLE = 2, 9
+_ENABLE, _DISABLE = 0x2400, 0x2401
 _HEAD_AT, _TAIL_AT = 1024, 1032
 _KERNEL_HALF = 1 << 63
 
@@ -85,6 +87,9 @@ class _Ring:
             return self._memory[start:end]
         return self._memory[start:] + self._memory[mmap.PAGESIZE : end - self._size]
 
+    def switch(self, *, on: bool) -> None:
+        fcntl.ioctl(self._descriptor, _ENABLE if on else _DISABLE, 0)
+
     def close(self) -> None:
         self._memory.close()
         os.close(self._descriptor)
@@ -117,6 +122,12 @@ class PerfSampler:
                     self._samples.append(sample)
                 else:
                     self.lost += 1
+
+    def switch(self, *, on: bool) -> None:
+        """Pause or go on: a timer costs some percent of a call's time, so timed calls are not sampled."""
+        self.drain()
+        for ring in self._rings:
+            ring.switch(on=on)
 
     def samples(self) -> list[Sample]:
         """Everything sampled so far, in order of time."""
@@ -172,7 +183,12 @@ def _call(attributes: bytes, thread: int, core: int) -> tuple[int, int]:
     libc = ctypes.CDLL(None, use_errno=True)
     buffer = ctypes.create_string_buffer(attributes, len(attributes))
     descriptor = libc.syscall(
-        ctypes.c_long(number), buffer, ctypes.c_int(thread), ctypes.c_int(core), ctypes.c_int(-1), ctypes.c_ulong(8)
+        ctypes.c_long(number),
+        buffer,
+        ctypes.c_int(thread),
+        ctypes.c_int(core),
+        ctypes.c_int(-1),
+        ctypes.c_ulong(_CLOSE_ON_EXEC),
     )
     return int(descriptor), ctypes.get_errno()
 
