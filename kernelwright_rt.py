@@ -30,21 +30,22 @@ or for `KERNELWRIGHT_RT_CUDA_ARCH` (for example `90a`).
 
 from __future__ import annotations
 
-import ctypes
-import functools
-import hashlib
-import json
-import numbers
-import os
-import re
-import shutil
-import stat
-import subprocess
-import tempfile
-from collections.abc import Callable, Sequence
-from importlib import metadata
-from pathlib import Path
-from typing import Any
+import ctypes as _ctypes
+import functools as _functools
+import hashlib as _hashlib
+import json as _json
+import numbers as _numbers
+import os as _os
+import re as _re
+import shutil as _shutil
+import stat as _stat
+import subprocess as _subprocess
+import tempfile as _tempfile
+from collections.abc import Callable as _Callable
+from collections.abc import Sequence as _Sequence
+from importlib import metadata as _metadata
+from pathlib import Path as _Path
+from typing import Any as _Any
 
 __all__ = ["CompileError", "LaunchError", "Library", "compile_cpp", "compile_cuda"]
 
@@ -62,7 +63,7 @@ CACHE_VARIABLE = "KERNELWRIGHT_RT_CACHE"
 ARTEFACTS_VARIABLE = "KERNELWRIGHT_RT_ARTEFACTS"
 ARCHITECTURE_VARIABLE = "KERNELWRIGHT_RT_CUDA_ARCH"
 
-Builder = Callable[[str, "tuple[str, ...]", str], str]
+Builder = _Callable[[str, "tuple[str, ...]", str], str]
 """Builds a source with further flags in a language (`cpp`, `cuda`) and returns the path of the library."""
 
 _builder: Builder | None = None
@@ -82,7 +83,7 @@ class Library:
     def __init__(self, path: str, language: str = "cpp") -> None:
         self._path = path
         self._language = language
-        self._library = ctypes.CDLL(path)
+        self._library = _ctypes.CDLL(path)
 
     def __getattr__(self, name: str) -> Function:
         """Look a function up once; later accesses find it as a plain attribute."""
@@ -103,11 +104,11 @@ class Library:
 class Function:
     """One C function; calls are bound once per combination of argument types."""
 
-    def __init__(self, name: str, symbol: Any, cuda: _Cuda | None = None) -> None:
+    def __init__(self, name: str, symbol: _Any, cuda: _Cuda | None = None) -> None:
         self.name = name
         self._symbol = symbol
         self._cuda = cuda
-        self._calls: dict[tuple[type, ...], Callable[..., None]] = {}
+        self._calls: dict[tuple[type, ...], _Callable[..., None]] = {}
 
     def __call__(self, *arguments: object) -> None:
         """Call it. Raises `TypeError` for an argument C cannot take, `ValueError` for a tensor it must not get."""
@@ -116,10 +117,10 @@ class Function:
             call = self._bind(arguments)
         call(*arguments)
 
-    def _bind(self, arguments: tuple[object, ...]) -> Callable[..., None]:
+    def _bind(self, arguments: tuple[object, ...]) -> _Callable[..., None]:
         kinds = [_kind(self.name, position, argument) for position, argument in enumerate(arguments)]
-        types = [_C_TYPES[kind] for kind in kinds] + ([] if self._cuda is None else [ctypes.c_void_p])
-        target = ctypes.CFUNCTYPE(None, *types)(ctypes.cast(self._symbol, ctypes.c_void_p).value or 0)
+        types = [_C_TYPES[kind] for kind in kinds] + ([] if self._cuda is None else [_ctypes.c_void_p])
+        target = _ctypes.CFUNCTYPE(None, *types)(_ctypes.cast(self._symbol, _ctypes.c_void_p).value or 0)
         call = _specialise(self.name, kinds, target, self._cuda)
         self._calls[tuple(map(type, arguments))] = call
         return call
@@ -128,17 +129,17 @@ class Function:
 class _Cuda:
     """What a call on the GPU needs beside its arguments: the current stream, and CUDA's last error."""
 
-    def __init__(self, name: str, library: ctypes.CDLL) -> None:
+    def __init__(self, name: str, library: _ctypes.CDLL) -> None:
         import torch
 
         self._name = name
         self._text = library["kernelwright_error_text"]
-        self._text.restype = ctypes.c_char_p
+        self._text.restype = _ctypes.c_char_p
         self.error = library["kernelwright_last_error"]
         raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # 0.1 µs; the public way takes 3 µs
         device = torch.cuda.current_device() if torch.cuda.is_available() else 0
-        self.stream: Callable[[], int] = (
-            functools.partial(raw, device) if raw else lambda: torch.cuda.current_stream().cuda_stream
+        self.stream: _Callable[[], int] = (
+            _functools.partial(raw, device) if raw else lambda: torch.cuda.current_stream().cuda_stream
         )
 
     def fail(self, code: int) -> None:
@@ -146,12 +147,12 @@ class _Cuda:
         raise LaunchError(f"{self._name}(): {self._text(code).decode(errors='replace')} (CUDA error {code})")
 
 
-_C_TYPES: dict[str, Any] = {
-    "tensor": ctypes.c_void_p,
-    "none": ctypes.c_void_p,
-    "bool": ctypes.c_int32,
-    "int": ctypes.c_int64,
-    "float": ctypes.c_double,
+_C_TYPES: dict[str, _Any] = {
+    "tensor": _ctypes.c_void_p,
+    "none": _ctypes.c_void_p,
+    "bool": _ctypes.c_int32,
+    "int": _ctypes.c_int64,
+    "float": _ctypes.c_double,
 }
 _CONVERSIONS = {"tensor": "{0}.data_ptr()", "none": "None", "bool": "{0}", "int": "int({0})", "float": "float({0})"}
 
@@ -165,16 +166,16 @@ def _kind(function: str, position: int, argument: object) -> str:
         return "none"
     if isinstance(argument, bool):
         return "bool"
-    if isinstance(argument, numbers.Integral):
+    if isinstance(argument, _numbers.Integral):
         return "int"
-    if isinstance(argument, numbers.Real):
+    if isinstance(argument, _numbers.Real):
         return "float"
     raise TypeError(
         f"{function}(): argument {position} is a {type(argument).__name__}; pass tensors, ints, floats, bools or None"
     )
 
 
-def _specialise(name: str, kinds: list[str], target: Any, cuda: _Cuda | None) -> Callable[..., None]:
+def _specialise(name: str, kinds: list[str], target: _Any, cuda: _Cuda | None) -> _Callable[..., None]:
     """A Python function for one list of kinds, without loops or tests of type: an empty call takes about 1 µs."""
     names = [f"a{position}" for position in range(len(kinds))]
     tensors = [argument for argument, kind in zip(names, kinds, strict=True) if kind == "tensor"]
@@ -184,18 +185,18 @@ def _specialise(name: str, kinds: list[str], target: Any, cuda: _Cuda | None) ->
     lines = [f"def call({', '.join(names)}):"]
     if tensors:
         lines.append(f"    if not ({test}): refuse({', '.join(names)})")
-    scope: dict[str, Any] = {"target": target, "refuse": functools.partial(_refuse, name, place)}
+    scope: dict[str, _Any] = {"target": target, "refuse": _functools.partial(_refuse, name, place)}
     if cuda is None:
         lines.append(f"    target({', '.join(values)})")
     else:
         lines += [f"    target({', '.join([*values, 'stream()'])})", "    code = error()", "    if code: fail(code)"]
         scope |= {"stream": cuda.stream, "error": cuda.error, "fail": cuda.fail}
     exec("\n".join(lines), scope)  # noqa: S102 - made of position numbers only
-    call: Callable[..., None] = scope["call"]
+    call: _Callable[..., None] = scope["call"]
     return call
 
 
-def _refuse(function: str, place: str, *arguments: Any) -> None:
+def _refuse(function: str, place: str, *arguments: _Any) -> None:
     """Say which tensor cannot be handed over."""
     for position, argument in enumerate(arguments):
         if not hasattr(argument, "data_ptr"):
@@ -210,7 +211,7 @@ def _refuse(function: str, place: str, *arguments: Any) -> None:
             )
 
 
-def compile_cpp(source: str, flags: Sequence[str] = ()) -> Library:
+def compile_cpp(source: str, flags: _Sequence[str] = ()) -> Library:
     """Build a C++ source (once per source, flags, compiler and processor) and load it. Raises `CompileError`.
 
     It is compiled with `g++ -O3 -march=native -fopenmp -std=c++20 -shared -fPIC` and then `flags`.
@@ -218,7 +219,7 @@ def compile_cpp(source: str, flags: Sequence[str] = ()) -> Library:
     return Library(locate(str(source), _separate(flags), "cpp"))
 
 
-def compile_cuda(source: str, flags: Sequence[str] = ()) -> Library:
+def compile_cuda(source: str, flags: _Sequence[str] = ()) -> Library:
     """Build a CUDA source (once per source, flags, compiler and architecture) and load it. Raises `CompileError`.
 
     It is compiled with `nvcc -O3 -std=c++17 -shared -Xcompiler -fPIC -lineinfo` for one architecture, and then `flags`.
@@ -228,7 +229,7 @@ def compile_cuda(source: str, flags: Sequence[str] = ()) -> Library:
     return Library(locate(str(source), _separate(flags), "cuda"), "cuda")
 
 
-def _separate(flags: Sequence[str]) -> tuple[str, ...]:
+def _separate(flags: _Sequence[str]) -> tuple[str, ...]:
     if isinstance(flags, str):
         raise TypeError("flags must be a sequence of strings, one for each flag")
     return tuple(str(flag) for flag in flags)
@@ -246,10 +247,10 @@ def locate(source: str, flags: tuple[str, ...], language: str) -> str:
     The languages `torch` and `torch_cuda` (sources with torch's headers) are only ever built by someone else."""
     if _builder is not None:
         return _builder(source, flags, language)
-    directory = os.environ.get(ARTEFACTS_VARIABLE)
+    directory = _os.environ.get(ARTEFACTS_VARIABLE)
     if directory is None:
         return _build_here(source, flags, language)
-    path = Path(directory) / artefact_name(source, flags, language)
+    path = _Path(directory) / artefact_name(source, flags, language)
     if not path.exists():
         raise CompileError(
             f"this source was not built at the compile stage: call {_caller(language)} when the module is imported, "
@@ -262,22 +263,22 @@ def _caller(language: str) -> str:
     return "load_inline" if language.startswith("torch") else f"compile_{language}"
 
 
-def artefact_name(source: str, flags: Sequence[str], language: str = "cpp", architecture: str | None = None) -> str:
+def artefact_name(source: str, flags: _Sequence[str], language: str = "cpp", architecture: str | None = None) -> str:
     """File name of a library: a hash of what it is built from; its directory stands for toolchain and processor.
 
     `architecture` is what GPU code is built for, by default what `cuda_architecture` says of this machine."""
-    parts: list[Any] = [source, list(flags), list(BASE_FLAGS)]
+    parts: list[_Any] = [source, list(flags), list(BASE_FLAGS)]
     if language == "cuda":
         parts = [source, list(flags), list(CUDA_FLAGS), CUDA_EPILOGUE, architecture or cuda_architecture()]
     elif language != "cpp":
         target = (architecture or cuda_architecture()) if language == "torch_cuda" else ""
-        parts = [source, list(flags), language, metadata.version("torch"), target]
-    text = json.dumps(parts)
-    return f"{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}.so"
+        parts = [source, list(flags), language, _metadata.version("torch"), target]
+    text = _json.dumps(parts)
+    return f"{_hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}.so"
 
 
 def command(
-    source: str, output: str, flags: Sequence[str], language: str = "cpp", architecture: str | None = None
+    source: str, output: str, flags: _Sequence[str], language: str = "cpp", architecture: str | None = None
 ) -> list[str]:
     """The compiler's command line. Raises `CompileError` where CUDA's compiler or architecture is not known."""
     if language == "cpp":
@@ -289,8 +290,8 @@ def command(
 
 def cuda_compiler() -> str:
     """Path of nvcc: on `PATH`, below `CUDA_HOME`, or where CUDA is usually installed. Raises `CompileError`."""
-    for place in (None, f"{os.environ.get('CUDA_HOME', '/usr/local/cuda')}/bin", "/usr/local/cuda/bin"):
-        found = shutil.which(CUDA_COMPILER, path=place)
+    for place in (None, f"{_os.environ.get('CUDA_HOME', '/usr/local/cuda')}/bin", "/usr/local/cuda/bin"):
+        found = _shutil.which(CUDA_COMPILER, path=place)
         if found is not None:
             return found
     raise CompileError(f"no CUDA compiler: {CUDA_COMPILER} is neither on PATH nor in /usr/local/cuda/bin")
@@ -300,7 +301,7 @@ def cuda_architecture() -> str:
     """What GPU code is built for, for example `90a`: `KERNELWRIGHT_RT_CUDA_ARCH`, else this machine's GPU.
 
     Raises `CompileError` where there is neither."""
-    named = os.environ.get(ARCHITECTURE_VARIABLE)
+    named = _os.environ.get(ARCHITECTURE_VARIABLE)
     if named:
         return named
     import torch
@@ -316,47 +317,47 @@ def architecture_of(major: int, minor: int) -> str:
     return f"{major}{minor}a" if major >= 9 else f"{major}{minor}"
 
 
-@functools.cache
+@_functools.cache
 def cuda_toolchain() -> str:
     """nvcc's version, for example `nvcc 13.0.88`. Raises `CompileError` without it."""
     try:
-        found = subprocess.run([cuda_compiler(), "--version"], capture_output=True, text=True, check=True, timeout=60)
-    except (OSError, subprocess.SubprocessError) as error:
+        found = _subprocess.run([cuda_compiler(), "--version"], capture_output=True, text=True, check=True, timeout=60)
+    except (OSError, _subprocess.SubprocessError) as error:
         raise CompileError(f"the CUDA compiler does not work: {error}") from None
-    version = re.search(r"V(\d[\d.]*)", found.stdout)
+    version = _re.search(r"V(\d[\d.]*)", found.stdout)
     return f"{CUDA_COMPILER} {version.group(1) if version else found.stdout.split()[-1]}"
 
 
-@functools.cache
+@_functools.cache
 def toolchain() -> str:
     """Compiler, version and the processor's instruction set. Raises `CompileError` without a compiler."""
     try:
-        found = subprocess.run([COMPILER, "-dumpfullversion"], capture_output=True, text=True, check=True, timeout=60)
+        found = _subprocess.run([COMPILER, "-dumpfullversion"], capture_output=True, text=True, check=True, timeout=60)
     except FileNotFoundError:
         raise CompileError(f"no C++ compiler: {COMPILER} is not installed (apt install {COMPILER})") from None
-    except (OSError, subprocess.SubprocessError) as error:
+    except (OSError, _subprocess.SubprocessError) as error:
         raise CompileError(f"the C++ compiler does not work: {error}") from None
     features = processor_features()
-    shown = " ".join(name for name in features if re.fullmatch(r"avx\d*f?|fma|amx_tile|asimd|sve\d?", name))
-    digest = hashlib.sha256(" ".join(features).encode()).hexdigest()[:8]
+    shown = " ".join(name for name in features if _re.fullmatch(r"avx\d*f?|fma|amx_tile|asimd|sve\d?", name))
+    digest = _hashlib.sha256(" ".join(features).encode()).hexdigest()[:8]
     return f"{COMPILER} {' '.join(found.stdout.split())} -march=native ({shown or 'baseline'}; {digest})"
 
 
-@functools.cache
+@_functools.cache
 def processor_features() -> tuple[str, ...]:
     """Instruction-set extensions as the kernel lists them, sorted."""
     try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        text = _Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ()
-    line = re.search(r"^(?:flags|Features)\s*:(.*)$", text, re.MULTILINE)
+    line = _re.search(r"^(?:flags|Features)\s*:(.*)$", text, _re.MULTILINE)
     return tuple(sorted(line.group(1).split())) if line else ()
 
 
 def toolchain_key(language: str = "cpp") -> str:
     """A short directory name for the toolchain."""
     names = toolchain() if language == "cpp" else f"{cuda_toolchain()} with {toolchain()}"
-    return hashlib.sha256(names.encode()).hexdigest()[:16]
+    return _hashlib.sha256(names.encode()).hexdigest()[:16]
 
 
 def _build_here(source: str, flags: tuple[str, ...], language: str) -> str:
@@ -366,17 +367,17 @@ def _build_here(source: str, flags: tuple[str, ...], language: str) -> str:
     if target.exists():
         return str(target)
     directory.mkdir(mode=0o700, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=directory) as scratch:
+    with _tempfile.TemporaryDirectory(dir=directory) as scratch:
         file = file_name(language)
-        Path(scratch, file).write_text(complete(source, language), encoding="utf-8")
+        _Path(scratch, file).write_text(complete(source, language), encoding="utf-8")
         line = command(file, "kernel.so", flags, language)
         try:
-            done = subprocess.run(line, cwd=scratch, capture_output=True, text=True, check=False)
+            done = _subprocess.run(line, cwd=scratch, capture_output=True, text=True, check=False)
         except OSError as error:
             raise CompileError(f"cannot run {line[0]}: {error.strerror}") from None
         if done.returncode != 0:
-            raise CompileError(f"{Path(line[0]).name} failed:\n{done.stdout}{done.stderr}")
-        Path(scratch, "kernel.so").replace(target)
+            raise CompileError(f"{_Path(line[0]).name} failed:\n{done.stdout}{done.stderr}")
+        _Path(scratch, "kernel.so").replace(target)
     return str(target)
 
 
@@ -390,25 +391,25 @@ def complete(source: str, language: str) -> str:
     return source if language == "cpp" else source + CUDA_EPILOGUE
 
 
-def _cache_directory() -> Path:
-    named = os.environ.get(CACHE_VARIABLE)
+def _cache_directory() -> _Path:
+    named = _os.environ.get(CACHE_VARIABLE)
     if named:
-        return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME")
+        return _Path(named)
+    base = _os.environ.get("XDG_CACHE_HOME")
     try:
-        home = Path(base) if base else Path.home() / ".cache"
+        home = _Path(base) if base else _Path.home() / ".cache"
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if os.access(home, os.W_OK):
+        if _os.access(home, _os.W_OK):
             return home / "kernelwright_rt"
     except (OSError, RuntimeError):
         pass
-    return Path(tempfile.gettempdir()) / f"kernelwright_rt-{os.getuid()}"
+    return _Path(_tempfile.gettempdir()) / f"kernelwright_rt-{_os.getuid()}"
 
 
-def _private(directory: Path) -> Path:
+def _private(directory: _Path) -> _Path:
     """The directory, made with mode 0700. What lies in it is loaded into the process: nobody else may write there."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = directory.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+    if not _stat.S_ISDIR(found.st_mode) or found.st_uid != _os.getuid() or found.st_mode & 0o022:
         raise CompileError(f"{directory} is not a directory of our own; set {CACHE_VARIABLE} to one")
     return directory

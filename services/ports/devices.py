@@ -10,6 +10,40 @@ from services.domain.evaluations import Disassembly
 
 
 @dataclass(frozen=True, kw_only=True)
+class BuiltLibrary:
+    """What a built library says of itself, read from the file."""
+
+    name: str
+    """Its file's."""
+    language: str
+    """What it was compiled from: `cpp`, `cuda`, `torch` or `torch_cuda`."""
+    needed: tuple[str, ...] = ()
+    """Libraries that the loader loads with it."""
+    imports: tuple[str, ...] = ()
+    """Symbols that others have to define."""
+    starters: tuple[str, ...] = ()
+    """What runs when it is loaded, beside what the compiler puts there itself."""
+    instructions: tuple[str, ...] = ()
+    """Instructions in its code that call the system or read a clock."""
+    broken: str = ""
+    """Why it could not be read; empty where it could."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReachedName:
+    """A name in a candidate's module that was resolved against the modules that are really installed."""
+
+    line: int
+    """From 1, in the module."""
+    written: str
+    """As the module means it, aliases resolved: `torch.os.system`."""
+    modules: tuple[str, ...]
+    """The modules on the way, by their own names: `torch`, `os`."""
+    name: str
+    """What it is by its own name: `os.system`."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class BuildResult:
     """Outcome of the compile gate."""
 
@@ -21,6 +55,10 @@ class BuildResult:
     seconds: float
     sources: tuple[str, ...] = ()
     """What the compilers were given; the referee reads it too."""
+    libraries: tuple[BuiltLibrary, ...] = ()
+    """What was built, as the files themselves have it."""
+    reached: tuple[ReachedName, ...] = ()
+    """Which parts of other modules the candidate's module names."""
 
 
 class KernelBackend(Protocol):

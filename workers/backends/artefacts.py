@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from services.domain.codec import CodecError, from_data, to_data
 from services.domain.errors import StorageError
+from services.ports.devices import ReachedName
 
 MAX_LIBRARY_BYTES = 256 << 20
 
@@ -24,6 +26,10 @@ class Manifest:
     libraries: tuple[Path, ...]
     sources: tuple[str, ...]
     """What they were compiled from."""
+    languages: tuple[str, ...]
+    """What each library was compiled as."""
+    reached: tuple[ReachedName, ...]
+    """What the names in the module lead to."""
 
 
 class ArtefactCache:
@@ -73,17 +79,26 @@ class ArtefactCache:
             found = json.loads(file.read_text(encoding="ascii"))
             paths = tuple(self.find(Path(str(name)).name) for name in found["libraries"])
             sources = tuple(str(text) for text in found["sources"])
-        except (OSError, ValueError, KeyError, TypeError):
+            languages = tuple(str(text) for text in found["languages"])
+            reached = tuple(from_data(ReachedName, one) for one in found["reached"])
+        except (OSError, ValueError, KeyError, TypeError, CodecError):
             return None
         libraries = tuple(path for path in paths if path is not None)
-        return Manifest(libraries=libraries, sources=sources) if len(libraries) == len(paths) else None
+        if not len(libraries) == len(paths) == len(languages):
+            return None
+        return Manifest(libraries=libraries, sources=sources, languages=languages, reached=reached)
 
     def record(self, key: str, manifest: Manifest) -> None:
         """Remember which libraries a build gave, and of what."""
         target = self.directory / f"{key}.json"
-        names = [path.name for path in manifest.libraries]
+        found = {
+            "libraries": [path.name for path in manifest.libraries],
+            "sources": manifest.sources,
+            "languages": manifest.languages,
+            "reached": [to_data(one) for one in manifest.reached],
+        }
         with _as_storage_error(target):
-            self._write(target, json.dumps({"libraries": names, "sources": manifest.sources}).encode())
+            self._write(target, json.dumps(found).encode())
 
     def _write(self, target: Path, content: bytes) -> None:
         descriptor, scratch = tempfile.mkstemp(dir=self.directory, prefix=".writing-")

@@ -1,6 +1,7 @@
 """Entry of the compile sandbox: import a candidate's module and pass what it wants compiled to the worker.
 
-Runs foreign code; whatever it says is judged by the worker (`workers.backends.cpp`). Messages out: `{"compile": source,
+Runs foreign code; whatever it says is judged by the worker (`workers.backends.cpp`). Messages out: first `{"reached":
+[…]}`, what the names in the module lead to, said before any foreign code runs; then `{"compile": source,
 "flags": […], "language": "cpp"}`, answered by `{"built": true}` with the library as a descriptor or by
 `{"failed": text}`; last `{"done": true}` or `{"raised": text}`.
 """
@@ -16,8 +17,10 @@ import types
 from pathlib import Path
 
 import kernelwright_rt
+from services.domain.codec import to_data
 from services.domain.events import JsonValue
 from workers import extensions
+from workers.backends.reached import reached
 from workers.ipc.wire import Channel
 
 BUILD_TIMEOUT_S = 600.0
@@ -32,6 +35,7 @@ def serve(connection: socket.socket) -> None:
     kernelwright_rt.set_builder(lambda text, flags, language: _ask(channel, text, flags, language))
     if extensions.wanted_by(source):
         extensions.adopt_load_inline()
+    channel.send({"reached": [to_data(one) for one in reached(source)]})  # before anything of the module's own runs
     channel.send(_outcome(source))
     os._exit(0)
 

@@ -12,19 +12,22 @@ import hashlib
 import os
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import kernelwright_rt
+from services.domain.codec import CodecError, from_data
 from services.domain.errors import CandidateError, StorageError, ToolchainError
 from services.domain.evaluations import Disassembly
 from services.domain.events import JsonValue
-from services.ports.devices import BuildResult
+from services.ports.devices import BuildResult, BuiltLibrary, ReachedName
 from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits, SandboxProcess
 from workers.backends import torch_extensions
 from workers.backends.artefacts import ArtefactCache, Manifest, is_full, sealed_copy
+from workers.backends.elf import read_library
 from workers.backends.flags import refused_flags
-from workers.backends.listings import OBJDUMP, Tool, disassembled, no_listing
+from workers.backends.listings import OBJDUMP, Tool, disassembled, no_listing, system_instructions
 from workers.ipc.wire import Channel, Message, WireClosedError, WireError, WireTimeoutError
 
 LANGUAGES = ("cpp", "cuda", *torch_extensions.LANGUAGES)
@@ -79,6 +82,8 @@ class CppBackend:
                 artefacts=known.libraries,
                 seconds=time.monotonic() - started,
                 sources=known.sources,
+                libraries=self._read(known.libraries, known.languages),
+                reached=known.reached,
             )
         collection = _Collection(backend=self, cache=cache)
         try:
@@ -86,16 +91,31 @@ class CppBackend:
         except CandidateError as error:
             collection.messages.append(str(error))
             collection.failed = True
-        artefacts = tuple(collection.artefacts.values())
+        artefacts, languages = tuple(collection.artefacts.values()), tuple(collection.languages.values())
+        reached = tuple(collection.reached or ())
         if not collection.failed:
-            cache.record(key, Manifest(libraries=artefacts, sources=tuple(collection.sources)))
+            sources = tuple(collection.sources)
+            cache.record(key, Manifest(libraries=artefacts, sources=sources, languages=languages, reached=reached))
         return BuildResult(
             ok=not collection.failed,
             messages="\n".join(message for message in collection.messages if message),
             artefacts=artefacts,
             seconds=time.monotonic() - started,
             sources=tuple(collection.sources),
+            libraries=self._read(artefacts, languages),
+            reached=reached,
         )
+
+    def _read(self, artefacts: Sequence[Path], languages: Sequence[str]) -> tuple[BuiltLibrary, ...]:
+        """What the libraries say of themselves. One whose code may call the system is disassembled."""
+        found = []
+        for path, language in zip(artefacts, languages, strict=True):
+            library, doubtful = read_library(path, language)
+            if doubtful:
+                names, why = system_instructions(self._sandbox, path, _scratch)
+                library = dataclasses.replace(library, instructions=names, broken=why)
+            found.append(library)
+        return tuple(found)
 
     def listing(self, result: BuildResult) -> Disassembly:
         """The assembly of the candidate's own functions. Raises nothing: what fails is its note."""
@@ -194,6 +214,9 @@ class CppBackend:
             message = channel.receive(timeout_s=max(0.01, left))
             message.close()
             left -= time.monotonic() - asked
+            if collection.reached is None:
+                collection.learn(message.body)
+                continue
             if "done" in message.body:
                 return
             if "raised" in message.body:
@@ -208,6 +231,10 @@ class _Collection:
     backend: CppBackend
     cache: ArtefactCache
     artefacts: dict[str, Path] = field(default_factory=dict)
+    languages: dict[str, str] = field(default_factory=dict)
+    """Of each artefact."""
+    reached: list[ReachedName] | None = None
+    """What the names in the module lead to: the first thing that is said, before the module's own code runs."""
     messages: list[str] = field(default_factory=list)
     failed: bool = False
     sources: list[str] = field(default_factory=list)
@@ -230,11 +257,22 @@ class _Collection:
             channel.send({"failed": said}, timeout_s=ANSWER_TIMEOUT_S)
             return
         self.artefacts[path.name] = path
+        self.languages[path.name] = language
         library = sealed_copy(path)
         try:
             channel.send({"built": True}, [library], timeout_s=ANSWER_TIMEOUT_S)
         finally:
             os.close(library)
+
+    def learn(self, body: dict[str, JsonValue]) -> None:
+        """What the names in the module lead to. Raises `CandidateError` for anything else."""
+        found = body.get("reached")
+        try:
+            if not isinstance(found, list):
+                raise CodecError("no list")
+            self.reached = [from_data(ReachedName, one) for one in found]
+        except CodecError:
+            raise CandidateError("importing the module sent something that is no request") from None
 
     def explain(self, raised: str) -> str:
         """What to say of a module that raised; nothing new when it raised because a compilation failed."""

@@ -89,6 +89,24 @@ def disassembled(sandbox: Sandbox, tool: Tool, libraries: Sequence[Path], scratc
     return _listing(tool, blocks, complete=complete)
 
 
+SYSTEM_INSTRUCTIONS = re.compile(r"\t(?:rep |lock |bnd )*(syscall|sysenter|int +\$0x80|svc|rdtscp?)\b")
+READING = SandboxLimits(wall_s=60.0, memory_bytes=2 << 30, processes=8, output_bytes=64 << 20, file_bytes=64 << 20)
+
+
+def system_instructions(sandbox: Sandbox, library: Path, scratch: Scratch) -> tuple[tuple[str, ...], str]:
+    """Instructions in a library that call the system or read a clock, and why that cannot be told (else empty)."""
+    command = ["objdump", "--disassemble", "--no-show-raw-insn", "--no-addresses", LIBRARY]
+    try:
+        with scratch() as directory:
+            shutil.copyfile(library, directory / LIBRARY)
+            status = sandbox.run(command, READING, directory=directory)
+    except (InfrastructureError, OSError) as error:
+        return (), f"its code looks as if it called the system, and objdump could not be run: {error}"
+    if status.code != 0 or status.output_cut:
+        return (), "its code looks as if it called the system, and objdump did not come to its end"
+    return tuple(sorted({found.split()[0] for found in SYSTEM_INSTRUCTIONS.findall(status.output)})), ""
+
+
 def functions(text: str, begins: re.Pattern[str]) -> Iterator[tuple[str, str]]:
     """Name and text of every function in a listing; what stands before the first one is no function's."""
     name, lines = "", list[str]()

@@ -23,6 +23,8 @@ from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits, 
 from workers.devices.gpu_lock import DeviceLock
 from workers.ipc.wire import Channel, Message, WireError, WireTimeoutError
 from workers.profilers.usage import activity, cpu_seconds
+from workers.sampler.attribution import Attribution
+from workers.sampler.handle import SamplerHandle
 
 POLL_S = 0.1
 MAX_RUNNERS = 8
@@ -82,6 +84,8 @@ class Work:
     cancelled: Callable[[], bool] = field(default=lambda: False)
     builds: dict[str, Future[Any]] = field(default_factory=dict)
     """What was begun, by setting."""
+    attribution: Attribution | None = None
+    """Where the judged candidate's time went, once the referee has asked."""
 
     def begin(self, setting: Setting) -> Future[Any]:
         """Build in a thread: so the referee can go on, and a cancellation is noticed meanwhile."""
@@ -114,6 +118,8 @@ class RefereeProcess:
         self._runners: dict[int, tuple[str, SandboxProcess]] = {}
         self._next_handle = 1
         self._counting: Future[dict[str, float]] | None = None
+        self._samplers: dict[int, SamplerHandle] = {}
+        """Of candidates on the CPU, by the runner's handle."""
         self._progress: Answer = {}
         self._process = sandbox.fork(
             "workers.referee.server:serve", terms.referee, mounts=terms.mounts, environment=terms.environment
@@ -148,6 +154,8 @@ class RefereeProcess:
         for _, process in list(self._runners.values()):
             process.kill()
         self._runners.clear()
+        for handle in list(self._samplers):
+            self._end_sampling(handle)
         self._process.kill()
         self._channel.close()
 
@@ -155,6 +163,9 @@ class RefereeProcess:
         """The next message; polls for cancellation and for the end of the time while there is none."""
         while True:
             readable, _, _ = select.select([self._channel.connection], [], [], POLL_S)
+            if not readable:
+                for sampler in self._samplers.values():
+                    sampler.drain()
             if work.cancelled():
                 raise CancelledError("cancelled")
             if time.monotonic() > deadline:  # looked at for every message: a flood of them must not keep us
@@ -208,6 +219,7 @@ class RefereeProcess:
             return self._spawn(str(body.get("role")), work, _setting(body), descriptors)
         process = self._runners[int(body["handle"])][1]
         if ask == "kill":
+            self._end_sampling(int(body["handle"]))
             process.kill()
             del self._runners[int(body["handle"])]
             status = process.wait(EXIT_WAIT_S)
@@ -220,6 +232,16 @@ class RefereeProcess:
         if ask == "activity":
             pid = _pid(process)
             return {"cpu_s": None} if pid is None else activity(pid)
+        return self._seen(body, process, work)
+
+    def _seen(self, body: Answer, process: SandboxProcess, work: Work) -> Answer:
+        """What samples and counters say of a runner."""
+        ask = body.get("ask")
+        if ask == "sampling":
+            self._samplers[int(body["handle"])].switch(on=body["on"] is True)
+            return {}
+        if ask == "samples":
+            return self._sampled(self._samplers[int(body["handle"])], body["windows"], work)
         if ask == "profile":
             return self._start_counting(process, min(float(body["seconds"]), 2.0))
         if ask == "counters":
@@ -241,9 +263,29 @@ class RefereeProcess:
         process = self._sandbox.fork(self._terms.entries[role], limits, mounts=mounts, environment=environment)
         handle, self._next_handle = self._next_handle, self._next_handle + 1
         self._runners[handle] = (role, process)
+        if self._terms.entries.get(role) == ENTRIES["candidate"]:
+            artefacts = () if built is None else built.artefacts
+            self._samplers[handle] = SamplerHandle.start(_pid(process), artefacts)
         connection = process.socket
         descriptors.append(connection.detach() if isinstance(connection, socket.socket) else int(connection))
         return {"handle": handle}
+
+    def _sampled(self, sampler: SamplerHandle, windows: Any, work: Work) -> Answer:
+        """Whose code the candidate ran in windows of time; what lies in its own stays here, for the profile."""
+        if sampler.why:
+            return {"available": False, "why": sampler.why}
+        work.attribution = found = sampler.samples_between([(float(start), float(end)) for start, end in windows])
+        return {
+            "available": True,
+            "by_owner": dict(found.by_owner),
+            "functions": dict(found.functions),
+            "threads": [count for _, count in sorted(found.by_thread.items(), key=lambda item: -item[1])],
+        }
+
+    def _end_sampling(self, handle: int) -> None:
+        sampler = self._samplers.pop(handle, None)
+        if sampler is not None:
+            sampler.close()
 
     def _start_counting(self, process: SandboxProcess, seconds: float) -> Answer:
         works, why = self._profiler.available()
@@ -265,6 +307,7 @@ class RefereeProcess:
     def _end_candidates(self) -> None:
         for handle, (role, process) in list(self._runners.items()):
             if role != "baseline":
+                self._end_sampling(handle)
                 process.kill()
                 del self._runners[handle]
 
@@ -296,6 +339,8 @@ def _build(work: Work, setting: Setting) -> Answer:
         "seconds": built.seconds,
         "libraries": len(built.artefacts),
         "sources": list(built.sources),
+        "libraries_read": [to_data(library) for library in built.libraries],
+        "reached": [to_data(one) for one in built.reached],
     }
 
 

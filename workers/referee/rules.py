@@ -286,6 +286,46 @@ CHEAP_OPERATORS = frozenset({
 })  # fmt: skip
 """Operators that allocate, view, copy or convert: no computation."""
 
+PERMITTED_MODULES = frozenset({
+    "__future__", "abc", "cmath", "collections", "contextlib", "copy", "dataclasses", "decimal", "enum", "fractions",
+    "functools", "hashlib", "itertools", "json", "kernelwright_rt", "logging", "math", "numbers", "numpy", "operator",
+    "_operator", "os", "platform", "posixpath", "random", "re", "statistics", "string", "struct", "sys", "textwrap",
+    "types", "typing", "typing_extensions", "warnings", "time", "timeit", "datetime", "triton", "cutlass", "cuda",
+    "cupy", "tilelang", "helion", "einops", "packaging", "_abc", "_collections_abc", "_collections", "_functools",
+    "_typing",
+})  # fmt: skip
+"""Roots of modules that a candidate's module may name. Clocks are among them: the screen calls those a hint."""
+PERMITTED_TORCH = (
+    "torch.amp", "torch.autograd", "torch.backends", "torch.cuda", "torch.fft", "torch.functional",
+    "torch.linalg", "torch.nn", "torch.sparse", "torch.special", "torch.types", "torch.utils", "torch.version",
+    "torch.return_types", "torch.cpu", "torch.func", "torch.masked", "torch.nested", "torch.signal",
+    "torch.torch_version",
+)  # fmt: skip
+PERMITTED_IN_OS = frozenset({
+    "path", "sep", "linesep", "name", "cpu_count", "process_cpu_count", "sched_getaffinity", "environ", "getenv",
+    "fspath", "PathLike", "getpid",
+})  # fmt: skip
+"""Of `os`; the screen looks at what the environment is asked for."""
+LIBRARY_FILES = {
+    r"libcublas(?:Lt)?\.so\.\d+": frozenset({"matmul", "linear", "bmm", "mm", "addmm", "cublas"}),
+    r"libcudnn\w*\.so\.\d+": frozenset({"conv", "convolution", "conv2d", "conv1d", "conv3d", "attention", "cudnn"}),
+    r"libcufft\w*\.so\.\d+": frozenset({"fft", "cufft"}),
+    r"libcusparse\w*\.so\.\d+": frozenset({"sparse", "cusparse"}),
+    r"libcusolver\w*\.so\.\d+": frozenset({"linalg", "cusolver"}),
+    r"libcurand\.so\.\d+": frozenset({"rand", "randn", "dropout", "curand"}),
+    r"lib(?:mkl_\w+|openblas\w*|blas|cblas)\.so(?:\.\d+)*": frozenset(
+        {"matmul", "linear", "bmm", "mm", "addmm", "mkl"}
+    ),
+}
+"""Libraries of kernels by the names of their files, and the words of a problem's LIBRARY that permit each."""
+
+CHEAP_IN_NUMPY = frozenset({
+    "array", "asarray", "bool_", "ceil", "dtype", "empty", "empty_like", "finfo", "float16", "float32", "float64",
+    "floor", "full", "iinfo", "int16", "int32", "int64", "int8", "intp", "log2", "ones", "prod", "sqrt", "uint8",
+    "zeros", "zeros_like",
+})  # fmt: skip
+"""Functions of numpy that work out shapes and constants."""
+
 
 def permitted(operator: str, library: frozenset[str]) -> bool:
     """Whether a problem or job allows a library operator; names stand for their family."""

@@ -109,6 +109,8 @@ class RunnerSession:
         self._exit_reader = exit_reader
         self.deadline = deadline
         self.call_limit_s = 10.0
+        self.calls: list[tuple[float, float]] = []
+        """When the model ran: from each request to its answer, in seconds on the monotonic clock."""
 
     def ask(
         self, body: dict[str, Any], descriptors: Sequence[int] = (), *, limit_s: float | None = None
@@ -124,6 +126,8 @@ class RunnerSession:
             self._channel.send(request, descriptors, timeout_s=limit)
             message = self._channel.receive(timeout_s=limit)
             wall = time.perf_counter() - started
+            if body["op"] == "call":
+                self.calls.append((started, started + wall))
         except WireTimeoutError:
             raise RunnerFault(FaultKind.HUNG, f"`{body['op']}` did not end within {limit:.1f} s") from None
         except WireClosedError:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from services.domain.tunables import TunablesError, declared
 from workers.referee.cpp_rules import examine_cpp, looks_like_cpp
 from workers.referee.handles import KERNEL_MAKERS, Handles
+from workers.referee.remarks import Remark
 from workers.referee.rules import (
     BANNED_ATTRIBUTES,
     BANNED_CALLS,
     BANNED_MODULES,
     BANNED_NAMES,
+    CHEAP_IN_NUMPY,
     CHEAP_OPERATORS,
     HARMLESS_NAMES,
     HEAVY,
@@ -23,19 +24,6 @@ from workers.referee.rules import (
 MAX_SOURCE_CHARACTERS = 1_000_000
 ENTRY = "forward"
 TIMERS = ("time", "timeit", "datetime")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Remark:
-    """One rule that a candidate's source breaks."""
-
-    line: int
-    text: str
-    hard: bool
-    """Evidence (rejects) rather than a hint (makes suspicious)."""
-
-    def __str__(self) -> str:
-        return f"line {self.line}: {self.text}"
 
 
 def screen(source: str, library: frozenset[str]) -> list[Remark]:
@@ -173,6 +161,9 @@ class _Screen:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else (dotted or "").rsplit(".", 1)[-1]
         operator = name.rstrip("_") if not name.startswith("_") else name
         if permitted(operator, self._library):
+            return
+        if dotted is not None and dotted.startswith("numpy.") and operator not in CHEAP_IN_NUMPY:
+            yield _hard(node, f"`{dotted}` does the work by a library call")
             return
         functional = (
             operator not in CHEAP_OPERATORS | {"pad"}

@@ -19,7 +19,7 @@ from workers.referee.preparation import Preparation
 from workers.referee.runner_client import Fetched, RunnerSession, Slot
 from workers.referee.state import ReferenceState, same_bytes
 from workers.referee.timing import Samples, Side
-from workers.referee.worker_client import Build, Runner
+from workers.referee.worker_client import Build, Runner, SeenTime
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +80,8 @@ class Trial:
     slots: dict[int, Slot] = field(default_factory=dict)
     operators: dict[str, int] = field(default_factory=dict)
     """PyTorch operators seen in one call, with the elements of their largest tensor."""
+    seen_time: SeenTime | None = None
+    """Whose code the calls' time was spent in, where they were sampled."""
     measured: list[Measured] = field(default_factory=list)
     shapes: list[ShapeResult] = field(default_factory=list)
     overhead_s: float = 0.0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import signal
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from services.domain.codec import from_data
 from services.domain.tunables import Plain
+from services.ports.devices import BuiltLibrary, ReachedName
 from workers.ipc.placement import TensorDevice
 from workers.ipc.wire import Channel
 from workers.referee.errors import FaultKind, RunnerFault, WorkerRefusal
@@ -27,6 +29,10 @@ class Build:
     libraries: int = 1
     sources: tuple[str, ...] = ()
     """What was compiled."""
+    built: tuple[BuiltLibrary, ...] = ()
+    """What came of it."""
+    reached: tuple[ReachedName, ...] = ()
+    """What the names in the module lead to."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +45,30 @@ class Activity:
     """How often one of them was given a processor."""
     running: int
     """Threads that run or wait for a processor at this moment."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeShares:
+    """Where a candidate's time went, by samples taken from outside."""
+
+    by_owner: Mapping[str, int]
+    """Samples by whose code they lie in; the words are `workers.sampler.attribution.Owner`'s."""
+    functions: Mapping[str, int]
+    """Of libraries: the functions that most samples lie in."""
+    threads: tuple[int, ...]
+    """Samples of each thread at work, most first."""
+    why: str = ""
+    """Why nothing could be sampled; empty where it could."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeenTime:
+    """Where a candidate's time went."""
+
+    whole_life: TimeShares
+    """In all calls since it was loaded."""
+    since_timed: TimeShares
+    """In calls since the first timed one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +114,8 @@ class WorkerLink:
             seconds=float(body["seconds"]),
             libraries=int(body.get("libraries", 1)),
             sources=tuple(str(text) for text in body.get("sources", ())),
+            built=tuple(from_data(BuiltLibrary, one) for one in body.get("libraries_read", ())),
+            reached=tuple(from_data(ReachedName, one) for one in body.get("reached", ())),
         )
 
     def spawn(self, role: str, *, deadline: float) -> Runner:
@@ -113,6 +145,21 @@ class WorkerLink:
         if body.get("cpu_s") is None:
             return None
         return Activity(cpu_s=float(body["cpu_s"]), turns=int(body["turns"]), running=int(body["running"]))
+
+    def sampling(self, runner: Runner, *, on: bool) -> None:
+        """Pause the sampling of a candidate, or go on."""
+        self._ask({"ask": "sampling", "handle": runner.handle, "on": on})
+
+    def samples(self, runner: Runner, windows: Sequence[tuple[float, float]]) -> TimeShares:
+        """Whose code ran inside of windows of time."""
+        body, _ = self._ask({"ask": "samples", "handle": runner.handle, "windows": [list(pair) for pair in windows]})
+        if body.get("available") is not True:
+            return TimeShares(by_owner={}, functions={}, threads=(), why=str(body.get("why")))
+        return TimeShares(
+            by_owner={str(name): int(count) for name, count in body["by_owner"].items()},
+            functions={str(name): int(count) for name, count in body["functions"].items()},
+            threads=tuple(int(count) for count in body["threads"]),
+        )
 
     def profile(
         self, runner: Runner, keep_busy: Callable[[], None], seconds: float

@@ -208,6 +208,7 @@ def test_whatever_an_imported_module_asks_for_gives_a_build_result(
 def test_a_module_that_asks_for_more_than_is_compiled_is_refused(tmp_path: Path) -> None:
     def peer(channel: Channel) -> None:
         channel.receive(timeout_s=2.0)
+        channel.send({"reached": []})
         while True:
             channel.send({"compile": "x" * (3 << 20), "flags": [], "language": "cpp"})
             channel.receive(timeout_s=2.0).close()

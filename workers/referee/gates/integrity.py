@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
 from services.domain.evaluations import GateName
 from workers.ipc.tensors import flatten
 from workers.referee.draws import OWN, rebuilt
+from workers.referee.gates.attribution import foreign_time, sampling, seen_time, watched_calls
 from workers.referee.gates.correctness import try_draw
 from workers.referee.gates.idleness import still_working, work_outside
 from workers.referee.gates.joining import late_streams
@@ -65,9 +67,11 @@ class IntegrityGate:
         evidence = library_work(trial) or work_outside(trial)
         if evidence is not None:
             return evidence
+        timed_from = time.perf_counter()
         try:
             for number in trial.state.set_numbers:
                 with trial.phase("timing"):
+                    sampling(trial, on=False)
                     measured = _measured_steadily(trial, number)
                 trial.measured.append(measured)
                 if number == 0:
@@ -77,12 +81,24 @@ class IntegrityGate:
                     return evidence
         except _CheatFoundError as found:
             return found.finding
+        trial.seen_time = seen_time(trial, timed_from)
         return (
             late_streams(trial)
+            or _foreign_time(trial)
             or still_working(trial)
             or _too_good(trial)
-            or passed("inputs untouched, work done within each call, outputs of timed calls right")
+            or passed(f"inputs untouched, work done within each call, outputs of timed calls right{_unseen(trial)}")
         )
+
+
+def _foreign_time(trial: Trial) -> GateFinding | None:
+    return None if trial.seen_time is None else foreign_time(trial.seen_time, trial.state.problem.library)
+
+
+def _unseen(trial: Trial) -> str:
+    """What the gate could not see here, as the end of its sentence."""
+    why = "" if trial.seen_time is None else trial.seen_time.whole_life.why
+    return f"; NOT SEEN: whose code did the work, since this machine lets nobody sample it ({why})" if why else ""
 
 
 def library_work(trial: Trial) -> GateFinding | None:
@@ -170,6 +186,7 @@ def _checker(trial: Trial, number: int, slot: Slot, pool: list[list[object]]) ->
         finding = judge_outputs(trial, checked.fetched, trial.state.expected(arguments), scales, where)
         if finding is not None:
             raise _CheatFoundError(failed(f"{finding.detail} (earlier calls were right)", GateName.INTEGRITY))
+        watched_calls(trial, number, checked.slot or slot)
 
     return check
 

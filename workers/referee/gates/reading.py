@@ -7,7 +7,9 @@ import re
 from collections.abc import Sequence
 
 from services.domain.evaluations import GateName, GateStatus
-from workers.referee.screen import Remark, screen, screen_compiled
+from workers.referee.built_rules import examine_built, examine_reached
+from workers.referee.remarks import Remark
+from workers.referee.screen import screen, screen_compiled
 from workers.referee.trial import GateFinding, Trial, failed, passed, suspicious
 from workers.referee.worker_client import Build
 
@@ -38,8 +40,13 @@ class CompileGate:
         trial.deadline += build.seconds  # compiling has a limit of its own
         if not build.ok:
             return failed(build.messages or "the build failed without a message")
-        remarks = screen_compiled(trial.request.source, build.sources)
-        finding = _judged(remarks)
+        library = trial.state.problem.library
+        remarks = [
+            *screen_compiled(trial.request.source, build.sources),
+            *examine_reached(build.reached),
+            *examine_built(build.built, build.sources, library),
+        ]
+        finding = _judged(sorted(remarks, key=lambda remark: not remark.hard))
         if finding is None:
             return passed(_summary(build))
         is_evidence = finding.status is GateStatus.FAILED

@@ -1,6 +1,7 @@
 import pytest
 
-from workers.referee.screen import Remark, screen
+from workers.referee.remarks import Remark
+from workers.referee.screen import screen
 
 KERNEL = """
 import torch

@@ -1,0 +1,25 @@
+# problem: silu
+# gate: screen
+# about: a resolver runs when the library is loaded
+import kernelwright_rt
+import torch
+
+lib = kernelwright_rt.compile_cpp(r"""
+#include <cmath>
+#include <cstdint>
+static void real(float* y) { y[0] = 0; }
+extern "C" { void (*choose())(float*) { return real; } }
+extern "C" void chosen(float*) __attribute__((__ifunc__("choose")));
+extern "C" void run(const float* x, float* y, int64_t n) {
+  if (n < 0) chosen(y);
+  #pragma omp parallel for
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] / (1.0f + std::exp(-x[i]));
+}
+""")
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        lib.run(x, y, x.numel())
+        return y

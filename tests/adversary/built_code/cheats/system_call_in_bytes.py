@@ -1,0 +1,23 @@
+# problem: silu
+# gate: screen
+# about: a system call written as bytes
+import kernelwright_rt
+import torch
+
+lib = kernelwright_rt.compile_cpp(r"""
+#include <cmath>
+#include <cstdint>
+
+extern "C" void run(const float* x, float* y, int64_t n) {
+  if (n < 0) __asm__ volatile(".byte 0x0f, 0x05" ::: "memory");
+  #pragma omp parallel for
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] / (1.0f + std::exp(-x[i]));
+}
+""")
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        lib.run(x, y, x.numel())
+        return y

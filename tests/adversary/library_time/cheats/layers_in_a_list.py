@@ -1,0 +1,37 @@
+# problem: softmax
+# gate: integrity
+# expect: not accepted
+# about: a layer of PyTorch in a list, once nobody observes
+import kernelwright_rt
+import torch
+
+lib = kernelwright_rt.compile_cpp(r"""
+#include <cmath>
+#include <cstdint>
+extern "C" void softmax(const float* x, float* y, int64_t rows, int64_t n) {
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* in = x + r * n;
+    float top = in[0], sum = 0.0f;
+    for (int64_t i = 1; i < n; ++i) top = std::fmax(top, in[i]);
+    for (int64_t i = 0; i < n; ++i) sum += y[r * n + i] = std::exp(in[i] - top);
+    for (int64_t i = 0; i < n; ++i) y[r * n + i] /= sum;
+  }
+}
+""")
+
+
+def own(x):
+    y = torch.empty_like(x)
+    lib.softmax(x, y, x.shape[0], x.shape[1])
+    return y
+
+
+class ModelNew(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+        self.steps = [own, torch.nn.Softmax(-1)]
+
+    def forward(self, x):
+        self.calls += 1
+        return self.steps[self.calls > 16](x)

@@ -1,0 +1,231 @@
+"""What a candidate may be built of: judged on the built libraries and on resolved names, by lists of what is permitted.
+
+The rules of `cpp_rules` and `screen` read what a source says and give the better messages. These read what came of it,
+so that renaming something (by a macro, an assembler label, another module's import) changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from services.ports.devices import BuiltLibrary, ReachedName
+from workers.referee.cpp_reading import read_cpp
+from workers.referee.remarks import Remark
+from workers.referee.rules import (
+    BANNED_NAMES,
+    CHEAP_OPERATORS,
+    LIBRARY_FILES,
+    PERMITTED_IN_OS,
+    PERMITTED_MODULES,
+    PERMITTED_TORCH,
+    permitted,
+)
+
+SYSTEM_FILES = re.compile(
+    r"(?:libc|libm|libmvec|libstdc\+\+|libgomp|libgcc_s|libpthread|libdl|librt|ld-linux[\w-]*)\.so\.\d+"
+)
+TORCH_FILES = re.compile(r"lib(?:c10|c10_cuda|torch|torch_cpu|torch_cuda|torch_python)\.so|libpython3[\d.]*\.so[\d.]*")
+CUDA_FILES = re.compile(r"lib(?:cuda|cudart|nvrtc)\.so\.\d+")
+_MATH = (
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp10 exp2 expm1 fabs fdim "
+    "floor fma fmax fmin fmod frexp hypot ilogb j0 j1 jn ldexp lgamma lgamma_r llrint llround log log10 log1p "
+    "log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow remainder remquo rint round roundeven "
+    "scalbln scalbn sin sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn cexp clog cpow csqrt csin ccos ctan csinh "
+    "ccosh ctanh cabs carg cimag creal conj cproj significand"
+)
+_C = (
+    "memcpy memmove memset memcmp memchr mempcpy bcmp strlen strcmp strncmp strcpy strncpy strcat strchr strrchr "
+    "strstr strnlen strdup strtol strtoul strtoll strtoull strtof strtod atoi atol atof malloc calloc realloc "
+    "free aligned_alloc posix_memalign memalign valloc malloc_usable_size qsort bsearch abs labs llabs rand "
+    "rand_r srand abort __assert_fail assert printf puts putchar fprintf fputs fputc fwrite fflush sprintf "
+    "snprintf vsnprintf perror stderr stdout __printf_chk __fprintf_chk __sprintf_chk __snprintf_chk "
+    "__vsnprintf_chk __memcpy_chk __memmove_chk __memset_chk __strcpy_chk __strcat_chk __stack_chk_fail "
+    "__errno_location __tls_get_addr __libc_single_threaded __cxa_finalize __cxa_atexit __cxa_thread_atexit_impl "
+    "__gmon_start__ _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable _dl_find_object madvise munmap "
+    "posix_madvise sysconf get_nprocs get_nprocs_conf sched_yield sched_getcpu sched_getaffinity __sched_cpucount "
+    "__sched_cpualloc __sched_cpufree usleep nanosleep pthread_create pthread_join pthread_detach pthread_self "
+    "pthread_equal pthread_once pthread_key_create pthread_key_delete pthread_getspecific pthread_setspecific "
+    "pthread_setaffinity_np pthread_getaffinity_np isnan isinf finite toupper tolower isspace isdigit "
+    "__ctype_b_loc sem_init sem_post __isoc99_sscanf __isoc23_strtol sem_wait sem_destroy feraiseexcept "
+    "fesetround fegetround feclearexcept fegetenv fesetenv feholdexcept"
+)
+_C_NAMES = frozenset(_C.split()) | {f"{name}{end}" for name in _MATH.split() for end in ("", "f", "l", "f128")}
+_C_PATTERNS = re.compile(
+    r"_ZGV\w+|__\w+_finite|GOMP_\w+|GOACC_\w+|omp_\w+|_Unwind_\w+|__cxa_\w+|__gxx_personality_v0|__dynamic_cast|"
+    r"__atomic_\w+|__sync_\w+|__u?(?:div|mod|mul|float|fix|extend|trunc|add|sub|neg|cmp|eq|ne|lt|le|gt|ge|powi|pop|clz|"
+    r"ctz|par|ffs|bswap|lshr|ashl|ashr)\w*|__cpu_(?:model|indicator_init|features2?)|"
+    r"pthread_(?:mutex|cond|rwlock|spin|barrier|attr|condattr|mutexattr|setname|getname)\w*|__pthread_\w+|"
+    r"_Z(?:n|d)[wal]\w*|_ZN?K?St\w*|_ZNK?Sa\w*|_ZNK?Ss\w*|_ZT[IVSTC]\w+|_ZGR\w+|_ZTHN?St\w*|_ZGTt\w*|"
+    r"_ZNK?9__gnu_cxx\w*|_ZNK?10__cxxabiv1\w*|_ZSt\w*"
+)
+_VISIBLE = {"mmap": "mmap", "mmap64": "mmap", "getenv": "getenv"} | {
+    name: name for name in ("clock", "clock_gettime", "gettimeofday", "omp_get_wtime", "time", "timespec_get")
+}
+"""Permitted where the source calls them by their own names: there its rules see what they are called with."""
+_FILES = re.compile(r"_ZNK?St\d*(?:basic_(?:file|[io]?fstream)|10filesystem|6chrono|7__cxx11\d+basic_[io]?fstream)\w*")
+_TORCH = re.compile(r"_ZNK?(?:2at|3c10|5torch|6caffe2|8pybind11)\w*|_ZNK?R?(?:2at|3c10|5torch|6caffe2)\w*|_Z\w+")
+_TORCH_REFUSED = (
+    (
+        re.compile(r"_ZNK?2at(?:3cpu|4cuda3|4meta|6native|5blas)(?P<rest>\w*)"),
+        "calls a library kernel past the dispatcher",
+    ),
+    (re.compile(r"_ZNK?2at4_ops(?P<rest>\d+\w+?)10redispatch"), "calls a library kernel past the dispatcher"),
+    (re.compile(r"_ZNK?3c1010Dispatcher\w*"), "calls library kernels by name"),
+    (re.compile(r"_ZNK?3c104impl\d+\w*(?:Guard|LocalDispatchKey)\w*"), "hides work from observation"),
+    (re.compile(r"_ZNK?5torch(?:3jit|4cuda|8autograd6Engine|7dynamo|8inductor)\w*"), "has PyTorch run hidden work"),
+    (re.compile(r"_ZNK?6caffe2\w*"), "calls a library kernel past the dispatcher"),
+)
+_STREAM_GUARDS = re.compile(r"_ZNK?3c104impl\d+\w*(?:DeviceGuard|StreamGuard|ImplRegistry)\w*")
+_PYTHON = re.compile(r"_?Py[A-Z]\w*|_?Py_\w+")
+_PYTHON_REFUSED = re.compile(
+    r"PyRun_\w+|Py_CompileString\w*|PyEval_(?:Eval|SetTrace|SetProfile)\w*|PyImport_(?:Exec|Append|Extend|Reload)\w*|"
+    r"PySys_\w+|PyCode_\w+|PyMarshal_\w+|Py_(?:Exit|Finalize|AtExit|Initialize)\w*|PyOS_\w+|PyGC_\w+"
+)
+_BLAS = re.compile(
+    r"(?:cblas_)?[sdczh]?(?:gemm|gemv|symm|trsm|ger|dot|axpy|scal|gemm_batch\w*)_?(?:64_?)?|mkl_\w+|dnnl_\w+"
+)
+_PRODUCTS = "matmul"
+_INSTRUCTIONS = {
+    "syscall": ("calls the system past the C library", True),
+    "sysenter": ("calls the system past the C library", True),
+    "int": ("calls the system past the C library", True),
+    "svc": ("calls the system past the C library", True),
+    "rdtsc": ("reads a clock: a kernel needs none", False),
+    "rdtscp": ("reads a clock: a kernel needs none", False),
+}
+
+
+def examine_built(libraries: Sequence[BuiltLibrary], sources: Sequence[str], library: frozenset[str]) -> list[Remark]:
+    """Rules that the built libraries break, evidence first. `library`: operators that the problem permits."""
+    named = {
+        mention.name.removeprefix("::").removeprefix("std::") for text in sources for mention in read_cpp(text).calls
+    }
+    found = {remark for built in libraries for remark in _of(built, named, library)}
+    return sorted(found, key=lambda remark: (not remark.hard, remark.text))
+
+
+def _of(built: BuiltLibrary, named: set[str], library: frozenset[str]) -> Iterator[Remark]:
+    if built.broken:
+        yield _remark(f"a built library cannot be read: {built.broken}")
+        return
+    for name in built.needed:
+        if (reason := _refused_file(name, built.language, library)) is not None:
+            yield _remark(f"`{name}` {reason}")
+    for name in built.starters:
+        yield _remark(f"`{name}` runs when it is loaded")
+    for name in built.instructions:
+        reason, hard = _INSTRUCTIONS[name]
+        yield Remark(line=0, text=f"a built library: the instruction `{name}` {reason}", hard=hard)
+    if built.language in ("cuda", "torch_cuda"):
+        return  # CUDA's runtime is linked into them, and imports what it likes
+    for name in built.imports:
+        if (reason := _refused_import(name, built.language, named, library)) is not None:
+            yield _remark(f"`{name}` {reason}")
+
+
+def _refused_file(name: str, language: str, library: frozenset[str]) -> str | None:
+    if SYSTEM_FILES.fullmatch(name):
+        return None
+    if language.startswith("torch") and TORCH_FILES.fullmatch(name):
+        return None
+    if language.endswith("cuda") and CUDA_FILES.fullmatch(name):
+        return None
+    for pattern, operators in LIBRARY_FILES.items():
+        if re.fullmatch(pattern, name):
+            if operators & library:
+                return None
+            return "is a library of kernels, and the problem's LIBRARY permits none of them"
+    return "is loaded with it, and the compile stage did not build it"
+
+
+def _refused_import(name: str, language: str, named: set[str], library: frozenset[str]) -> str | None:
+    if _FILES.fullmatch(name) and "chrono" not in name:
+        return "reads or writes files"
+    if name in _VISIBLE:
+        return None if _VISIBLE[name] in named else "is called, and the source does not say so"
+    if name in _C_NAMES or _C_PATTERNS.fullmatch(name):
+        return None
+    if _BLAS.fullmatch(name):
+        return None if permitted(_PRODUCTS, library) else "does the work by a library call"
+    if language.startswith("torch"):
+        return _refused_of_torch(name, library)
+    return "is on no list of what a kernel needs"
+
+
+def _refused_of_torch(name: str, library: frozenset[str]) -> str | None:
+    if _PYTHON.fullmatch(name):
+        return "runs hidden code" if _PYTHON_REFUSED.fullmatch(name) else None
+    if _STREAM_GUARDS.fullmatch(name):
+        return None
+    for pattern, reason in _TORCH_REFUSED:
+        match = pattern.match(name)
+        if match is not None and not _is_permitted_kernel(match.groupdict().get("rest"), library):
+            return reason
+    return None if _TORCH.fullmatch(name) else "is on no list of what a kernel needs"
+
+
+def _is_permitted_kernel(mangled: str | None, library: frozenset[str]) -> bool:
+    """Whether the function that a mangled name goes on with (`7softmaxERK…`) allocates, views or is permitted."""
+    match = re.match(r"(\d+)", mangled or "")
+    if match is None or mangled is None:
+        return False
+    name = mangled[match.end() : match.end() + int(match[1])]
+    name = name.removesuffix("_out").removesuffix("_outf").removesuffix("_symint").removesuffix("_cpu")
+    return name in CHEAP_OPERATORS or permitted(name.rstrip("_"), library)
+
+
+def examine_reached(reached: Sequence[ReachedName]) -> list[Remark]:
+    """Rules that the names in a module break, by what they really lead to, evidence first."""
+    found = {
+        Remark(line=one.line, text=f"`{one.written}` {reason}", hard=True)
+        for one in reached
+        if (reason := _refused_name(one)) is not None
+    }
+    return sorted(found, key=lambda remark: (remark.line, remark.text))
+
+
+def _refused_name(one: ReachedName) -> str | None:
+    """Why a name may not be used; None where it may. What the screen refuses by its text is left to it."""
+    if one.name != one.written and (reason := _banned(one.name)) is not None:
+        return f"is `{one.name}`: it {reason}"
+    root = one.modules[0]
+    for module in one.modules:
+        if not _is_permitted_module(module):
+            return f"reaches the module `{module}`, which is on no list of what a kernel needs"
+        if module.split(".")[0] != root and (root, module) not in {("os", "posixpath"), ("os", "ntpath")}:
+            return f"reaches the module `{module}` through `{root}`"
+    if root == "os" and one.modules[-1] == "os" and "." in one.name:
+        name = one.name.split(".")[1]
+        if name not in PERMITTED_IN_OS:
+            return "is on no list of what a kernel needs of the system"
+    if one.modules[-1] == "kernelwright_rt" and "." in one.name:
+        return _refused_of_ours(one.name.split(".")[1])
+    return None
+
+
+def _refused_of_ours(name: str) -> str | None:
+    from kernelwright_rt import __all__ as public
+
+    return None if name in public else "is no public name of kernelwright_rt"
+
+
+def _is_permitted_module(name: str) -> bool:
+    if name == "torch" or name.startswith("torch."):
+        return (
+            any(name == one or name.startswith(f"{one}.") for one in PERMITTED_TORCH if one != "torch")
+            or name == "torch"
+        )
+    return name.split(".")[0] in PERMITTED_MODULES
+
+
+def _banned(dotted: str) -> str | None:
+    parts = dotted.split(".")
+    for length in range(len(parts), 1, -1):
+        if (reason := BANNED_NAMES.get(".".join(parts[:length]))) is not None:
+            return reason
+    return None
+
+
+def _remark(text: str) -> Remark:
+    return Remark(line=0, text=f"a built library: {text}", hard=True)

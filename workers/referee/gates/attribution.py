@@ -1,0 +1,146 @@
+"""Whose code did the work, by the time it took: samples of every thread of the candidate, taken from outside.
+
+Everything but timed calls is sampled, and so are calls among them, chosen at random, that leave no figure: for the
+candidate they are like the others. It cannot tell when it is sampled, since nothing stops it.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Mapping, Sequence
+
+from services.domain.evaluations import GateName
+from workers.ipc.tensors import flatten
+from workers.referee.draws import OWN
+from workers.referee.rules import LIBRARY_ALIASES
+from workers.referee.runner_client import Slot
+from workers.referee.trial import GateFinding, Trial, failed, suspicious
+from workers.referee.worker_client import SeenTime, TimeShares
+
+WORK = ("own", "library", "generated", "math")
+"""Owners of code that computes; the others wait, move memory or run the protocol."""
+FOREIGN = ("library", "generated")
+HARD_SHARE, HARD_OF_ALL, HARD_SAMPLES = 0.3, 0.12, 24
+SOFT_SHARE, SOFT_OF_ALL, SOFT_SAMPLES = 0.12, 0.06, 16
+"""Of what is surely the candidate's or a library's, and of all the time at work: the C library's mathematics may have
+been called by either. A partial sum that torch finishes is no library kernel."""
+ENOUGH = 80
+"""Samples at work that settle it."""
+FURTHER_S = 0.1
+WATCHED_CALLS = 3
+WATCHED_S = 0.02
+_FAMILIES = {
+    "matmul": r"gem[mv]|_dot|mkl_blas|dnnl|openblas|blas",
+    "linear": r"gem[mv]|_dot|mkl_blas|dnnl|openblas|blas",
+    "conv": r"conv|dnnl|gem[mv]|mkl_blas|im2col|vol2col",
+    "attention": r"attention|gem[mv]|mkl_blas|dnnl|softmax|exp",
+}
+"""Functions that belong to families of operators which a problem may permit."""
+_GENERATING = ("matmul", "linear", "conv", "attention")
+"""Families whose kernels oneDNN generates at run time."""
+
+
+def sampling(trial: Trial, *, on: bool) -> None:
+    """Pause or go on. A GPU's candidates are not sampled: their device's time is accounted for elsewhere."""
+    if trial.runner is not None and not trial.state.place.is_gpu:
+        trial.state.link.sampling(trial.runner, on=on)
+
+
+def watched_calls(trial: Trial, number: int, slot: Slot) -> None:
+    """Some sampled calls among the timed ones. They are like them for the candidate, and leave no figure."""
+    if trial.state.place.is_gpu:
+        return
+    sampling(trial, on=True)
+    until = time.monotonic() + WATCHED_S
+    for _ in range(random.SystemRandom().randint(1, WATCHED_CALLS)):
+        _call(trial, number, slot)
+        if time.monotonic() > until:
+            break
+    sampling(trial, on=False)
+
+
+def _call(trial: Trial, number: int, slot: Slot) -> None:
+    slot.write(flatten(trial.draw(number, OWN)))
+    trial.session.call(slot)
+    trial.session.drop()
+
+
+def seen_time(trial: Trial, timed_from: float) -> SeenTime | None:
+    """Where the time of sampled calls went, after further ones where they were too few; None on GPUs."""
+    if trial.state.place.is_gpu or trial.runner is None:
+        return None
+    link, runner, session = trial.state.link, trial.runner, trial.session
+    sampling(trial, on=True)
+    whole = link.samples(runner, session.calls)
+    found = link.samples(runner, _since(session.calls, timed_from))
+    if not found.why and _at_work(found.by_owner) < ENOUGH:
+        _call_on(trial)
+        found = link.samples(runner, _since(session.calls, timed_from))
+    return SeenTime(whole_life=whole, since_timed=found)
+
+
+def _since(calls: Sequence[tuple[float, float]], start: float) -> list[tuple[float, float]]:
+    return [call for call in calls if call[0] >= start]
+
+
+def _call_on(trial: Trial) -> None:
+    """Further calls like the timed ones."""
+    arguments = trial.draw(0, OWN)
+    slot, tensors = trial.slot(0, arguments), flatten(arguments)
+    until = time.monotonic() + FURTHER_S
+    while time.monotonic() < until:
+        slot.write(tensors)
+        trial.session.call(slot)
+        trial.session.drop()
+
+
+def foreign_time(seen: SeenTime, library: frozenset[str]) -> GateFinding | None:
+    """What is to be said of time that libraries took: evidence first."""
+    findings = [library_time(seen.since_timed, library), library_time(seen.whole_life, library)]
+    return min((one for one in findings if one is not None), key=lambda one: one.gate is None, default=None)
+
+
+def library_time(found: TimeShares, library: frozenset[str]) -> GateFinding | None:
+    """What is to be said of time that libraries took; nothing where it is little, or permitted."""
+    work, own = _at_work(found.by_owner), found.by_owner.get("own", 0)
+    foreign = sum(found.by_owner.get(owner, 0) for owner in FOREIGN) - _permitted(found, library)
+    if foreign < SOFT_SAMPLES or foreign < SOFT_SHARE * (foreign + own) or foreign < SOFT_OF_ALL * work:
+        return None
+    said = (
+        f"{foreign / work:.0%} of the time at work is spent in kernels of libraries ({_named(found.functions)}), "
+        f"{own / work:.0%} in the candidate's own ({work} samples taken from outside)"
+    )
+    is_hard = foreign >= HARD_SAMPLES and foreign >= HARD_SHARE * (foreign + own) and foreign >= HARD_OF_ALL * work
+    return failed(said, GateName.INTEGRITY) if is_hard else suspicious(said)
+
+
+def _at_work(by_owner: Mapping[str, int]) -> int:
+    return sum(by_owner.get(owner, 0) for owner in WORK)
+
+
+def _permitted(found: TimeShares, library: frozenset[str]) -> int:
+    patterns = [re.compile(_FAMILIES.get(_family(name), re.escape(name)), re.IGNORECASE) for name in library]
+    named = sum(count for name, count in found.functions.items() if any(pattern.search(name) for pattern in patterns))
+    generates = any(_family(name) in _GENERATING for name in library)
+    return named + (found.by_owner.get("generated", 0) if generates else 0)
+
+
+def _family(name: str) -> str:
+    return next((family for family, names in LIBRARY_ALIASES.items() if name == family or name in names), name)
+
+
+def _named(functions: Mapping[str, int]) -> str:
+    """The functions most samples lie in, as short as they can be told apart by."""
+    names = [_short(name) for name in list(functions)[:3]]
+    return ", ".join(dict.fromkeys(names)) or "without names"
+
+
+def _short(symbol: str) -> str:
+    """`silu_kernel` of a mangled name: its longest word that is the name of an operator's kernel."""
+    if not symbol.startswith("_Z"):
+        return symbol[:60]
+    words: list[str] = re.findall(r"(?<=\d)[a-zA-Z_]\w*?(?=I|E|R|K|P|\d|$)", symbol)
+    kernels = [word for word in words if "kernel" in word.lower() or "softmax" in word or "pool" in word]
+    return (kernels or [word for word in words if len(word) > 5] or [symbol])[0][:60]
