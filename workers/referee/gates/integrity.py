@@ -107,11 +107,10 @@ def _measured_steadily(trial: Trial, number: int) -> Measured:
     for sitting in range(REPEATS):
         measured = _measure(trial, number)
         if not is_stable(measured.samples.candidate):
-            trial.overhead_s = 0.0
-        elif number or sitting == REPEATS - 1 or not _hides(measured.samples):
+            continue
+        if number or sitting == REPEATS - 1 or not _hides(measured.samples):
             break
-        else:
-            _start_again(trial)
+        _start_again(trial)
     return measured
 
 
@@ -138,17 +137,15 @@ def _measure(trial: Trial, number: int) -> Measured:
     baseline = state.bench.fastest(names)
     rival = state.bench.side(baseline, number, arguments[0], state.metas(number))
     rival = replace(rival, trusted=not state.mutates)
-    if not trial.overhead_s and not state.place.is_gpu:  # events do not see it
-        trial.overhead_s = state.bench.overhead_s()
     side = trial.side(number, arguments[0])
+    values = state.values(number, [flatten(item) for item in arguments], lambda: flatten(trial.draw(number, OWN)))
     samples = state.stopwatch.interleaved(
         side,
         rival,
-        [flatten(item) for item in arguments],
-        lambda: flatten(trial.draw(number, OWN)),
+        values,
         _budget(trial, number),
-        overhead_s=trial.overhead_s,
-        check=_checker(trial, number, side.slot, arguments),
+        cost=state.bench.cost(rival),
+        check=_checker(trial, number, side.slot, arguments[0]),
     )
     return Measured(number=number, baseline=baseline, samples=samples, shapes=shapes_of(arguments[0]))
 
@@ -159,13 +156,13 @@ def _budget(trial: Trial, number: int) -> SamplingBudget:
     return THOROUGH_BUDGET if trial.request.thorough else FIRST_BUDGET
 
 
-def _checker(trial: Trial, number: int, slot: Slot, pool: list[list[object]]) -> Callable[[Checked], None]:
+def _checker(trial: Trial, number: int, slot: Slot, like: list[object]) -> Callable[[Checked], None]:
     def check(checked: Checked) -> None:
         where = "a timed call chosen at random"
         changed = inputs_changed(trial, checked.slot or slot, checked.inputs)
         if changed is not None:
             raise _CheatFoundError(failed(f"{where}: input {changed} was changed by the call"))
-        arguments = list(rebuilt(pool[checked.pool_index], checked.inputs))
+        arguments = list(rebuilt(like, checked.inputs))
         scales = trial.state.scales(number, OWN) or ()
         finding = judge_outputs(trial, checked.fetched, trial.state.expected(arguments), scales, where)
         if finding is not None:
