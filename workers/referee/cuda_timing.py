@@ -184,6 +184,7 @@ class DeviceStopwatch:
         samples.candidate, samples.baseline = ours.seconds, theirs.seconds
         samples.claimed, samples.paired = list(ours.seconds), False
         samples.hidden_s = hidden_s(ours, theirs)
+        samples.overclaimed_s = max(0.0, -max(ours.slopes()))
         return samples
 
 

@@ -98,8 +98,9 @@ class Samples:
     paired: bool = True
     """Whether the sides' samples were taken in pairs, one after the other."""
     hidden_s: float = 0.0
-    """Seconds a call that the referee's clock saw and the runner's events did not, beyond those of the baseline; below
-    zero where the events claim more than there was."""
+    """Seconds a call that the referee's clock saw and the runner's events did not, beyond those of the baseline."""
+    overclaimed_s: float = 0.0
+    """Seconds a call that the runner's events claim and the referee's clock did not see."""
     batched: bool = False
     """Whether single calls were too short to be told from the protocol, and batches were timed instead."""
     resolution_s: float = 0.0

@@ -69,6 +69,11 @@ class ProcessSandbox:
         lines = [f"{self.isolation} ({probed.level})"]
         memory = "cgroup" if self._hierarchy is not None else "RLIMIT_DATA of each process"
         lines.append(f"memory limited by {memory}")
+        lines.append(
+            "candidates run on between calls: to stop them takes a PID namespace (root, or user namespaces)"
+            if probed.level is Level.LIMITS
+            else "candidates are stopped between calls"
+        )
         if self._wraps_programs():
             lines.append("compilers in bubblewrap")
         return "; ".join([*lines, *probed.refusals])

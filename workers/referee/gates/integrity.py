@@ -13,6 +13,7 @@ from workers.referee.gates.correctness import try_draw
 from workers.referee.gates.idleness import still_working, work_outside
 from workers.referee.gates.joining import late_streams
 from workers.referee.gates.load import load_again
+from workers.referee.gates.remembering import remembered
 from workers.referee.roofline import cheating_floor_s
 from workers.referee.rules import CHEAP_OPERATORS, permitted
 from workers.referee.runner_client import Slot
@@ -72,7 +73,7 @@ class IntegrityGate:
                 trial.measured.append(measured)
                 if number == 0:
                     trial.state.bench.observe(measured.baseline, statistics.median(measured.samples.baseline))
-                evidence = _put_off(trial, measured)
+                evidence = _put_off(trial, measured) or _remembered(trial, measured)
                 if evidence is not None:
                     return evidence
         except _CheatFoundError as found:
@@ -171,6 +172,16 @@ def _checker(trial: Trial, number: int, slot: Slot, like: list[object]) -> Calla
     return check
 
 
+def _remembered(trial: Trial, measured: Measured) -> GateFinding | None:
+    """Slower on values that it cannot have seen: results of earlier calls are used."""
+
+    def again() -> Measured:
+        with trial.phase("timing"):
+            return _measure(trial, measured.number)
+
+    return remembered(measured, again)
+
+
 def _put_off(trial: Trial, measured: Measured) -> GateFinding | None:
     """Work that happens while the outputs are read instead of within the call.
 
@@ -207,6 +218,11 @@ def _too_good(trial: Trial) -> GateFinding | None:
     floor = cheating_floor_s(trial.state.analysis, trial.state.device)
     if call < floor:
         return suspicious(f"a call takes {1e6 * call:.1f} µs, below {1e6 * floor:.1f} µs that the hardware needs")
+    if first.overclaimed_s > max(HIDDEN_SHARE * call, HIDDEN_LEAST_S):
+        return suspicious(
+            f"the events claim {1e6 * first.overclaimed_s:.0f} µs a call more than the referee's clock saw: they are "
+            f"not those of the calls"
+        )
     if _hides(first):
         return suspicious(
             f"the referee's clock saw {1e6 * first.hidden_s:.0f} µs a call beyond the {1e6 * call:.0f} µs of the events"

@@ -150,7 +150,7 @@ class DockerSandbox:
         return (
             f"docker (engine {version['Version']}, cgroup v{info.get('CgroupVersion', 1)}); image {self._recipe.image} "
             f"({self.image_id.removeprefix('sha256:')[:12]}); torch {berth.about.get('torch')} "
-            f"{'of this host' if self._recipe.host_python else 'of the image'}"
+            f"{'of this host' if self._recipe.host_python else 'of the image'}; candidates are stopped between calls"
         )
 
     def dedicate(self, owner: str) -> None:
