@@ -15,6 +15,7 @@ FIRST = (
     "docker",
     "tests/faults/",
     "tests/integrity/test_candidates.py",
+    "tests/adversary/",
     "tests/e2e/test_web_ui.py",
     "tests/e2e/",
     "tests/integration/",

@@ -196,6 +196,11 @@ class Environment:
     """Clock readings in MHz, where they can be read."""
     isolation: str
     """`docker`, `namespaces` or `limits`: the level that was reached, not the one that was asked for."""
+    between_calls: str = "unknown"
+    """`stopped` where a candidate's processes ran only while they were asked, `running` where nothing could stop them:
+    there, work outside of calls is looked for, but not impossible."""
+    host: dict[str, float] = field(default_factory=dict)
+    """What the host did meanwhile: `load_1m`, `busy_share`, `steal_share` and `mhz`, where they can be read."""
 
 
 @dataclass(frozen=True, kw_only=True)

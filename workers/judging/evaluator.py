@@ -39,12 +39,15 @@ from workers.backends.cpp import runtime_view
 from workers.devices.gpu import gpu_mounts, gpu_state, profiler_mounts
 from workers.devices.gpu_lock import DeviceLock
 from workers.judging.referee_process import GPU_ENTRIES, CancelledError, RefereeLostError, RefereeProcess, Terms, Work
+from workers.profilers.host import HostClock
 from workers.profilers.sources import best_profiler
 from workers.referee.compose import compose_infrastructure_error
 
 T = TypeVar("T")
 
-REFEREE_VERSION = "2"
+REFEREE_VERSION = "3"
+BETWEEN_CALLS = {"docker": "stopped", "namespaces": "stopped", "limits": "running"}
+"""Whether candidates are stopped unless they are asked, by the isolation reached: that takes a PID namespace."""
 """Raised whenever the gates become stricter: `reverify` looks for results of older ones."""
 PREPARE_LIMIT_S = 90.0
 BASELINES_LIMIT_S = 400.0
@@ -205,6 +208,7 @@ class Evaluator:
             "environment": to_data(environment),
             "baselines_max_age_s": self._baselines_max_age_s,
         }
+        host = HostClock.now()
         answer = self._ask(case, body, work, request.timeout_s + BASELINES_LIMIT_S)
         if "report" not in answer:
             raise InfrastructureError(f"the referee gave no report: {str(answer.get('refusal'))[:500]}")
@@ -217,7 +221,10 @@ class Evaluator:
         )
         listing = _listing(backend, work, report) if request.every_gate else None
         found = dataclasses.replace(
-            report, phases_s=phases, environment=self._with_clocks(report.environment), listing=listing
+            report,
+            phases_s=phases,
+            environment=dataclasses.replace(self._with_clocks(report.environment), host=host.since()),
+            listing=listing,
         )
         return with_seed(found, request.seed)
 
@@ -298,6 +305,7 @@ class Evaluator:
             referee_version=REFEREE_VERSION,
             tf32=False,
             isolation=isolation,
+            between_calls=BETWEEN_CALLS.get(isolation, "unknown"),
         )
 
     def _with_clocks(self, environment: Environment) -> Environment:

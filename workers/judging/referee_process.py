@@ -30,6 +30,8 @@ POLL_S = 0.1
 MAX_RUNNERS = 8
 USES_DEVICE = ("prepare", "baselines", "model")
 """Requests that use the device from their beginning; an evaluation asks for it once its candidate is built."""
+STOPPED_ROLES = ("candidate", "baseline")
+"""Processes that run only while they are asked; those below a profiler belong to it."""
 MAX_BUILDS = 64
 """Of one candidate: its settings."""
 EXIT_WAIT_S = 2.0
@@ -268,6 +270,8 @@ class RefereeProcess:
             self._samplers[handle] = SamplerHandle.start(_pid(process), artefacts)
         connection = process.socket
         descriptors.append(connection.detach() if isinstance(connection, socket.socket) else int(connection))
+        if role in STOPPED_ROLES and (freezer := _freezer(process)) is not None:
+            descriptors.append(freezer)
         return {"handle": handle}
 
     def _sampled(self, sampler: SamplerHandle, windows: Any, work: Work) -> Answer:
@@ -371,6 +375,12 @@ def _described(process: SandboxProcess) -> dict[str, JsonValue]:
         "out_of_memory": status.out_of_memory,
         "output": status.output[-2000:],
     }
+
+
+def _freezer(process: SandboxProcess) -> int | None:
+    """The descriptor that commands its tree; None where the sandbox cannot stop one."""
+    take = getattr(process, "take_freezer", None)
+    return None if take is None else take()
 
 
 def _pid(process: SandboxProcess) -> int | None:

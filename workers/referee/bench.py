@@ -13,7 +13,7 @@ from workers.referee.problem import INIT_SEED, ReferenceProblem, cloned
 from workers.referee.runner_client import RunnerSession, Slot
 from workers.referee.statistics import latency, quantile
 from workers.referee.stopwatch import HostStopwatch, Stopwatch
-from workers.referee.timing import SamplingBudget, Side
+from workers.referee.timing import ProtocolCost, SamplingBudget, Side
 from workers.referee.worker_client import Runner, WorkerLink
 
 COMPILE_LIMIT_S = 180.0
@@ -22,6 +22,7 @@ LEAST_AGE_S = 60.0
 """Younger figures are kept: a machine whose mood changes would do nothing else."""
 DRIFT = 1.3
 BASELINE_BUDGET = SamplingBudget(seconds=0.2, least=2, most=14)
+COST_CALLS = 15
 TURNS = 4
 """How often each baseline's turn comes: a machine's mood lasts for seconds, and the fastest is picked from these."""
 
@@ -48,6 +49,8 @@ class BaselineBench:
         self._slots: dict[int, Slot] = {}
         self._ready: set[tuple[str, int]] = set()
         self._compiled: set[str] = set()
+        self._idle: set[int] = set()
+        """The input set whose outputs the model that computes nothing returns, where there is one."""
         self._measured_at = time.monotonic() - age_s
         self._canary_s: dict[str, float] = {}
         self._drift: str | None = None
@@ -94,7 +97,7 @@ class BaselineBench:
     def _turn(self, name: str, arguments: list[Any], metas: list[TensorMeta]) -> list[float]:
         try:
             side = self.side(name, 0, arguments, metas)
-            return self._stopwatch.solo(side, flatten(arguments), BASELINE_BUDGET)
+            return self._stopwatch.solo(side, flatten(arguments), BASELINE_BUDGET, self.cost(side))
         except RunnerFault as fault:
             self.notes[name] = f"{name} baseline absent: {str(fault)[:300]}"
             self.restart()
@@ -132,20 +135,29 @@ class BaselineBench:
             self.baselines = dataclasses.replace(self.baselines, **{fastest: None})
             self.restart()
 
-    def overhead_s(self) -> float:
-        """Seconds of an empty request, as measured with a process that we trust.
-
-        The lower quartile: what is subtracted from every call must not exceed what a call costs on a busy machine.
+    def cost(self, side: Side) -> ProtocolCost:
+        """What a call costs that computes nothing, outputs of the side's size copied: by a process that we trust, while
+        no other runs. Measured anew each time: it is the machine's mood too. Nothing on a GPU, where events are read.
         """
-        session = self._session()
-        return quantile(sorted(_spaced_noop(session) for _ in range(15)), 0.25)
+        if side.session.place.is_gpu:
+            return ProtocolCost()
+        if side.slot.number not in self._idle:
+            side.session.ask({"op": "idle", "slot": side.slot.number})
+            self._idle = {side.slot.number}
+        walls = sorted(_spaced_call(side) for _ in range(COST_CALLS))
+        low, high = quantile(walls, 0.25), quantile(walls, 0.75)
+        return ProtocolCost(call_s=low, spread_s=high - low)
+
+    def own_cost(self, number: int, arguments: list[Any], metas: list[TensorMeta]) -> ProtocolCost:
+        """The same for an input set, in eager mode."""
+        return ProtocolCost() if self._problem.place.is_gpu else self.cost(self.side("eager", number, arguments, metas))
 
     def restart(self) -> None:
         """Forget the process; the next use starts another."""
         runner, self._runner = self._runner, None
         for slot in self._slots.values():
             slot.close()
-        self._slots, self._ready, self._compiled = {}, set(), set()
+        self._slots, self._ready, self._compiled, self._idle = {}, set(), set(), set()
         if runner is not None:
             self._link.kill(runner)
 
@@ -175,6 +187,6 @@ class BaselineBench:
         return runner
 
 
-def _spaced_noop(session: RunnerSession) -> float:
+def _spaced_call(side: Side) -> float:
     time.sleep(0.002)  # a timed call follows work of the referee, never another call at once
-    return session.noop()
+    return side.session.call(side.slot, "idle").wall_s

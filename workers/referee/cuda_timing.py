@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 
 import torch
 
-from workers.referee.draws import is_continuous
 from workers.referee.errors import FaultKind, RunnerFault
+from workers.referee.fresh_values import FreshValues, Mixture
 from workers.referee.runner_client import RunnerSession, Slot
 from workers.referee.statistics import relative_width
-from workers.referee.timing import NARROW, Checked, Samples, SamplingBudget, Side
+from workers.referee.timing import NARROW, Checked, ProtocolCost, Samples, SamplingBudget, Side
 
 MOST_CALLS = 20
 """Calls of a long batch."""
@@ -46,7 +46,31 @@ DOUBT_S = 8e-6
 """Seconds a call hidden from the events at which more batches are measured."""
 MOST_ROUNDS = 40
 LIMIT_S = 60.0
-Factors = list[float | None]
+FRESH_CALLS = 2
+"""Calls of a batch, at places chosen at random, whose values are drawn for them alone."""
+FRESH_ROUNDS = 6
+"""Rounds with such calls; later ones have them where drawing is quick."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """The values of one call of a batch."""
+
+    mixture: Mixture | None = None
+    drawn: list[torch.Tensor] | None = None
+    """Values drawn for it alone, where there is no mixture."""
+
+    def write(self, values: FreshValues, slot: Slot) -> None:
+        """Put the values in."""
+        if self.mixture is None:
+            slot.write(self.drawn or [])
+        else:
+            values.fill(self.mixture, slot.inputs.tensors)
+            slot.place.synchronize()
+
+    def tensors(self, values: FreshValues) -> list[torch.Tensor]:
+        """The values, in memory of their own."""
+        return values.tensors(self.mixture) if self.mixture is not None else self.drawn or []
 
 
 @dataclass(kw_only=True)
@@ -60,12 +84,12 @@ class _Batches:
     pairs: list[tuple[float, float]] = field(default_factory=list)
     """What the short and the long batch of a round took."""
 
-    def fill(self, pool: Sequence[Sequence[torch.Tensor]], plan: Sequence[tuple[int, Factors]]) -> None:
+    def fill(self, values: FreshValues, plan: Sequence[Planned]) -> None:
         """Put inputs in, one set for each call; a trusted side has had its own since its side was made."""
         if self.side.trusted:
             return
-        for slot, (index, factors) in zip(self.slots, plan, strict=False):
-            slot.write(pool[index], factors)
+        for slot, planned in zip(self.slots, plan, strict=False):
+            planned.write(values, slot)
 
     def run(self, count: int) -> tuple[list[float], float]:
         """The first `count` calls: seconds by the events, and by our clock for all of them."""
@@ -96,14 +120,19 @@ def hidden_s(ours: _Batches, theirs: _Batches) -> float:
 class DeviceStopwatch:
     """See the module."""
 
-    def solo(self, side: Side, tensors: Sequence[torch.Tensor], budget: SamplingBudget) -> list[float]:
+    def solo(
+        self,
+        side: Side,
+        tensors: Sequence[torch.Tensor],
+        budget: SamplingBudget,
+        cost: ProtocolCost,  # noqa: ARG002 - events do not see it
+    ) -> list[float]:
         """Seconds of calls by the events, on the same few inputs again and again: for a side that is trusted, or when
         nobody looks for cheats."""
-        generator, pool = random.Random(), [tensors]  # noqa: S311 - variety
-        varies = [is_continuous(tensor) for tensor in tensors]
         with _opened(side) as batches:
             started = time.monotonic()
-            batches.fill(pool, _plan(pool, varies, len(batches.slots), generator))
+            for slot in batches.slots:
+                slot.write(tensors)
             for turn in range(100):
                 seconds, _ = batches.run(len(batches.slots))
                 if turn:  # the first one warms up
@@ -117,45 +146,45 @@ class DeviceStopwatch:
         self,
         candidate: Side,
         baseline: Side,
-        pool: Sequence[Sequence[torch.Tensor]],
-        fresh: Callable[[], Sequence[torch.Tensor]],
+        values: FreshValues,
         budget: SamplingBudget,
         *,
-        overhead_s: float,  # noqa: ARG002 - events do not see it
+        cost: ProtocolCost,  # noqa: ARG002 - events do not see it
         check: Callable[[Checked], None],
         checks: int = 3,
     ) -> Samples:
         """Seconds of two sides by their events, in turns, on the same inputs."""
         generator = random.SystemRandom()
-        varies = [is_continuous(tensor) for tensor in pool[0]]
         samples = Samples()
         with _opened(candidate) as ours, _opened(baseline) as theirs:
             size = len(ours.slots)
             for batches in (ours, theirs) * 2:  # warms up, and has torch keep memory for the outputs
-                batches.fill(pool, _plan(pool, varies, size, generator))
+                batches.fill(values, _plan(values, size, generator))
                 batches.run(size)
             started, rounds, over = time.monotonic(), 0, False
             while not over:
-                if not any(varies):  # masks, codes, whole numbers: nothing to rescale
-                    pool = [fresh() for _ in pool]
-                plan = _plan(pool, varies, size, generator)
+                plan = _plan(values, size, generator, fresh=FRESH_CALLS if rounds < FRESH_ROUNDS else 0)
                 sides = [ours, theirs] if _has_turn(theirs, rounds) else [ours]
-                _round(sides, pool, plan, generator, short=rounds < SLOPES)
+                _round(sides, values, plan, generator, short=rounds < SLOPES)
+                samples.fresh += _marks(plan, short=rounds < SLOPES)
                 if rounds < checks - 1 or generator.random() < LATER_CHECKS:
                     spent = time.monotonic()
-                    _check(sides, pool, plan, generator, samples, check)
+                    _check(sides, values, plan, generator, samples, check)
                     started += time.monotonic() - spent
                 rounds += 1
                 over = _done(budget, time.monotonic() - started, ours, theirs)
-            _check(sides, pool, plan, generator, samples, check)  # nobody knows which round is the last
+            _check(sides, values, plan, generator, samples, check)  # nobody knows which round is the last
             while hidden_s(ours, theirs) > DOUBT_S and rounds < MOST_ROUNDS:  # noise, or not?
-                _round([ours, theirs], pool, _plan(pool, varies, size, generator), generator)
+                plan = _plan(values, size, generator)
+                _round([ours, theirs], values, plan, generator)
+                samples.fresh += _marks(plan, short=True)
                 rounds += 1
             for batches in (ours, theirs):
                 batches.side.session.drop()
         samples.candidate, samples.baseline = ours.seconds, theirs.seconds
         samples.claimed, samples.paired = list(ours.seconds), False
         samples.hidden_s = hidden_s(ours, theirs)
+        samples.overclaimed_s = max(0.0, -max(ours.slopes()))
         return samples
 
 
@@ -190,14 +219,21 @@ def _batch_size(slot: Slot) -> int:
     return max(2, min(MOST_CALLS, BATCH_BYTES // size) // 2 * 2)
 
 
-def _plan(
-    pool: Sequence[Sequence[torch.Tensor]], varies: Sequence[bool], count: int, generator: random.Random
-) -> list[tuple[int, Factors]]:
-    """For each call which of the pool's inputs it gets, and by what they are scaled: never the same twice."""
+def _plan(values: FreshValues, count: int, generator: random.Random, fresh: int = 0) -> list[Planned]:
+    """The values of each call: never the same twice."""
+    if values.always_drawn:
+        return [Planned(drawn=values.drawn().tensors) for _ in range(count)]
+    chosen = set(generator.sample(range(count), min(fresh, count)))
     return [
-        (generator.randrange(len(pool)), [generator.uniform(0.93, 0.99) if one else None for one in varies])
-        for _ in range(count)
+        Planned(drawn=values.drawn().tensors) if index in chosen else Planned(mixture=values.mixture())
+        for index in range(count)
     ]
+
+
+def _marks(plan: Sequence[Planned], *, short: bool) -> list[bool]:
+    """Which of a round's samples are of calls on values drawn for them alone."""
+    marks = [planned.mixture is None for planned in plan]
+    return [*(list(reversed(marks))[: len(marks) // 2] if short else []), *marks]
 
 
 def _has_turn(theirs: _Batches, rounds: int) -> bool:
@@ -209,8 +245,8 @@ def _has_turn(theirs: _Batches, rounds: int) -> bool:
 
 def _round(
     sides: Sequence[_Batches],
-    pool: Sequence[Sequence[torch.Tensor]],
-    plan: Sequence[tuple[int, Factors]],
+    values: FreshValues,
+    plan: Sequence[Planned],
     generator: random.Random,
     *,
     short: bool = True,
@@ -220,10 +256,10 @@ def _round(
     for batches in generator.sample(list(sides), len(sides)):
         few = 0.0
         if short:
-            batches.fill(pool, list(reversed(plan))[: size // 2])
+            batches.fill(values, list(reversed(plan))[: size // 2])
             some, few = batches.run(size // 2)
             batches.seconds += some
-        batches.fill(pool, plan)
+        batches.fill(values, plan)
         others, wall = batches.run(size)
         batches.seconds += others
         batches.long_walls.append(wall)
@@ -233,8 +269,8 @@ def _round(
 
 def _check(
     sides: Sequence[_Batches],
-    pool: Sequence[Sequence[torch.Tensor]],
-    plan: Sequence[tuple[int, Factors]],
+    values: FreshValues,
+    plan: Sequence[Planned],
     generator: random.Random,
     samples: Samples,
     check: Callable[[Checked], None],
@@ -242,12 +278,11 @@ def _check(
     """Fetch and judge one call of the last long batch of ours, chosen after the fact; fetch the rival's too, if any."""
     ours, *rivals = sides
     chosen = generator.randrange(len(plan))
-    index, factors = plan[chosen]
-    inputs = [t if f is None else torch.mul(t, f) for t, f in zip(pool[index], factors, strict=True)]
     samples.baseline_fetch += [each.side.session.fetch(each.slots[chosen], chosen).wall_s for each in rivals]
     fetched = ours.side.session.fetch(ours.slots[chosen], chosen)
     samples.candidate_fetch.append(fetched.wall_s)
-    check(Checked(inputs=inputs, pool_index=index, fetched=fetched, slot=ours.slots[chosen]))
+    inputs = plan[chosen].tensors(values)
+    check(Checked(inputs=inputs, fetched=fetched, slot=ours.slots[chosen]))
 
 
 def _done(budget: SamplingBudget, elapsed_s: float, ours: _Batches, theirs: _Batches) -> bool:

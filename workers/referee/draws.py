@@ -68,18 +68,6 @@ def transformed(value: Any, transform: Transform | None) -> Any:
     return value
 
 
-def rescaling(tensors: Sequence[torch.Tensor], generator: random.Random) -> list[float | None]:
-    """A factor just below one for each continuous tensor: new values that keep signs, order, symmetry and ranges."""
-    return [generator.uniform(0.93, 0.99) if is_continuous(tensor) else None for tensor in tensors]
-
-
-def rescaled(tensors: Sequence[torch.Tensor], factors: Sequence[float | None]) -> list[torch.Tensor]:
-    """The tensors that a slot holds after being written with these factors."""
-    return [
-        tensor if factor is None else torch.mul(tensor, factor) for tensor, factor in zip(tensors, factors, strict=True)
-    ]
-
-
 def rebuilt(value: Any, tensors: Sequence[torch.Tensor]) -> Any:
     """A nested value with its tensors replaced, in the order of `flatten`."""
     return _rebuild(value, list(reversed(tensors)))

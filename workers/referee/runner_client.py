@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import itertools
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
 
+from workers.ipc.freezer import Freezer, FreezerError
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import DataError, TensorMeta, encode
 from workers.ipc.wire import Channel, Message, WireClosedError, WireError, WireTimeoutError
 from workers.referee.errors import FaultKind, RunnerFault
 
 MAX_OUTPUTS = 64
+RUNNING = frozenset({"call", "time", "look"})
+"""Requests in which the model runs."""
+POISONED_BYTES = 4 << 20
+POISON_BLOCKS, POISON_BLOCK, POISON = 64, 4096, 0xA5
 MAX_OPERATORS = 1000
 MAX_ELEMENTS = 1 << 48
 MAX_CLAIM_S = 86400.0
@@ -35,7 +41,10 @@ class TimedCall:
     """One timed call."""
 
     wall_s: float
-    """Seconds on the referee's clock from sending the request to the answer."""
+    """Seconds on the referee's clock from sending the request to the word that the model has returned (on a GPU, to
+    the answer)."""
+    tail_s: float = 0.0
+    """Seconds from then until the outputs were handed over and the process was stopped again."""
     claimed_s: float
     """Seconds the runner says the call took; evidence, never a figure."""
 
@@ -63,6 +72,17 @@ class Fetched:
     """Seconds the transfer took on the referee's clock."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Stamps:
+    """An answer and when it came."""
+
+    message: Message
+    wall_s: float
+    """From sending the request to the word that the model has returned, or to the end where there is none."""
+    tail_s: float
+    """From then until the process had stopped."""
+
+
 class Slot:
     """Memory for one input set: what the runner sees as inputs, and where it puts outputs."""
 
@@ -75,22 +95,31 @@ class Slot:
         size = sum(-(-meta.nbytes // 64) * 64 for meta in output_metas)
         self.outputs = place.allocate([TensorMeta(dtype="uint8", shape=(max(64, size),))])
 
-    def write(self, tensors: Sequence[torch.Tensor], scale: Sequence[float | None] | None = None) -> None:
-        """Put inputs in, each multiplied by its factor where one is given."""
-        factors = scale or [None] * len(tensors)
-        for target, tensor, factor in zip(self.inputs.tensors, tensors, factors, strict=True):
-            if factor is None:
-                target.copy_(tensor)
-            else:
-                torch.mul(tensor, factor, out=target)
+    def write(self, tensors: Sequence[torch.Tensor]) -> None:
+        """Put inputs in."""
+        for target, tensor in zip(self.inputs.tensors, tensors, strict=True):
+            target.copy_(tensor)
         self.place.synchronize()
 
-    def sibling(self, number: int) -> Slot:
-        """A slot like this one that shares its memory for outputs."""
+    def sibling(self, number: int, *, own_outputs: bool = False) -> Slot:
+        """A slot like this one that shares its memory for outputs, unless it shall have its own."""
         other = copy.copy(self)
         other.number = number
         other.inputs = self.place.allocate(self.inputs.metas)
+        if own_outputs:
+            other.outputs = self.place.allocate(self.outputs.metas)
         return other
+
+    def poison(self) -> None:
+        """Make stale outputs unlike any result: all of them, or in large ones blocks that nobody can know.
+
+        Large ones hold an earlier call's outputs, and no two calls have the same values."""
+        raw = self.outputs.raw
+        if self.place.is_gpu or raw.numel() <= POISONED_BYTES:
+            self.outputs.poison()
+            return
+        for start in torch.randint(raw.numel() - POISON_BLOCK, (POISON_BLOCKS,)).tolist():
+            raw[start : start + POISON_BLOCK] = POISON
 
     def close(self) -> None:
         """Give the memory back."""
@@ -102,9 +131,22 @@ class RunnerSession:
     """Drives one runner. Every method raises `RunnerFault` when the runner fails to do its part."""
 
     def __init__(
-        self, channel: Channel, exit_reader: ExitReader, *, deadline: float, place: TensorDevice | None = None
+        self,
+        channel: Channel,
+        exit_reader: ExitReader,
+        *,
+        deadline: float,
+        place: TensorDevice | None = None,
+        freezer: Freezer | None = None,
     ) -> None:
         self.place = place or TensorDevice()
+        self._freezer = freezer
+        self._awake = 0
+        """How many callers want the process to run between requests."""
+        self._last: dict[str, Any] = {}
+        """The answer to the last call on the CPU, which describes its outputs."""
+        self._batch: list[dict[str, Any]] = []
+        """The same for each call of a batch."""
         self._channel = channel
         self._exit_reader = exit_reader
         self.deadline = deadline
@@ -118,23 +160,67 @@ class RunnerSession:
         """Send a request and return the answer and the seconds between."""
         token = secrets.token_hex(8)
         request = {**body, "token": token}
-        limit = min(limit_s if limit_s is not None else self.call_limit_s, self.deadline - time.monotonic())
-        if limit <= 0:
-            raise RunnerFault(FaultKind.HUNG, "the evaluation's time limit was reached")
+        limit = self._limit(limit_s)
+        stamps = self._exchange(request, descriptors, limit)
+        return self._checked(stamps.message, token), stamps.wall_s + stamps.tail_s
+
+    def _exchange(self, request: dict[str, Any], descriptors: Sequence[int], limit: float) -> _Stamps:
+        """One request and its answer. The process runs from here to the end only: it is woken when the request is
+        on its way, and what it still does after the answer is on the clock until it has stopped."""
+        if self._freezer is not None and self._freezer.is_frozen and not self._freezer.is_still():
+            raise RunnerFault(FaultKind.FORGED, "something in it ran while it was stopped, without being asked")
         try:
-            started = time.perf_counter()
-            self._channel.send(request, descriptors, timeout_s=limit)
-            message = self._channel.receive(timeout_s=limit)
-            wall = time.perf_counter() - started
-            if body["op"] == "call":
-                self.calls.append((started, started + wall))
+            return self._timed(request, descriptors, limit)
         except WireTimeoutError:
-            raise RunnerFault(FaultKind.HUNG, f"`{body['op']}` did not end within {limit:.1f} s") from None
+            if self._freezer is not None and not self._freezer.was_thawed():
+                raise FreezerError("the candidate's processes were stopped and could not be woken") from None
+            raise RunnerFault(FaultKind.HUNG, f"`{request['op']}` did not end within {limit:.1f} s") from None
         except WireClosedError:
             raise self._exit_reader() from None
         except WireError as error:
             raise RunnerFault(FaultKind.FORGED, f"the runner's connection carried something else: {error}") from None
-        return self._checked(message, token), wall
+
+    def _timed(self, request: dict[str, Any], descriptors: Sequence[int], limit: float) -> _Stamps:
+        freezer, returned = self._freezer, None
+        started = time.perf_counter()
+        self._channel.send(request, descriptors, timeout_s=limit)
+        if freezer is not None and freezer.is_frozen:
+            freezer.thaw()
+        message = self._channel.receive(timeout_s=limit)
+        if _says_returned(message, request["token"]):
+            returned = time.perf_counter()
+            message = self._channel.receive(timeout_s=limit)
+        if freezer is not None and not self._awake:
+            freezer.freeze()
+        ended = time.perf_counter()
+        if request["op"] in RUNNING:
+            self.calls.append((started, ended))
+        returned = ended if returned is None else returned
+        return _Stamps(message=message, wall_s=returned - started, tail_s=ended - returned)
+
+    @contextlib.contextmanager
+    def awake(self) -> Iterator[None]:
+        """Let the process run between requests too, to see what it does when nobody asks for anything."""
+        if self._freezer is not None and self._freezer.is_frozen:
+            self._freezer.thaw()
+        self._awake += 1
+        try:
+            yield
+        finally:
+            self._awake -= 1
+            if self._freezer is not None and not self._awake:
+                self._freezer.freeze()
+
+    @property
+    def is_stopped_between_calls(self) -> bool:
+        """Whether the process runs only while it is asked."""
+        return self._freezer is not None
+
+    def _limit(self, limit_s: float | None) -> float:
+        limit = min(limit_s if limit_s is not None else self.call_limit_s, self.deadline - time.monotonic())
+        if limit <= 0:
+            raise RunnerFault(FaultKind.HUNG, "the evaluation's time limit was reached")
+        return limit
 
     def _checked(self, message: Message, token: str) -> dict[str, Any]:
         message.close()
@@ -210,26 +296,43 @@ class RunnerSession:
         self.ask(body, [*slot.inputs.descriptors, *slot.outputs.descriptors])
         return slot
 
-    def open_sibling(self, slot: Slot, number: int) -> Slot:
-        """Another slot of the same shapes, with inputs of its own and the same memory for outputs."""
-        sibling = slot.sibling(number)
-        body = {
+    def open_sibling(self, slot: Slot, number: int, *, own_outputs: bool = False) -> Slot:
+        """Another slot of the same shapes, with inputs of its own and, unless told otherwise, the same memory for
+        outputs."""
+        sibling = slot.sibling(number, own_outputs=own_outputs)
+        body: dict[str, Any] = {
             "op": "slot",
             "slot": number,
             "arguments": sibling.arguments,
             "metas": [meta.data() for meta in sibling.inputs.metas],
-            "handles": [sibling.inputs.handle],
-            "outputs_of": slot.number,
+            "handles": [sibling.inputs.handle, *([sibling.outputs.handle] if own_outputs else [])],
+            "outputs_of": None if own_outputs else slot.number,
             "output_bytes": slot.outputs.metas[0].shape[0],
         }
-        self.ask(body, sibling.inputs.descriptors)
+        self.ask(body, [*sibling.inputs.descriptors, *(sibling.outputs.descriptors if own_outputs else ())])
         return sibling
 
     def call(self, slot: Slot, model: str = "plain", *, limit_s: float | None = None) -> TimedCall:
         """Run the model once on what is in the slot."""
         self._poison_early(slot)
-        answer, wall = self.ask({"op": "call", "slot": slot.number, "model": model}, limit_s=limit_s)
-        return TimedCall(wall_s=wall, claimed_s=_claim(answer.get("seconds")))
+        token = secrets.token_hex(8)
+        request = {"op": "call", "slot": slot.number, "model": model, "token": token}
+        stamps = self._exchange(request, (), self._limit(limit_s))
+        self._last = self._checked(stamps.message, token)
+        return TimedCall(wall_s=stamps.wall_s, tail_s=stamps.tail_s, claimed_s=_claim(self._last.get("seconds")))
+
+    def call_batch(self, slots: Sequence[Slot], model: str, *, limit_s: float | None = None) -> float:
+        """On the CPU: one call on each slot, each with memory for outputs of its own; seconds for all of them."""
+        for slot in slots:
+            self._poison_early(slot)
+        answer, wall = self.ask(
+            {"op": "time", "slots": [slot.number for slot in slots], "model": model}, limit_s=limit_s
+        )
+        calls = answer.get("calls")
+        if not isinstance(calls, list) or len(calls) != len(slots) or not all(isinstance(one, dict) for one in calls):
+            raise RunnerFault(FaultKind.FORGED, "the calls of a batch are not described")
+        self._batch = calls
+        return wall
 
     def look(self, slot: Slot, source: Slot, delay_s: float, *, hold: bool) -> None:
         """Run the model once on what is in `source`, copied in late; with `hold`, its other streams are held up."""
@@ -249,6 +352,7 @@ class RunnerSession:
         """Run the model once and return PyTorch's operators it used with the elements of their largest tensor."""
         self._poison_early(slot)
         answer, _ = self.ask({"op": "call", "slot": slot.number, "model": "plain", "observe": True})
+        self._last = answer
         operators = answer.get("operators")
         if not isinstance(operators, dict):
             raise RunnerFault(FaultKind.FORGED, "operators are not described")
@@ -256,21 +360,26 @@ class RunnerSession:
         return {name[:100]: size for name, size in seen if type(size) is int and 0 <= size < MAX_ELEMENTS}
 
     def _poison_early(self, slot: Slot) -> None:
-        """On a GPU outputs are copied within the call, in the order of its stream."""
-        if self.place.is_gpu:
-            slot.outputs.poison()
+        """Outputs are copied within the call, and what it leaves out must not look like an output."""
+        slot.poison()
 
     def drop(self) -> None:
-        """Let the runner free what the last call returned."""
-        self.ask({"op": "drop"})
+        """Let the runner free what the last call returned; on the CPU it has done so."""
+        if self.place.is_gpu:
+            self.ask({"op": "drop"})
 
     def fetch(self, slot: Slot, index: int | None = None) -> Fetched:
         """Take what the last call returned, as a copy that the runner cannot change any more.
 
-        `index` picks one call of a batch, of which others can be fetched after it."""
-        if index is not None or not self.place.is_gpu:
-            slot.outputs.poison()
-        answer, wall = self.ask({"op": "fetch", "index": index})
+        `index` picks one call of a batch, of which others can be fetched after it. On the CPU the outputs lie here
+        already, and the process that wrote them is stopped."""
+        wall = 0.0
+        if not self.place.is_gpu:
+            answer = self._last if index is None else self._batch[index]
+        else:
+            if index is not None:
+                slot.outputs.poison()
+            answer, wall = self.ask({"op": "fetch", "index": index})
         described = answer.get("outputs")
         if not isinstance(described, list) or len(described) > MAX_OUTPUTS:
             raise RunnerFault(FaultKind.FORGED, "outputs are not described by a list")
@@ -281,6 +390,8 @@ class RunnerSession:
     def close(self) -> None:
         """Hang up."""
         self._channel.close()
+        if self._freezer is not None:
+            self._freezer.close()
 
 
 def _outputs(described: list[Any], raw: torch.Tensor | None) -> tuple[Output, ...]:
@@ -302,6 +413,12 @@ def _outputs(described: list[Any], raw: torch.Tensor | None) -> tuple[Output, ..
         alias = item.get("alias")
         outputs.append(Output(kind="tensor", meta=meta, alias=alias if type(alias) is int else None, value=value))
     return tuple(outputs)
+
+
+def _says_returned(message: Message, token: str) -> bool:
+    """Whether a message says that the model has returned and that the answer follows."""
+    body = message.body
+    return body.get("returned") is True and body.get("token") == token and not message.descriptors
 
 
 def _claim(value: Any) -> float:

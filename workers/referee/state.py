@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -15,6 +15,7 @@ from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.bench import BaselineBench
 from workers.referee.comparison import ErrorScale, all_finite, error_scale
 from workers.referee.draws import DISTRIBUTIONS, Distribution, transformed
+from workers.referee.fresh_values import FreshValues, mixable
 from workers.referee.problem import ReferenceProblem, cloned, output_tensors
 from workers.referee.stopwatch import stopwatch_for
 from workers.referee.worker_client import WorkerLink
@@ -68,6 +69,7 @@ class ReferenceState:
         """The most device memory that a run of the reference took, beside its inputs."""
         self._scales: dict[tuple[int, str], tuple[ErrorScale, ...] | None] = {}
         self._metas: dict[int, list[TensorMeta]] = {}
+        self._mixable: dict[int, list[bool]] = {}
         self._mutates: bool | None = None
         self._aliases: bool | None = None
 
@@ -90,6 +92,14 @@ class ReferenceState:
         if key not in self._scales:
             self._scales[key] = self._measure_scales(number, distribution)
         return self._scales[key]
+
+    def values(
+        self, number: int, pool: Sequence[Sequence[torch.Tensor]], draw: Callable[[], Sequence[torch.Tensor]]
+    ) -> FreshValues:
+        """The values of an input set's timed calls, from some draws of it and what makes another."""
+        if number not in self._mixable:
+            self._mixable[number] = mixable(pool)
+        return FreshValues(pool, draw, known=self._mixable[number])
 
     def usable(self, number: int) -> list[Distribution]:
         """The distributions whose draws give the reference finite outputs; the problem's own always."""

@@ -9,24 +9,30 @@ import torch
 
 from workers.ipc.placement import TensorDevice
 from workers.referee import timing
-from workers.referee.timing import Checked, Samples, SamplingBudget, Side
+from workers.referee.batched_timing import batched, fits
+from workers.referee.fresh_values import FreshValues
+from workers.referee.timing import Checked, ProtocolCost, Samples, SamplingBudget, Side
+
+TELLING = 4.0
+"""Spreads of the protocol's own time from which on a single call can be told from none."""
 
 
 class Stopwatch(Protocol):
     """Times one side alone, or two in turns; see `workers.referee.timing`."""
 
-    def solo(self, side: Side, tensors: Sequence[torch.Tensor], budget: SamplingBudget) -> list[float]:
+    def solo(
+        self, side: Side, tensors: Sequence[torch.Tensor], budget: SamplingBudget, cost: ProtocolCost
+    ) -> list[float]:
         """Seconds of calls of one side, for choosing the fastest baseline."""
 
     def interleaved(
         self,
         candidate: Side,
         baseline: Side,
-        pool: Sequence[Sequence[torch.Tensor]],
-        fresh: Callable[[], Sequence[torch.Tensor]],
+        values: FreshValues,
         budget: SamplingBudget,
         *,
-        overhead_s: float,
+        cost: ProtocolCost,
         check: Callable[[Checked], None],
         checks: int = 3,
     ) -> Samples:
@@ -36,26 +42,29 @@ class Stopwatch(Protocol):
 class HostStopwatch:
     """The host's clock around every call."""
 
-    def solo(self, side: Side, tensors: Sequence[torch.Tensor], budget: SamplingBudget) -> list[float]:
-        """Seconds of calls, the protocol's cost included."""
-        return timing.solo(side, tensors, budget)
+    def solo(
+        self, side: Side, tensors: Sequence[torch.Tensor], budget: SamplingBudget, cost: ProtocolCost
+    ) -> list[float]:
+        """Seconds without the protocol's cost."""
+        return timing.solo(side, tensors, budget, cost)
 
     def interleaved(
         self,
         candidate: Side,
         baseline: Side,
-        pool: Sequence[Sequence[torch.Tensor]],
-        fresh: Callable[[], Sequence[torch.Tensor]],
+        values: FreshValues,
         budget: SamplingBudget,
         *,
-        overhead_s: float,
+        cost: ProtocolCost,
         check: Callable[[Checked], None],
         checks: int = 3,
     ) -> Samples:
-        """Seconds without the protocol's cost."""
-        return timing.interleaved(
-            candidate, baseline, pool, fresh, budget, overhead_s=overhead_s, check=check, checks=checks
-        )
+        """Seconds without the protocol's cost; by batches where single calls cannot be told from none."""
+        samples = timing.interleaved(candidate, baseline, values, budget, cost=cost, check=check, checks=checks)
+        shortest = min(timing.typical(samples.candidate), timing.typical(samples.baseline))
+        if shortest > TELLING * cost.spread_s or not fits(candidate.slot):
+            return samples
+        return batched(candidate, baseline, values, budget, check=check)
 
 
 def stopwatch_for(place: TensorDevice) -> Stopwatch:

@@ -1,30 +1,41 @@
-"""Timing on the referee's own clock: a call lasts from sending the request to the answer, less an empty request.
+"""Timing on the referee's own clock: a call lasts from sending the request to the word that the model has returned.
 
-Candidate and baseline run the same protocol in processes of the same kind, take turns in random order, and get inputs
-that differ on every call, so that neither the machine's mood nor a remembered result favours one.
+Candidate and baseline run the same protocol in processes of the same kind, take turns in random order, and get values
+that nobody has seen. Both are stopped unless they are asked, so the clock runs whenever a candidate does: copying the
+outputs, answering and being stopped (the *tail*) are taken off as far as the baseline's tails beside it go, and what is
+longer counts as part of the call. Work put off until the answer gains nothing.
+
+The protocol's own time is that of calls which compute nothing, made by the process that we trust.
 """
 
 from __future__ import annotations
 
 import random
+import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import torch
 
-from workers.referee.draws import rescaled, rescaling
+from workers.referee.fresh_values import FreshValues, Inputs
 from workers.referee.runner_client import Fetched, RunnerSession, Slot, TimedCall
-from workers.referee.statistics import relative_width
+from workers.referee.statistics import quantile, relative_width
 
-LEAST_S = 1e-7
 LATER_CHECKS = 0.1
-"""Share of the calls whose outcome is looked at, beside those chosen beforehand and the last."""
+"""Share of the calls whose outcome is looked at, beside those chosen beforehand, the fresh ones, and the last."""
+CHECKED_FRESH = 3
+"""Calls on wholly fresh values of which every outcome is looked at; of later ones as of all others."""
+LEAST_FRESH = 3
 WIDE = 0.3
 """Width at which the time is stretched."""
 PATIENCE = 2.5
 NARROW = 0.02
 """Width of the median's interval over the median at which more samples are pointless."""
+LONGEST_PAUSE_S = 0.6e-3
+"""Before a call, at random: a rhythm would tell a candidate when it is asked next."""
+USUAL_TAIL = 0.9
+"""Quantile of the baseline's tails up to which a candidate's is the protocol's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +48,17 @@ class SamplingBudget:
     most: int = 60
     enough: int = 16
     """Samples from which a narrow interval ends the sampling."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProtocolCost:
+    """What a call takes that computes nothing."""
+
+    call_s: float = 0.0
+    """Seconds to the word that the model has returned: the lower quartile, because what is taken off every call must
+    not exceed what a call costs on a busy machine."""
+    spread_s: float = 0.0
+    """From the lower quartile to the upper one: shorter calls cannot be told from none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +77,6 @@ class Checked:
     """A timed call whose outcome was fetched: the inputs it had, what it returned."""
 
     inputs: list[torch.Tensor]
-    pool_index: int
     fetched: Fetched
     slot: Slot | None = None
     """Where the inputs lay, where it was not the side's own slot."""
@@ -69,96 +90,115 @@ class Samples:
     baseline: list[float] = field(default_factory=list)
     claimed: list[float] = field(default_factory=list)
     """What the runner's own clock said; evidence only."""
+    fresh: list[bool] = field(default_factory=list)
+    """Of the candidate's samples, those on values drawn for them alone."""
     candidate_fetch: list[float] = field(default_factory=list)
+    """What handing the outputs over took: on the CPU of every call, on a GPU of those that were fetched."""
     baseline_fetch: list[float] = field(default_factory=list)
     paired: bool = True
     """Whether the sides' samples were taken in pairs, one after the other."""
     hidden_s: float = 0.0
     """Seconds a call that the referee's clock saw and the runner's events did not, beyond those of the baseline."""
+    overclaimed_s: float = 0.0
+    """Seconds a call that the runner's events claim and the referee's clock did not see."""
+    batched: bool = False
+    """Whether single calls were too short to be told from the protocol, and batches were timed instead."""
+    resolution_s: float = 0.0
+    """Calls shorter than this cannot be told from none."""
 
 
-def solo(side: Side, tensors: Sequence[torch.Tensor], budget: SamplingBudget) -> list[float]:
-    """Seconds of calls of one side alone, the protocol's cost included; for choosing the fastest baseline."""
-    generator = random.Random()  # noqa: S311 - variety
+def solo(side: Side, tensors: Sequence[torch.Tensor], budget: SamplingBudget, cost: ProtocolCost) -> list[float]:
+    """Seconds of calls of one side alone on the same values: for a side that is trusted, or where nobody looks for
+    cheats."""
     for _ in range(2):
-        _one(side, tensors, [None] * len(tensors))
-        side.session.drop()
+        _one(side, tensors)
     seconds: list[float] = []
     started = time.monotonic()
     while not _done(budget, started, [seconds]):
-        seconds.append(_one(side, tensors, rescaling(tensors, generator)).wall_s)
-        side.session.drop()
+        seconds.append(_one(side, tensors).wall_s - cost.call_s)
     return seconds
 
 
 def interleaved(
     candidate: Side,
     baseline: Side,
-    pool: Sequence[Sequence[torch.Tensor]],
-    fresh: Callable[[], Sequence[torch.Tensor]],
+    values: FreshValues,
     budget: SamplingBudget,
     *,
-    overhead_s: float,
+    cost: ProtocolCost,
     check: Callable[[Checked], None],
     checks: int = 3,
 ) -> Samples:
-    """Time two sides in turns. `check` is given the outcome of calls chosen at random, and may raise.
-
-    Inputs come from the pool, rescaled; where nothing can be rescaled (masks, codes, whole numbers) from `fresh`.
-    """
+    """Time two sides in turns. `check` is given the outcome of calls chosen at random, and may raise."""
     generator = random.SystemRandom()
-    samples = Samples()
+    samples = Samples(resolution_s=cost.spread_s)
     for side in (candidate, baseline) * 2:
-        _one(side, pool[0], [None] * len(pool[0]))
-        side.session.drop()
+        _one(side, values.pool[0])
     chosen = set(generator.sample(range(budget.least), min(checks, budget.least)))
+    drawn = set(generator.sample(range(budget.least), min(LEAST_FRESH, budget.least)))
     started = time.monotonic()
     last = False
     while not last:
         last = _done(budget, started, [samples.candidate, samples.baseline])  # one more, and its outcome is looked at
-        index = generator.randrange(len(pool))
-        tensors, factors = pool[index], rescaling(pool[index], generator)
-        if all(factor is None for factor in factors):
-            tensors = fresh()
-            factors = [None] * len(tensors)
-        keep = last or len(samples.candidate) in chosen or generator.random() < LATER_CHECKS
-        for side in generator.sample([candidate, baseline], 2):
-            call = _one(side, tensors, factors)
-            fetched = _finish(side, keep=keep)
-            _record(samples, call, fetched, overhead_s, ours=side is candidate)
-            if fetched is not None and side is candidate:
-                spent = time.monotonic()
-                inputs = rescaled(tensors, factors)
-                check(Checked(inputs=inputs, pool_index=index, fetched=fetched))
-                started += time.monotonic() - spent
+        count = len(samples.candidate)
+        inputs = values.next(fresh=True if count in drawn else None)
+        new = inputs.fresh and not values.always_drawn and sum(samples.fresh) < CHECKED_FRESH
+        keep = last or new or count in chosen or generator.random() < LATER_CHECKS
+        fetched = _pair(candidate, baseline, inputs, samples, cost, generator, keep=keep)
+        if fetched is not None:
+            spent = time.monotonic()
+            check(Checked(inputs=inputs.tensors, fetched=fetched))
+            started += time.monotonic() - spent
+    _count_tails(samples)
     return samples
 
 
+def _pair(
+    candidate: Side,
+    baseline: Side,
+    inputs: Inputs,
+    samples: Samples,
+    cost: ProtocolCost,
+    generator: random.Random,
+    *,
+    keep: bool,
+) -> Fetched | None:
+    """One call of each side on the same values, in random order; the candidate's outcome where it is to be kept."""
+    fetched = None
+    for side in generator.sample([candidate, baseline], 2):
+        time.sleep(LONGEST_PAUSE_S * generator.random())
+        call = _one(side, inputs.tensors)
+        ours = side is candidate
+        (samples.candidate if ours else samples.baseline).append(call.wall_s - cost.call_s)
+        (samples.candidate_fetch if ours else samples.baseline_fetch).append(call.tail_s)
+        if ours:
+            samples.claimed.append(call.claimed_s)
+            samples.fresh.append(inputs.fresh)
+            fetched = side.session.fetch(side.slot) if keep else None
+    return fetched
+
+
+def _count_tails(samples: Samples) -> None:
+    """Count what a tail is longer than the baseline's usual ones as part of the call, on both sides."""
+    usual = quantile(sorted(samples.baseline_fetch), USUAL_TAIL)
+    for seconds, tails in ((samples.candidate, samples.candidate_fetch), (samples.baseline, samples.baseline_fetch)):
+        seconds[:] = [own + max(0.0, tail - usual) for own, tail in zip(seconds, tails, strict=True)]
+
+
+def typical(seconds: Sequence[float]) -> float:
+    """The median; never below zero, as differences of two clocks can be."""
+    return max(0.0, statistics.median(seconds))
+
+
 def timed_fetch(side: Side, tensors: Sequence[torch.Tensor]) -> float:
-    """Seconds to read the outputs of one call."""
-    _one(side, tensors, rescaling(tensors, random.SystemRandom()))
-    return side.session.fetch(side.slot).wall_s
+    """Seconds to hand over the outputs of one call."""
+    call = _one(side, tensors)
+    return side.session.fetch(side.slot).wall_s if side.session.place.is_gpu else call.tail_s
 
 
-def _one(side: Side, tensors: Sequence[torch.Tensor], factors: Sequence[float | None]) -> TimedCall:
-    side.slot.write(tensors, factors)
+def _one(side: Side, tensors: Sequence[torch.Tensor]) -> TimedCall:
+    side.slot.write(tensors)
     return side.session.call(side.slot, side.model)
-
-
-def _finish(side: Side, *, keep: bool) -> Fetched | None:
-    if keep:
-        return side.session.fetch(side.slot)
-    side.session.drop()
-    return None
-
-
-def _record(samples: Samples, call: TimedCall, fetched: Fetched | None, overhead_s: float, *, ours: bool) -> None:
-    net = max(LEAST_S, call.wall_s - overhead_s)
-    (samples.candidate if ours else samples.baseline).append(net)
-    if ours:
-        samples.claimed.append(call.claimed_s)
-    if fetched is not None:
-        (samples.candidate_fetch if ours else samples.baseline_fetch).append(fetched.wall_s)
 
 
 def _done(budget: SamplingBudget, started: float, series: Sequence[Sequence[float]]) -> bool:

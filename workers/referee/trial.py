@@ -84,7 +84,6 @@ class Trial:
     """Whose code the calls' time was spent in, where they were sampled."""
     measured: list[Measured] = field(default_factory=list)
     shapes: list[ShapeResult] = field(default_factory=list)
-    overhead_s: float = 0.0
     printed_too_much: bool = False
     """Whether a process of the candidate's that has ended had printed more than a kernel has to say."""
     phases: dict[str, float] = field(default_factory=dict)

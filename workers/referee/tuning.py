@@ -23,7 +23,7 @@ from workers.ipc.wire import WireError
 from workers.referee.draws import OWN
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.gates.load import LoadGate
-from workers.referee.timing import SamplingBudget
+from workers.referee.timing import ProtocolCost, SamplingBudget
 from workers.referee.trial import Trial, inputs_changed, judge_outputs
 
 MOST_SETTINGS = 32
@@ -168,7 +168,7 @@ class _Search:
 
     def _median(self, trial: Trial, budget: SamplingBudget) -> float:
         side = trial.side(0, self._arguments)
-        return statistics.median(self._state.stopwatch.solo(side, flatten(self._arguments), budget))
+        return statistics.median(self._state.stopwatch.solo(side, flatten(self._arguments), budget, ProtocolCost()))
 
     def _halve(self, budget: SamplingBudget) -> None:
         """Look longer at those that are left, and keep the better half."""

@@ -11,6 +11,7 @@ from typing import Any
 from services.domain.codec import from_data
 from services.domain.tunables import Plain
 from services.ports.devices import BuiltLibrary, ReachedName
+from workers.ipc.freezer import Freezer
 from workers.ipc.placement import TensorDevice
 from workers.ipc.wire import Channel
 from workers.referee.errors import FaultKind, RunnerFault, WorkerRefusal
@@ -121,11 +122,14 @@ class WorkerLink:
     def spawn(self, role: str, *, deadline: float) -> Runner:
         """Start a process of role `candidate` or `baseline` and connect to it directly."""
         body, descriptors = self._ask({"ask": "spawn", "role": role, "setting": self._setting()})
-        if len(descriptors) != 1:
+        if len(descriptors) not in (1, 2):
             raise WorkerRefusal("the worker sent no connection to the runner")
         handle = int(body["handle"])
         channel = Channel(socket.socket(fileno=descriptors[0]))
-        session = RunnerSession(channel, self._exit_reader(handle), deadline=deadline, place=self.place)
+        freezer = Freezer(socket.socket(fileno=descriptors[1])) if len(descriptors) == 2 else None
+        session = RunnerSession(
+            channel, self._exit_reader(handle), deadline=deadline, place=self.place, freezer=freezer
+        )
         return Runner(handle=handle, session=session)
 
     def kill(self, runner: Runner) -> bool:

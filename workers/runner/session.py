@@ -1,9 +1,9 @@
 """The runner: one candidate, driven by the referee over a socket. Nothing here is trusted by anybody.
 
 It is told what to do by small JSON messages, each with a token that the answer must repeat; it never unpickles and
-never sees problem source, input seeds or expected outputs. `call` runs the model and answers at once; `fetch` then
-copies what it returned into the referee's buffers; `drop` forgets it. The referee's clock runs from sending `call` to
-the answer, and it watches how long `fetch` takes, so that work put off until then is noticed.
+never sees problem source, input seeds or expected outputs. On the CPU `call` runs the model, says that it has returned,
+copies what it returned into the referee's buffers, and describes it: all within one request, after which the process is
+stopped. On a GPU the copy is made in the order of the stream, and `fetch` describes it.
 """
 
 from __future__ import annotations
@@ -121,12 +121,27 @@ class RunnerServer:
         model = self._models[message.body["model"]]  # type: ignore[index]
         if message.body.get("observe"):
             self._outputs, elements = observe(model, arguments)
+            if not self._place.is_gpu:
+                return {"operators": elements, **self._hand_over()}
             self._finish_call()
             return {"operators": elements}
         started = _now()
         self._outputs = model(*arguments)
+        if not self._place.is_gpu:
+            seconds = _now() - started
+            self._channel.send({"token": message.body.get("token"), "returned": True})
+            return {"seconds": seconds, **self._hand_over()}
         self._finish_call()
         return {"seconds": _now() - started}
+
+    def _hand_over(self) -> dict[str, Any]:
+        """Copy the outputs of the last call into the referee's buffers, and describe them."""
+        outputs, self._outputs = self._outputs, None
+        items = _items(outputs)
+        described = [_describe_output(item, self._inputs, self._place.device) for item in items]
+        written = self._written or (self._out is not None and _write(items, self._out.tensors[0]))
+        self._written = False
+        return {"outputs": described, "sequence": isinstance(outputs, tuple | list), "written": written}
 
     def _finish_call(self) -> None:
         """On a GPU, copy the outputs as whoever uses them next would, on the current stream, and wait for the device.
@@ -137,14 +152,23 @@ class RunnerServer:
         self._place.synchronize()
 
     def _do_time(self, message: Message) -> dict[str, Any]:
-        """On a GPU: one call for each slot, timed by events, with the cache flushed before and a wait after each."""
+        """One call for each slot, in turn. On a GPU timed by events, with the cache flushed before and a wait after
+        each; on the CPU each call's outputs go to the slot's own memory at once."""
         numbers: Any = message.body["slots"]
         slots = [self._slots[number] for number in numbers]
         model = self._models[message.body["model"]]  # type: ignore[index]
+        if not self._place.is_gpu:
+            return {"calls": [self._call_in_batch(model, slot) for slot in slots]}
         self._outputs, self._batch = None, None
         self._batch = run_batch(model, [slot[0] for slot in slots], self._place.synchronize)
         self._batch.slots = slots
         return {"each": self._batch.seconds}
+
+    def _call_in_batch(self, model: Callable[..., Any], slot: tuple[Any, Shared, Shared]) -> dict[str, Any]:
+        arguments, inputs, self._out = slot
+        self._inputs = inputs.tensors
+        self._outputs = model(*arguments)
+        return self._hand_over()
 
     def _do_look(self, message: Message) -> dict[str, Any]:
         """On a GPU: one call whose inputs arrive late, in stream order, and whose other streams are held up."""
@@ -168,8 +192,12 @@ class RunnerServer:
         """Let go of slots that are not needed any more."""
         self._outputs, self._batch, self._inputs = None, None, ()
         numbers: Any = message.body["slots"]
+        self._out = None
         for number in numbers:
-            self._slots.pop(number)[1].close()
+            _arguments, inputs, out = self._slots.pop(number)
+            inputs.close()
+            if all(out is not other[2] for other in self._slots.values()):
+                out.close()
         self._place.release()
         return {}
 
@@ -184,13 +212,9 @@ class RunnerServer:
             self._outputs = self._batch.outputs[_integer(index)]
             _arguments, inputs, self._out = self._batch.slots[_integer(index)]
             self._inputs = inputs.tensors
-        outputs, self._outputs = self._outputs, None
-        items = _items(outputs)
-        described = [_describe_output(item, self._inputs, self._place.device) for item in items]
-        written = self._written or (self._out is not None and _write(items, self._out.tensors[0]))
-        self._written = False
+        answer = self._hand_over()
         self._place.synchronize()
-        return {"outputs": described, "sequence": isinstance(outputs, tuple | list), "written": written}
+        return answer
 
     def _block(self, message: Message, index: int, metas: Any) -> Shared:
         handles: Any = message.body.get("handles") or [{}] * (index + 1)

@@ -42,11 +42,20 @@ class NamespacesRefusedError(SandboxError):
 class ForkedProcess:
     """A `SandboxProcess` under a supervisor that we talk to over its status socket."""
 
-    def __init__(self, *, connection: socket.socket, status: Channel, group: MemoryGroup | None) -> None:
+    def __init__(
+        self,
+        *,
+        connection: socket.socket,
+        status: Channel,
+        group: MemoryGroup | None,
+        freezer: socket.socket | None = None,
+    ) -> None:
         self.missing: str | None = None
         """The program that could not be executed, with the reason."""
         self._connection = connection
         self._status = status
+        self._freezer = freezer
+        """Our end of what stops its tree; None where nothing can."""
         self._group = group
         self._supervisor: int | None = None
         """Descriptor of the supervisor."""
@@ -72,6 +81,12 @@ class ForkedProcess:
     def pid(self) -> int | None:
         """Its supervisor's process number as we see it; the process and all it starts are below. None once ended."""
         return self._pid if self._ended is None else None
+
+    def take_freezer(self) -> int | None:
+        """The end of `workers.ipc.freezer` that commands its tree; the caller owns the descriptor. None where the
+        sandbox has no PID namespace to stop, or somebody took it."""
+        freezer, self._freezer = self._freezer, None
+        return None if freezer is None else freezer.detach()
 
     def take_returned(self) -> int | None:
         """The archive of its folder; the caller owns the descriptor."""
@@ -176,6 +191,9 @@ class ForkedProcess:
             output_cut=cut,
         )
         self._status.close()
+        freezer, self._freezer = self._freezer, None
+        if freezer is not None:
+            freezer.close()
         with self._handle_lock:
             if self._supervisor is not None:
                 os.close(self._supervisor)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import signal
 import struct
 from pathlib import Path
 
@@ -43,6 +44,10 @@ _AT_RECURSIVE = 0x8000
 _KEYCTL_JOIN_SESSION_KEYRING = 1
 
 CAP_KILL = 5
+
+_SIGACTION_BYTES, _SIGACTION_FLAGS = 256, 136
+"""glibc's `struct sigaction` on 64-bit machines: room for it, and where the flags are."""
+_SA_NOCLDSTOP = 1
 
 _SYSCALLS = {
     "x86_64": {"pivot_root": 155, "keyctl": 250, "mount_setattr": 442, "close_range": 436},
@@ -144,14 +149,23 @@ def _prctl(option: int, value: int, what: str) -> None:
     _check(_libc.prctl(option, ctypes.c_ulong(value), zero, zero, zero), what)
 
 
-def die_with_parent(signal: int) -> None:
-    """Have the kernel send us `signal` when our parent ends. A change of user clears this."""
-    _prctl(_PR_SET_PDEATHSIG, signal, "prctl(PDEATHSIG)")
+def die_with_parent(number: int) -> None:
+    """Have the kernel send us a signal when our parent ends. A change of user clears this."""
+    _prctl(_PR_SET_PDEATHSIG, number, "prctl(PDEATHSIG)")
 
 
 def set_dumpable(*, dumpable: bool) -> None:
     """Whether others of our user may look into this process, and whether it owns its own `/proc` entries."""
     _prctl(_PR_SET_DUMPABLE, int(dumpable), "prctl(DUMPABLE)")
+
+
+def hear_of_ends_only() -> None:
+    """Get SIGCHLD for children that end, not for those that are stopped or continued; a handler must be set."""
+    action = ctypes.create_string_buffer(_SIGACTION_BYTES)
+    _check(_libc.sigaction(signal.SIGCHLD, None, action), "sigaction")
+    flags = struct.unpack_from("i", action, _SIGACTION_FLAGS)[0]
+    struct.pack_into("i", action, _SIGACTION_FLAGS, flags | _SA_NOCLDSTOP)
+    _check(_libc.sigaction(signal.SIGCHLD, action, None), "sigaction")
 
 
 def adopt_orphans() -> None:

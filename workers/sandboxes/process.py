@@ -69,6 +69,11 @@ class ProcessSandbox:
         lines = [f"{self.isolation} ({probed.level})"]
         memory = "cgroup" if self._hierarchy is not None else "RLIMIT_DATA of each process"
         lines.append(f"memory limited by {memory}")
+        lines.append(
+            "candidates run on between calls: to stop them takes a PID namespace (root, or user namespaces)"
+            if probed.level is Level.LIMITS
+            else "candidates are stopped between calls"
+        )
         if self._wraps_programs():
             lines.append("compilers in bubblewrap")
         return "; ".join([*lines, *probed.refusals])
@@ -258,10 +263,14 @@ class ProcessSandbox:
     def _launch(self, plan: SandboxPlan, group: MemoryGroup | None, cores: Group | None) -> ForkedProcess:
         ours, theirs = socket.socketpair()
         status_ours, status_theirs = socket.socketpair()
-        descriptors = [theirs.fileno(), status_theirs.fileno()]
+        freezer_ours, freezer_theirs = socket.socketpair()
+        descriptors = [theirs.fileno(), status_theirs.fileno(), freezer_theirs.fileno()]
         memberships = [joined.open_membership() for joined in (group, cores) if joined is not None]
         descriptors += memberships
-        process = ForkedProcess(connection=ours, status=Channel(status_ours), group=group)
+        if plan.level is Level.LIMITS:
+            freezer_ours.close()
+        freezer = None if plan.level is Level.LIMITS else freezer_ours
+        process = ForkedProcess(connection=ours, status=Channel(status_ours), group=group, freezer=freezer)
         try:
             self._zygote.request({"plan": to_data(plan)}, descriptors)
         except BaseException:
@@ -270,6 +279,7 @@ class ProcessSandbox:
         finally:
             theirs.close()
             status_theirs.close()
+            freezer_theirs.close()
             for membership in memberships:
                 os.close(membership)
         process.await_ready(START_TIMEOUT_S)

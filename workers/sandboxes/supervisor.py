@@ -18,6 +18,7 @@ from services.domain.events import JsonValue
 from workers.ipc.wire import Channel, WireError
 from workers.sandboxes import linux
 from workers.sandboxes.docker import archives
+from workers.sandboxes.freezing import TreeFreezer
 from workers.sandboxes.plan import Level, SandboxPlan
 
 CHUNK = 1 << 20
@@ -68,6 +69,8 @@ class Supervisor:
     status: socket.socket
     deadline: float
     kills: MemoryKills | None = None
+    freezer: TreeFreezer | None = None
+    """Stops and continues the tree for whoever holds its other end."""
     kept: bytearray = field(default_factory=bytearray)
     cut: bool = False
     timed_out: bool = False
@@ -80,6 +83,8 @@ class Supervisor:
         poller = select.poll()
         for descriptor in (wakeup, self.output, self.status.fileno()):
             poller.register(descriptor, select.POLLIN)
+        if self.freezer is not None:
+            poller.register(self.freezer.descriptor, select.POLLIN)
         self._reap()
         while self.ended is None:
             left = self.deadline - time.monotonic()
@@ -87,6 +92,9 @@ class Supervisor:
                 self.timed_out = True
                 break
             events = dict(poller.poll(min(left, LONGEST_SLEEP_S) * 1000 + 1))
+            if self.freezer is not None and self.freezer.descriptor in events and not self.freezer.serve():
+                poller.unregister(self.freezer.descriptor)
+                self.freezer = None
             if self.output in events and not self._drain():
                 poller.unregister(self.output)
             if self.status.fileno() in events:
@@ -101,6 +109,7 @@ class Supervisor:
     def _wake_on_children(self) -> int:
         reading, writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        linux.hear_of_ends_only()
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         return reading
 

@@ -25,6 +25,7 @@ from services.domain.codec import from_data
 from services.domain.events import JsonValue
 from workers.ipc.wire import Channel, Message, WireClosedError
 from workers.sandboxes import confine, linux, seccomp, view
+from workers.sandboxes.freezing import TreeFreezer
 from workers.sandboxes.plan import NAMESPACES, Level, SandboxPlan
 from workers.sandboxes.supervisor import CHUNK, MemoryKills, Supervisor
 
@@ -65,7 +66,7 @@ def _start(control: Channel, request: Message) -> NoReturn:
     control.close()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
-    connection, status, *rest = request.descriptors
+    connection, status, freezer, *rest = request.descriptors
     channel = Channel(socket.socket(fileno=status))
     try:
         plan = from_data(SandboxPlan, request.body["plan"])
@@ -73,7 +74,7 @@ def _start(control: Channel, request: Message) -> NoReturn:
         confine.enter_namespaces(plan)
         supervisor = os.fork()
         if supervisor == 0:
-            _supervise(plan, connection, channel, rest, deadline)
+            _supervise(plan, connection, channel, freezer, rest, deadline)
         handle = os.pidfd_open(supervisor)
         channel.send({"supervisor": supervisor}, [handle])
     except BaseException as error:  # noqa: BLE001 - reported to the worker; nothing may return into the zygote
@@ -96,7 +97,9 @@ def report_failure(channel: Channel, error: BaseException) -> None:
     channel.send(failure, timeout_s=5.0)
 
 
-def _supervise(plan: SandboxPlan, connection: int, channel: Channel, rest: list[int], deadline: float) -> NoReturn:
+def _supervise(
+    plan: SandboxPlan, connection: int, channel: Channel, freezer: int, rest: list[int], deadline: float
+) -> NoReturn:
     """In the supervisor: build the view, start the process, watch it to its end."""
     group, archive = ([], rest.pop()) if plan.contained else (rest, None)
     try:
@@ -113,11 +116,17 @@ def _supervise(plan: SandboxPlan, connection: int, channel: Channel, rest: list[
             _become(plan, connection, channel, group, writing)
         os.set_blocking(reading, False)
         watched = set() if kills is None else {kills.descriptor}
-        linux.close_descriptors({reading, channel.connection.fileno(), *watched})
+        linux.close_descriptors({reading, channel.connection.fileno(), freezer, *watched})
         if plan.level is not Level.LIMITS:
             linux.keep_capabilities(1 << linux.CAP_KILL)
         supervisor = Supervisor(
-            plan=plan, process=process, output=reading, status=channel.connection, deadline=deadline, kills=kills
+            plan=plan,
+            process=process,
+            output=reading,
+            status=channel.connection,
+            deadline=deadline,
+            kills=kills,
+            freezer=None if plan.level is Level.LIMITS else TreeFreezer(freezer, process),
         )
         supervisor.watch()
         supervisor.report()

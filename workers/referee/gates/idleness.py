@@ -2,7 +2,8 @@
 
 Three signs, none of which a busy machine produces: processor time, threads that want a processor (they show even when
 they get none), and threads that wake up again and again (to watch memory for new inputs). An honest process sleeps
-until it is asked, a pool such as OpenMP's included. One quiet look acquits; guilt takes every look.
+until it is asked, a pool such as OpenMP's included. One quiet look acquits; guilt takes every look. While figures are
+taken, a candidate is stopped between calls and can do none of this; here it is let run, to see what it would do.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
+
 from workers.ipc.tensors import flatten
 from workers.referee.draws import OWN
+from workers.referee.runner_client import Slot
 from workers.referee.trial import GateFinding, Trial, failed, suspicious
 from workers.referee.worker_client import Activity
 
@@ -71,6 +75,11 @@ def work_outside(trial: Trial) -> GateFinding | None:
     """Work before a call was asked for, or after it returned."""
     arguments = trial.draw(0, OWN)
     slot, tensors = trial.slot(0, arguments), flatten(arguments)
+    with trial.session.awake():
+        return _work_outside(trial, slot, tensors)
+
+
+def _work_outside(trial: Trial, slot: Slot, tensors: Sequence[torch.Tensor]) -> GateFinding | None:
     windows: list[Window] = []
     early: list[tuple[float, float]] = []
     for _ in range(ROUNDS):
@@ -96,12 +105,13 @@ def work_outside(trial: Trial) -> GateFinding | None:
 def still_working(trial: Trial) -> GateFinding | None:
     """Work after the last call; for what starts only once a candidate has been called often."""
     windows: list[Window] = []
-    while len(windows) < ROUNDS:
-        if _activity(trial) is None:
-            return None
-        windows.append(_window(trial))
-        if windows[-1].quiet:
-            return None
+    with trial.session.awake():
+        while len(windows) < ROUNDS:
+            if _activity(trial) is None:
+                return None
+            windows.append(_window(trial))
+            if windows[-1].quiet:
+                return None
     return judge_windows(windows)
 
 

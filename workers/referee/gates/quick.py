@@ -48,7 +48,8 @@ class QuickTimingGate:
         """Never fails."""
         arguments = trial.draw(0, OWN)
         with trial.phase("timing"):
-            seconds = trial.state.stopwatch.solo(trial.side(0, arguments), flatten(arguments), TRIALS)
+            cost = trial.state.bench.own_cost(0, arguments, trial.state.metas(0))
+            seconds = trial.state.stopwatch.solo(trial.side(0, arguments), flatten(arguments), TRIALS, cost)
         found = latency(seconds)
         trial.shapes.append(ShapeResult(shapes=shapes_of(arguments), latency=found, speedup=_speedup(trial, found)))
         return passed(f"{found.median_us:.1f} µs")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 from services.domain.evaluations import BASELINES, Baselines, GateName, Latency, ShapeResult, Speedup
 from workers.referee.statistics import is_stable, latency, paired_ratio, unpaired_ratio
 from workers.referee.trial import GateFinding, Measured, Trial, failed, passed
@@ -17,6 +19,12 @@ class TimingGate:
         for measured in trial.measured:
             result = shape_result(measured, trial.state.bench.baselines)
             trial.shapes.append(result)
+            typical, resolution = median(measured.samples.candidate), measured.samples.resolution_s
+            if typical <= resolution:
+                return failed(
+                    f"too fast to be measured: a call cannot be told from one that computes nothing (steps of "
+                    f"{1e6 * resolution:.1f} µs); make the problem larger"
+                )
             low, high = result.latency.ci95_us
             if not is_stable(measured.samples.candidate):
                 return failed(f"no stable measurement: the median lies between {low:.0f} and {high:.0f} µs")
@@ -25,6 +33,10 @@ class TimingGate:
         low, high = first.speedup.ci95 or (0.0, 0.0)
         against = trial.measured[0].baseline
         text = f"{first.latency.median_us:.1f} µs, {first.speedup.best_baseline:.2f}× {against} ({low:.2f}–{high:.2f})"
+        if trial.measured[0].samples.batched:
+            notes.append("timed in batches: single calls are too short")
+        if not trial.session.is_stopped_between_calls:
+            notes.append("not protected: this sandbox cannot stop a candidate between its calls")
         return passed("; ".join([text, *notes]))
 
 

@@ -23,8 +23,9 @@ class ContainedProcess(ForkedProcess):
         pool: ContainerPool[SandboxContainer],
         connection: socket.socket,
         status: Channel,
+        freezer: socket.socket,
     ) -> None:
-        super().__init__(connection=connection, status=status, group=None)
+        super().__init__(connection=connection, status=status, group=None, freezer=freezer)
         self._berth = berth
         self._pool = pool
         self._taken_by_us = False

@@ -150,7 +150,7 @@ class DockerSandbox:
         return (
             f"docker (engine {version['Version']}, cgroup v{info.get('CgroupVersion', 1)}); image {self._recipe.image} "
             f"({self.image_id.removeprefix('sha256:')[:12]}); torch {berth.about.get('torch')} "
-            f"{'of this host' if self._recipe.host_python else 'of the image'}"
+            f"{'of this host' if self._recipe.host_python else 'of the image'}; candidates are stopped between calls"
         )
 
     def dedicate(self, owner: str) -> None:
@@ -246,15 +246,19 @@ class DockerSandbox:
     def _launch(self, berth: SandboxContainer, plan: SandboxPlan, archive: int) -> ContainedProcess:
         ours, theirs = socket.socketpair()
         status_ours, status_theirs = socket.socketpair()
-        process = ContainedProcess(berth=berth, pool=self._pool, connection=ours, status=Channel(status_ours))
+        freezer_ours, freezer_theirs = socket.socketpair()
+        process = ContainedProcess(
+            berth=berth, pool=self._pool, connection=ours, status=Channel(status_ours), freezer=freezer_ours
+        )
         try:
-            berth.launch(plan, [theirs.fileno(), status_theirs.fileno(), archive])
+            berth.launch(plan, [theirs.fileno(), status_theirs.fileno(), freezer_theirs.fileno(), archive])
         except BaseException:
             process.abandon()
             raise
         finally:
             theirs.close()
             status_theirs.close()
+            freezer_theirs.close()
         try:
             process.await_ready(START_TIMEOUT_S)
         except NotStartedError as error:

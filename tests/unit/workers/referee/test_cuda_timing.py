@@ -11,6 +11,7 @@ import torch
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta
 from workers.referee.cuda_timing import (
+    FRESH_CALLS,
     LEAST_TRUSTED,
     MOST_CALLS,
     SELDOM,
@@ -19,9 +20,11 @@ from workers.referee.cuda_timing import (
     _Batches,
     _has_turn,
     _is_time,
+    _marks,
     _plan,
     hidden_s,
 )
+from workers.referee.fresh_values import FreshValues
 from workers.referee.runner_client import Slot
 from workers.referee.timing import Side
 
@@ -38,6 +41,10 @@ def batches_of(
     return _Batches(
         side=side, slots=slots, seconds=claims, long_walls=list(long), pairs=list(zip(short, long, strict=True))
     )
+
+
+def small_values() -> FreshValues:
+    return FreshValues([[torch.rand(4)]], lambda: [torch.rand(4)], random.Random(1))
 
 
 def test_small_problems_are_timed_in_long_batches() -> None:
@@ -58,19 +65,27 @@ def test_one_lucky_batch_of_the_rival_accuses_nobody() -> None:
 
 
 def test_every_call_gets_values_of_its_own() -> None:
-    pool = [[torch.ones(4), torch.ones(4)], [torch.ones(4), torch.ones(4)]]
-    plan = _plan(pool, [True, False], 20, random.Random(1))
-    factors = [factors[0] for _, factors in plan]
-    assert len(set(factors)) == 20
-    assert all(factor is not None and 0.9 < factor < 1.0 for factor in factors)
-    assert all(factors[1] is None for _, factors in plan)
+    plan = _plan(small_values(), 20, random.Random(1))
+    assert len({float(planned.tensors(small_values())[0][0]) for planned in plan}) == 20
+
+
+def test_some_calls_of_a_batch_of_large_inputs_are_on_values_drawn_for_them_alone() -> None:
+    draws = [[torch.randn(1024, 512)] for _ in range(3)]
+    values = FreshValues(draws, lambda: [torch.randn(1024, 512)], random.Random(1))
+    plan = _plan(values, 20, random.Random(1), fresh=FRESH_CALLS)
+    assert sum(planned.mixture is None for planned in plan) == FRESH_CALLS
+    marks = _marks(plan, short=True)
+    assert len(marks) == 30
+    assert marks[10:] == [planned.mixture is None for planned in plan]
+    assert marks[:10] == list(reversed(marks[10:]))[:10]
 
 
 def test_a_candidate_gets_new_inputs_for_each_call_and_a_trusted_side_keeps_its_own() -> None:
-    plan = _plan([[torch.ones(4)]], [True], 20, random.Random(1))
+    values = small_values()
+    plan = _plan(values, 20, random.Random(1))
     candidate, baseline = batches_of([]), batches_of([], trusted=True)
     for batches in (candidate, baseline):
-        batches.fill([[torch.ones(4)]], plan)
+        batches.fill(values, plan)
     assert len({float(slot.inputs.tensors[0][0]) for slot in candidate.slots}) == 20
     assert {float(slot.inputs.tensors[0][0]) for slot in baseline.slots} == {0.0}
 

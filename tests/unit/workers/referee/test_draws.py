@@ -2,7 +2,7 @@ import random
 
 import torch
 
-from workers.referee.draws import DISTRIBUTIONS, cut_along, is_continuous, rebuilt, rescaled, rescaling, transformed
+from workers.referee.draws import DISTRIBUTIONS, cut_along, is_continuous, rebuilt, transformed
 
 
 def test_masks_labels_and_constants_are_not_scaled() -> None:
@@ -13,15 +13,6 @@ def test_masks_labels_and_constants_are_not_scaled() -> None:
     assert not is_continuous(torch.ones(100))
     assert not is_continuous(torch.full((8,), float("-inf")))
     assert is_continuous(torch.randn(64, 64))
-
-
-def test_rescaled_inputs_are_new_but_keep_sign_and_range() -> None:
-    x, mask = torch.rand(32, 32), (torch.rand(32) > 0.5).float()
-    factors = rescaling([x, mask], random.Random(1))
-    changed, same = rescaled([x, mask], factors)
-    assert not torch.equal(changed, x)
-    assert bool((changed <= 1).all())
-    assert same is mask
 
 
 def test_every_distribution_changes_continuous_inputs_only() -> None:

@@ -67,7 +67,7 @@ def test_an_honest_runner_gets_parameters_and_inputs_and_gives_outputs() -> None
         assert loaded(session, [("weight", torch.arange(4.0))])
         x = torch.ones(3, 4)
         slot = session.open_slot(0, [x], [TensorMeta.of(x)])
-        slot.write([x], [2.0])
+        slot.write([2 * x])
         call = session.call(slot)
         fetched = session.fetch(slot)
         assert call.wall_s > 0
@@ -180,13 +180,14 @@ def test_outputs_described_by_nonsense_are_a_forgery(outputs: object) -> None:
 def test_a_described_output_larger_than_the_buffer_has_no_value() -> None:
     def peer(channel: Channel) -> None:
         huge = {"type": "tensor", "dtype": "float32", "shape": [1 << 40]}
-        for extra in ({}, {"outputs": [huge], "written": True}):
+        for extra in ({}, {"outputs": [huge], "written": True}):  # to `slot`, then to `call`
             message = channel.receive(timeout_s=5.0)
             message.close()
             channel.send({"token": message.body["token"], **extra})  # type: ignore[dict-item]
 
     with against(peer) as session:
         slot = session.open_slot(0, [torch.ones(2)], [TensorMeta(dtype="float32", shape=(2,))])
+        session.call(slot)
         assert session.fetch(slot).outputs[0].value is None
 
 
@@ -200,6 +201,7 @@ def test_an_output_that_was_not_written_is_poison_not_what_was_there() -> None:
 
     with against(peer) as session:
         slot = session.open_slot(0, [torch.ones(2)], [TensorMeta(dtype="float32", shape=(2,))])
+        session.call(slot)
         value = session.fetch(slot).outputs[0].value
         assert value is not None
         assert value.view(torch.uint8).tolist() == [0xA5] * 8

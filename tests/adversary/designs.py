@@ -1,0 +1,117 @@
+"""Reads the designs of each family and says what became of one before the real evaluator."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, GateStatus, Verdict
+from services.domain.problems import Problem
+from workers.judging.evaluator import Evaluator
+
+ROOT = Path(__file__).parent
+KINDS = ("cheats", "honest")
+HANG_LIMIT_S = 60.0
+HEADER = re.compile(r"^# (problem|gate|expect|about): *(.*)$", re.MULTILINE)
+AT_MOST = re.compile(r"at most ([\d.]+)x")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """One candidate of a family, and what may become of it."""
+
+    family: str
+    name: str
+    kind: str
+    """`cheats` or `honest`."""
+    problem: Path
+    gates: tuple[str, ...]
+    """The gates that may reject a cheat; empty for any of them."""
+    expect: str
+    """`rejected`, `not accepted` (or suspicious), `at most 1.2x` (or accepted, no better than that), `accepted`."""
+    about: str
+    source: str
+
+    @property
+    def id(self) -> str:
+        """How tests and tables call it."""
+        return f"{self.family}/{self.name}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What the referee made of a design."""
+
+    right: bool
+    """Whether that is what has to become of it."""
+    text: str
+    """Verdict, gate or figure, and the referee's words."""
+
+
+def designs(kind: str, family: str = "*") -> list[Design]:
+    """Every design of a kind, those on the same problem one after the other: they share a referee."""
+    found = [read(path, kind) for path in ROOT.glob(f"{family}/{kind}/*.py")]
+    return sorted(found, key=lambda one: (str(one.problem), one.family, one.name))
+
+
+def read(path: Path, kind: str) -> Design:
+    """The design in a file. Raises `ValueError` where its header is not complete."""
+    source = path.read_text()
+    header = dict(HEADER.findall(source))
+    family = path.parent.parent
+    if "problem" not in header or "about" not in header:
+        raise ValueError(f"{path}: a design begins with `# problem: NAME` and `# about: …`")
+    own = family / "problems" / f"{header['problem']}.py"
+    return Design(
+        family=family.name,
+        name=path.stem,
+        kind=kind,
+        problem=own if own.exists() else ROOT / "problems" / own.name,
+        gates=tuple(gate.strip() for gate in header["gate"].split(",")) if "gate" in header else (),
+        expect=header.get("expect", "rejected" if kind == "cheats" else "accepted"),
+        about=header["about"],
+        source=source,
+    )
+
+
+def judged(evaluator: Evaluator, design: Design) -> EvaluationReport:
+    """The report on a design by every gate."""
+    return evaluator.evaluate(
+        EvaluationRequest(
+            evaluation_id=f"eval-{design.name}",
+            job_id="adversary",
+            team_id="local",
+            candidate_id=f"cand-{design.name}",
+            problem=Problem(name=design.problem.stem, source=design.problem.read_text()),
+            source=design.source,
+            device="cpu",
+            backend="cpp",
+            baselines=("eager",),
+            timeout_s=HANG_LIMIT_S,
+        )
+    )
+
+
+def outcome(design: Design, report: EvaluationReport) -> Outcome:
+    """Whether the report is right about the design."""
+    if report.verdict is Verdict.REJECTED:
+        assert report.failed_gate is not None
+        gate = report.gate(report.failed_gate)
+        right = design.kind == "cheats" and (not design.gates or report.failed_gate.value in design.gates)
+        text = f"rejected by {report.failed_gate.value}: {gate.detail if gate else ''}"
+    elif report.verdict is Verdict.ACCEPTED:
+        figure = report.speedup.best_baseline or 0.0
+        right = design.expect == "accepted" or figure <= _bearable(design.expect)
+        text = f"accepted at {figure:.2f}x"
+    else:
+        right = report.verdict is Verdict.SUSPICIOUS and design.kind == "cheats" and design.expect != "rejected"
+        hints = [gate.detail for gate in report.gates if gate.status is GateStatus.SUSPICIOUS]
+        text = f"{report.verdict.value}: {'; '.join(hints)}"
+    return Outcome(right=right, text=text)
+
+
+def _bearable(expect: str) -> float:
+    """The figure up to which a design that was made harmless may be accepted; below every figure for other designs."""
+    found = AT_MOST.fullmatch(expect)
+    return float(found[1]) if found else -1.0

@@ -1,0 +1,20 @@
+"""No design of an adversary is accepted with a wrong result or a false figure, and no honest kernel is turned away."""
+
+import pytest
+
+from tests.adversary.designs import Design, designs, judged, outcome
+from workers.judging.evaluator import Evaluator
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.mark.parametrize("design", designs("cheats"), ids=lambda one: one.id)
+def test_a_cheat_gains_nothing(evaluator: Evaluator, design: Design) -> None:
+    found = outcome(design, judged(evaluator, design))
+    assert found.right, f"{design.about}: {found.text}"
+
+
+@pytest.mark.parametrize("design", designs("honest"), ids=lambda one: one.id)
+def test_an_honest_kernel_is_accepted(evaluator: Evaluator, design: Design) -> None:
+    found = outcome(design, judged(evaluator, design))
+    assert found.right, f"{design.about}: {found.text}"
