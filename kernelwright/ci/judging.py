@@ -117,6 +117,7 @@ class LocalJudge:
             strategy=task.strategy,
             baselines=task.baselines,
             budget=Budget(rounds=task.rounds),
+            compiler_draft=self._settings.compiler_draft,
             tags=("ci",),
         )
 

@@ -65,8 +65,11 @@ def bench(
 ) -> None:
     """Solve many problems and compare. Exit code 0 when every one has an accepted kernel."""
     from kernelwright.problem_files import read_problem
+    from kernelwright.settings import load_settings
+    from services.domain.evaluations import default_baselines
     from services.domain.jobs import Budget, JobSpec
 
+    settings = load_settings()
     if as_json and as_markdown:
         raise UserError("--json and --markdown exclude one another")
     specs = [
@@ -78,6 +81,8 @@ def bench(
             strategy=strategy,
             beam=beam,
             budget=Budget(rounds=rounds),
+            baselines=default_baselines(device),
+            compiler_draft=settings.compiler_draft,
         )
         for path in problem_files(paths)
     ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernelwright.cli.options import CompilerDraftOption
 from kernelwright.cli.output import answers, errors, interruptible, print_json, say
 from services.domain.errors import NotFoundError, UserError
 from services.domain.formats import ExportFormat
@@ -32,6 +33,7 @@ def submit(
     beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates at the same time; each is one round.")] = 1,
     rounds: Annotated[int, typer.Option(min=1, max=1000, help="Evaluated rounds at most.")] = 10,
     seed_candidate: Annotated[Path | None, typer.Option(help="A kernel to start from.")] = None,
+    compiler_draft: CompilerDraftOption = None,
     allow_library: Annotated[str, typer.Option(help="Library operators it may keep, comma-separated.")] = "",
     tag: Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")] = None,
     idempotency_key: Annotated[str | None, typer.Option(help="Submit once, however often this runs.")] = None,
@@ -57,6 +59,7 @@ def submit(
         "beam": beam,
         "budget": {"rounds": rounds},
         "tags": tag or [],
+        "compiler_draft": compiler_draft,
         "seed_candidate": None if seed_candidate is None else read_source(seed_candidate, "candidate"),
     }
     with open_client(server) as client:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernelwright.cli.options import CompilerDraftOption
 from kernelwright.cli.output import errors, interruptible, print_json, say
 from services.domain.errors import UserError
 
@@ -25,9 +26,12 @@ def run(
     beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates at the same time; each is one round.")] = 1,
     rounds: Annotated[int | None, typer.Option(min=1, max=1000, help="Evaluated rounds at most (default 10).")] = None,
     wall: Annotated[float | None, typer.Option(min=1, help="Seconds at most.")] = None,
-    baselines: Annotated[str, typer.Option(help="Comma-separated: eager, compile, compile_max.")] = "eager,compile",
+    baselines: Annotated[
+        str | None, typer.Option(help="Comma-separated: eager, compile, compile_max (default: all, the last on GPUs).")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
     seed_candidate: Annotated[Path | None, typer.Option(help="A kernel to start from.")] = None,
+    compiler_draft: CompilerDraftOption = None,
     allow_library: Annotated[str, typer.Option(help="Library operators it may keep, comma-separated.")] = "",
     out: Annotated[Path | None, typer.Option(help="Folder for the results.")] = None,
     resume: Annotated[
@@ -37,6 +41,8 @@ def run(
 ) -> None:
     """Turn a problem into a fast, proven kernel. Exit code 0 when a candidate was accepted."""
     from kernelwright.problem_files import read_problem, read_source
+    from kernelwright.settings import load_settings
+    from services.domain.evaluations import default_baselines
     from services.domain.jobs import Budget, JobSpec
 
     spec: JobSpec | None = None
@@ -51,9 +57,10 @@ def run(
             strategy=strategy,
             beam=beam,
             budget=Budget(rounds=rounds or 10, wall_s=wall),
-            baselines=tuple(filter(None, baselines.split(","))),
+            baselines=default_baselines(device) if baselines is None else tuple(filter(None, baselines.split(","))),
             seed=seed,
             seed_candidate=None if seed_candidate is None else read_source(seed_candidate, "candidate"),
+            compiler_draft=load_settings().compiler_draft if compiler_draft is None else compiler_draft,
         )
     outcome = _solve(spec, resume, out, model=model, rounds=rounds)
     _show(outcome)

@@ -1,0 +1,7 @@
+from workers.referee.drafting.graph import DraftedProblem
+
+
+class TritonKernels:
+    names = ()
+
+    def __init__(self, problem: DraftedProblem) -> None: ...
