@@ -10,7 +10,7 @@ CompilerDraftOption = Annotated[
     bool | None,
     typer.Option(
         "--compiler-draft/--no-compiler-draft",
-        help="Judge torch.compile's own code first and start from it (default: KERNELWRIGHT_COMPILER_DRAFT, which is on).",
+        help="Judge torch.compile's own code first and start from it (default: on).",
         show_default=False,
     ),
 ]

@@ -55,7 +55,7 @@ def capture(model: torch.nn.Module, arguments: Sequence[Any], *, dynamic: bool) 
             torch.compile(model, backend=backend, dynamic=dynamic, fullgraph=True)(*copy.deepcopy(list(arguments)))
         except _Caught:
             pass
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a compiler under foreign code may raise anything
             raise NoDraftError(_explained(error)) from None
     if len(found) != 1:
         raise NoDraftError(f"the compiler wrote {len(found)} programs where one was expected")
@@ -196,8 +196,15 @@ def _guards(environment: Any, symbols: dict[str, str]) -> tuple[str, ...]:
     ranges = getattr(environment, "var_to_range", {})
     for symbol, bounds in ranges.items():
         if str(symbol) in symbols and bounds.lower > 0:
-            conditions.append(f"{symbol} >= {int(bounds.lower)}")
+            conditions.append(f"{symbol} >= {_least(int(bounds.lower))}")
     return tuple(dict.fromkeys(conditions))
+
+
+def _least(lower: int) -> int:
+    """Two is Dynamo's own bound: it takes a size of one for another graph, because that could be broadcast.
+
+    Sizes that have to agree are compared by the drafted code, so one is as good as any other there."""
+    return 1 if lower == 2 else lower
 
 
 def vector_macros() -> tuple[str, ...]:

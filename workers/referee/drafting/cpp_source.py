@@ -59,6 +59,7 @@ class CppKernels:
 
     @property
     def names(self) -> Sequence[str]:
+        """Of all kernels."""
         return tuple(self._texts)
 
     def source(self) -> str:
