@@ -19,6 +19,9 @@ a null pointer. The caller allocates outputs; functions return nothing. A tensor
 because its strides are not passed; to hand over another one, pass `x.data_ptr()` and its strides as ints. Element types
 are not checked: the source must know them.
 
+A C++ source that includes headers of torch (`torch/…`, `ATen/…`, `c10/…`; its vector classes, for one) is compiled with
+those that the installed torch ships, and linked with its libraries.
+
 `compile_cuda` does the same with nvcc: tensors must be on the GPU, and every function gets the current stream as a last
 argument of type `cudaStream_t`. No header of torch is involved, so that a build takes about a second.
 
@@ -33,6 +36,7 @@ from __future__ import annotations
 import ctypes as _ctypes
 import functools as _functools
 import hashlib as _hashlib
+import importlib.util as _importlib_util
 import json as _json
 import numbers as _numbers
 import os as _os
@@ -63,8 +67,11 @@ CACHE_VARIABLE = "KERNELWRIGHT_RT_CACHE"
 ARTEFACTS_VARIABLE = "KERNELWRIGHT_RT_ARTEFACTS"
 ARCHITECTURE_VARIABLE = "KERNELWRIGHT_RT_CUDA_ARCH"
 
+TORCH_HEADERS = _re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:torch|ATen|c10)/", _re.MULTILINE)
+"""What tells that a source needs torch's headers."""
+
 Builder = _Callable[[str, "tuple[str, ...]", str], str]
-"""Builds a source with further flags in a language (`cpp`, `cuda`) and returns the path of the library."""
+"""Builds a source with further flags in a language (`cpp`, `cpp_torch`, `cuda`) and returns the path of the library."""
 
 _builder: Builder | None = None
 
@@ -214,9 +221,15 @@ def _refuse(function: str, place: str, *arguments: _Any) -> None:
 def compile_cpp(source: str, flags: _Sequence[str] = ()) -> Library:
     """Build a C++ source (once per source, flags, compiler and processor) and load it. Raises `CompileError`.
 
-    It is compiled with `g++ -O3 -march=native -fopenmp -std=c++20 -shared -fPIC` and then `flags`.
+    It is compiled with `g++ -O3 -march=native -fopenmp -std=c++20 -shared -fPIC` and then `flags`; where it includes
+    headers of torch, with their directory and torch's libraries besides.
     """
-    return Library(locate(str(source), _separate(flags), "cpp"))
+    return Library(locate(str(source), _separate(flags), language_of(str(source))))
+
+
+def language_of(source: str) -> str:
+    """`cpp_torch` for a C++ source that includes headers of torch, else `cpp`."""
+    return "cpp_torch" if TORCH_HEADERS.search(source) else "cpp"
 
 
 def compile_cuda(source: str, flags: _Sequence[str] = ()) -> Library:
@@ -260,7 +273,7 @@ def locate(source: str, flags: tuple[str, ...], language: str) -> str:
 
 
 def _caller(language: str) -> str:
-    return "load_inline" if language.startswith("torch") else f"compile_{language}"
+    return "load_inline" if language.startswith("torch") else f"compile_{language.split('_')[0]}"
 
 
 def artefact_name(source: str, flags: _Sequence[str], language: str = "cpp", architecture: str | None = None) -> str:
@@ -273,6 +286,7 @@ def artefact_name(source: str, flags: _Sequence[str], language: str = "cpp", arc
     elif language != "cpp":
         target = (architecture or cuda_architecture()) if language == "torch_cuda" else ""
         parts = [source, list(flags), language, _metadata.version("torch"), target]
+        parts += [list(BASE_FLAGS)] if language == "cpp_torch" else []
     text = _json.dumps(parts)
     return f"{_hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}.so"
 
@@ -283,9 +297,29 @@ def command(
     """The compiler's command line. Raises `CompileError` where CUDA's compiler or architecture is not known."""
     if language == "cpp":
         return [COMPILER, *BASE_FLAGS, *flags, source, "-o", output]
+    if language == "cpp_torch":
+        return [COMPILER, *BASE_FLAGS, *_torch_headers(), *flags, source, "-o", output, *_torch_libraries()]
     target = architecture or cuda_architecture()
     code = f"-gencode=arch=compute_{target},code=sm_{target}"
     return [cuda_compiler(), *CUDA_FLAGS, code, *flags, source, "-o", output]
+
+
+def torch_directory() -> _Path:
+    """Where torch is installed. Raises `CompileError`."""
+    found = _importlib_util.find_spec("torch")
+    if found is None or found.origin is None:
+        raise CompileError("torch is not installed: this source includes its headers (pip install torch)")
+    return _Path(found.origin).parent
+
+
+def _torch_headers() -> list[str]:
+    """As system headers, whose warnings nobody can act on."""
+    return ["-isystem", str(torch_directory() / "include")]
+
+
+def _torch_libraries() -> list[str]:
+    """Those that torch has loaded already when a library that needs them is loaded."""
+    return [f"-L{torch_directory() / 'lib'}", "-ltorch_cpu", "-lc10"]
 
 
 def cuda_compiler() -> str:
@@ -356,7 +390,7 @@ def processor_features() -> tuple[str, ...]:
 
 def toolchain_key(language: str = "cpp") -> str:
     """A short directory name for the toolchain."""
-    names = toolchain() if language == "cpp" else f"{cuda_toolchain()} with {toolchain()}"
+    names = toolchain() if language.startswith("cpp") else f"{cuda_toolchain()} with {toolchain()}"
     return _hashlib.sha256(names.encode()).hexdigest()[:16]
 
 
@@ -383,12 +417,12 @@ def _build_here(source: str, flags: tuple[str, ...], language: str) -> str:
 
 def file_name(language: str) -> str:
     """What a source's file is called when it is compiled."""
-    return "kernel.cpp" if language == "cpp" else "kernel.cu"
+    return "kernel.cpp" if language.startswith("cpp") else "kernel.cu"
 
 
 def complete(source: str, language: str) -> str:
     """A source as it is compiled."""
-    return source if language == "cpp" else source + CUDA_EPILOGUE
+    return source if language.startswith("cpp") else source + CUDA_EPILOGUE
 
 
 def _cache_directory() -> _Path:

@@ -374,6 +374,7 @@ def attempt_of(step: Step, candidate: EvaluatedCandidate | None) -> AttemptFact:
         failure=step.failure,
         critique=step.critique,
         confirms=candidate.candidate.parent_id if candidate is not None and _is_confirmation(candidate) else None,
+        from_compiler=candidate is not None and candidate.candidate.origin is Origin.COMPILER,
     )
 
 

@@ -93,8 +93,8 @@ def again_or_finish(state: WorkflowState) -> Literal["recall", "__end__"] | list
 
 
 def after_recall(state: WorkflowState) -> Literal["plan", "code"]:
-    """A kernel that came with the job needs no plan, nor does one that is measured again."""
-    return "code" if state["seeded"] or state.get("confirms") else "plan"
+    """A kernel that came with the job or from the compiler needs no plan, nor does one that is measured again."""
+    return "code" if state["seeded"] or state.get("drafted") or state.get("confirms") else "plan"
 
 
 def after_plan(state: WorkflowState) -> Literal["plan", "code", "learn"]:
@@ -120,7 +120,7 @@ def after_evaluate(
     """A new leader is inspected once more, what ran to its timing profiled; what failed goes to the Judge. In `lean`
     the next round's Planner reads the report itself."""
     context = runtime.context
-    if state.get("failure") or state["evaluate_only"] or state.get("confirms"):
+    if state.get("failure") or state["evaluate_only"] or state.get("confirms") or state.get("drafted"):
         return "learn"
     if state.get("leads") and context.inspects(state) and not context.job.spec.verify_first:
         return "inspect"

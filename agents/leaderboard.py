@@ -39,14 +39,15 @@ def kept_rounds(rounds: int, most: int) -> int:
 
 
 def next_move(
-    attempts: Sequence[AttemptFact], rounds: int, stop: str | None, most: int
+    attempts: Sequence[AttemptFact], rounds: int, stop: str | None, most: int, free: int = 0
 ) -> tuple[AttemptFact | None, str | None]:
     """(the attempt to measure again, why the job is over); both None where the search goes on.
 
-    `rounds` is the budget, `stop` why the strategy would end the search, `most` bounds the second measurements.
+    `rounds` is the budget, `stop` why the strategy would end the search, `most` bounds the second measurements, `free`
+    attempts are not charged to the budget.
     """
     search = searched(attempts)
-    left, confirmed = rounds - len(attempts), len(attempts) - len(search)
+    left, confirmed = rounds + free - len(attempts), len(attempts) - len(search)
     kept = kept_rounds(rounds, most) - confirmed
     if left <= 0:
         return None, stop if stop and confirmed else f"all {rounds} rounds are used"

@@ -40,19 +40,20 @@ async def step_record(state: WorkflowState, context: JobContext, at: datetime) -
     """The finished step with its experiences, the new best, and the event that tells of it."""
     current = await context.current_candidate(state)
     confirms = bool(state.get("confirms"))  # a second measurement is no news: memory learned from the first
+    # and of the compiler's own code nobody learns anything: every job has it anyway
     report = current.report if current is not None else None
     step = await _step(state, context, report, at)
     best_id, best_speedup = _best(context, step, current)
     return StepRecord(
         step=step,
-        experiences=() if confirms else _experiences(context, state, step, current),
+        experiences=() if confirms or state.get("drafted") else _experiences(context, state, step, current),
         uses=tuple(
             ExperienceUse(experience_id=item, similarity=similarity, value=value)
             for item, similarity, value in state["recalled"]
         ),
         best_candidate_id=best_id,
         stricter=report if state.get("doubt") is not None else None,
-        lesson=None if confirms else _lesson(state, context, report),
+        lesson=None if confirms or state.get("drafted") else _lesson(state, context, report),
         events=(NewEvent(kind=EventKind.STEP_FINISHED, data=_finished(step, best_id, best_speedup)),),
     )
 
@@ -83,7 +84,9 @@ async def _step(state: WorkflowState, context: JobContext, report: EvaluationRep
         evaluation_id=evaluation_id(made) if made is not None and report is not None else None,
         verdict=report.verdict if report is not None else None,
         experiences_used=tuple(item[0] for item in state["recalled"]),
-        reward=None if state.get("confirms") else reward(stage, report, _best_median_us(context, state["known"])),
+        reward=None
+        if state.get("confirms") or state.get("drafted")
+        else reward(stage, report, _best_median_us(context, state["known"])),
         critique=state.get("critique"),
         failure=state.get("failure"),
         started_at=started_at(state),
@@ -123,6 +126,8 @@ def _experiences(
 def _origin(state: WorkflowState, start: AttemptFact | None) -> Origin:
     if state["seeded"]:
         return Origin.SEED
+    if state.get("drafted"):
+        return Origin.COMPILER
     if state.get("confirms"):
         return Origin.CONFIRMATION
     if start is None:

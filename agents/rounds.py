@@ -13,6 +13,7 @@ from typing import Any
 
 from agents.budget import Spent
 from agents.context import JobContext
+from agents.drafting import free_rounds, is_due
 from agents.leaderboard import kept_rounds, leader, next_move, searched
 from agents.state import WorkflowState, fresh_step
 from services.domain.chat import AttemptFact
@@ -47,7 +48,8 @@ class RoundRules:
 async def begin_round(context: JobContext, rules: RoundRules, now: datetime, next_width: int | None) -> WorkflowState:
     """The state of the next round: one step, or several branches in `round`; with `stop` where there is none."""
     known, spec = len(context.attempts), context.job.spec
-    confirm, over = next_move(context.attempts, spec.budget.rounds, _stop(context), rules.confirmations)
+    free = free_rounds(spec, context.validation, context.attempts)
+    confirm, over = next_move(context.attempts, spec.budget.rounds, _stop(context), rules.confirmations, free)
     if known and EVALUATE_ONLY in spec.tags:
         confirm, over = None, over or "the kernel was judged"
     if confirm is not None:
@@ -135,9 +137,15 @@ def after_round(ends: Sequence[dict[str, Any]]) -> int:
 
 def _width(context: JobContext, rules: RoundRules, next_width: int | None) -> int:
     spec, known = context.job.spec, len(context.attempts)
-    alone = EVALUATE_ONLY in spec.tags or (not known and spec.seed_candidate is not None)
+    due = is_due(spec, context.validation, context.attempts)
+    alone = EVALUATE_ONLY in spec.tags or due or (not known and spec.seed_candidate is not None)
     wanted = 1 if alone else min(spec.beam, next_width or spec.beam)
-    left = spec.budget.rounds - known - (kept_rounds(spec.budget.rounds, rules.confirmations) if wanted > 1 else 0)
+    left = (
+        spec.budget.rounds
+        + free_rounds(spec, context.validation, context.attempts)
+        - known
+        - (kept_rounds(spec.budget.rounds, rules.confirmations) if wanted > 1 else 0)
+    )
     return max(1, min(wanted, left, _affordable(context, rules, wanted)))
 
 
@@ -164,6 +172,8 @@ def _step(
     context: JobContext, search: SearchState, holdout: bool, now: datetime, share: dict[str, float | None] | None
 ) -> WorkflowState:
     start: AttemptFact | None = context.strategy.start_point(search)
+    if start is not None and start.from_compiler and not (start.report is not None and start.report.accepted):
+        start = None  # what the compiler got wrong is a finding, and no work of ours to repair
     spec = context.job.spec
     state = fresh_step(
         step=search.step,
@@ -176,6 +186,7 @@ def _step(
     state["share"] = share
     state["holdout"] = holdout
     state["seeded"] = not search.attempts and search.width == 1 and spec.seed_candidate is not None
+    state["drafted"] = search.width == 1 and is_due(spec, context.validation, search.attempts)
     state["evaluate_only"] = EVALUATE_ONLY in spec.tags
     return state
 

@@ -42,6 +42,8 @@ class WorkflowState(TypedDict, total=False):
     """When the step began, ISO 8601."""
     seeded: bool
     """Whether the step evaluates the kernel that came with the job."""
+    drafted: bool
+    """Whether the step evaluates the compiler's own code."""
     evaluate_only: bool
     """Whether the job wants that kernel judged and nothing else."""
     confirms: bool
@@ -96,6 +98,7 @@ def fresh_step(step: int, stage: str, start_step: int | None, started_at: str) -
         started_at=started_at,
         start_step=start_step,
         confirms=False,
+        drafted=False,
         holdout=False,
         recalled=[],
         calls=[],

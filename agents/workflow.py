@@ -12,6 +12,7 @@ from agents.asking import Agent, Asker, RetryPolicy
 from agents.budget import BudgetSpentError, reserve_device
 from agents.coder import Draft, read_draft
 from agents.context import JobContext
+from agents.drafting import draft_of, finding
 from agents.inspection import doubt_of, inspection_in_brief, inspection_schema, read_inspection
 from agents.judge import critique_in_brief, critique_in_full, critique_schema, read_critique
 from agents.nearest_example import NEAREST, precedent, with_precedent
@@ -106,7 +107,7 @@ class Workflow:
         """Ask memory what helped with problems like this one."""
         context = runtime.context
         await context.emit(EventKind.STEP_STARTED, {"step": state["step"], "stage": state["stage"]})
-        if state["holdout"] or state["seeded"] or state.get("confirms"):
+        if state["holdout"] or state["seeded"] or state.get("drafted") or state.get("confirms"):
             context.cache(state).recalled = ()
             return {"recalled": []}
         found = await context.stores.memory.recall(self._query(state, context))
@@ -160,11 +161,13 @@ class Workflow:
         return {**update, "plan": await context.keep_plan(state, fact), "start_step": start_step}
 
     async def code(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
-        """Ask the Coder, or take the user's own kernel as the first candidate, or a leading one to measure again."""
+        """Ask the Coder; or take the user's own kernel, the compiler's, or a leading one to measure again."""
         context = runtime.context
         if state["seeded"]:
             source = context.job.spec.seed_candidate or ""
             return await self._add(state, context, Draft(source=source, summary=SUMMARY))
+        if state.get("drafted"):
+            return await self._add(state, context, draft_of(context.validation))
         start = context.start_point(state)
         if state.get("confirms") and start is not None:
             summary = f"the kernel of round {start.step + 1}, measured again"  # as pages and the command line count
@@ -191,6 +194,8 @@ class Workflow:
             report = await self._judged(context, request)
         context.cache(state).candidate = replace(current, report=report)
         await context.emit(EventKind.EVALUATION_FINISHED, {**where, **_figures(report)})
+        if state.get("drafted") and (told := finding(report)) is not None:
+            await context.emit(EventKind.JOB_NOTICE, {"step": state["step"], "message": told})
         return {"verdict": report.verdict.value, "leads": context.leads(state, report)}
 
     async def inspect(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:

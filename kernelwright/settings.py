@@ -115,6 +115,8 @@ class Settings(BaseSettings):
     """Whether webhooks may lead to private addresses: for a server whose users may reach this network anyway."""
     manual_timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 86400.0
     """Seconds that a request of the manual model waits for its answer."""
+    compiler_draft: bool = True
+    """Whether jobs begin with the compiler's own code as a candidate, unless they say otherwise."""
     evaluation_timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 120.0
     baselines_max_age_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 3600.0
     """Age in seconds after which a problem's baselines are re-measured within a job."""

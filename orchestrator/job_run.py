@@ -13,6 +13,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from agents.asking import RetryPolicy
 from agents.context import JobContext, Stores
+from agents.drafting import absence
 from agents.graph import Graph
 from agents.job_lease import LeaseHolder
 from agents.rounds import useless_model
@@ -154,6 +155,8 @@ class JobRun:
         )
         await self._context.load()
         await self._context.emit(EventKind.JOB_VALIDATED, _validated(validation))
+        if (told := absence(validation)) is not None and not self._context.attempts:
+            await self._context.emit(EventKind.JOB_NOTICE, {"step": 0, "message": told})
         return None
 
     def _model(self) -> ChatModel:
@@ -186,6 +189,7 @@ class JobRun:
             device=spec.device,
             backend=spec.backend,
             baselines=spec.baselines,
+            draft=spec.compiler_draft,
         )
         for failures in range(1, retry_policy.attempts + 1):
             try:

@@ -77,6 +77,8 @@ class WebServices:
     """Webhooks; None where this server sends none."""
     artefacts: ArtefactStore | None = None
     """Machine code of candidates; None where this server keeps none."""
+    compiler_draft: bool = False
+    """Whether jobs that do not say begin with the compiler's own code."""
     ui: Path | None = None
     """Folder of the web UI's build; None where it was never built."""
     examples: Callable[[], Sequence[Problem]] = tuple

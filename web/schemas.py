@@ -10,7 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from services.domain.access import Role, TokenScope
 from services.domain.candidates import EvaluatedCandidate, Origin
 from services.domain.digests import CandidateDigest, digest_candidate
-from services.domain.evaluations import DeviceSheet, EvaluationReport, GateName, Speedup, Verdict
+from services.domain.evaluations import (
+    DeviceSheet,
+    EvaluationReport,
+    GateName,
+    Speedup,
+    Verdict,
+    default_baselines,
+)
 from services.domain.events import Event, EventKind
 from services.domain.jobs import AgentsMode, Budget, Job, JobSpec, JobStatus
 from services.domain.nodes import NodeRole, NodeState, ServiceNode
@@ -68,7 +75,8 @@ class TargetBody(Body):
     problem: ProblemBody
     backend: Name = "cpp"
     device: Name = "cpu"
-    baselines: Annotated[tuple[Name, ...], Field(max_length=8)] = ("eager", "compile")
+    baselines: Annotated[tuple[Name, ...], Field(max_length=8)] | None = None
+    """Null for the device's: `eager` and `compile`, on GPUs `compile_max` too."""
     tags: Annotated[tuple[Name, ...], Field(max_length=32)] = ()
 
 
@@ -86,11 +94,13 @@ class JobBody(TargetBody):
     budget: BudgetBody = BudgetBody()
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
     seed_candidate: Source | None = None
+    compiler_draft: bool | None = None
+    """Whether torch.compile's own code is judged first and started from; null for the server's setting."""
     priority: Annotated[int, Field(ge=-100, le=100)] = 0
     """The higher one of a team's own waiting jobs goes first."""
 
-    def spec(self) -> JobSpec:
-        """The domain's job specification."""
+    def spec(self, *, compiler_draft: bool = False) -> JobSpec:
+        """The domain's job specification; `compiler_draft` is the server's setting."""
         return JobSpec(
             problem=self.problem.problem(),
             backend=self.backend,
@@ -101,9 +111,10 @@ class JobBody(TargetBody):
             agents=self.agents,
             verify_first=self.verify_first,
             budget=self.budget.budget(),
-            baselines=self.baselines,
+            baselines=default_baselines(self.device) if self.baselines is None else self.baselines,
             seed=self.seed,
             seed_candidate=self.seed_candidate,
+            compiler_draft=compiler_draft if self.compiler_draft is None else self.compiler_draft,
             tags=self.tags,
             priority=self.priority,
         )
@@ -129,7 +140,7 @@ class EvaluationBody(TargetBody):
             problem=self.problem.problem(),
             backend=self.backend,
             device=self.device,
-            baselines=self.baselines,
+            baselines=default_baselines(self.device) if self.baselines is None else self.baselines,
             tags=self.tags,
         )
 

@@ -30,7 +30,8 @@ def plan(facts: Facts) -> PlannerReply:
     facts = replace(facts, start_point=start(facts))
     tried = {kernels(attempt.source) for attempt in facts.attempts} - {None}
     base = read(facts.start_point.source if facts.start_point else None)
-    plain = _failed(facts.start_point) or (base is None and experienced(facts) is None)
+    proven = facts.start_point is not None and facts.start_point.from_compiler
+    plain = _failed(facts.start_point) or (base is None and experienced(facts) is None and not proven)
     if plain and not facts.branch and source_of(facts.analysis, Schedule()) not in tried:
         return _reply(facts, DRAFT, path(base or Schedule(), Schedule(), repertoire(facts.device)), 1.0)
     moves = choose(facts, base or Schedule(), tried)

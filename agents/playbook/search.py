@@ -31,6 +31,8 @@ Steps = tuple[MoveTemplate, ...]
 def options(facts: Facts, base: Schedule) -> Iterator[Steps]:
     """Moves to try next from a schedule, best first; several together where one alone cannot show its gain."""
     moves, slow = sensible(facts), outpaced(facts)
+    if facts.start_point is not None and facts.start_point.from_compiler:
+        yield tuple(move for move in moves if move.name in OPENING)  # a rival is known: the whole opening at once
     known = experienced(facts, faster_than=_speedup(facts.start_point))
     if known is not None:
         yield path(base, known, repertoire(facts.device))
@@ -150,7 +152,12 @@ def _accepted(report: EvaluationReport | None) -> bool:
 
 
 def start(facts: Facts) -> AttemptFact | None:
-    """The strategy's start point; where that is the fastest so far, the earliest one as fast within the noise."""
+    """The strategy's start point; where that is the fastest so far, the earliest one as fast within the noise.
+
+    The compiler's code has no schedule to change: beside it goes a line of our own, from the fastest of its kernels."""
+    if facts.start_point is not None and facts.start_point.from_compiler:
+        own = [item for item in facts.attempts if latency(item) is not None and read(item.source) is not None]
+        return min(own, key=lambda item: latency(item) or 0.0, default=facts.start_point)
     chosen = latency(facts.start_point)
     times = [(attempt, median) for attempt in facts.attempts if (median := latency(attempt)) is not None]
     if chosen is None or any(median < chosen for _, median in times):

@@ -119,6 +119,7 @@ class LocalJudge:
             baselines=task.baselines,
             agents=task.agents,
             budget=task.budget,
+            compiler_draft=self._settings.compiler_draft,
             tags=("ci",),
         )
 

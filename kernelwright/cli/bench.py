@@ -74,8 +74,11 @@ def bench(
 ) -> None:
     """Solve several problems and print a table. Exit code 0 if all have an accepted kernel."""
     from kernelwright.problem_files import read_problem
+    from kernelwright.settings import load_settings
+    from services.domain.evaluations import default_baselines
     from services.domain.jobs import Budget, JobSpec
 
+    settings = load_settings()
     if as_json and as_markdown:
         raise UserError("--json and --markdown exclude one another")
     specs = [
@@ -89,6 +92,8 @@ def bench(
             agents=agents,
             verify_first=verify_first,
             budget=Budget(rounds=rounds, tokens=tokens, dollars=dollars, device_s=device_seconds),
+            baselines=default_baselines(device),
+            compiler_draft=settings.compiler_draft,
         )
         for path in problem_files(paths)
     ]

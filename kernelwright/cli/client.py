@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernelwright.cli.options import AgentsOption, DeviceSeconds, Dollars, Tokens, VerifyFirst
+from kernelwright.cli.options import AgentsOption, CompilerDraftOption, DeviceSeconds, Dollars, Tokens, VerifyFirst
 from kernelwright.cli.output import answers, errors, interruptible, print_json, say
 from services.domain.errors import NotFoundError, UserError
 from services.domain.formats import ExportFormat
@@ -39,6 +39,7 @@ def submit(
     dollars: Dollars = None,
     device_seconds: DeviceSeconds = None,
     seed_candidate: Annotated[Path | None, typer.Option(help="Seed kernel to start from.")] = None,
+    compiler_draft: CompilerDraftOption = None,
     allow_library: Annotated[str, typer.Option(help="Allowed library operators, comma-separated.")] = "",
     tag: Annotated[list[str] | None, typer.Option(help="Tag; can be repeated.")] = None,
     idempotency_key: Annotated[
@@ -68,6 +69,7 @@ def submit(
         "verify_first": verify_first,
         "budget": {"rounds": rounds, "tokens": tokens, "dollars": dollars, "device_s": device_seconds},
         "tags": tag or [],
+        "compiler_draft": compiler_draft,
         "seed_candidate": None if seed_candidate is None else read_source(seed_candidate, "candidate"),
     }
     with open_client(server) as client:

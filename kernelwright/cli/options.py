@@ -25,5 +25,14 @@ Tokens = Annotated[int | None, typer.Option(min=1, help="Input plus output token
 Dollars = Annotated[float | None, typer.Option(min=1e-6, help="Price of all model calls at most, in dollars.")]
 DeviceSeconds = Annotated[float | None, typer.Option(min=1.0, help="Seconds of device time at most.")]
 
+CompilerDraftOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--compiler-draft/--no-compiler-draft",
+        help="Judge torch.compile's own code first and start from it (default: on).",
+        show_default=False,
+    ),
+]
 
-__all__ = ["CALLS", "AgentsOption", "DeviceSeconds", "Dollars", "Tokens", "VerifyFirst"]
+
+__all__ = ["CALLS", "AgentsOption", "CompilerDraftOption", "DeviceSeconds", "Dollars", "Tokens", "VerifyFirst"]

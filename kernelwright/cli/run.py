@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernelwright.cli.options import AgentsOption, DeviceSeconds, Dollars, Tokens, VerifyFirst
+from kernelwright.cli.options import AgentsOption, CompilerDraftOption, DeviceSeconds, Dollars, Tokens, VerifyFirst
 from kernelwright.cli.output import errors, interruptible, print_json, say
 from services.domain.errors import UserError
 from services.domain.jobs import AgentsMode
@@ -32,9 +32,13 @@ def run(
     tokens: Tokens = None,
     dollars: Dollars = None,
     device_seconds: DeviceSeconds = None,
-    baselines: Annotated[str, typer.Option(help="Comma-separated: eager, compile, compile_max.")] = "eager,compile",
+    baselines: Annotated[
+        str | None,
+        typer.Option(help="Comma-separated: eager, compile, compile_max (default: eager,compile; on GPUs all three)."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     seed_candidate: Annotated[Path | None, typer.Option(help="Seed kernel to start from.")] = None,
+    compiler_draft: CompilerDraftOption = None,
     allow_library: Annotated[str, typer.Option(help="Allowed library operators, comma-separated.")] = "",
     out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
     resume: Annotated[
@@ -44,6 +48,8 @@ def run(
 ) -> None:
     """Solve a problem: search for a fast, verified kernel. Exit code 0 when a candidate was accepted."""
     from kernelwright.problem_files import read_problem, read_source
+    from kernelwright.settings import load_settings
+    from services.domain.evaluations import default_baselines
     from services.domain.jobs import Budget, JobSpec
 
     spec: JobSpec | None = None
@@ -62,9 +68,10 @@ def run(
             agents=agents,
             verify_first=verify_first,
             budget=Budget(rounds=rounds or 10, wall_s=wall, tokens=tokens, dollars=dollars, device_s=device_seconds),
-            baselines=tuple(filter(None, baselines.split(","))),
+            baselines=default_baselines(device) if baselines is None else tuple(filter(None, baselines.split(","))),
             seed=seed,
             seed_candidate=None if seed_candidate is None else read_source(seed_candidate, "candidate"),
+            compiler_draft=load_settings().compiler_draft if compiler_draft is None else compiler_draft,
         )
     outcome = _solve(spec, resume, out, model=model, rounds=rounds)
     _show(outcome)

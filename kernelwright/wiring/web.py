@@ -81,6 +81,7 @@ def make_web_services(installation: Installation, *, host: str, local_worker: bo
         shares=make_shares(installation),
         webhooks=make_webhooks(installation),
         artefacts=installation.stores.artefacts,
+        compiler_draft=settings.compiler_draft,
         ui=built_ui(),
         examples=examples,
         workers=workers,

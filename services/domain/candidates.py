@@ -19,6 +19,8 @@ class Origin(StrEnum):
     SEED = "seed"
     CONFIRMATION = "confirmation"
     """The same source again, to be measured a second time."""
+    COMPILER = "compiler"
+    """The code that torch.compile writes for the reference, as a candidate."""
 
 
 def content_hash(text: str) -> str:

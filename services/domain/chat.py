@@ -92,6 +92,8 @@ class AttemptFact:
     """The Judge's words about it."""
     confirms: str | None = None
     """The candidate whose kernel it measured a second time; None for a kernel of its own."""
+    from_compiler: bool = False
+    """Whether it is the compiler's own code, which no agent made."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -64,10 +64,18 @@ class Latency:
     """Bootstrap 95 % confidence interval of the median."""
     samples: int
     """Number of timed calls."""
+    mode: str | None = None
+    """Of `compile_max` which way of compiling it was: `max-autotune-no-cudagraphs`, or `tuned` for the options
+    `max_autotune`, `coordinate_descent_tuning` and `triton.multi_kernel`. Null for everything else."""
 
 
 BASELINES = ("eager", "compile", "compile_max")
 """Names of the fields of `Baselines`, which those of `Speedup` share."""
+
+
+def default_baselines(device: str) -> tuple[str, ...]:
+    """What a job on a device is compared with where nobody says: on GPUs the dear search of `compile_max` too."""
+    return BASELINES[:2] if device == "cpu" else BASELINES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +86,7 @@ class Baselines:
     compile: Latency | None = None
     """`torch.compile` with its default mode."""
     compile_max: Latency | None = None
-    """`torch.compile` with mode `max-autotune-no-cudagraphs`."""
+    """The faster of `torch.compile` with mode `max-autotune-no-cudagraphs` and with its tuned options."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,6 +299,18 @@ class ValidationRequest:
     backend: str
     baselines: tuple[str, ...] = ("eager", "compile")
     """Which of the reference's latencies are wanted; a worker leaves dear ones to the first evaluation."""
+    draft: bool = False
+    """Whether the compiler's own code is wanted as a candidate."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompilerDraft:
+    """The compiler's own code as a candidate: exactly one of `source` and `reason` is set."""
+
+    source: str | None = None
+    """The candidate's module."""
+    reason: str | None = None
+    """Why there is none, in a sentence without its full stop."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -312,6 +332,8 @@ class ValidationReport:
     baselines: Baselines = field(default_factory=Baselines)
     """Measured on the way, where they were cheap to get."""
     seconds: float = 0.0
+    draft: CompilerDraft | None = None
+    """The compiler's own code, where it was asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -93,6 +93,8 @@ class JobSpec:
     """Seed of every random choice of the workflow."""
     seed_candidate: str | None = None
     """Source of an existing kernel to start from."""
+    compiler_draft: bool = False
+    """Whether the compiler's own code is judged as the first candidate, before any model is asked."""
     tags: tuple[str, ...] = ()
     priority: int = 0
     """-100 to 100: the higher one of a team's own waiting jobs goes first. Teams share by turns, whatever they write

@@ -32,7 +32,9 @@ async def submit_job(
     idempotency_key: Key = None,
 ) -> JobView:
     """Submit a job. With the same `Idempotency-Key` and body, the first one's job comes back (200)."""
-    job, new = await services.jobs.submit(team, body.spec(), idempotency_key=idempotency_key)
+    job, new = await services.jobs.submit(
+        team, body.spec(compiler_draft=services.compiler_draft), idempotency_key=idempotency_key
+    )
     response.status_code = 201 if new else 200
     response.headers["Location"] = f"/api/v1/jobs/{job.id}"
     note_subject(request, job.id)

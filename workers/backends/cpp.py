@@ -30,7 +30,7 @@ from workers.backends.flags import refused_flags
 from workers.backends.listings import OBJDUMP, Tool, disassembled, no_listing, system_instructions
 from workers.ipc.wire import Channel, Message, WireClosedError, WireError, WireTimeoutError
 
-LANGUAGES = ("cpp", "cuda", *torch_extensions.LANGUAGES)
+LANGUAGES = ("cpp", "cpp_torch", "cuda", *torch_extensions.LANGUAGES)
 MAX_SOURCES = 64
 MAX_MESSAGE_BYTES = 4 << 20
 ANSWER_TIMEOUT_S = 10.0
@@ -42,7 +42,7 @@ class CppBackend:
     """`KernelBackend` for g++. `cache_dir` keeps libraries between runs; `import_s` bounds importing a module."""
 
     name = "cpp"
-    languages: tuple[str, ...] = ("cpp", "torch")
+    languages: tuple[str, ...] = ("cpp", "cpp_torch", "torch")
     """What its candidates may have compiled."""
     architecture: str | None = None
     """What GPU code is built for; no GPU is asked."""
@@ -285,7 +285,8 @@ def _file(source: str, language: str) -> tuple[str, str, tuple[Mount, ...]]:
     """Name and text of the file to compile, and what the compiler needs to see beside the system."""
     if torch_extensions.is_extension(language):
         return torch_extensions.file_name(language), source, torch_extensions.mounts()
-    return kernelwright_rt.file_name(language), kernelwright_rt.complete(source, language), ()
+    mounts = torch_extensions.mounts() if language == "cpp_torch" else ()
+    return kernelwright_rt.file_name(language), kernelwright_rt.complete(source, language), mounts
 
 
 def _request(body: dict[str, JsonValue]) -> tuple[str, tuple[str, ...], str]:

@@ -19,7 +19,7 @@ class CudaBackend(CppBackend):
     """`KernelBackend` for nvcc, and for C++ beside it. `architecture` is nvcc's name of the target, e.g. `90a`."""
 
     name = "cuda"
-    languages = ("cpp", "cuda", "torch", "torch_cuda")
+    languages = ("cpp", "cpp_torch", "cuda", "torch", "torch_cuda")
 
     def __init__(
         self,

@@ -19,6 +19,7 @@ from services.domain.codec import CodecError, from_data, to_data
 from services.domain.errors import ConfigurationError, InfrastructureError
 from services.domain.evaluations import (
     Baselines,
+    CompilerDraft,
     DeviceSheet,
     Disassembly,
     Environment,
@@ -58,6 +59,8 @@ GPU_HOST_BYTES = 32 << 30
 """Host memory of a process that uses a GPU."""
 MAX_HOST_THREADS = 8
 FOREVER_S = 86400.0
+MAX_DRAFT_CHARACTERS = 500_000
+"""Of a compiler's code that is judged as a candidate; it comes from a process that runs foreign code."""
 DEFAULT_BASELINES = ("eager", "compile")
 View = Callable[[BuildResult], tuple[Sequence[Mount], Mapping[str, str]]]
 
@@ -133,13 +136,27 @@ class Evaluator:
             if "refusal" in answer:
                 return _refused(_decoded(ProblemRefusal, answer["refusal"]), self._device, started)
             case.know(_decoded(Baselines, answer.get("baselines")))
+            draft = self._draft(case, request, work) if request.draft else None
             return ValidationReport(
                 analysis=_decoded(ProblemAnalysis, case.analysis),
                 refusal=None,
                 device=self._device,
                 baselines=_decoded(Baselines, case.baselines),
                 seconds=time.monotonic() - started,
+                draft=draft,
             )
+
+    def _draft(self, case: _Case, request: ValidationRequest, work: Work) -> CompilerDraft:
+        """The compiler's own code for the problem, where it writes the job's language."""
+        reason = _without_draft(request.device, request.backend)
+        if reason is not None:
+            return CompilerDraft(reason=reason)
+        draft = _decoded(CompilerDraft, self._ask(case, {"op": "draft"}, work, BASELINES_LIMIT_S).get("draft"))
+        if draft.source is None:
+            return CompilerDraft(reason=draft.reason or "the compiler's process said nothing")
+        if len(draft.source) > MAX_DRAFT_CHARACTERS:
+            return CompilerDraft(reason=f"the compiler's code has {len(draft.source)} characters")
+        return draft
 
     def profile(
         self, job_id: str, problem: Problem, cancelled: Callable[[], bool] = lambda: False
@@ -327,6 +344,14 @@ class Evaluator:
             yield
         finally:
             self._lock.release()
+
+
+def _without_draft(device: str, backend: str) -> str | None:
+    """Why the compiler's code is no candidate for a backend; None where it is one."""
+    written = "cpp" if device == CPU else "triton"
+    if backend == written:
+        return None
+    return f"torch.compile writes {written} for the device {device}, and the job is about {backend}"
 
 
 def _listing(backend: KernelBackend, work: Work, report: EvaluationReport) -> Disassembly | None:

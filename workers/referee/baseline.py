@@ -14,9 +14,15 @@ import torch
 
 from workers.ipc.placement import CudaTensorDevice
 from workers.ipc.wire import Channel, Message
+from workers.referee.drafting.capture import TUNED
 from workers.runner.session import RunnerServer
 
-MODES: dict[str, str | None] = {"compile": None, "compile_max": "max-autotune-no-cudagraphs"}
+MODES: dict[str, dict[str, Any]] = {
+    "compile": {},
+    "max-autotune-no-cudagraphs": {"mode": "max-autotune-no-cudagraphs"},
+    "tuned": {"options": TUNED},
+}
+"""What torch.compile is told, by the name of a compiled model."""
 
 
 class BaselineSession(RunnerServer):
@@ -29,7 +35,7 @@ class BaselineSession(RunnerServer):
     def _do_compile(self, message: Message) -> dict[str, Any]:
         name = str(message.body["model"])
         _save_compile_time()
-        self._models[name] = torch.compile(self._models["plain"], mode=MODES[name], dynamic=False)
+        self._models[name] = torch.compile(self._models["plain"], dynamic=False, **MODES[name])
         return {}
 
     def _do_idle(self, message: Message) -> dict[str, Any]:
@@ -39,6 +45,15 @@ class BaselineSession(RunnerServer):
         outputs = self._models["plain"](*arguments)
         self._models["idle"] = lambda *_arguments: outputs
         return {}
+
+    def _do_draft(self, message: Message) -> dict[str, Any]:
+        """The compiler's own code as a candidate, or why there is none."""
+        from workers.referee.drafting import drafting
+
+        _save_compile_time()
+        slots = [self._slots[int(slot)][0] for slot in message.body["slots"]]  # type: ignore[union-attr]
+        body = message.body
+        return drafting.draft(self._models["plain"], slots, str(body["name"]), frozenset(map(str, body["library"])))
 
 
 def serve(connection: socket.socket) -> None:

@@ -25,6 +25,8 @@ from workers.referee.watchdog import Watchdog
 from workers.referee.worker_client import WorkerLink
 
 IDLE_LIMIT_S = 86400.0
+DRAFTED_SETS = 3
+"""Open input sets for which a compiler's draft has code of their own; its code for any size serves the others."""
 
 
 PARALLEL_ELEMENTS = 1 << 21
@@ -95,6 +97,13 @@ class Referee:
             state.usable(number)
             state.bench.warm(names, number, state.draw(number, OWN), state.metas(number))
         return {"baselines": to_data(baselines), "notes": list(state.bench.notes.values())}
+
+    def _do_draft(self, body: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 -- every request has one
+        """The compiler's own code as a candidate."""
+        state = self._loaded()
+        numbers = list(state.set_numbers)[:DRAFTED_SETS]
+        inputs = [(state.draw(number, OWN), state.metas(number)) for number in numbers]
+        return {"draft": state.bench.draft(inputs, state.problem.library)}
 
     def _do_model(self, body: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 -- every request has one
         """Where the loaded model's time goes, and its parts as problems."""
