@@ -21,7 +21,6 @@ from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import Connection, create_engine, text
-from sqlalchemy.dialects import postgresql
 
 from services.domain.jobs import JobFilter
 from services.domain.quotas import Resource
@@ -86,15 +85,15 @@ async def _measure(address: str, count: int, each: int, seconds: float) -> None:
     print(f"{count} jobs, {count * each} candidates: filled in {time.perf_counter() - began:.0f} s\n")
     store, clock = SqlJobStore(database, SystemClock()), SystemClock()
     for what, wanted in FILTERS.items():
-        await database.read(lambda connection, what=what, wanted=wanted: _explain(connection, what, wanted))
+        await database.read(functools.partial(_explain, what=what, wanted=wanted))
     print(f"\n{'':28}{'p50 ms':>9}{'p99 ms':>9}{'calls':>7}")
     for what, wanted in FILTERS.items():
-        await _time(f"list: {what}", lambda wanted=wanted: store.list("local", wanted=wanted), 40)
+        await _time(f"list: {what}", functools.partial(store.list, "local", wanted=wanted), 40)
     await _searchers(store, seconds)
     quotas, since = SqlQuotaStore(database, clock), clock.now() - timedelta(days=30)
     for resource in Resource:
-        await _time(f"quota: {resource}, first check", lambda r=resource: quotas.used("local", r, since), 1)
-        await _time(f"quota: {resource}", lambda r=resource: quotas.used("local", r, since), 40)
+        await _time(f"quota: {resource}, first check", functools.partial(quotas.used, "local", resource, since), 1)
+        await _time(f"quota: {resource}", functools.partial(quotas.used, "local", resource, since), 40)
     names = iter(range(1, count))
     await _time("DELETE of a job", lambda: store.delete("local", f"job-{next(names):08d}", "bench"), 20)
     await database.close()
@@ -153,7 +152,7 @@ STATEMENTS = (
 
 def _explain(connection: Connection, what: str, wanted: JobFilter) -> None:
     query = jobs_of("local", None, wanted).limit(51)
-    plain = query.compile(dialect=postgresql.dialect(), compile_kwargs={"literal_binds": True})
+    plain = query.compile(dialect=connection.dialect, compile_kwargs={"literal_binds": True})
     plan = connection.exec_driver_sql(
         f"EXPLAIN (ANALYZE, SUMMARY OFF) {str(plain).replace('%%', '%').replace('%', '%%')}"
     )
