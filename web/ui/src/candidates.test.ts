@@ -51,8 +51,8 @@ test("once kernels are measured again, the best is one that held", () => {
 });
 
 test("a candidate of a job that has ended is judged by nobody any more", () => {
-  expect(kindOf(candidate(0), null)).toBe("pending");
-  expect(kindOf(candidate(0), null, true)).toBe("stopped");
+  expect(kindOf(candidate(0, { verdict: null }), null, true)).toBe("stopped");
+  expect(kindOf(candidate(0), null, true)).toBe("accepted");
 });
 
 test("only the job's best is best, and a candidate without verdict is being judged", () => {
