@@ -70,7 +70,7 @@ def bench(
     from services.domain.jobs import Budget, JobSpec
 
     if as_json and as_markdown:
-        raise UserError("--json and --markdown exclude one another")
+        raise UserError("use either --json or --markdown")
     specs = [
         JobSpec(
             problem=read_problem(path),

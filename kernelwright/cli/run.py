@@ -41,7 +41,7 @@ def run(
 
     spec: JobSpec | None = None
     if (problem is None) == (resume is None):
-        raise UserError("name a problem file, or a job with --resume: one of the two")
+        raise UserError("give either a problem file or --resume JOB")
     if problem is not None:
         spec = JobSpec(
             problem=read_problem(problem, tuple(filter(None, allow_library.split(",")))),
@@ -82,7 +82,7 @@ def _solve(
                 _job, after = await solver.resumable(known["job"], model=model, rounds=rounds)
             say(f"job {known['job']}")
             if resume is not None and (lease := await solver.awaited_lease(resume)) is not None:
-                say(f"{lease.owner} holds the job: taking over at {lease.expires_at:%H:%M:%S} UTC unless it lives")
+                say(f"{lease.owner} holds the job; taking over at {lease.expires_at:%H:%M:%S} UTC unless it responds")
             return await solver.finish(known["job"], out=out, listener=listener, after=after)
 
     try:

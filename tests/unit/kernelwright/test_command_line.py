@@ -250,7 +250,7 @@ def test_a_team_a_member_and_a_token_are_made_listed_and_ended(capsys: pytest.Ca
         (("team", "create", "No Name"), "a team's name is 1 to 63 of a-z, 0-9 and -"),
         (("token", "create", "x", "--team", "green"), "no team green: kernelwright team create green"),
         (("token", "create", "x", "--scopes", "all"), "unknown scope 'all'; known: read, write, admin"),
-        (("token", "create", "x", "--days", "5", "--for-ever"), "--days and --for-ever contradict each other"),
+        (("token", "create", "x", "--days", "5", "--for-ever"), "use either --days or --for-ever"),
         (("token", "revoke", "0123456789"), "no token 0123456789"),
         (("user", "role", "nobody@x", "admin"), "team local has no member nobody@x"),
     ],
