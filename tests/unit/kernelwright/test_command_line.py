@@ -67,7 +67,8 @@ def test_a_problem_with_a_fault_is_refused_with_file_line_and_remedy(
     problem.write_text(problem.read_text().replace("return []", "return ["))
     line = line_of(capsys, "run", str(problem))
     assert f"{problem}:14: syntax error" in line
-    assert "Correct it" in line
+    assert "(column 12: `return [`)" in line
+    assert "Fix the syntax" in line
 
 
 def test_a_binary_problem_is_refused(capsys: pytest.CaptureFixture[str], problem: Path) -> None:
