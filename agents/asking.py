@@ -18,6 +18,7 @@ from services.domain.chat import AgentRole, ChatReply, ChatRequest, Facts, Model
 from services.domain.errors import CallInterruptedError, LeaseLostError, ModelError, ReplyError, StorageError
 from services.domain.events import EventKind
 from services.domain.steps import ModelCall
+from services.domain.texts import shortened
 from services.domain.usage import Usage
 from services.ports.models import LimitedChatModel, MeteredChatModel
 from services.ports.runtime import Clock
@@ -198,7 +199,7 @@ class Asker:
             {
                 "step": step,
                 "agent": name,
-                "summary": summary[:200],
+                "summary": shortened(summary, 200),
                 "tokens": call.usage.input_tokens + call.usage.output_tokens,
                 "seconds": round(call.seconds, 3),
             },

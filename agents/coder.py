@@ -14,6 +14,7 @@ from agents.edits import apply_edits, edit_blocks
 from agents.replies import CoderReply, parse_reply, spoken, unknown_keys
 from services.domain.chat import Facts
 from services.domain.errors import ReplyError
+from services.domain.texts import shortened
 
 MOST_BYTES = 1 << 20
 """A larger module is a mistake."""
@@ -105,7 +106,7 @@ def _summary(text: str) -> str:
     """The first sentence of the prose before any code."""
     before = re.split(r"^[ \t]*(?:`{3,}|~{3,}|<{5,9})", text, maxsplit=1, flags=re.MULTILINE)[0]
     words = " ".join(before.split())
-    return words[:_MOST_SUMMARY] or "(no summary)"
+    return shortened(words, _MOST_SUMMARY) or "(no summary)"
 
 
 def _is_module(text: str) -> bool:

@@ -31,6 +31,7 @@ from services.domain.events import EventKind, JsonValue
 from services.domain.experiences import RecalledExperience, RecallQuery
 from services.domain.jobs import Stage
 from services.domain.ratios import seed_figures
+from services.domain.texts import shortened
 from services.learning import evidence
 from services.ports.runtime import Clock
 from services.ports.work import EvaluationQueue
@@ -332,7 +333,7 @@ def _figures(report: EvaluationReport) -> dict[str, JsonValue]:
     return {
         "verdict": report.verdict.value,
         "failed_gate": report.failed_gate.value if report.failed_gate is not None else None,
-        "detail": evidence(report)[:400] or None,
+        "detail": shortened(evidence(report), 400) or None,
         "median_us": report.latency.median_us if report.latency is not None else None,
         "speedup": report.speedup.best_baseline,
     }

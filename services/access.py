@@ -67,7 +67,7 @@ class AccessService:
                 f"token {token.id} has {'expired' if token.revoked_at is None else 'been revoked'}"
             )
         if token.user_id is not None and member is None:
-            raise AuthenticationError(f"token {token.id} is of a user who has left team {token.team_id}")
+            raise AuthenticationError(f"token {token.id} belongs to a user who has left team {token.team_id}")
         await self._note_use(token, now)
         return Principal(
             team_id=token.team_id,
@@ -99,7 +99,7 @@ class AccessService:
         user = await self._teams.identify(f"{identity.issuer} {identity.subject}", login, identity.name)
         if user is None:
             raise ForbiddenError(
-                f"{identity.email or identity.name or 'this account'} is no user here: ask an admin to add you "
+                f"{identity.email or identity.name or 'this account'} is not a user here: ask an admin to add you "
                 "(kernelwright user add)"
             )
         teams = await self._teams.memberships(user.id)
@@ -221,13 +221,13 @@ class AccessService:
     def _check_maker(self, caller: Principal, scopes: Collection[TokenScope], owner: User | None) -> None:
         more = sorted(scope for scope in scopes if not caller.may(scope))
         if more:
-            raise ForbiddenError(f"you may not give a token the scope {more[0]}: you do not have it yourself here")
+            raise ForbiddenError(f"you cannot give a token the scope {more[0]}: you do not have it yourself")
         if caller.may(TokenScope.ADMIN):
             return
         if caller.token_id is not None:
-            raise ForbiddenError("only a token with the scope admin makes others: sign in instead")
+            raise ForbiddenError("only a token with the scope admin can create tokens: sign in instead")
         if owner is None or caller.user is None or owner.id != caller.user.id:
-            raise ForbiddenError("only admins make tokens for the team or for others")
+            raise ForbiddenError("only admins can create tokens for the team or for others")
 
 
 def as_login(text: str) -> str:

@@ -144,8 +144,8 @@ class JobService:
         job = await self._jobs.get(team_id, job_id)
         if job.awaits_parts and job.status is JobStatus.PAUSED:
             raise ConflictError(
-                f"job {job_id} waits for its parts and goes on by itself when they are done; where nothing works on "
-                f"them any more: kernelwright profile --resume {job_id}"
+                f"job {job_id} waits for its parts and continues when they are done; if nothing works on "
+                f"them: kernelwright profile --resume {job_id}"
             )
         if model is None and rounds is None and job.status is not JobStatus.FAILED:
             return await self._jobs.request(team_id, job_id, "resume")

@@ -105,14 +105,15 @@ def _check_text(problem: Problem) -> None:
 
 
 def _parse(problem: Problem) -> ast.Module:
-    remedy = "Correct it; `python -m py_compile` on the file shows the same."
+    remedy = "Fix the syntax."
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(problem.source)
             compile(problem.source, problem.path, "exec", dont_inherit=True)
     except SyntaxError as error:
-        reason = f"syntax error: {error.msg}"
+        place = f" (column {error.offset}: `{error.text.strip()[:80]}`)" if error.text and error.offset else ""
+        reason = f"syntax error: {error.msg}{place}"
         raise ProblemError(reason, remedy=remedy, path=problem.path, line=error.lineno or None) from None
     except (RecursionError, MemoryError):
         raise ProblemError(

@@ -31,7 +31,7 @@ class ShareService:
 
         Raises `NotFoundError`, and `ConfigurationError` for a time that is not more than 0 and at most 365 days."""
         if not 0 < days <= MOST_DAYS:
-            raise ConfigurationError(f"a link lasts more than 0 and at most {MOST_DAYS} days, not {days}")
+            raise ConfigurationError(f"a link must expire in more than 0 and at most {MOST_DAYS} days, not {days}")
         await self._jobs.get(team_id, job_id)
         now, token = self._clock.now(), new_token()
         share = ReportShare(

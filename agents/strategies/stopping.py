@@ -27,7 +27,7 @@ class StopRule:
             return None
         roofline = best.report.roofline
         if roofline is not None and roofline.fraction >= self.roof_fraction:
-            return f"the roofline is reached ({roofline.fraction:.0%} of it)"
+            return f"stopped early: within {1 - self.roof_fraction:.0%} of the roofline"
         steps = self.patience * state.width
         if self.since_gain(state.attempts) >= steps:
             return f"no gain in the last {steps} steps"

@@ -1,6 +1,6 @@
 """`kernelwright team`, `user`, `token`, `audit`: who may do what, changed in the database itself.
 
-Whoever may write to the database is the operator: these commands ask for no token.
+These commands need no token: access to the database makes their user the operator.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def quota(
         (item.quota.resource, item.quota.period, f"{item.quota.most:g}", f"{item.used:g}", _day(item.resets_at))
         for item in found
     ]
-    print_table(("resource", "period", "most", "used", "begins anew"), rows)
+    print_table(("resource", "period", "most", "used", "resets"), rows)
 
 
 @user.callback()
@@ -122,7 +122,7 @@ def list_users(of_team: OfTeam = LOCAL_TEAM, as_json: AsJson = False) -> None:
         print_json(found)
         return
     rows = [(item.user.login, item.role, _day(item.since), "yes" if item.user.subject else "no") for item in found]
-    print_table(("login", "role", "since", "has signed in"), rows)
+    print_table(("login", "role", "since", "signed in"), rows)
 
 
 @user.command("role")
@@ -143,7 +143,7 @@ def remove_user(login: Login, of_team: OfTeam = LOCAL_TEAM) -> None:
         await access.remove_member(of_team, (await access.member(of_team, login)).user.id, _actor())
 
     _with_access(work)
-    typer.echo(f"{login} is no member of {of_team} any more")
+    typer.echo(f"Removed {login} from {of_team}")
 
 
 @token.callback()
@@ -165,7 +165,7 @@ def create_token(
 ) -> None:
     """Create a token and print it. It is shown only once."""
     if for_ever and days is not None:
-        raise ConfigurationError("--days and --for-ever contradict each other")
+        raise ConfigurationError("use either --days or --for-ever")
     wanted = _scopes(scopes)
     lives = None if for_ever else days or 90
 
@@ -178,7 +178,7 @@ def create_token(
     if as_json:
         print_json({"token": _plain(made.token), "text": made.text})
         return
-    say(f"token {made.token.id} of team {of_team}; keep it now, it is not shown again:")
+    say(f"token {made.token.id} of team {of_team}; copy it now, it is not shown again:")
     typer.echo(made.text)
 
 
@@ -204,7 +204,7 @@ def list_tokens(of_team: OfTeam = LOCAL_TEAM, as_json: AsJson = False) -> None:
         )
         for item in found
     ]
-    print_table(("token", "name", "scopes", "until", "last used"), rows)
+    print_table(("token", "name", "scopes", "expires", "last used"), rows)
 
 
 @token.command("revoke")
@@ -214,7 +214,7 @@ def revoke_token(
 ) -> None:
     """Revoke a token."""
     _with_access(lambda access: access.revoke(_operator(of_team), token_id))
-    typer.echo(f"token {token_id} opens nothing any more")
+    typer.echo(f"Revoked token {token_id}")
 
 
 def audit(
@@ -232,7 +232,7 @@ def audit(
         (str(item.id), f"{item.at:%Y-%m-%d %H:%M:%S}", item.actor, item.action, item.subject, item.detail)
         for item in found
     ]
-    print_table(("number", "when (UTC)", "who", "what", "to", "detail"), rows)
+    print_table(("number", "time (UTC)", "actor", "action", "target", "detail"), rows)
 
 
 def _scopes(text: str) -> frozenset[TokenScope]:

@@ -80,7 +80,7 @@ def bench(
 
     settings = load_settings()
     if as_json and as_markdown:
-        raise UserError("--json and --markdown exclude one another")
+        raise UserError("use either --json or --markdown")
     specs = [
         JobSpec(
             problem=read_problem(path),

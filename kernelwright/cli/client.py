@@ -227,7 +227,7 @@ def _watch(client: Client, job_id: str, as_json: bool) -> None:
     if as_json:
         print_json(result)
     elif result["best"] is not None:
-        say(f"kernel: kernelwright best {job_id}; all of it: kernelwright bundle {job_id}")
+        say(f"kernel: kernelwright best {job_id}; with evidence: kernelwright bundle {job_id}")
     raise typer.Exit(0 if result["best"] is not None else 1)
 
 

@@ -208,9 +208,9 @@ def import_(
     except ImportRefusedError as error:
         for refusal in error.refusals:
             say(f"{file}:{refusal.line}: {refusal.reason}")
-        say("nothing was imported")
+        say("Nothing imported")
         raise typer.Exit(1) from None
-    print_json({"imported": new}) if as_json else typer.echo(f"{new} experiences were new")
+    print_json({"imported": new}) if as_json else typer.echo(f"Imported {new} new experiences")
 
 
 @app.command("tidy")
@@ -224,7 +224,7 @@ def tidy(
 
     keep = cap or load_settings().memory_cap
     done = _with_memory(lambda memory: memory.tidy(LOCAL_TEAM, keep, _actor()))
-    typer.echo(f"merged {done.merged} near-duplicates, forgot {done.forgotten} experiences")
+    typer.echo(f"merged {done.merged} near-duplicates, removed {done.forgotten} experiences")
 
 
 @app.command("share")
@@ -236,10 +236,10 @@ def share(
     """Let another team recall this team's experiences."""
     if revoke:
         _with_memory(lambda memory: memory.unshare(team, reader, _actor()))
-        typer.echo(f"{reader} no longer recalls the experiences of {team}")
+        typer.echo(f"{reader} can no longer recall the experiences of {team}")
     else:
         _with_memory(lambda memory: memory.share(team, reader, _actor()))
-        typer.echo(f"{reader} recalls the experiences of {team} from now on")
+        typer.echo(f"{reader} can now recall the experiences of {team}")
 
 
 @app.command("shares")

@@ -84,7 +84,7 @@ def profile(
     from services.domain.jobs import Budget
 
     if (file is None) == (resume is None):
-        raise UserError("name a model file, or a job with --resume: one of the two")
+        raise UserError("give either a model file or --resume JOB")
     settings = load_settings()
     outcome = None
     if file is None:
@@ -93,7 +93,9 @@ def profile(
     else:
         spec = _spec(file, backend, device, model, strategy, Budget(rounds=rounds, wall_s=wall), baselines, seed)
         if run and "eager" not in spec.baselines:
-            raise UserError("--run compares with eager, in which the rest of the model stays: add eager to --baselines")
+            raise UserError(
+                "--run needs the baseline eager, which the rest of the model runs in: add it to --baselines"
+            )
         with interruptible():
             found = _profiled(settings, spec)
             paths = _written(found, out or settings.directory / "models" / found.name)

@@ -121,8 +121,11 @@ class Progress:
         self._say("notice", str(data["message"]), style="yellow")
 
     def _job_finished(self, data: dict[str, Any]) -> None:
-        message = f": {escape(str(data['message']))}" if data.get("message") else ""
-        self._print(f"\n[bold]{data['status']}[/]{message}")
+        status, message = str(data["status"]), str(data.get("message") or "")
+        if message.lower().startswith(status):
+            self._print(f"\n[bold]{escape(message)}[/]")
+        else:
+            self._print(f"\n[bold]{status}[/]{escape(f': {message}') if message else ''}")
 
 
 def _gates(report: EvaluationReport | None) -> str:

@@ -44,8 +44,8 @@ def create(
         print_json(made)
         return
     typer.echo(made["url"])
-    say(f"works until {made['expires_at'][:16].replace('T', ' ')}")
-    say(f"close it: kernelwright shares revoke {job_id} {made['id']}")
+    say(f"expires {made['expires_at'][:16].replace('T', ' ')}")
+    say(f"revoke it: kernelwright shares revoke {job_id} {made['id']}")
 
 
 @app.command("list")
@@ -60,9 +60,9 @@ def list_(job_id: JobId, as_json: AsJson = False, server: Server = LOCAL) -> Non
     for share in found:
         times = (share["created_at"], share["expires_at"], share["revoked_at"] or "")
         rows.append([share["id"], *(time[:16].replace("T", " ") for time in times)])
-    print_table(("link", "made", "works until", "revoked"), rows)
+    print_table(("link", "created", "expires", "revoked"), rows)
     if not found:
-        say(f"no link yet: kernelwright shares create {job_id}")
+        say(f"No links yet. Create one: kernelwright shares create {job_id}")
 
 
 @app.command("revoke")

@@ -46,7 +46,7 @@ def list_(
         table.add_row(*cells, item["expires_at"][:16].replace("T", " "))
     answers().print(table)
     if not found:
-        say("no request waits for an answer")
+        say("No open requests")
 
 
 @app.command("show")
@@ -88,4 +88,4 @@ def _read(file: Path) -> str:
     try:
         return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{file}: the answer cannot be read: {error}") from None
+        raise UserError(f"{file}: cannot read the answer: {error}") from None

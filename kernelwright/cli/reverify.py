@@ -54,7 +54,7 @@ async def _reverify(*, everything: bool, listing: bool, limit: int | None, as_js
             service = make_reverification(installation, benches.environment)
             found, elsewhere = await service.outdated(LOCAL_TEAM, everything=everything)
             if elsewhere:
-                say(f"{elsewhere} accepted results belong to devices or backends that this machine does not have")
+                say(f"{elsewhere} accepted results need devices or backends that this machine lacks")
             if listing:
                 _print_list(found[:limit], as_json=as_json)
                 return 0
@@ -96,7 +96,7 @@ def _print_list(found: Sequence[Outdated], *, as_json: bool) -> None:
         return
     for row in rows:
         typer.echo(f"{row.candidate_id}  {row.problem}  {row.why}")
-    say(f"{len(rows)} accepted results would be judged again")
+    say(f"{len(rows)} accepted results would be re-evaluated")
 
 
 def _print_done(done: Sequence[Verification], *, as_json: bool) -> None:
@@ -106,7 +106,7 @@ def _print_done(done: Sequence[Verification], *, as_json: bool) -> None:
     held = sum(one.holds for one in done)
     fallen = sum(one.is_verdict and not one.holds for one in done)
     unclear = sum(not one.is_verdict for one in done)
-    typer.echo(f"{len(done)} judged again: {held} hold, {fallen} do not, {unclear} could not be judged")
+    typer.echo(f"{len(done)} re-evaluated: {held} hold, {fallen} failed, {unclear} could not be evaluated")
 
 
 def _exit_code(done: Sequence[Verification]) -> int:

@@ -54,9 +54,9 @@ def run(
 
     spec: JobSpec | None = None
     if (problem is None) == (resume is None):
-        raise UserError("name a problem file, or a job with --resume: one of the two")
+        raise UserError("give either a problem file or --resume JOB")
     if resume is not None and any(limit is not None for limit in (tokens, dollars, device_seconds)):
-        raise UserError("a job keeps the budgets that it was submitted with: leave them out beside --resume")
+        raise UserError("a resumed job keeps its budgets: leave them out with --resume")
     if problem is not None:
         spec = JobSpec(
             problem=read_problem(problem, tuple(filter(None, allow_library.split(",")))),
@@ -100,7 +100,7 @@ def _solve(
                 _job, after = await solver.resumable(known["job"], model=model, rounds=rounds)
             say(f"job {known['job']}")
             if resume is not None and (lease := await solver.awaited_lease(resume)) is not None:
-                say(f"{lease.owner} holds the job: taking over at {lease.expires_at:%H:%M:%S} UTC unless it lives")
+                say(f"{lease.owner} holds the job; taking over at {lease.expires_at:%H:%M:%S} UTC unless it responds")
             return await solver.finish(known["job"], out=out, listener=listener, after=after)
 
     try:

@@ -65,9 +65,9 @@ def worker(
 
     settings = load_settings()
     if settings.queue != "celery":
-        raise ConfigurationError("a worker of its own needs KERNELWRIGHT_QUEUE=celery (serve has one inside)")
+        raise ConfigurationError("a separate worker needs KERNELWRIGHT_QUEUE=celery (serve includes one)")
     if device == COMPILE and settings.compiled is None:
-        raise ConfigurationError("a compile worker needs KERNELWRIGHT_COMPILED, the folder that it builds into")
+        raise ConfigurationError("a compile worker needs KERNELWRIGHT_COMPILED, the folder for its output")
     if device not in (*devices(), COMPILE):
         raise ConfigurationError(f"unknown device {device!r}; known: {', '.join(devices())}")
     check_sandbox(settings)
@@ -244,7 +244,7 @@ async def _orchestrate() -> None:
         collect_less()
         say(f"orchestrating jobs of {_shown(settings)}")
         await stop.wait()
-        say("draining: jobs go on with the next orchestrator")
+        say("draining; jobs continue with the next orchestrator")
 
 
 @contextlib.contextmanager

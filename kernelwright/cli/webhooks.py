@@ -34,7 +34,7 @@ def create(
         print_json(made)
         return
     typer.echo(f"{made['id']} {made['secret']}")
-    say(f"keep the secret: it is not shown again. Try it: kernelwright webhooks test {made['id']}")
+    say(f"Copy the secret now, it is not shown again. Test it: kernelwright webhooks test {made['id']}")
 
 
 @app.command("list")
@@ -46,9 +46,9 @@ def list_(as_json: AsJson = False, server: Server = LOCAL) -> None:
         print_json(found)
         return
     rows = [[one["id"], one["url"], ", ".join(one["kinds"]), _state(one)] for one in found]
-    print_table(("webhook", "address", "events", "state"), rows, folding=("address", "events", "state"))
+    print_table(("webhook", "URL", "events", "state"), rows, folding=("URL", "events", "state"))
     if not found:
-        say("no webhook yet: kernelwright webhooks create URL")
+        say("No webhooks yet. Create one: kernelwright webhooks create URL")
 
 
 @app.command("log")
@@ -77,7 +77,7 @@ def try_(webhook_id: WebhookId, server: Server = LOCAL) -> None:
     """Send a test message (webhook.test)."""
     with open_client(server) as client:
         client.test_webhook(webhook_id)
-    say(f"on its way; what came of it: kernelwright webhooks log {webhook_id}")
+    say(f"Queued. See its delivery: kernelwright webhooks log {webhook_id}")
 
 
 @app.command("resend")
@@ -89,7 +89,7 @@ def resend(
     """Redeliver a message, with the same id."""
     with open_client(server) as client:
         client.resend_delivery(webhook_id, message_id)
-    say(f"on its way; what came of it: kernelwright webhooks log {webhook_id}")
+    say(f"Queued. See its delivery: kernelwright webhooks log {webhook_id}")
 
 
 @app.command("enable")
@@ -97,7 +97,7 @@ def enable(webhook_id: WebhookId, server: Server = LOCAL) -> None:
     """Enable a webhook."""
     with open_client(server) as client:
         client.switch_webhook(webhook_id, enabled=True)
-    say("on")
+    say("Webhook enabled")
 
 
 @app.command("disable")
@@ -105,7 +105,7 @@ def disable(webhook_id: WebhookId, server: Server = LOCAL) -> None:
     """Disable a webhook until it is enabled again."""
     with open_client(server) as client:
         client.switch_webhook(webhook_id, enabled=False)
-    say("off")
+    say("Webhook disabled")
 
 
 @app.command("remove")
@@ -113,7 +113,7 @@ def remove(webhook_id: WebhookId, server: Server = LOCAL) -> None:
     """Remove a webhook and its delivery log."""
     with open_client(server) as client:
         client.remove_webhook(webhook_id)
-    say("removed")
+    say("Webhook removed")
 
 
 def _state(webhook: dict[str, object]) -> str:

@@ -17,13 +17,13 @@ from services.exports.winner import exported_source
 
 TEMPLATE = "report.html.j2"
 QUESTIONS = {
-    "screen": "Its text was read for forbidden ways: timers, frame walks, fallbacks to the reference.",
-    "compile": "It was compiled in a sandbox without device and network.",
-    "load": "It was loaded with the reference's own weights, in a process that never sees the reference.",
-    "correctness": "Its outputs were compared on several draws of inputs, against a tolerance and a float64 run.",
+    "screen": "Source checked for forbidden constructs: timers, frame inspection, fallbacks to the reference.",
+    "compile": "Compiled in a sandbox without device or network.",
+    "load": "Loaded with the reference's weights, in a process that never sees the reference.",
+    "correctness": "Outputs compared for several input distributions, against a tolerance and a float64 run.",
     "integrity": "Inputs unchanged, work done on every call, nothing left running, clocks agree.",
-    "generalization": "Shapes and seeds chosen after it was submitted, which it could not know.",
-    "timing": "Timed in turns with the fastest baseline, caches flushed between calls.",
+    "generalization": "Outputs compared for shapes and seeds chosen after submission.",
+    "timing": "Interleaved with the fastest baseline, caches flushed between calls.",
 }
 _MARKS = {"passed": "accepted", "failed": "rejected", "suspicious": "suspicious", "skipped": "pending"}
 _WORDS = {

@@ -217,12 +217,12 @@ async def test_a_person_signs_in_under_the_address_that_an_admin_added(office: O
 
 async def test_strangers_and_other_accounts_with_the_same_address_are_refused(office: Office) -> None:
     await office.team("red", "ada@x")
-    with pytest.raises(ForbiddenError, match=r"eve@x is no user here.*kernelwright user add"):
+    with pytest.raises(ForbiddenError, match=r"eve@x is not a user here.*kernelwright user add"):
         await office.access.sign_in(an_identity("eve@x"))
-    with pytest.raises(ForbiddenError, match="is no user here"):
+    with pytest.raises(ForbiddenError, match="is not a user here"):
         await office.access.sign_in(an_identity(None))
     await office.access.sign_in(an_identity("ada@x"))
-    with pytest.raises(ForbiddenError, match="is no user here"):
+    with pytest.raises(ForbiddenError, match="is not a user here"):
         await office.access.sign_in(an_identity("ada@x", subject="18"))
     await office.access.sign_in(an_identity("renamed@x"))
 

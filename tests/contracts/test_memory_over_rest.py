@@ -174,7 +174,7 @@ def test_the_command_line_lists_shows_exports_and_imports(
     assert "held out 0" in run("effect")
     file = tmp_path / "memory.jsonl"
     run("export", "--out", str(file))
-    assert "0 experiences were new" in run("import", str(file))
+    assert "Imported 0 new experiences" in run("import", str(file))
     assert name in run("retract", name, "--reason", "out of date")
     assert "out of date" in run("audit")
     file.write_text(file.read_text() + "{\n")

@@ -146,7 +146,7 @@ async def test_an_address_that_nobody_has_verified_lets_nobody_in(server: TeamSe
     async with server.client() as browser:
         answer = await signed_in(browser)
         assert answer.status_code == 403
-        assert "is no user here" in answer.text
+        assert "is not a user here" in answer.text
 
 
 async def test_strangers_are_told_whom_to_ask_and_nothing_they_write_is_executed(

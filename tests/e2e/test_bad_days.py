@@ -147,7 +147,7 @@ def test_a_browser_without_streams_follows_a_job_to_its_end(browser: Any, servic
         job_id = service.submit(budget={"rounds": 2})
         tab.page.goto(f"/jobs/{job_id}")
         tab.page.locator("[data-connection=polling]").wait_for()
-        tab.page.get_by_text("asking every second").wait_for()
+        tab.page.get_by_text("polling every second").wait_for()
         tab.page.locator("[data-status=solved]").wait_for()
         tab.page.locator("[data-connection=ended]").wait_for(state="attached")
         log = service.get(f"/jobs/{job_id}/log", limit=5000)
@@ -187,7 +187,7 @@ def test_what_was_typed_survives_a_submission_that_did_not_arrive(visitor: Visit
     page.get_by_text(re.compile("cannot be reached")).first.wait_for()
     assert page.get_by_label("Name", exact=True).input_value() == name
     page.context.set_offline(False)
-    page.get_by_text("this page goes on by itself").wait_for(state="detached")
+    page.get_by_text("Showing the last known state").wait_for(state="detached")
     page.get_by_role("button", name="Submit", exact=True).click()
     page.wait_for_url("**/jobs/job-*")
     same = [job for job in service.get("/jobs", limit=50)["jobs"] if job["problem"] == name]
@@ -210,7 +210,7 @@ def test_a_token_that_ends_while_a_job_is_watched_is_asked_for_and_no_event_is_l
         page, as_server = tab.page, {"Authorization": "Bearer the-servers"}
         page.goto("/")
         sign_in(tab, first)
-        page.get_by_text("No job yet").wait_for()
+        page.get_by_text("No jobs yet").wait_for()
         body = {"problem": {"name": "silu", "source": SMALL, "path": "silu.py"}, "baselines": ["eager"]}
         api = f"{service.address}/api/v1"
         made = httpx.post(f"{api}/jobs", json={**body, "budget": {"rounds": 4}}, headers=as_server, timeout=30)
@@ -219,7 +219,7 @@ def test_a_token_that_ends_while_a_job_is_watched_is_asked_for_and_no_event_is_l
         page.locator("[data-step='0']").wait_for()
         ended = run("token", "revoke", first.split("_")[1], home=tmp_path)
         assert ended.returncode == 0, ended.stderr
-        page.get_by_text("The token you gave is not accepted any more").wait_for()
+        page.get_by_text("Invalid token. Check it and try again.").wait_for()
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             assert [one for one in tab.violations("[role=dialog]") if not one.startswith("landmark-")] == []
@@ -240,6 +240,6 @@ def test_a_viewer_is_told_plainly_whom_webhooks_are_for(browser: Any, tmp_path: 
         tab.page.get_by_role("heading", name="Webhooks are for the team's admins").wait_for()
         tab.page.locator("[role=dialog]").wait_for(state="detached")
         assert "viewer" in tab.page.locator("main").inner_text()
-        assert tab.page.get_by_role("button", name="Tell this address").count() == 0
+        assert tab.page.get_by_role("button", name="Create webhook").count() == 0
         assert tab.violations() == []
         assert tab.complaints == []

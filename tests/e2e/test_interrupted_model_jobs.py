@@ -83,4 +83,4 @@ def test_what_cannot_go_on_is_refused_in_one_line(tmp_path: Path) -> None:
     assert (unknown.returncode, unknown.stderr.strip()) == (2, "kernelwright: no job job-none")
     both = run("profile", "model.py", "--resume", "job-none", home=tmp_path)
     assert both.returncode == 2
-    assert "one of the two" in both.stderr
+    assert "either a problem file or --resume JOB" in both.stderr

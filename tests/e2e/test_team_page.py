@@ -75,20 +75,20 @@ def test_an_admin_signs_in_invites_somebody_and_makes_and_ends_a_token(
 
 
 def _invite(page: Any, login: str) -> None:
-    page.get_by_label("E-mail address").fill(login)
-    page.get_by_role("button", name="Add", exact=True).click()
+    page.get_by_label("Email address").fill(login)
+    page.get_by_role("button", name="Add member").click()
     page.locator(f"[data-member='{login}']").wait_for()
 
 
 def _make_and_end_a_token(page: Any, name: str) -> None:
-    page.get_by_label("What it is for").fill(name)
-    page.get_by_role("button", name="Make a token").click()
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_role("button", name="Create token").click()
     shown = page.locator("[data-token-text] code")
     shown.wait_for()
     text = shown.inner_text()
     line = page.locator(f"[data-token='{text.split('_')[1]}']")
     line.wait_for()
-    page.get_by_role("button", name="I have kept it").click()
+    page.get_by_role("button", name="Done").click()
     shown.wait_for(state="detached")
     assert text not in page.content()
     page.get_by_role("button", name=f"Revoke {name}").click()

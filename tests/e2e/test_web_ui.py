@@ -90,9 +90,9 @@ def _look_at_the_kernel(page: Any) -> None:
     page.locator("[data-best]").click()
     page.wait_for_url("**/candidates/*")
     page.locator(".cm-content", has_text="import").wait_for()
-    page.get_by_role("tab", name="What changed").click()
-    page.get_by_role("combobox", name="Compared with").click()
-    page.get_by_role("option", name="the reference").click()
+    page.get_by_role("tab", name="Changes").click()
+    page.get_by_role("combobox", name="Compare with").click()
+    page.get_by_role("option", name="Reference").click()
     page.locator(".cm-changedLine, .cm-insertedLine, .cm-deletedChunk").first.wait_for()
     page.get_by_role("tab", name="Gates").click()
     page.get_by_role("region", name="Gate correctness").wait_for()
@@ -123,15 +123,15 @@ def _find_what_was_learned(page: Any) -> str:
     page.wait_for_url("**kind=success*")
     page.get_by_role("region", name="Experiences").get_by_role("link").first.click()
     page.wait_for_url("**/memory/exp-*")
-    page.get_by_role("heading", name="What it says").wait_for()
+    page.get_by_role("heading", name="Content").wait_for()
     return str(page.url.rpartition("/")[2])
 
 
 def _take_it_back(page: Any) -> None:
     page.get_by_role("button", name="Retract").click()
-    page.get_by_label("Why").fill("it was measured on a busy machine")
-    page.get_by_role("button", name="Retract it").click()
-    page.get_by_text("every credit it gave was undone").wait_for()
+    page.get_by_label("Reason").fill("it was measured on a busy machine")
+    page.get_by_role("dialog").get_by_role("button", name="Retract").click()
+    page.get_by_text("all credit it gave was reversed").wait_for()
     page.get_by_role("navigation").get_by_role("link", name="Memory").click()
     page.get_by_text("it was measured on a busy machine").wait_for()
 
@@ -143,6 +143,9 @@ def _cancel_another(service: Service, page: Any) -> None:
     page.get_by_role("button", name="Cancel").click()
     page.locator("[data-status=cancelled]").wait_for()
     assert service.get(f"/jobs/{job_id}")["status"] == "cancelled"
+    page.get_by_text("Cancelled by user").wait_for()
+    shown = page.locator("main").inner_text()
+    assert not re.search(r"working…|Evaluating…|in progress| yet", shown), shown
 
 
 def test_a_page_recovers_by_itself_when_the_service_is_killed_and_comes_back(browser: Any, tmp_path: Path) -> None:
@@ -261,10 +264,10 @@ def test_an_experiences_provenance_is_drawn_and_read_as_a_table(
     used, found = next((name, one) for name, one in graphs.items() if any(node["layer"] > 0 for node in one["nodes"]))
     assert {node["kind"] for node in found["nodes"]} == {"experience", "candidate", "job"}
     page.goto(f"/memory/{used}")
-    page.get_by_role("heading", name="Where it comes from and what it led to").scroll_into_view_if_needed()
+    page.get_by_role("heading", name="Lineage").scroll_into_view_if_needed()
     page.locator(f"[data-thing='{used}']").wait_for()
-    _take_pictures(page, "provenance", page.get_by_role("region", name="Where it comes from"))
-    summary = page.get_by_text("The same as a table")
+    _take_pictures(page, "provenance", page.get_by_role("region", name="Lineage"))
+    summary = page.get_by_text("Show as table")
     summary.focus()
     page.keyboard.press("Enter")
     table = page.get_by_role("region", name="Provenance as a table")
@@ -303,13 +306,13 @@ def test_a_report_is_shared_by_a_link_until_it_is_revoked(
     page.goto(f"/jobs/{solved}")
     page.get_by_role("button", name="Report").click()
     with page.expect_download() as expected:
-        page.get_by_role("menuitem", name="Download as one HTML file").click()
+        page.get_by_role("menuitem", name="Download HTML").click()
     expected.value.save_as(tmp_path / "report.html")
     assert "Why believe this number" in (tmp_path / "report.html").read_text()
     page.get_by_role("button", name="Report").click()
     page.get_by_role("menuitem", name="Share by link").click()
-    page.get_by_role("button", name="Make a link").click()
-    address = page.get_by_label("The link, shown this once").input_value()
+    page.get_by_role("button", name="Create link").click()
+    address = page.get_by_label("Link (shown only once)").input_value()
     page.get_by_role("button", name="Revoke").first.wait_for()
     # The library's dialog has a <header> of its own, which axe takes for a second banner of the page.
     assert [one for one in visitor.violations("[role=dialog]") if not one.startswith("landmark-")] == []
@@ -318,9 +321,9 @@ def test_a_report_is_shared_by_a_link_until_it_is_revoked(
         stranger.page.get_by_role("heading", name="Why believe this number").wait_for()
         assert stranger.page.locator("svg").count() == 2
         page.get_by_role("button", name="Revoke").first.click()
-        page.get_by_text("the link shows nothing any more").wait_for()
+        page.get_by_text("Link revoked").wait_for()
         stranger.page.reload()
-        stranger.page.get_by_text("this link shows nothing").wait_for()
+        stranger.page.get_by_role("heading", name="Link not available").wait_for()
         assert stranger.complaints == []
 
 
@@ -328,11 +331,11 @@ def test_an_address_is_told_of_a_job_and_the_log_says_so(service: Service, solve
     page = visitor.page
     page.goto("/webhooks")
     with receiving() as receiver:
-        page.get_by_label("Address").fill(f"{receiver.address}/hook")
-        page.get_by_role("button", name="Tell this address").click()
+        page.get_by_label("URL").fill(f"{receiver.address}/hook")
+        page.get_by_role("button", name="Create webhook").click()
         secret = page.get_by_role("textbox", name="Secret").input_value()
         told = page.get_by_role("region", name=f"Webhook {receiver.address}/hook")
-        told.get_by_role("button", name="Send a test").click()
+        told.get_by_role("button", name="Send test").click()
         told.locator("[data-delivery=delivered]").wait_for()
         assert receiver.came[0].verified(secret)["type"] == "webhook.test"
     assert visitor.violations() == []
@@ -352,8 +355,8 @@ def test_a_job_that_is_deleted_while_it_is_open_is_told_plainly(
     assert httpx.delete(f"{service.address}/api/v1/jobs/{job_id}", timeout=30).is_success
     page.wait_for_timeout(2_500)  # what was just asked for is not asked for again at once
     page.evaluate("() => window.dispatchEvent(new Event('visibilitychange'))")  # as when its tab is looked at again
-    page.get_by_text("It was deleted while you had it open").wait_for()
-    page.get_by_role("link", name="Back to the jobs").click()
+    page.get_by_text("This job was deleted while you had it open").wait_for()
+    page.get_by_role("link", name="Back to jobs").click()
     page.locator(f'a[href="/jobs/{solved}"]').wait_for()
     assert page.locator(f'a[href="/jobs/{job_id}"]').count() == 0
 
@@ -363,10 +366,10 @@ def test_a_filter_is_in_the_address_and_survives_reloading(solved: str, visitor:
     page.goto("/?status=solved&tag=nightly")
     page.locator(f'a[href="/jobs/{solved}"]').wait_for()
     page.goto("/?status=failed&tag=nightly")
-    page.get_by_text("No job fits").wait_for()
+    page.get_by_text("No matching jobs").wait_for()
     page.reload()
-    page.get_by_text("No job fits").wait_for()
-    page.get_by_role("button", name="Show all jobs").click()
+    page.get_by_text("No matching jobs").wait_for()
+    page.get_by_role("button", name="Clear filters").click()
     page.locator(f'a[href="/jobs/{solved}"]').wait_for()
 
 
@@ -393,18 +396,40 @@ def test_a_clock_that_is_an_hour_off_is_not_believed(browser: Any, service: Serv
 
 def sign_in(tab: Visitor, token: str) -> None:
     tab.page.get_by_role("textbox", name="Token").fill(token)
-    tab.page.get_by_role("button", name="Go on").click()
+    tab.page.get_by_role("button", name="Sign in", exact=True).click()
 
 
 def test_a_token_is_asked_for_and_a_wrong_one_is_told(browser: Any, tmp_path: Path) -> None:
     with serving(tmp_path, KERNELWRIGHT_TOKEN="let-me-in") as service, visiting(browser, service.address) as tab:
         tab.page.goto("/")
         sign_in(tab, "wrong")
-        tab.page.get_by_text("The token you gave is not accepted any more").wait_for()
+        tab.page.get_by_text("Invalid token. Check it and try again.").wait_for()
         sign_in(tab, "let-me-in")
-        tab.page.get_by_text("No job yet").wait_for()
+        tab.page.get_by_text("No jobs yet").wait_for()
         tab.page.get_by_role("dialog").wait_for(state="detached")  # it fades, and its head counts as a second banner
         assert tab.violations() == []
+
+
+def test_the_api_reference_is_shown_without_any_other_host(service: Service, visitor: Visitor) -> None:
+    visitor.page.goto("/docs")
+    visitor.page.get_by_text("/api/v1/jobs", exact=True).first.wait_for()
+
+
+def test_the_form_starts_with_the_default_strategy_and_explains_it(visitor: Visitor) -> None:
+    page = visitor.page
+    page.goto("/submit")
+    page.locator("[data-strategy=greedy]").wait_for()
+    page.get_by_role("button", name="Advanced options").click()
+    assert page.get_by_label("Beam").input_value() == "1"
+    assert page.get_by_label("Priority").input_value() == "0"
+
+
+def test_a_page_of_nothing_names_what_was_not_found(visitor: Visitor) -> None:
+    page = visitor.page
+    page.goto("/jobs/job-none")
+    page.get_by_role("heading", name="Job not found").wait_for()
+    page.get_by_role("link", name="Back to jobs").click()
+    page.get_by_role("heading", name="Jobs", exact=True).wait_for()
 
 
 def test_scripts_come_from_the_server_alone(service: Service) -> None:

@@ -67,7 +67,8 @@ def test_a_problem_with_a_fault_is_refused_with_file_line_and_remedy(
     problem.write_text(problem.read_text().replace("return []", "return ["))
     line = line_of(capsys, "run", str(problem))
     assert f"{problem}:14: syntax error" in line
-    assert "Correct it" in line
+    assert "(column 12: `return [`)" in line
+    assert "Fix the syntax" in line
 
 
 def test_a_problem_that_asks_for_gradients_is_refused_before_anything_runs(
@@ -270,7 +271,7 @@ def test_a_team_a_member_and_a_token_are_made_listed_and_ended(capsys: pytest.Ca
         (("team", "create", "No Name"), "a team's name is 1 to 63 of a-z, 0-9 and -"),
         (("token", "create", "x", "--team", "green"), "no team green: kernelwright team create green"),
         (("token", "create", "x", "--scopes", "all"), "unknown scope 'all'; known: read, write, admin"),
-        (("token", "create", "x", "--days", "5", "--for-ever"), "--days and --for-ever contradict each other"),
+        (("token", "create", "x", "--days", "5", "--for-ever"), "use either --days or --for-ever"),
         (("token", "revoke", "0123456789"), "no token 0123456789"),
         (("user", "role", "nobody@x", "admin"), "team local has no member nobody@x"),
     ],

@@ -352,7 +352,7 @@ async def test_the_roof_ends_the_search() -> None:
     job = await world.run(a_job(budget=Budget(rounds=10)))
 
     assert job.status is JobStatus.SOLVED
-    assert job.message == "the roofline is reached (99% of it)"
+    assert job.message == "stopped early: within 5% of the roofline"
     assert len(world.steps()) == 1
 
 

@@ -50,7 +50,7 @@ async def test_a_parent_waits_unclaimed_and_cannot_be_resumed_by_hand() -> None:
     parent = await families.open("local", a_spec(Budget(rounds=5)))
     assert (parent.status, parent.message, parent.awaits_parts) == (JobStatus.PAUSED, "waits for its parts", True)
     assert await world.jobs.acquire("one", 30) is None
-    with pytest.raises(ConflictError, match="goes on by itself"):
+    with pytest.raises(ConflictError, match="continues when they are done"):
         await service.resume("local", parent.id)
 
 

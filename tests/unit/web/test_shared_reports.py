@@ -87,8 +87,8 @@ def test_the_page_says_why_to_believe_its_number_with_gates_pictures_and_source(
         judged(1, a_report(median_us=100.0), 0, source="class ModelNew: 2\n"),
     )
     page = Page(a_page(first, second))
-    assert "The 95 % interval of that ratio is 1.94× to 2.06×, which does not contain 1×" in page.text
-    assert "median of 100 timed calls" in page.text
+    assert "The 95 % interval of that ratio is 1.94× to 2.06×, which excludes 1×" in page.text
+    assert "100 calls, fresh inputs each" in page.text
     for gate in GateName:
         assert QUESTIONS[gate.value] in page.text
     assert "class ModelNew: 2" in page.text
@@ -121,7 +121,7 @@ def test_a_job_without_an_accepted_kernel_says_so_and_shows_what_was_tried() -> 
 
 
 def test_a_job_that_made_nothing_has_a_page() -> None:
-    assert "None was made" in Page(a_page(status=JobStatus.REFUSED)).text
+    assert "No candidates" in Page(a_page(status=JobStatus.REFUSED)).text
 
 
 def test_the_same_job_gives_the_same_bytes() -> None:

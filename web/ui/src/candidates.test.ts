@@ -50,6 +50,11 @@ test("once kernels are measured again, the best is one that held", () => {
   expect(told([...searched, refused])).toEqual([[1, 1.5], [2, 1.8], [3, 1.5]]);
 });
 
+test("a candidate of a job that has ended is judged by nobody any more", () => {
+  expect(kindOf(candidate(0, { verdict: null }), null, true)).toBe("stopped");
+  expect(kindOf(candidate(0), null, true)).toBe("accepted");
+});
+
 test("only the job's best is best, and a candidate without verdict is being judged", () => {
   expect(kindOf(candidate(0), "cand-0")).toBe("best");
   expect(kindOf(candidate(0), "cand-1")).toBe("accepted");

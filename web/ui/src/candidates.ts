@@ -1,15 +1,16 @@
 /** Candidates of a job as rows, as a tree and over time. */
 import type { CandidateSummary } from "./client";
 
-export type Kind = "best" | "accepted" | "suspicious" | "rejected" | "machine" | "pending";
+export type Kind = "best" | "accepted" | "suspicious" | "rejected" | "machine" | "pending" | "stopped";
 
-/** What a candidate is shown as: words and colour say the same. */
-export function kindOf(candidate: CandidateSummary, bestId: string | null): Kind {
+/** What a candidate is shown as: words and colour say the same. `over`: its job has ended, so nobody judges it any more. */
+export function kindOf(candidate: CandidateSummary, bestId: string | null, over = false): Kind {
   if (candidate.id === bestId) return "best";
   if (candidate.verdict === "accepted" || candidate.verdict === "suspicious" || candidate.verdict === "rejected") {
     return candidate.verdict;
   }
-  return candidate.verdict === "infrastructure_error" ? "machine" : "pending";
+  if (candidate.verdict === "infrastructure_error") return "machine";
+  return over ? "stopped" : "pending";
 }
 
 export const KINDS: Record<Kind, { label: string; color: string; mark: string }> = {
@@ -17,8 +18,9 @@ export const KINDS: Record<Kind, { label: string; color: string; mark: string }>
   accepted: { label: "accepted", color: "teal", mark: "✓" },
   suspicious: { label: "suspicious", color: "orange", mark: "?" },
   rejected: { label: "rejected", color: "red", mark: "✕" },
-  machine: { label: "machine failed", color: "grape", mark: "!" },
-  pending: { label: "being judged", color: "gray", mark: "…" },
+  machine: { label: "machine error", color: "grape", mark: "!" },
+  pending: { label: "evaluating", color: "gray", mark: "…" },
+  stopped: { label: "not evaluated", color: "gray", mark: "–" },
 };
 
 export type SortKey = "step" | "verdict" | "median_us" | "best_baseline" | "eager" | "compile" | "roofline_fraction" | "device_s";

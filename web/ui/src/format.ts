@@ -34,6 +34,13 @@ export const count = (value: number | null | undefined): string => (value === nu
 
 export const percent = (value: number | null | undefined): string => (value === null || value === undefined ? NOTHING : `${(value * 100).toFixed(0)} %`);
 
+/** A text of at most so many characters, cut between words. */
+export function shortened(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const end = text.lastIndexOf(" ", most - 2);
+  return `${text.slice(0, end > most / 2 ? end : most - 2)} …`;
+}
+
 export const signed = (value: number | null | undefined, digits = 2): string =>
   value === null || value === undefined ? NOTHING : `${value > 0 ? "+" : ""}${value.toFixed(digits)}`;
 

@@ -32,6 +32,8 @@ export interface Story {
   status: string | null;
   message: string | null;
   validated: Record<string, unknown> | null;
+  /** When the job's problem was first run. */
+  startedAt: string | null;
   marks: { at: string; text: string }[];
 }
 
@@ -46,7 +48,7 @@ export function speedupOf(value: unknown): number | null {
 }
 
 export function tell(events: readonly JobEvent[]): Story {
-  const story: Story = { steps: [], status: null, message: null, validated: null, marks: [] };
+  const story: Story = { steps: [], status: null, message: null, validated: null, startedAt: null, marks: [] };
   const steps = new Map<number, StepStory>();
   for (const event of events) {
     const step = number(event.data.step);
@@ -59,12 +61,13 @@ export function tell(events: readonly JobEvent[]): Story {
 function tellJob(story: Story, { kind, data, at }: JobEvent): void {
   if (kind === "job.validated") {
     story.validated = data;
-    story.marks.push({ at, text: `The reference runs: ${text(data.family) ?? "unknown family"}` });
+    story.marks.push({ at, text: `Reference validated: ${text(data.family) ?? "unknown family"}` });
   }
   if (kind === "job.notice") story.marks.push({ at, text: text(data.message) ?? "" });
   if (kind !== "job.status" && kind !== "job.finished") return;
   story.status = text(data.status) ?? story.status;
   story.message = text(data.message) ?? story.message;
+  if (story.status === "validating") story.startedAt ??= at;
   if (kind === "job.status") story.marks.push({ at, text: [text(data.status), text(data.message)].filter(Boolean).join(": ") });
 }
 

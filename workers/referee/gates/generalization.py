@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -33,7 +34,7 @@ class GeneralizationGate:
                 return finding
         notes = []
         for index, arguments in enumerate(_derived(trial)):
-            where = f"derived shapes {[list(shape) for shape in shapes_of(arguments)]}"
+            where = f"derived shapes {_shown(shapes_of(arguments))}"
             try:
                 finding = self._try(trial, arguments, DERIVED_SLOT + index, where)
             except RunnerFault as fault:
@@ -43,9 +44,10 @@ class GeneralizationGate:
                 continue
             if finding is not None:
                 return finding
-            notes.append(f"{where}: right")
+            notes.append(f"passed on {where}")
         held_out = len(trial.state.held_out_numbers)
-        return passed("; ".join([f"{held_out} held-out input sets", *notes]))
+        counted = [f"passed on {held_out} held-out input {'set' if held_out == 1 else 'sets'}"] if held_out else []
+        return passed("; ".join([*counted, *notes]))
 
     def _try(self, trial: Trial, arguments: list[Any], number: int, where: str) -> GateFinding | None:
         state = trial.state
@@ -101,3 +103,8 @@ def _rehearsed(state: ReferenceState, arguments: list[Any]) -> bool:
     except Exception:  # noqa: BLE001 - untrusted code that was not written for these shapes
         return False
     return True
+
+
+def _shown(shapes: Sequence[Sequence[int]]) -> str:
+    """Shapes as people write them: `67×2048, 2048`."""
+    return ", ".join("×".join(str(size) for size in shape) or "scalar" for shape in shapes)

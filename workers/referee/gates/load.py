@@ -28,7 +28,7 @@ class LoadGate:
         trial.runner = trial.state.link.spawn("candidate", deadline=trial.deadline)
         state = trial.state.problem.state()
         if self._load(trial, seed=secrets.randbits(31), copy_state=True):
-            return passed(f"built, {len(state)} parameters and buffers copied" if state else "built")
+            return passed(_loaded(len(state)))
         self._load(trial, seed=INIT_SEED, copy_state=False)
         return passed("built; its parameters do not match the reference's, so it was built under the reference's seed")
 
@@ -43,3 +43,9 @@ class LoadGate:
             threads=trial.state.threads,
             limit_s=LOAD_LIMIT_S,
         )
+
+
+def _loaded(copied: int) -> str:
+    if copied == 0:
+        return "loaded"
+    return f"loaded; {copied} {'parameter or buffer' if copied == 1 else 'parameters and buffers'} copied"

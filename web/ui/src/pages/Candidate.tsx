@@ -6,7 +6,7 @@ import { lazy, useState } from "react";
 import { Link, useParams, useSearchParams } from "react-router";
 import { data, download, saveText } from "../api";
 import { kindOf } from "../candidates";
-import { getCandidate, getSpec, type CandidateView, type GetBundleData, type JobView } from "../client";
+import { getCandidate, getSpec, type CandidateSummary, type CandidateView, type GetBundleData, type JobView } from "../client";
 import { micros, ratio } from "../format";
 import { Evidence } from "../parts/Evidence";
 import { Figure } from "../parts/Figure";
@@ -14,7 +14,7 @@ import { Gates } from "../parts/Gates";
 import { Later } from "../parts/Later";
 import { MachineCode } from "../parts/MachineCode";
 import { notify } from "../parts/notify";
-import { KindPill } from "../parts/Pills";
+import { FINAL, KindPill } from "../parts/Pills";
 import { Profile } from "../parts/Profile";
 import { Asked, Empty } from "../parts/States";
 import { useTitle } from "../parts/useTitle";
@@ -34,7 +34,7 @@ export function Component() {
     ...candidateQuery(candidateId),
     refetchInterval: (query) => (query.state.data && !query.state.data.report ? 1_500 : false),
   });
-  return <Asked query={candidate} page>{(known) => <Known key={known.id} candidate={known} />}</Asked>;
+  return <Asked query={candidate} page what="candidate">{(known) => <Known key={known.id} candidate={known} />}</Asked>;
 }
 
 function Known({ candidate }: { candidate: CandidateView }) {
@@ -43,13 +43,14 @@ function Known({ candidate }: { candidate: CandidateView }) {
   const tab = params.get("tab") ?? "source";
   useTitle(`Round ${candidate.step + 1} of ${job.data?.problem ?? "a job"}`);
   const { report } = candidate;
+  const over = job.data !== undefined && FINAL.has(job.data.status);
   return (
     <Stack gap="lg">
       <Head candidate={candidate} job={job.data} />
       <Tabs value={tab} onChange={(next) => setParams(next && next !== "source" ? { tab: next } : {}, { replace: true })} keepMounted={false}>
         <Tabs.List mb="md">
           <Tabs.Tab value="source">Source</Tabs.Tab>
-          <Tabs.Tab value="diff">What changed</Tabs.Tab>
+          <Tabs.Tab value="diff">Changes</Tabs.Tab>
           <Tabs.Tab value="gates">Gates</Tabs.Tab>
           <Tabs.Tab value="evidence">Why believe this number</Tabs.Tab>
           <Tabs.Tab value="profile">Profile</Tabs.Tab>
@@ -63,17 +64,17 @@ function Known({ candidate }: { candidate: CandidateView }) {
         <Tabs.Panel value="diff">
           <Changes candidate={candidate} />
         </Tabs.Panel>
-        <Tabs.Panel value="gates">{report ? <Gates report={report} /> : <Pending />}</Tabs.Panel>
-        <Tabs.Panel value="evidence">{report ? <Evidence report={report} /> : <Pending />}</Tabs.Panel>
-        <Tabs.Panel value="profile">{report ? <Profile report={report} /> : <Pending />}</Tabs.Panel>
-        <Tabs.Panel value="machine">{report ? <MachineCode id={candidate.id} listing={report.listing ?? null} /> : <Pending />}</Tabs.Panel>
+        <Tabs.Panel value="gates">{report ? <Gates report={report} /> : <Pending over={over} />}</Tabs.Panel>
+        <Tabs.Panel value="evidence">{report ? <Evidence report={report} /> : <Pending over={over} />}</Tabs.Panel>
+        <Tabs.Panel value="profile">{report ? <Profile report={report} /> : <Pending over={over} />}</Tabs.Panel>
+        <Tabs.Panel value="machine">{report ? <MachineCode id={candidate.id} listing={report.listing ?? null} /> : <Pending over={over} />}</Tabs.Panel>
       </Tabs>
     </Stack>
   );
 }
 
 function Head({ candidate, job }: { candidate: CandidateView; job: JobView | undefined }) {
-  const copy = (): void => void notify(navigator.clipboard.writeText(candidate.source), "The source is in the clipboard");
+  const copy = (): void => void notify(navigator.clipboard.writeText(candidate.source), "Source copied");
   return (
     <Stack gap="sm">
       <Text size="sm">
@@ -86,7 +87,7 @@ function Head({ candidate, job }: { candidate: CandidateView; job: JobView | und
           <Title order={1} size="h2">
             Round {candidate.step + 1}
           </Title>
-          <KindPill kind={kindOf(candidate, job?.best_candidate_id ?? null)} />
+          <KindPill kind={kindOf(candidate, job?.best_candidate_id ?? null, job !== undefined && FINAL.has(job.status))} />
         </Group>
         <Group gap="xs">
           <Button variant="default" onClick={copy}>
@@ -100,9 +101,9 @@ function Head({ candidate, job }: { candidate: CandidateView; job: JobView | und
       </Group>
       <Text className="break">{candidate.summary}</Text>
       <Group gap="xl" className="figures">
-        <Figure name="against the fastest baseline">{ratio(candidate.speedup?.best_baseline)}</Figure>
-        <Figure name="a call (median)">{micros(candidate.median_us)}</Figure>
-        <Figure name="came by">{candidate.origin}</Figure>
+        <Figure name="vs the fastest baseline">{ratio(candidate.speedup?.best_baseline)}</Figure>
+        <Figure name="median latency">{micros(candidate.median_us)}</Figure>
+        <Figure name="origin">{ORIGINS[candidate.origin] ?? candidate.origin}</Figure>
         <Figure name="backend">{candidate.backend}</Figure>
       </Group>
     </Stack>
@@ -116,7 +117,7 @@ const FORMS: [ExportFormat, string][] = [
   ["gpu-mode", "GPU MODE submission"],
 ];
 
-/** The winner to take away: with all evidence, or in a form that other tools take. */
+/** The winner to take away: with all evidence, or in another tool's format. */
 function Bundles({ jobId }: { jobId: string }) {
   const take = (form: ExportFormat): void => {
     const name = form === "bundle" ? jobId : `${jobId}-${form}`;
@@ -126,7 +127,7 @@ function Bundles({ jobId }: { jobId: string }) {
     <>
       <Menu position="bottom-end">
         <Menu.Target>
-          <Button variant="default">Other forms</Button>
+          <Button variant="default">Export as…</Button>
         </Menu.Target>
         <Menu.Dropdown>
           {FORMS.map(([form, name]) => (
@@ -141,7 +142,13 @@ function Bundles({ jobId }: { jobId: string }) {
   );
 }
 
-const Pending = () => <Empty title="It is still being judged">This page fills by itself.</Empty>;
+/** How a candidate came about, where its own word for it says little. */
+const ORIGINS: Record<string, string> = { confirmation: "re-measurement" };
+
+function Pending({ over }: { over: boolean }) {
+  if (over) return <Empty title="Not evaluated">The job ended before this candidate was evaluated.</Empty>;
+  return <Empty title="Evaluating…">Results appear here automatically.</Empty>;
+}
 
 function Changes({ candidate }: { candidate: CandidateView }) {
   const [params, setParams] = useSearchParams();
@@ -151,19 +158,19 @@ function Changes({ candidate }: { candidate: CandidateView }) {
   const [split, setSplit] = useState<boolean | null>(null);
   const other = useQuery({ queryKey: ["against", candidate.job_id, against], queryFn: () => textOf(candidate.job_id, against) });
   const options = [
-    { value: "reference", label: "the reference" },
+    { value: "reference", label: "Reference" },
     ...(siblings.data ?? [])
       .filter((one) => one.id !== candidate.id)
       .map((one) => ({
         value: one.id,
-        label: `round ${one.step + 1}${one.id === candidate.parent_id ? " (its parent)" : ""}${one.verdict ? `, ${one.verdict}` : ""}`,
+        label: `Round ${one.step + 1}${one.id === candidate.parent_id ? " (parent)" : ""}${one.verdict ? `, ${one.verdict}` : ""}`,
       })),
   ];
   return (
     <Stack>
       <Group align="end">
         <Select
-          label="Compared with"
+          label="Compare with"
           data={options}
           value={against}
           onChange={(next) => next && setParams({ tab: "diff", against: next }, { replace: true })}
@@ -176,15 +183,27 @@ function Changes({ candidate }: { candidate: CandidateView }) {
       <Asked query={other}>
         {(before) =>
           before === candidate.source ? (
-            <Empty title="Both texts are the same" />
+            <Same candidate={candidate} other={siblings.data?.find((one) => one.id === against)} />
           ) : (
             <Later height={400}>
-              <Diff before={before} after={candidate.source} label="What changed" split={split ?? roomy ?? false} />
+              <Diff before={before} after={candidate.source} label="Changes" split={split ?? roomy ?? false} />
             </Later>
           )
         }
       </Asked>
     </Stack>
+  );
+}
+
+/** No text differs: for a kernel that was measured again, what did change it is its parent's diff. */
+function Same({ candidate, other }: { candidate: CandidateView; other: CandidateSummary | undefined }) {
+  if (candidate.origin !== "confirmation" || !other || other.id !== candidate.parent_id) return <Empty title="No changes" />;
+  return (
+    <Empty title={`No changes: round ${candidate.step + 1} re-measures the kernel of round ${other.step + 1}`}>
+      <Anchor component={Link} to={`/candidates/${other.id}?tab=diff`} underline="always">
+        Changes of round {other.step + 1}
+      </Anchor>
+    </Empty>
   );
 }
 

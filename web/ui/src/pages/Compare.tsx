@@ -26,12 +26,12 @@ const LINES: [string, (one: Compared) => string][] = [
   ["Strategy", ({ job }) => job.strategy],
   ["Baselines", ({ job }) => job.baselines.join(", ")],
   ["Rounds done", ({ job }) => String(job.steps_done)],
-  ["Rounds allowed", ({ job }) => String(job.budget.rounds)],
-  ["Seconds allowed", ({ job }) => String(job.budget.wall_s ?? "no limit")],
-  ["Dollars allowed", ({ job }) => String(job.budget.dollars ?? "no limit")],
+  ["Round limit", ({ job }) => String(job.budget.rounds)],
+  ["Time limit (s)", ({ job }) => String(job.budget.wall_s ?? "no limit")],
+  ["Cost limit ($)", ({ job }) => String(job.budget.dollars ?? "no limit")],
   ["Seed", ({ job }) => String(job.seed)],
   ["Tags", ({ job }) => job.tags.join(", ") || "–"],
-  ["Took", ({ job }) => between(job.started_at, job.finished_at)],
+  ["Duration", ({ job }) => between(job.started_at, job.finished_at)],
   ["Device time", ({ costs }) => seconds(costs.device_s)],
   ["Tokens", ({ costs }) => count((costs.total.input_tokens ?? 0) + (costs.total.output_tokens ?? 0))],
   ["Price", ({ costs }) => dollars(costs.total.dollars)],
@@ -56,19 +56,19 @@ export function Component() {
         Compare
       </Title>
       {ids.length < 2 && (
-        <Empty title="Choose two jobs or more">
+        <Empty title="Select at least two jobs">
           <Anchor component={Link} to="/" underline="always">
-            Back to the jobs
+            Back to jobs
           </Anchor>
         </Empty>
       )}
-      {failed && <Failure error={failed.error} />}
+      {failed && <Failure error={failed.error} what="jobs" />}
       {!failed && compared.length < ids.length && <Loading />}
       {ids.length >= 2 && compared.length === ids.length && (
         <>
-          <Switch label="What is the same, too" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} />
+          <Switch label="Show identical rows" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} />
           <Table compared={compared} lines={all ? LINES : differing} />
-          {!all && differing.length === 0 && <Text>These jobs do not differ in anything that is compared here.</Text>}
+          {!all && differing.length === 0 && <Text>No differences.</Text>}
         </>
       )}
     </Stack>
@@ -81,7 +81,7 @@ function Table({ compared, lines }: { compared: Compared[]; lines: typeof LINES 
       <table className="rows">
         <thead>
           <tr>
-            <th>What</th>
+            <th>Property</th>
             {compared.map(({ job }) => (
               <th key={job.id}>
                 <Anchor component={Link} to={`/jobs/${job.id}`} data-row underline="always">

@@ -24,31 +24,31 @@ export function Component() {
     queryFn: () => data(getExperience({ path: { experience_id: experienceId } })),
   });
   useTitle(experience.data?.title ?? "Experience");
-  return <Asked query={experience} page>{(known) => <Known key={known.id} experience={known} />}</Asked>;
+  return <Asked query={experience} page what="experience">{(known) => <Known key={known.id} experience={known} />}</Asked>;
 }
 
 function Known({ experience: one }: { experience: ExperienceView }) {
   return (
     <Stack gap="xl">
       <Head one={one} />
-      <Section title="What it says">
+      <Section title="Content">
         <pre className="plain" tabIndex={0} aria-label="Text of the experience">
           {one.text}
         </pre>
       </Section>
-      <Section title="What it was worth over time">
+      <Section title="Value over time">
         {one.history.length === 0 ? (
-          <Empty title="Not rewarded yet">Its value is learned from steps that have it in their context.</Empty>
+          <Empty title="No rewards yet">Values are learned from steps that had the experience in their context.</Empty>
         ) : (
           <Later height={300}>
             <ValueChart history={one.history} />
           </Later>
         )}
       </Section>
-      <Section title={`Where it was used (${one.uses.length}${one.uses.length >= 50 ? ", latest" : ""})`}>
+      <Section title={`Uses (${one.uses.length >= 50 ? "latest " : ""}${one.uses.length})`}>
         <Uses uses={one.uses} />
       </Section>
-      <Section title="Where it comes from and what it led to">
+      <Section title="Lineage">
         <Stack>
           <Origin one={one} />
           <Provenance id={one.id} />
@@ -86,7 +86,7 @@ function Head({ one }: { one: ExperienceView }) {
       </Group>
       {one.retracted && (
         <Alert color="orange" variant="outline">
-          Retracted: it is not recalled any more, and every credit it gave was undone.
+          Retracted. It is no longer recalled, and all credit it gave was reversed.
         </Alert>
       )}
       <Group gap="xl" className="figures">
@@ -97,11 +97,11 @@ function Head({ one }: { one: ExperienceView }) {
         ))}
         <Figure name="kind">{one.kind.replace("_", " ")}</Figure>
         <Figure name="family">{one.family}</Figure>
-        <Figure name="where">
+        <Figure name="backend">
           {one.backend} on {one.device}
         </Figure>
         {one.speedup !== null && <Figure name="speedup">{ratio(one.speedup)}</Figure>}
-        {one.median_us !== null && <Figure name="a call">{micros(one.median_us)}</Figure>}
+        {one.median_us !== null && <Figure name="median latency">{micros(one.median_us)}</Figure>}
       </Group>
       {one.moves.length > 0 && <Text size="sm">Moves: {one.moves.join(", ")}</Text>}
       <Retract id={one.id} opened={asking} close={() => setAsking(false)} />
@@ -117,24 +117,24 @@ function Retract({ id, opened, close }: { id: string; opened: boolean; close: ()
     event.preventDefault();
     setSending(true);
     const work = data(retractExperience({ path: { subject: id }, body: { reason, actor: "web" } }));
-    if (await notify(work, "Retracted, and its credits undone")) {
+    if (await notify(work, "Experience retracted")) {
       close();
       await Promise.all(["experience", "experiences", "effect", "audit"].map((key) => queries.invalidateQueries({ queryKey: [key] })));
     }
     setSending(false);
   };
   return (
-    <Modal opened={opened} onClose={close} title="Take this experience back" centered closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened={opened} onClose={close} title="Retract experience" centered closeButtonProps={{ "aria-label": "Close" }}>
       <form onSubmit={(event) => void submit(event)}>
         <Stack>
-          <Text size="sm">It will not be recalled any more, and what it was credited with is undone. This stays in the audit.</Text>
-          <Textarea label="Why" required value={reason} onChange={(event) => setReason(event.currentTarget.value)} maxLength={2000} autosize minRows={2} data-autofocus />
+          <Text size="sm">It will no longer be recalled, and all credit it gave is reversed. The reason is recorded in the audit log.</Text>
+          <Textarea label="Reason" required value={reason} onChange={(event) => setReason(event.currentTarget.value)} maxLength={2000} autosize minRows={2} data-autofocus />
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>
-              Keep it
+              Cancel
             </Button>
             <Button type="submit" color="red" loading={sending} disabled={!reason.trim()}>
-              Retract it
+              Retract
             </Button>
           </Group>
         </Stack>
@@ -144,7 +144,7 @@ function Retract({ id, opened, close }: { id: string; opened: boolean; close: ()
 }
 
 function Uses({ uses }: { uses: ExperienceView["uses"] }) {
-  if (uses.length === 0) return <Empty title="No step had it in its context yet" />;
+  if (uses.length === 0) return <Empty title="No uses yet" />;
   return (
     <div className="scroll-x" tabIndex={0} role="region" aria-label="Uses">
       <table className="rows">
@@ -157,7 +157,7 @@ function Uses({ uses }: { uses: ExperienceView["uses"] }) {
             <th className="figure">Similarity</th>
             <th>Verdict</th>
             <th className="figure">Reward</th>
-            <th>When</th>
+            <th>Time</th>
           </tr>
         </thead>
         <tbody>
@@ -178,7 +178,7 @@ function Uses({ uses }: { uses: ExperienceView["uses"] }) {
                 )}
               </td>
               <td>{use.stage}</td>
-              <td className="figure">{use.value === null ? "none learned" : signed(use.value)}</td>
+              <td className="figure">{use.value === null ? "–" : signed(use.value)}</td>
               <td className="figure">{use.similarity?.toFixed(2) ?? "–"}</td>
               <td>{use.verdict ?? "–"}</td>
               <td className="figure">{signed(use.reward)}</td>
@@ -212,7 +212,7 @@ function Origin({ one }: { one: ExperienceView }) {
           , {ago(one.created_at)}.
         </>
       ) : (
-        "It came with the installation, or was imported."
+        "Shipped with the installation, or imported."
       )}{" "}
       Toolchain: {one.toolchain}.
     </Text>

@@ -1,6 +1,6 @@
 /** One job, live. */
 import { Alert, Anchor, Group, Stack, Text, Title } from "@mantine/core";
-import { type ReactNode, lazy, useMemo, useState } from "react";
+import { type ReactNode, lazy, useEffect, useMemo, useReducer, useState } from "react";
 import { Link, useParams } from "react-router";
 import { ApiError } from "../api";
 import type { CandidateSummary, JobView } from "../client";
@@ -35,14 +35,14 @@ function Page({ id }: { id: string }) {
   const missing = job.error instanceof ApiError && [404, 410].includes(job.error.status);
   if (job.data && live.connection === "refused") return <Refused name={job.data.problem} reason={live.reason} />;
   if (job.data && (missing || live.connection === "gone")) return <Gone name={job.data.problem} reason={missing ? job.error!.message : live.reason} />;
-  return <Asked query={job} page>{(known) => <Known job={known} live={live} />}</Asked>;
+  return <Asked query={job} page what="job">{(known) => <Known job={known} live={live} />}</Asked>;
 }
 
 /** It was there when the page was opened. */
 function Gone({ name, reason }: { name: string; reason: string | null }) {
   return (
-    <Left name={name} title="This job is not there any more">
-      It was deleted while you had it open{reason && `: ${reason}`}.
+    <Left name={name} title="Job deleted">
+      This job was deleted while you had it open{reason && `: ${reason}`}.
     </Left>
   );
 }
@@ -50,8 +50,8 @@ function Gone({ name, reason }: { name: string; reason: string | null }) {
 /** Whoever has it open has lost the right to. */
 function Refused({ name, reason }: { name: string; reason: string | null }) {
   return (
-    <Left name={name} title="You may not see this job any more">
-      The server refuses it{reason && `: ${reason}`}. Ask an administrator of the team, or sign in as somebody else.
+    <Left name={name} title="Access denied">
+      You no longer have access to this job{reason && `: ${reason}`}. Ask an admin of the team, or sign in with another account.
     </Left>
   );
 }
@@ -65,7 +65,7 @@ function Left({ name, title, children }: { name: string; title: string; children
       <Alert color="red" variant="outline" title={title} role="alert">
         {children}{" "}
         <Anchor component={Link} to="/" underline="always">
-          Back to the jobs
+          Back to jobs
         </Anchor>
       </Alert>
     </Stack>
@@ -79,50 +79,51 @@ function Known({ job, live }: { job: JobView; live: LiveState }) {
   const candidates = useCandidates(job.id);
   const rows = candidates.data ?? NONE;
   const [view, setView] = useState<string | null>(null);
+  const over = FINAL.has(job.status) || FINAL.has(story.status as JobView["status"]);
   const shown = { ...job, status: FINAL.has(job.status) ? job.status : ((story.status as JobView["status"]) ?? job.status) };
   return (
     <Stack gap="xl">
-      <Head job={shown} live={live} />
+      <Head job={shown} live={live} startedAt={story.startedAt} />
       <ResultCard job={shown} candidates={rows} />
       <div style={{ display: "grid", gap: 24, gridTemplateColumns: "repeat(auto-fit, minmax(min(100%, 560px), 1fr))" }}>
         <Section title={`Candidates (${rows.length})`}>
           <Asked query={candidates}>
             {(all) =>
               all.length > 0 ? (
-                <CandidateTable candidates={all} bestId={shown.best_candidate_id} selected={view} select={setView} />
+                <CandidateTable candidates={all} bestId={shown.best_candidate_id} selected={view} select={setView} over={over} />
               ) : (
-                <Empty title={FINAL.has(shown.status) ? "No candidate was made" : "The first candidate is on its way"}>
+                <Empty title={over ? "No candidates" : "Waiting for the first candidate"}>
                   {shown.message}
                 </Empty>
               )
             }
           </Asked>
         </Section>
-        <Section title="How they came from each other">
+        <Section title="Lineage">
           <Later height={440}>
-            <CandidateTree candidates={rows} bestId={shown.best_candidate_id} selected={view} />
+            <CandidateTree candidates={rows} bestId={shown.best_candidate_id} selected={view} over={over} />
           </Later>
         </Section>
         <Section title="Speedup over time">
           <Later height={340}>
-            <SpeedupChart candidates={rows} />
+            <SpeedupChart candidates={rows} over={over} />
           </Later>
         </Section>
         <Section title="Roofline">
           <Later height={340}>
-            <RooflineChart candidates={rows} bestId={shown.best_candidate_id} validated={story.validated} />
+            <RooflineChart candidates={rows} bestId={shown.best_candidate_id} validated={story.validated} over={over} />
           </Later>
         </Section>
         <CostsSection id={job.id} />
         <Section
-          title="What the agents did"
+          title="Agent activity"
           aside={
             <Anchor component={Link} to={`/jobs/${job.id}/trace`} size="sm" underline="always">
-              Prompts and replies
+              Trace
             </Anchor>
           }
         >
-          <Timeline story={story} />
+          <Timeline story={story} over={over} />
         </Section>
       </div>
     </Stack>
@@ -132,14 +133,14 @@ function Known({ job, live }: { job: JobView; live: LiveState }) {
 const CONNECTION: Record<LiveState["connection"], string> = {
   connecting: "connecting…",
   live: "● live",
-  reconnecting: "connection lost, trying again…",
-  polling: "● live (asking every second)",
+  reconnecting: "connection lost, reconnecting…",
+  polling: "● live (polling every second)",
   ended: "",
   gone: "",
   refused: "",
 };
 
-function Head({ job, live }: { job: JobView; live: LiveState }) {
+function Head({ job, live, startedAt }: { job: JobView; live: LiveState; startedAt: string | null }) {
   return (
     <Stack gap={6}>
       <Group justify="space-between" align="start" gap="sm">
@@ -158,7 +159,7 @@ function Head({ job, live }: { job: JobView; live: LiveState }) {
       </Group>
       <Text size="sm" className="quiet break">
         {job.backend} on {job.device} · {job.model} · {job.strategy} · round {job.steps_done} of {job.budget.rounds} ·{" "}
-        {job.started_at ? between(job.started_at, job.finished_at) : "not started"} · submitted {ago(job.created_at)} ·{" "}
+        <Elapsed from={job.started_at ?? startedAt} to={job.finished_at} over={FINAL.has(job.status)} /> · submitted {ago(job.created_at)} ·{" "}
         <span className="mono">{job.id}</span>
         {job.tags.length > 0 && ` · ${job.tags.join(", ")}`}
         {job.parent_id && (
@@ -168,7 +169,7 @@ function Head({ job, live }: { job: JobView; live: LiveState }) {
           </>
         )}
       </Text>
-      {job.cancel_requested && !FINAL.has(job.status) && <Text size="sm">Cancelling: it stops within seconds.</Text>}
+      {job.cancel_requested && !FINAL.has(job.status) && <Text size="sm">Cancellation requested; the job stops within seconds.</Text>}
       {job.pause_requested && job.status === "running" && <Text size="sm">Pausing after this round.</Text>}
       {job.message && ["refused", "failed"].includes(job.status) && (
         <Alert variant="outline" color="red" className="break">
@@ -177,23 +178,37 @@ function Head({ job, live }: { job: JobView; live: LiveState }) {
       )}
       {job.message && !["refused", "failed", "running"].includes(job.status) && (
         <Text size="sm" className="break">
-          {job.status}: {job.message}
+          {capitalised(job.message)}
         </Text>
       )}
     </Stack>
   );
 }
 
+/** Time since the start, counted on while the job goes on. */
+function Elapsed({ from, to, over }: { from: string | null; to: string | null; over: boolean }) {
+  const [, tick] = useReducer((count: number) => count + 1, 0);
+  const runs = from !== null && to === null && !over;
+  useEffect(() => {
+    if (!runs) return;
+    const timer = setInterval(tick, 1_000);
+    return () => clearInterval(timer);
+  }, [runs]);
+  return <span data-elapsed>{from ? between(from, to) : "not started"}</span>;
+}
+
+const capitalised = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
+
 function CostsSection({ id }: { id: string }) {
   const costs = useCosts(id);
   const known = costs.data;
   return (
     <Section
-      title="What it cost"
+      title="Cost"
       aside={
         known && (
           <Text size="sm" className="quiet">
-            {count(known.total.input_tokens! + known.total.output_tokens!)} tokens · {dollars(known.total.dollars)} · {seconds(known.device_s)} on the device
+            {count(known.total.input_tokens! + known.total.output_tokens!)} tokens · {dollars(known.total.dollars)} · {seconds(known.device_s)} device time
           </Text>
         )
       }

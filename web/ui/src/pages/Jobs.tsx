@@ -46,7 +46,7 @@ export function Component() {
         </Title>
         <Group gap="xs">
           {chosen.length < 2 ? (
-            <Button variant="default" disabled title="Choose two jobs or more">
+            <Button variant="default" disabled title="Select at least two jobs">
               Compare
             </Button>
           ) : (
@@ -60,7 +60,7 @@ export function Component() {
         </Group>
       </Group>
       <Filters query={query} set={set} />
-      <Asked query={jobs}>
+      <Asked query={jobs} what="jobs">
         {({ pages }) => {
           const all = pages.flatMap((page) => page.jobs);
           if (all.length === 0) return filtered ? <NothingFound clear={() => setParams({})} /> : <NothingYet />;
@@ -68,7 +68,7 @@ export function Component() {
             <>
               {jobs.isRefetchError && (
                 <Alert color="orange" variant="outline">
-                  This list may be old: {jobs.error?.message}
+                  This list may be out of date: {jobs.error?.message}
                 </Alert>
               )}
               <Table jobs={all} chosen={chosen} choose={setChosen} setTag={(tag) => set("tag", [tag])} />
@@ -98,7 +98,7 @@ function Filters({ query, set }: { query: Query; set: (name: string, values: str
     <Group gap="sm" align="end">
       <TextInput
         label="Search"
-        description="Words in names and tags; press / to come here"
+        description="Search names and tags ( / )"
         value={typed}
         onChange={(event) => {
           setTyped(event.currentTarget.value);
@@ -150,10 +150,10 @@ function Table({ jobs, chosen, choose, setTag }: TableProps) {
             <th className="figure">Speedup</th>
             <th className="figure">Rounds</th>
             <th>Model</th>
-            <th>Where</th>
+            <th>Backend</th>
             <th>Tags</th>
             <th>Submitted</th>
-            <th className="figure">Took</th>
+            <th className="figure">Duration</th>
           </tr>
         </thead>
         <tbody>
@@ -203,9 +203,9 @@ function Table({ jobs, chosen, choose, setTag }: TableProps) {
 
 function NothingYet() {
   return (
-    <Empty title="No job yet">
+    <Empty title="No jobs yet">
       <Text size="sm">
-        Submit a PyTorch reference and watch agents write a faster kernel for it. It needs no key and no GPU: the playbook model
+        Submit a PyTorch problem and watch agents write a faster kernel for it. No API key or GPU needed: the playbook model
         works offline.
       </Text>
       <Button component={Link} to="/submit" mt="sm">
@@ -217,9 +217,9 @@ function NothingYet() {
 
 function NothingFound({ clear }: { clear: () => void }) {
   return (
-    <Empty title="No job fits">
+    <Empty title="No matching jobs">
       <Button variant="default" onClick={clear}>
-        Show all jobs
+        Clear filters
       </Button>
     </Empty>
   );

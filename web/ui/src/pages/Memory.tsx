@@ -69,7 +69,7 @@ function Filters({ params, set }: FilterProps) {
     <Group align="end" gap="sm">
       <TextInput
         label="Search"
-        description="What it is about, in your words; press / to come here"
+        description="Describe what you are looking for ( / )"
         value={typed}
         onChange={(event) => (setTyped(event.currentTarget.value), search(event.currentTarget.value))}
         data-search
@@ -108,7 +108,7 @@ function Listed({ params }: { params: URLSearchParams }) {
     <Asked query={pages}>
       {(found) => {
         const all = found.pages.flatMap((page) => page.experiences);
-        if (all.length === 0) return <Empty title="No experience fits" />;
+        if (all.length === 0) return <Empty title="No matching experiences" />;
         return (
           <>
             <Experiences rows={all.map((experience) => ({ experience }))} />
@@ -129,7 +129,7 @@ function Found({ q }: { q: string }) {
     queryKey: ["experiences", "search", q],
     queryFn: () => data(searchExperiences({ query: { q, limit: 50 } })),
   });
-  return <Asked query={found}>{(all) => (all.length === 0 ? <Empty title="Nothing found" /> : <Experiences rows={all} />)}</Asked>;
+  return <Asked query={found}>{(all) => (all.length === 0 ? <Empty title="No matching experiences" /> : <Experiences rows={all} />)}</Asked>;
 }
 
 function Experiences({ rows }: { rows: { experience: ExperienceSummary; similarity?: number }[] }) {
@@ -139,15 +139,15 @@ function Experiences({ rows }: { rows: { experience: ExperienceSummary; similari
       <table className="rows">
         <thead>
           <tr>
-            <th>What it is about</th>
+            <th>Experience</th>
             <th>Kind</th>
             <th>Family</th>
-            <th>Where</th>
+            <th>Backend</th>
             {searched ? <th className="figure">Similarity</th> : <th className="figure">Value: draft</th>}
             {!searched && <th className="figure">Value: refine</th>}
             <th>Verdict</th>
             <th className="figure">Speedup</th>
-            <th>Since</th>
+            <th>Created</th>
           </tr>
         </thead>
         <tbody>
@@ -190,9 +190,9 @@ function worthOf(one: ExperienceSummary, stage: string): string {
 function Effect() {
   const effect = useQuery({ queryKey: ["effect"], queryFn: () => data(memoryEffect()), staleTime: 15_000 });
   return (
-    <Card withBorder component="section" aria-label="What memory does">
+    <Card withBorder component="section" aria-label="Effect of memory">
       <Title order={2} size="h4">
-        What memory does
+        Effect of memory
       </Title>
       <Asked query={effect} rows={3}>
         {(known) => <EffectTable effect={known} />}
@@ -205,7 +205,7 @@ function Audit() {
   const audit = useQuery({ queryKey: ["audit"], queryFn: () => data(memoryAudit()) });
   if (!audit.data?.length) return null;
   return (
-    <Section title="Changed by hand">
+    <Section title="Manual changes">
       <table className="rows">
         <tbody>
           {audit.data.map((line, index) => (

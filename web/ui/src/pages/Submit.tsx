@@ -22,6 +22,8 @@ interface Draft {
   device: string;
   model: string;
   strategy: string;
+  beam: number;
+  priority: number;
   baselines: string[];
   tags: string[];
   rounds: number;
@@ -69,7 +71,9 @@ function freshDraft(installation: MeView): Draft {
     backend: installation.backends[0] ?? "cpp",
     device: installation.devices[0] ?? "cpu",
     model: installation.models.includes("playbook") ? "playbook" : (installation.models[0] ?? ""),
-    strategy: installation.strategies.includes("value_driven") ? "value_driven" : (installation.strategies[0] ?? "greedy"),
+    strategy: installation.strategies.includes("greedy") ? "greedy" : (installation.strategies[0] ?? "greedy"),
+    beam: 1,
+    priority: 0,
     baselines: ["eager", "compile"],
     tags: [],
     rounds: 10,
@@ -92,6 +96,8 @@ function draftOf(spec: JobSpec): Draft {
     device: spec.device ?? "cpu",
     model: spec.model ?? "playbook",
     strategy: spec.strategy ?? "greedy",
+    beam: spec.beam ?? 1,
+    priority: spec.priority ?? 0,
     baselines: [...(spec.baselines ?? [])],
     tags: (spec.tags ?? []).filter((tag) => tag !== "evaluate-only"),
     rounds: budget?.rounds ?? 10,
@@ -112,6 +118,8 @@ function bodyOf(draft: Draft): JobBody {
     device: draft.device,
     model: draft.model,
     strategy: draft.strategy,
+    beam: draft.beam,
+    priority: draft.priority,
     baselines: draft.baselines,
     tags: draft.tags,
     budget: { rounds: draft.rounds, wall_s: draft.wallS, tokens: draft.tokens, dollars: draft.dollars, device_s: draft.deviceS },
@@ -152,11 +160,11 @@ function Form({ installation, start }: { installation: MeView; start: Draft }) {
       <div style={{ display: "grid", gap: 24, gridTemplateColumns: "repeat(auto-fit, minmax(min(100%, 480px), 1fr))" }}>
         <Problem draft={draft} set={set} check={check} />
         <Stack gap="xl">
-          <How draft={draft} set={set} installation={installation} />
+          <Configuration draft={draft} set={set} installation={installation} />
           <Limits draft={draft} set={set} />
           <More draft={draft} set={set} />
           {refused !== null && (
-            <Alert color="red" variant="outline" title="It was not taken" role="alert" className="break">
+            <Alert color="red" variant="outline" title="Could not submit the job" role="alert" className="break">
               {refused instanceof Error ? refused.message : String(refused)}
               {refused instanceof ApiError && refused.remedy && <div>{refused.remedy}</div>}
             </Alert>
@@ -212,7 +220,7 @@ function Problem({ draft, set, check }: Part & { check: Check }) {
           <FileButton onChange={(file) => void upload(file)} accept=".py,text/x-python">
             {(props) => (
               <Button variant="default" {...props}>
-                Upload a file
+                Upload file
               </Button>
             )}
           </FileButton>
@@ -226,10 +234,10 @@ function Problem({ draft, set, check }: Part & { check: Check }) {
             void upload(file);
           }}
         >
-          <Suspense fallback={<Textarea label="Source of the problem" autosize minRows={18} value={draft.source} onChange={(event) => set({ source: event.currentTarget.value })} />}>
+          <Suspense fallback={<Textarea label="Problem source" autosize minRows={18} value={draft.source} onChange={(event) => set({ source: event.currentTarget.value })} />}>
             <Code
               text={draft.source}
-              label="Source of the problem"
+              label="Problem source"
               hint="A PyTorch module: class Model, get_inputs(), get_init_inputs()"
               onChange={(source) => set({ source })}
               fault={check.state === "bad" ? check.error.line : null}
@@ -252,10 +260,10 @@ function Verdict({ check }: { check: Check }) {
     );
   }
   const words = {
-    empty: "Paste a module, drop a file here, or choose an example. Nothing of it is executed before you submit.",
-    asking: "Reading it…",
-    good: "✓ Reading it finds nothing wrong.",
-    unknown: `It could not be checked: ${check.state === "unknown" ? check.reason : ""}`,
+    empty: "Paste a module, drop a file, or choose an example. Nothing is executed before you submit.",
+    asking: "Checking…",
+    good: "✓ No problems found.",
+    unknown: `Could not check the problem: ${check.state === "unknown" ? check.reason : ""}`,
   }[check.state];
   return (
     <Text size="sm" role="status" data-check={check.state}>
@@ -264,27 +272,42 @@ function Verdict({ check }: { check: Check }) {
   );
 }
 
-function How({ draft, set, installation }: Part & { installation: MeView }) {
+/** What each strategy does, in a sentence. */
+const STRATEGIES: Record<string, string> = {
+  greedy: "Refines the fastest accepted kernel. Best for up to about 30 rounds.",
+  islands: "Evolves three populations that exchange their best kernels.",
+  map_elites: "Keeps the fastest kernel of each kind. Best for 100 rounds.",
+  tree: "Searches a tree of kernels and revisits promising branches.",
+  value_driven: "Starts from kernels that memory values. Needs experience with the operator family.",
+  world_model: "The Planner keeps a tree of hypotheses. Best with a strong chat model.",
+};
+
+function Configuration({ draft, set, installation }: Part & { installation: MeView }) {
   const pick = (name: "backend" | "device" | "strategy", label: string, options: readonly string[]) => (
     <Select label={label} data={[...options]} value={draft[name]} onChange={(value) => value && set({ [name]: value })} allowDeselect={false} style={{ flex: "1 1 150px" }} />
   );
   const outside = !["playbook"].includes(draft.model);
   return (
-    <Section title="How">
+    <Section title="Configuration">
       <Stack gap="sm">
         <Group gap="sm" align="start">
           {pick("device", "Device", installation.devices)}
           {pick("backend", "Backend", installation.backends)}
           {pick("strategy", "Strategy", installation.strategies)}
         </Group>
+        {STRATEGIES[draft.strategy] && (
+          <Text size="xs" className="quiet" mt={-6} data-strategy={draft.strategy}>
+            {STRATEGIES[draft.strategy]}
+          </Text>
+        )}
         <Autocomplete
           label="Model"
-          description={outside ? "The problem's and the kernels' text goes to this model's provider." : "Offline: no text leaves this installation."}
+          description={outside ? "The problem and its kernels are sent to this model's provider." : "Offline: nothing leaves this installation."}
           data={installation.models.map((name) => name.replace("<model>", ""))}
           value={draft.model}
           onChange={(model) => set({ model })}
         />
-        <Checkbox.Group label="Compared with" value={draft.baselines} onChange={(baselines) => set({ baselines })}>
+        <Checkbox.Group label="Baselines" value={draft.baselines} onChange={(baselines) => set({ baselines })}>
           <Group mt={6}>
             {BASELINES.map((name) => (
               <Checkbox key={name} value={name} label={{ eager: "eager", compile: "torch.compile", compile_max: "max-autotune" }[name]} />
@@ -312,8 +335,8 @@ function Limits({ draft, set }: Part) {
     <Section title="Budget">
       <Group gap="sm" align="end">
         <NumberInput label="Rounds" min={1} max={1000} value={draft.rounds} onChange={(value) => typeof value === "number" && set({ rounds: Math.round(value) })} style={{ flex: "1 1 100px" }} />
-        {limit("wallS", "Seconds")}
-        {limit("deviceS", "Device seconds")}
+        {limit("wallS", "Time (s)")}
+        {limit("deviceS", "Device time (s)")}
         {limit("tokens", "Tokens")}
         {limit("dollars", "Dollars")}
       </Group>
@@ -322,23 +345,39 @@ function Limits({ draft, set }: Part) {
 }
 
 function More({ draft, set }: Part) {
-  const [open, setOpen] = useState(draft.seedCandidate !== "" || draft.allowLibrary.length > 0 || draft.tags.length > 0);
+  const [open, setOpen] = useState(draft.seedCandidate !== "" || draft.beam !== 1 || draft.priority !== 0 || draft.allowLibrary.length > 0 || draft.tags.length > 0);
   if (!open) {
     return (
       <Anchor component="button" type="button" onClick={() => setOpen(true)} underline="always" size="sm" ta="left">
-        Tags, library operators, a kernel to start from
+        Advanced options
       </Anchor>
     );
   }
   return (
-    <Section title="More">
+    <Section title="Advanced options">
       <Stack gap="sm">
         <TagsInput label="Tags" value={draft.tags} onChange={(tags) => set({ tags })} maxTags={32} />
-        <TagsInput label="Library operators that may stay" description="for example matmul" value={draft.allowLibrary} onChange={(allowLibrary) => set({ allowLibrary })} />
-        <NumberInput label="Seed" min={0} value={draft.seed} onChange={(value) => typeof value === "number" && set({ seed: Math.round(value) })} />
+        <TagsInput label="Allowed library operators" description="Operators the kernel may call, for example matmul" value={draft.allowLibrary} onChange={(allowLibrary) => set({ allowLibrary })} />
+        <NumberInput
+          label="Beam"
+          description="Candidates created in parallel per step; each counts as one round."
+          min={1}
+          max={16}
+          value={draft.beam}
+          onChange={(value) => typeof value === "number" && set({ beam: Math.round(value) })}
+        />
+        <NumberInput
+          label="Priority"
+          description="Jobs of your team with a higher priority run first."
+          min={-100}
+          max={100}
+          value={draft.priority}
+          onChange={(value) => typeof value === "number" && set({ priority: Math.round(value) })}
+        />
+        <NumberInput label="Random seed" min={0} value={draft.seed} onChange={(value) => typeof value === "number" && set({ seed: Math.round(value) })} />
         <Textarea
-          label="A kernel to start from"
-          description="A module that defines ModelNew"
+          label="Seed kernel"
+          description="A module that defines ModelNew; the job verifies it, then improves it"
           value={draft.seedCandidate}
           onChange={(event) => set({ seedCandidate: event.currentTarget.value })}
           autosize
@@ -358,7 +397,7 @@ function Estimate({ draft }: { draft: Draft }) {
   const limited = draft.wallS !== null && draft.wallS < typical ? draft.wallS : typical;
   return (
     <Text size="sm" className="quiet">
-      About {seconds(limited)}, as {seen === 1 ? "an earlier job" : `${seen} earlier jobs`} with this model on this device went.
+      About {seconds(limited)}, based on {seen === 1 ? "an earlier job" : `${seen} earlier jobs`} with this model and device.
     </Text>
   );
 }

@@ -57,7 +57,7 @@ function Who({ caller }: { caller: MeView }) {
     if (team && team !== caller.team && (await notify(chooseTeam({ body: { team } })))) await queries.resetQueries();
   };
   const leave = async (): Promise<void> => {
-    if (await notify(signOut(), "You are signed out.")) await queries.resetQueries();
+    if (await notify(signOut(), "Signed out")) await queries.resetQueries();
   };
   return (
     <Group gap="xl" className="figures" align="end">
@@ -66,8 +66,8 @@ function Who({ caller }: { caller: MeView }) {
       ) : (
         <Figure name="team">{caller.team}</Figure>
       )}
-      <Figure name={caller.by === "local" ? "the user of this machine" : (caller.user ?? "a token of the team")}>{caller.role}</Figure>
-      <Figure name="what you may do">{caller.scopes.join(", ")}</Figure>
+      <Figure name={caller.by === "local" ? "local user" : (caller.user ?? "team token")}>{caller.role}</Figure>
+      <Figure name="scopes">{caller.scopes.join(", ")}</Figure>
       {caller.by === "session" && (
         <Button variant="default" onClick={() => void leave()}>
           Sign out
@@ -77,7 +77,7 @@ function Who({ caller }: { caller: MeView }) {
   );
 }
 
-const NAMES = { jobs: "Jobs", tokens: "Tokens of models", dollars: "Price of models", device_s: "Time on devices" };
+const NAMES = { jobs: "Jobs", tokens: "Model tokens", dollars: "Model cost", device_s: "Device time" };
 const amount = (resource: QuotaView["resource"], value: number): string =>
   resource === "dollars" ? dollars(value) : resource === "device_s" ? seconds(value) : count(value);
 
@@ -89,7 +89,7 @@ function Quotas() {
         {(all) =>
           all.length === 0 ? (
             <Text size="sm" className="quiet">
-              Nothing is limited. Whoever runs this installation sets limits: <code>kernelwright team quota TEAM jobs=200/day</code>
+              No quotas. The operator can set them: <code>kernelwright team quota TEAM jobs=200/day</code>
             </Text>
           ) : (
             <Stack gap="sm" maw={720}>
@@ -113,7 +113,7 @@ function Use({ quota }: { quota: QuotaView }) {
         <Text size="sm">{name}</Text>
         <Text size="sm" style={{ fontVariantNumeric: "tabular-nums" }}>
           {amount(quota.resource, quota.used)} of {amount(quota.resource, quota.most)}
-          {quota.used >= quota.most ? `: used up, begins anew ${ago(quota.resets_at)}` : ""}
+          {quota.used >= quota.most ? `: exhausted, resets ${ago(quota.resets_at)}` : ""}
         </Text>
       </Group>
       <Progress value={share} aria-label={name} color={share >= 100 ? "red" : share >= 80 ? "orange" : "cyan"} />
@@ -129,18 +129,18 @@ function Members({ manages }: { manages: boolean }) {
         <Asked query={members} rows={3}>
           {(all) =>
             all.length === 0 ? (
-              <Empty title="Nobody has been added">
-                Whoever is added here can sign in with the identity provider of this installation, if it has one.
+              <Empty title="No members yet">
+                Members sign in through your identity provider, if one is configured.
               </Empty>
             ) : (
               <div className="scroll-x" tabIndex={0} role="region" aria-label="List of members">
                 <table className="rows">
                   <thead>
                     <tr>
-                      <th>Who</th>
+                      <th>Member</th>
                       <th>Role</th>
                       <th>Since</th>
-                      <th>Has signed in</th>
+                      <th>Signed in</th>
                       {manages && <td />}
                     </tr>
                   </thead>
@@ -211,14 +211,14 @@ function Invitation() {
   const add = useChange(() => addMember({ body: { login, role } }));
   const submit = async (event: React.FormEvent): Promise<void> => {
     event.preventDefault();
-    if (await notify(add.mutateAsync(undefined), `${login} is a member now.`)) setLogin("");
+    if (await notify(add.mutateAsync(undefined), `Added ${login}`)) setLogin("");
   };
   return (
     <form onSubmit={(event) => void submit(event)}>
       <Group align="end" gap="sm">
         <TextInput
-          label="E-mail address"
-          description="As the identity provider knows it"
+          label="Email address"
+          description="At the identity provider"
           required
           value={login}
           onChange={(event) => setLogin(event.currentTarget.value)}
@@ -226,7 +226,7 @@ function Invitation() {
         />
         <Select label="Role" data={ROLES} value={role} allowDeselect={false} onChange={(value) => value && setRoleOf(value as Role)} w={130} />
         <Button type="submit" loading={add.isPending}>
-          Add
+          Add member
         </Button>
       </Group>
     </form>

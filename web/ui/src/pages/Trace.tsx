@@ -1,10 +1,10 @@
-/** What was asked of the models and what they answered, step by step. */
+/** Prompts and replies, round by round. */
 import { Anchor, Group, Select, Stack, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams, useSearchParams } from "react-router";
 import { data } from "../api";
 import { getStep, listSteps, type ModelCall, type RecordedStep, type StepDigest } from "../client";
-import { count, dollars, seconds, signed } from "../format";
+import { count, dollars, seconds, shortened, signed } from "../format";
 import { Section } from "../parts/Section";
 import { Asked, Empty } from "../parts/States";
 import { useTitle } from "../parts/useTitle";
@@ -27,11 +27,11 @@ export function Component() {
         </Anchor>
       </Text>
       <Title order={1} size="h2">
-        Prompts and replies
+        Trace
       </Title>
       <Asked query={steps}>
         {(all) => {
-          if (all.length === 0) return <Empty title="No step was recorded yet" />;
+          if (all.length === 0) return <Empty title="No recorded rounds" />;
           const asked = Number(params.get("step") ?? all.at(-1)!.index + 1) - 1;
           const step = all.find((one) => one.index === asked) ?? all.at(-1)!;
           return (
@@ -54,7 +54,7 @@ export function Component() {
   );
 }
 
-const nameOf = (step: StepDigest): string => `${step.index + 1}: ${step.stage}, ${step.verdict ?? step.failure ?? "no candidate"}`.slice(0, 120);
+const nameOf = (step: StepDigest): string => shortened(`${step.index + 1}: ${step.stage}, ${step.verdict ?? step.failure ?? "no candidate"}`, 120);
 
 function Recorded({ jobId, digest }: { jobId: string; digest: StepDigest }) {
   const step = useQuery({
@@ -68,9 +68,9 @@ function Recorded({ jobId, digest }: { jobId: string; digest: StepDigest }) {
         <Stack gap="xl">
           <Facts digest={digest} />
           {recorded.step.calls.length === 0 ? (
-            <Text>No agent was asked in this round: a kernel that was there already was measured.</Text>
+            <Text>No model calls in this round: an existing kernel was measured.</Text>
           ) : (
-            <Section title={`Experiences in its context (${recorded.uses.length})`}>
+            <Section title={`Experiences in context (${recorded.uses.length})`}>
               <Uses uses={recorded.uses} />
             </Section>
           )}
@@ -78,8 +78,8 @@ function Recorded({ jobId, digest }: { jobId: string; digest: StepDigest }) {
             <Call key={index} call={call} number={index + 1} />
           ))}
           {recorded.step.critique && (
-            <Section title="What the Judge left for the next round">
-              <pre className="plain" tabIndex={0} aria-label="The Judge's words">
+            <Section title="Critique for the next round">
+              <pre className="plain" tabIndex={0} aria-label="Critique">
                 {recorded.step.critique}
               </pre>
             </Section>
@@ -97,12 +97,12 @@ function Facts({ digest }: { digest: StepDigest }) {
       <Group gap="md">
         {digest.candidate_id && (
           <Anchor component={Link} to={`/candidates/${digest.candidate_id}`} underline="always" size="sm">
-            The kernel it made
+            Kernel
           </Anchor>
         )}
         {digest.start_point && (
           <Anchor component={Link} to={`/candidates/${digest.start_point}`} underline="always" size="sm">
-            Where it started from
+            Starting point
           </Anchor>
         )}
         <Text size="sm">reward {signed(digest.reward)}</Text>
@@ -113,7 +113,7 @@ function Facts({ digest }: { digest: StepDigest }) {
 }
 
 function Uses({ uses }: { uses: RecordedStep["uses"] }) {
-  if (uses.length === 0) return <Empty title="None">Some steps run without memory on purpose, so that its effect can be measured.</Empty>;
+  if (uses.length === 0) return <Empty title="No experiences">Some steps run without memory so that its effect can be measured.</Empty>;
   return (
     <div className="scroll-x" tabIndex={0} role="region" aria-label="Experiences used">
       <table className="rows">
@@ -133,8 +133,8 @@ function Uses({ uses }: { uses: RecordedStep["uses"] }) {
                   {use.title ?? use.experience_id}
                 </Anchor>
               </td>
-              <td>{use.kind?.replace("_", " ") ?? "gone"}</td>
-              <td className="figure">{use.value === null ? "none learned" : signed(use.value)}</td>
+              <td>{use.kind?.replace("_", " ") ?? "deleted"}</td>
+              <td className="figure">{use.value === null ? "–" : signed(use.value)}</td>
               <td className="figure">{use.similarity?.toFixed(2) ?? "–"}</td>
             </tr>
           ))}
@@ -173,7 +173,7 @@ function Call({ call, number }: { call: ModelCall; number: number }) {
             {readable(call.reply)}
           </pre>
         </details>
-        {call.error && <Text className="break">It could not be used: {call.error}</Text>}
+        {call.error && <Text className="break">Unusable reply: {call.error}</Text>}
       </Stack>
     </Section>
   );

@@ -1,4 +1,4 @@
-/** Who is told of the team's events, and what came of it. */
+/** Webhooks and their deliveries. */
 import { Alert, Anchor, Button, Card, Checkbox, Group, Stack, Switch, Text, TextInput, Title } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
@@ -27,12 +27,12 @@ import { Asked, Empty } from "../parts/States";
 import { useTitle } from "../parts/useTitle";
 
 const KINDS: [EventKind, string][] = [
-  ["job.finished", "a job has ended"],
-  ["job.status", "a job has changed its status"],
-  ["job.validated", "a problem was analysed"],
-  ["step.finished", "a round has ended"],
-  ["evaluation.finished", "a candidate was judged"],
-  ["job.notice", "something works less well"],
+  ["job.finished", "job finished"],
+  ["job.status", "status changed"],
+  ["job.validated", "problem validated"],
+  ["step.finished", "round finished"],
+  ["evaluation.finished", "candidate evaluated"],
+  ["job.notice", "job degraded"],
 ];
 const KEY = ["webhooks"];
 
@@ -47,12 +47,12 @@ export function Component() {
 }
 
 function NotYours({ caller }: { caller: MeView }) {
-  const why = caller.role === "admin" ? "the token you gave does not permit it: it lacks the scope admin" : `your role in team ${caller.team} is ${caller.role}`;
+  const why = caller.role === "admin" ? "your token lacks the scope admin" : `your role in team ${caller.team} is ${caller.role}`;
   return (
     <Empty title="Webhooks are for the team's admins" page>
-      Their addresses and deliveries are shown to nobody else, and {why}. An admin can change that on the page{" "}
+      Only admins can see URLs and deliveries, and {why}. An admin can change this on the{" "}
       <Anchor component={Link} to="/team" underline="always">
-        Team
+        Team page
       </Anchor>
       .
     </Empty>
@@ -67,16 +67,16 @@ function Managed() {
         Webhooks
       </Title>
       <Text size="sm" maw={760}>
-        Signed messages about jobs, posted to addresses of your own. What does not arrive is sent again for three days; a message has the same id each time.
+        Signed messages about jobs, sent to your URLs. Failed deliveries are retried for three days with the same message id.
       </Text>
-      <Section title="A new one">
+      <Section title="New webhook">
         <NewWebhook />
       </Section>
-      <Section title="Who is told">
+      <Section title="Webhooks">
         <Asked query={webhooks}>
           {(all) =>
             all.length === 0 ? (
-              <Empty title="Nobody is told yet" />
+              <Empty title="No webhooks yet" />
             ) : (
               <Stack>
                 {all.map((one) => (
@@ -108,8 +108,8 @@ function NewWebhook() {
   return (
     <form onSubmit={submit}>
       <Stack maw={760}>
-        <TextInput label="Address" placeholder="https://…" required value={url} onChange={(event) => setUrl(event.currentTarget.value)} maxLength={2000} />
-        <Checkbox.Group label="Told when" value={kinds} onChange={setKinds}>
+        <TextInput label="URL" placeholder="https://…" required value={url} onChange={(event) => setUrl(event.currentTarget.value)} maxLength={2000} />
+        <Checkbox.Group label="Events" value={kinds} onChange={setKinds}>
           <Group mt={6} gap="md">
             {KINDS.map(([kind, name]) => (
               <Checkbox key={kind} value={kind} label={name} />
@@ -118,14 +118,14 @@ function NewWebhook() {
         </Checkbox.Group>
         <Group>
           <Button type="submit" disabled={!url.trim() || kinds.length === 0}>
-            Tell this address
+            Create webhook
           </Button>
         </Group>
         {made && (
-          <Alert variant="outline" title="Keep the secret: it is not shown again">
+          <Alert variant="outline" title="Copy the secret now: it is not shown again">
             <Group wrap="nowrap" align="end">
               <TextInput label="Secret" value={made.secret} readOnly style={{ flex: 1 }} onFocus={(event) => event.currentTarget.select()} />
-              <Button variant="default" onClick={() => void notify(navigator.clipboard.writeText(made.secret), "The secret is in the clipboard")}>
+              <Button variant="default" onClick={() => void notify(navigator.clipboard.writeText(made.secret), "Secret copied")}>
                 Copy
               </Button>
             </Group>
@@ -150,15 +150,15 @@ function Known({ webhook }: { webhook: WebhookView }) {
               {webhook.url}
             </Title>
             <Text size="sm" className="quiet break">
-              {webhook.kinds.join(", ")} · made {ago(webhook.created_at)}
+              {webhook.kinds.join(", ")} · created {ago(webhook.created_at)}
             </Text>
           </div>
           <Group gap="xs">
-            <Switch label="On" checked={webhook.enabled} onChange={(event) => act(data(switchWebhook({ path, body: { enabled: event.currentTarget.checked } })))} />
+            <Switch label="Enabled" checked={webhook.enabled} onChange={(event) => act(data(switchWebhook({ path, body: { enabled: event.currentTarget.checked } })))} />
             <Button variant="default" size="xs" disabled={!webhook.enabled} onClick={() => act(data(tryWebhook({ path })))}>
-              Send a test
+              Send test
             </Button>
-            <Button color="red" variant="outline" size="xs" onClick={() => act(removeWebhook({ path }), "Removed")}>
+            <Button color="red" variant="outline" size="xs" onClick={() => act(removeWebhook({ path }), "Webhook removed")}>
               Remove
             </Button>
           </Group>
@@ -193,20 +193,20 @@ function Log({ webhook }: { webhook: WebhookView }) {
       {(all) =>
         all.length === 0 ? (
           <Text size="sm" className="quiet">
-            Nothing was sent yet.
+            No deliveries yet.
           </Text>
         ) : (
-          <div className="scroll-x" tabIndex={0} role="region" aria-label={`Messages to ${webhook.url}`}>
+          <div className="scroll-x" tabIndex={0} role="region" aria-label={`Deliveries to ${webhook.url}`}>
             <table className="rows">
               <thead>
                 <tr>
-                  <th>Message</th>
+                  <th>Event</th>
                   <th>Job</th>
                   <th>Status</th>
                   <th className="figure">Attempts</th>
-                  <th>Last fault</th>
-                  <th>When</th>
-                  <th className="figure">Again</th>
+                  <th>Last error</th>
+                  <th>Time</th>
+                  <th className="figure">Redeliver</th>
                 </tr>
               </thead>
               <tbody>
@@ -223,8 +223,8 @@ function Log({ webhook }: { webhook: WebhookView }) {
                     <td className="break">{one.fault ?? "–"}</td>
                     <td style={{ whiteSpace: "nowrap" }}>{one.status === "pending" ? `due ${ago(one.due_at)}` : ago(one.ended_at)}</td>
                     <td className="figure">
-                      <Button size="compact-xs" variant="default" onClick={() => void notify(resend(one.id))} aria-label={`Send ${one.id} again`}>
-                        Send
+                      <Button size="compact-xs" variant="default" onClick={() => void notify(resend(one.id))} aria-label={`Redeliver ${one.id}`}>
+                        Redeliver
                       </Button>
                     </td>
                   </tr>

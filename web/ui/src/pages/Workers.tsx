@@ -29,12 +29,12 @@ export function Component() {
         <Figure name="jobs waiting">{busy.data?.jobs.filter((job) => job.status === "queued").length ?? "–"}</Figure>
         <Figure name="version">{installation.data?.version ?? "–"}</Figure>
       </Group>
-      <Asked query={workers}>
+      <Asked query={workers} what="workers">
         {(all) =>
           all.length === 0 ? (
-            <Empty title="No worker has said hello">
+            <Empty title="No workers connected">
               <span>
-                Start one with <code>kernelwright worker</code>, or everything together with <code>kernelwright serve</code>. Jobs wait until then.
+                Start one with <code>kernelwright worker</code>, or everything with <code>kernelwright serve</code>. Jobs wait until then.
               </span>
             </Empty>
           ) : (
@@ -51,7 +51,7 @@ export function Component() {
   );
 }
 
-/** Orchestrators, and workers of their own, as they said of themselves. */
+/** Orchestrators and separate workers, as they report themselves. */
 function Processes() {
   const nodes = useQuery({ queryKey: ["nodes"], queryFn: () => data(listNodes()), refetchInterval: 5_000 });
   return (
@@ -60,7 +60,7 @@ function Processes() {
         {(all) =>
           all.length === 0 ? (
             <Text size="sm" className="quiet">
-              No orchestrator was seen within the last half minute: jobs wait until one is there.
+              No orchestrator seen in the last 30 seconds; jobs wait until one connects.
             </Text>
           ) : (
             <div className="scroll-x" tabIndex={0} role="region" aria-label="Table of processes">
@@ -68,12 +68,12 @@ function Processes() {
                 <thead>
                   <tr>
                     <th>Name</th>
-                    <th>What</th>
+                    <th>Role</th>
                     <th>State</th>
                     <th>Version</th>
-                    <th className="figure">Load a CPU</th>
-                    <th>Up for</th>
-                    <th>Seen</th>
+                    <th className="figure">Load per core</th>
+                    <th>Uptime</th>
+                    <th>Last seen</th>
                   </tr>
                 </thead>
                 <tbody>
@@ -118,14 +118,14 @@ function Health({ node, measured }: { node: NodeView; measured: boolean }) {
       <Figure name="state">
         <StatePill state={node.state} />
       </Figure>
-      <Figure name="load a CPU">{node.load.toFixed(2)}</Figure>
-      {node.done > 0 && <Figure name="orders done">{node.done}</Figure>}
-      {node.done > 0 && <Figure name="of its time at work">{percent(Math.min(1, node.busy_s / up))}</Figure>}
-      {!measured && <Figure name="cores at most">{node.units}</Figure>}
-      <Figure name="GiB at most, a process">{number(node.memory_bytes / 2 ** 30)}</Figure>
+      <Figure name="load per core">{node.load.toFixed(2)}</Figure>
+      {node.done > 0 && <Figure name="evaluations">{node.done}</Figure>}
+      {node.done > 0 && <Figure name="utilisation">{percent(Math.min(1, node.busy_s / up))}</Figure>}
+      {!measured && <Figure name="core limit">{node.units}</Figure>}
+      <Figure name="memory limit per process">{number(node.memory_bytes / 2 ** 30)} GiB</Figure>
       <Figure name="version">{node.version}</Figure>
-      <Figure name="up for">{between(node.started_at, null)}</Figure>
-      <Figure name="seen">{ago(node.seen_at)}</Figure>
+      <Figure name="uptime">{between(node.started_at, null)}</Figure>
+      <Figure name="last seen">{ago(node.seen_at)}</Figure>
     </Group>
   );
 }
@@ -135,11 +135,11 @@ function Worker({ worker }: { worker: WorkerView }) {
     <Card withBorder component="section" aria-label={`Worker ${worker.name}`}>
       <Group justify="space-between">
         <Title order={2} size="h4" className="break">
-          {worker.name}: {worker.device}
+          {worker.name} ({worker.device === COMPILES ? "compile only" : worker.device.toUpperCase()})
         </Title>
         <Text size="sm" className="quiet">
           {worker.backends.join(", ")}
-          {worker.isolation && ` · isolated by ${worker.isolation}`}
+          {worker.isolation && ` · isolation: ${worker.isolation}`}
         </Text>
       </Group>
       {worker.node && <Health node={worker.node} measured={worker.sheet !== null} />}
@@ -153,7 +153,7 @@ const number = (value: number): string => value.toLocaleString("en", { maximumSi
 function Unmeasured() {
   return (
     <Text size="sm" mt="sm">
-      Not measured yet: a worker does that at its first job, which takes up to a minute.
+      Not measured yet. A worker measures its device during its first job, in up to a minute.
     </Text>
   );
 }
@@ -163,13 +163,13 @@ function Sheet({ sheet }: { sheet: DeviceSheet }) {
     <Stack gap="sm" mt="sm">
       <Text className="break">{sheet.model}</Text>
       <Group gap="xl" className="figures">
-        <Figure name="cores or multiprocessors">{sheet.units}</Figure>
-        <Figure name="GB/s copied">{number(sheet.copy_bandwidth_gb_s)}</Figure>
-        <Figure name="GB/s from cache">{number(sheet.cache_bandwidth_gb_s)}</Figure>
-        <Figure name="MiB of cache">{number(sheet.cache_bytes / 2 ** 20)}</Figure>
-        <Figure name="GFLOP/s, fp32">{number(sheet.peak_gflop_s)}</Figure>
-        {sheet.peak_half_gflop_s && <Figure name="GFLOP/s, fp16">{number(sheet.peak_half_gflop_s)}</Figure>}
-        <Figure name="µs to launch">{number(sheet.launch_us)}</Figure>
+        <Figure name="cores or SMs">{sheet.units}</Figure>
+        <Figure name="copy bandwidth">{number(sheet.copy_bandwidth_gb_s)} GB/s</Figure>
+        <Figure name="cache bandwidth">{number(sheet.cache_bandwidth_gb_s)} GB/s</Figure>
+        <Figure name="cache">{number(sheet.cache_bytes / 2 ** 20)} MiB</Figure>
+        <Figure name="peak fp32">{number(sheet.peak_gflop_s)} GFLOP/s</Figure>
+        {sheet.peak_half_gflop_s && <Figure name="peak fp16">{number(sheet.peak_half_gflop_s)} GFLOP/s</Figure>}
+        <Figure name="launch overhead">{number(sheet.launch_us)} µs</Figure>
       </Group>
       <Text size="sm" className="quiet break">
         {sheet.toolchain}

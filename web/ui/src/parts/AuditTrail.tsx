@@ -6,7 +6,7 @@ import { ago } from "../format";
 import { Section } from "./Section";
 import { Asked } from "./States";
 
-/** Who did what in the team, latest first. */
+/** Who did what in the team, newest first. */
 export function AuditTrail() {
   const pages = useInfiniteQuery({
     queryKey: ["audit-log"],
@@ -15,21 +15,21 @@ export function AuditTrail() {
     getNextPageParam: (page) => page.next_before,
   });
   return (
-    <Section title="What was done">
+    <Section title="Audit log">
       <Asked query={pages} rows={4}>
         {(found) => {
           const all = found.pages.flatMap((page) => page.entries);
-          if (all.length === 0) return <Text size="sm" className="quiet">Nothing yet.</Text>;
+          if (all.length === 0) return <Text size="sm" className="quiet">No entries yet.</Text>;
           return (
             <>
-              <div className="scroll-x" tabIndex={0} role="region" aria-label="Audit log">
+              <div className="scroll-x" tabIndex={0} role="region" aria-label="Entries of the audit log">
                 <table className="rows">
                   <thead>
                     <tr>
-                      <th>When</th>
-                      <th>Who</th>
-                      <th>What</th>
-                      <th>To</th>
+                      <th>Time</th>
+                      <th>Actor</th>
+                      <th>Action</th>
+                      <th>Target</th>
                       <th>Detail</th>
                     </tr>
                   </thead>
@@ -49,7 +49,7 @@ export function AuditTrail() {
               {pages.hasNextPage && (
                 <Group mt="xs">
                   <Button variant="default" size="xs" loading={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
-                    Older ones
+                    Older entries
                   </Button>
                 </Group>
               )}

@@ -19,12 +19,12 @@ interface Column {
 const COLUMNS: Column[] = [
   { key: "step", name: "Round", width: "62px" },
   { key: "verdict", name: "Verdict", width: "118px" },
-  { key: null, name: "What it tries", width: "minmax(120px, 1fr)" },
+  { key: null, name: "Change", width: "minmax(120px, 1fr)" },
   { key: "median_us", name: "Median", width: "80px", figure: (one) => micros(one.median_us) },
   { key: "best_baseline", name: "Speedup", width: "84px", down: true, figure: (one) => ratio(one.speedup?.best_baseline) },
   { key: "eager", name: "× eager", width: "76px", down: true, figure: (one) => ratio(one.speedup?.eager) },
   { key: "compile", name: "× compile", width: "92px", down: true, figure: (one) => ratio(one.speedup?.compile) },
-  { key: "roofline_fraction", name: "Roof", width: "58px", down: true, figure: (one) => percent(one.roofline_fraction) },
+  { key: "roofline_fraction", name: "Roofline", width: "84px", down: true, figure: (one) => percent(one.roofline_fraction) },
 ];
 
 /** Columns that say something: a baseline nobody asked for has none. */
@@ -38,9 +38,11 @@ interface Props {
   bestId: string | null;
   selected: string | null;
   select: (id: string) => void;
+  /** The job has ended. */
+  over: boolean;
 }
 
-export function CandidateTable({ candidates, bestId, selected, select }: Props) {
+export function CandidateTable({ candidates, bestId, selected, select, over }: Props) {
   const [sort, setSort] = useState<Sort>({ key: "step", down: false });
   const rows = useMemo(() => sorted(candidates, sort), [candidates, sort]);
   const columns = useMemo(() => columnsOf(candidates), [candidates]);
@@ -75,6 +77,7 @@ export function CandidateTable({ candidates, bestId, selected, select }: Props) 
             bestId={bestId}
             selected={selected === rows[item.index]!.id}
             select={select}
+            over={over}
           />
         ))}
       </div>
@@ -113,10 +116,11 @@ interface RowProps {
   bestId: string | null;
   selected: boolean;
   select: (id: string) => void;
+  over: boolean;
 }
 
-function Row({ candidate, index, top, columns, bestId, selected, select }: RowProps) {
-  const kind = kindOf(candidate, bestId);
+function Row({ candidate, index, top, columns, bestId, selected, select, over }: RowProps) {
+  const kind = kindOf(candidate, bestId, over);
   return (
     <div
       role="row"

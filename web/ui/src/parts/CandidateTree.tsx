@@ -18,13 +18,15 @@ interface Props {
   candidates: CandidateSummary[];
   bestId: string | null;
   selected: string | null;
+  /** The job has ended. */
+  over: boolean;
 }
 
-export default function CandidateTree({ candidates, bestId, selected }: Props) {
+export default function CandidateTree({ candidates, bestId, selected, over }: Props) {
   const navigate = useNavigate();
   const scheme = useComputedColorScheme("light", { getInitialValueInEffect: false });
-  const { nodes, edges } = useMemo(() => graph(candidates, bestId, selected), [candidates, bestId, selected]);
-  if (candidates.length === 0) return <Empty title="No candidate yet" />;
+  const { nodes, edges } = useMemo(() => graph(candidates, bestId, selected, over), [candidates, bestId, selected, over]);
+  if (candidates.length === 0) return <Empty title={over ? "No candidates" : "No candidates yet"} />;
   return (
     <div style={{ height: 440, border: "1px solid var(--mantine-color-default-border)", borderRadius: 8 }}>
       <ReactFlow
@@ -43,7 +45,7 @@ export default function CandidateTree({ candidates, bestId, selected }: Props) {
         nodesFocusable={false}
         edgesFocusable={false}
         onNodeClick={(_, node) => void navigate(`/candidates/${node.id}`)}
-        aria-label="Candidates by descent; the table beside it holds the same"
+        aria-label="Lineage of the candidates; the table lists the same"
       >
         <Background />
         <Controls showInteractive={false} />
@@ -52,7 +54,7 @@ export default function CandidateTree({ candidates, bestId, selected }: Props) {
   );
 }
 
-function graph(candidates: CandidateSummary[], bestId: string | null, selected: string | null): { nodes: CandidateNode[]; edges: Edge[] } {
+function graph(candidates: CandidateSummary[], bestId: string | null, selected: string | null, over: boolean): { nodes: CandidateNode[]; edges: Edge[] } {
   const places = layOut(candidates);
   const known = new Set(candidates.map((one) => one.id));
   const nodes = places.map(({ candidate, x, y }): CandidateNode => ({
@@ -61,7 +63,7 @@ function graph(candidates: CandidateSummary[], bestId: string | null, selected: 
     position: { x: x * COLUMN, y: y * LEVEL },
     width: 120,
     height: 54,
-    data: { candidate, kind: kindOf(candidate, bestId), selected: candidate.id === selected },
+    data: { candidate, kind: kindOf(candidate, bestId, over), selected: candidate.id === selected },
   }));
   const edges = candidates.flatMap((one): Edge[] =>
     one.parent_id !== null && known.has(one.parent_id) ? [{ id: one.id, source: one.parent_id, target: one.id }] : [],

@@ -4,7 +4,7 @@ import { Empty } from "./States";
 
 /** Tokens, price and time by agent and model. */
 export function Costs({ costs }: { costs: JobCosts }) {
-  if (costs.by_agent.length === 0) return <Empty title="No model was called yet" />;
+  if (costs.by_agent.length === 0) return <Empty title="No model calls" />;
   return (
     <div className="scroll-x" tabIndex={0} role="region" aria-label="Costs by agent">
       <table className="rows">

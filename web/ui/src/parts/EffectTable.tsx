@@ -12,23 +12,23 @@ export function EffectTable({ effect }: { effect: EffectView }) {
   const rows: [string, Tell, Interval | null, Interval | null, Interval, number][] = [
     ["Drafts accepted", share, effect.success_with, effect.success_without, effect.success_difference, 0],
     ["Rounds to the first accepted kernel", plain, effect.rounds_with, effect.rounds_without, effect.rounds_saved, 0],
-    ["Speedup, with over without", times, null, null, effect.speedup_ratio, 1],
+    ["Speedup ratio, with over without", times, null, null, effect.speedup_ratio, 1],
   ];
   return (
     <>
       <Text size="sm" className="quiet" mb="xs">
-        {effect.steps_with} steps with memory against {effect.steps_without} held out on purpose.
-        {effect.steps_without < 20 && " Too few held out to say much: the intervals tell."}
+        {effect.steps_with} steps with memory against {effect.steps_without} held-out steps.
+        {effect.steps_without < 20 && " Too few held-out steps to be conclusive."}
       </Text>
-      <div className="scroll-x" tabIndex={0} role="region" aria-label="Effect of memory">
+      <div className="scroll-x" tabIndex={0} role="region" aria-label="Table of the effect of memory">
         <table className="rows">
           <thead>
             <tr>
-              <th>What</th>
+              <th>Metric</th>
               <th className="figure">With</th>
               <th className="figure">Without</th>
               <th className="figure">Difference</th>
-              <th>Shown?</th>
+              <th>Significant?</th>
             </tr>
           </thead>
           <tbody>
@@ -54,7 +54,7 @@ function within({ estimate, low, high }: Interval, tell: Tell): string {
 }
 
 function conclusion({ low, high }: Interval, neutral: number): string {
-  if (typeof low !== "number" || typeof high !== "number") return "not yet";
-  if (low > neutral) return "helps";
-  return high < neutral ? "harms" : "no difference shown";
+  if (typeof low !== "number" || typeof high !== "number") return "not enough data";
+  if (low > neutral) return "yes: helps";
+  return high < neutral ? "yes: harms" : "no";
 }

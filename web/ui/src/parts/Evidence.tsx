@@ -9,18 +9,18 @@ export function Evidence({ report }: { report: EvaluationReport }) {
   return (
     <Stack gap="xl">
       <Claim report={report} />
-      <Section title="Measured side by side">
+      <Section title="Latency">
         <Latencies report={report} />
       </Section>
       {report.shapes.length > 0 && (
-        <Section title="Every shape">
+        <Section title="Shapes">
           <Shapes report={report} />
         </Section>
       )}
-      <Section title="What else was checked">
+      <Section title="Checks">
         <Checks report={report} />
       </Section>
-      <Section title="Where it was measured">
+      <Section title="Environment">
         <Surroundings report={report} />
       </Section>
     </Stack>
@@ -29,17 +29,17 @@ export function Evidence({ report }: { report: EvaluationReport }) {
 
 function Claim({ report }: { report: EvaluationReport }) {
   const { best_baseline: best, ci95 } = report.speedup;
-  if (!best) return <Alert variant="outline">It was not timed: it did not pass the gates before.</Alert>;
+  if (!best) return <Alert variant="outline">Not timed: an earlier gate failed.</Alert>;
   const sure = ci95 && (ci95[0] > 1 || ci95[1] < 1);
   return (
     <Text maw={760}>
-      It takes <b>{micros(report.latency?.median_us)}</b> a call (median of {report.latency?.samples} timed calls, each on fresh inputs), that is{" "}
-      <b>{ratio(best)}</b> of the fastest baseline's speed, measured in turns with it.
+      Median <b>{micros(report.latency?.median_us)}</b> per call ({report.latency?.samples} calls, fresh inputs each) — <b>{ratio(best)}</b>{" "}
+      {best > 1 ? "faster than the best baseline" : "the speed of the best baseline"}, interleaved with it.
       {ci95 && (
         <>
           {" "}
           The 95 % interval of that ratio is {ratio(ci95[0])} to {ratio(ci95[1])}
-          {sure ? ", which does not contain 1×: the difference is real." : ", which contains 1×: no difference was shown."}
+          {sure ? ", which excludes 1×: the difference is significant." : ", which includes 1×: the difference is within noise."}
         </>
       )}
     </Text>
@@ -51,7 +51,7 @@ function Latencies({ report }: { report: EvaluationReport }) {
     ...(report.latency ? ([["this kernel", report.latency]] as [string, Latency][]) : []),
     ...Object.entries(report.baselines).flatMap(([name, latency]) => (latency ? ([[name, latency]] as [string, Latency][]) : [])),
   ];
-  if (rows.length === 0) return <Text size="sm">Nothing was timed.</Text>;
+  if (rows.length === 0) return <Text size="sm">Not timed.</Text>;
   const top = Math.max(...rows.map(([, one]) => one.p90_us)) * 1.05;
   const at = (value: number): string => `${(value / top) * 100}%`;
   return (
@@ -59,7 +59,7 @@ function Latencies({ report }: { report: EvaluationReport }) {
       <table className="rows">
         <thead>
           <tr>
-            <th>What</th>
+            <th>Variant</th>
             <th className="figure">Median</th>
             <th className="figure">95 % interval</th>
             <th className="figure">p10 – p90</th>
@@ -121,13 +121,13 @@ function Shapes({ report }: { report: EvaluationReport }) {
 }
 
 const ASKED: Record<string, string> = {
-  screen: "Its text was read for forbidden ways: timers, frame walks, fallbacks to the reference.",
-  compile: "It was compiled in a sandbox without device and network.",
-  load: "It was loaded with the reference's own weights, in a process that never sees the reference.",
-  correctness: "Its outputs were compared on several draws of inputs, against a tolerance and a float64 run.",
+  screen: "Source checked for forbidden constructs: timers, frame inspection, fallbacks to the reference.",
+  compile: "Compiled in a sandbox without device or network.",
+  load: "Loaded with the reference's weights, in a process that never sees the reference.",
+  correctness: "Outputs compared for several input distributions, against a tolerance and a float64 run.",
   integrity: "Inputs unchanged, work done on every call, nothing left running, clocks agree.",
-  generalization: "Shapes and seeds chosen after it was submitted, which it could not know.",
-  timing: "Timed in turns with the fastest baseline, caches flushed between calls.",
+  generalization: "Outputs compared for shapes and seeds chosen after submission.",
+  timing: "Interleaved with the fastest baseline, caches flushed between calls.",
 };
 
 function Checks({ report }: { report: EvaluationReport }) {
@@ -152,7 +152,7 @@ function Checks({ report }: { report: EvaluationReport }) {
 
 function Surroundings({ report }: { report: EvaluationReport }) {
   const { environment: there } = report;
-  const isolation = { docker: "containers", namespaces: "namespaces with a user of its own", limits: "resource limits only" }[there.isolation];
+  const isolation = { docker: "containers", namespaces: "namespaces with a separate user", limits: "resource limits only" }[there.isolation];
   const clocks = Object.entries(there.clocks ?? {}).map(([name, mhz]) => `${name} ${mhz} MHz`);
   const facts: [string, string | null | undefined][] = [
     ["Device", there.device],
@@ -161,11 +161,11 @@ function Surroundings({ report }: { report: EvaluationReport }) {
     ["PyTorch", there.torch],
     ["Triton", there.triton],
     ["Toolkit", there.toolkit],
-    ["TF32", there.tf32 ? "allowed on both sides" : "off on both sides"],
+    ["TF32", there.tf32 ? "on for both sides" : "off for both sides"],
     ["Isolation", isolation ?? there.isolation],
     ["Referee", there.referee_version],
     ["Clocks", clocks.join(", ") || null],
-    ["Tuned", report.tuned ? `${Object.entries(report.tuned.parameters).map(([name, value]) => `${name}=${value}`).join(", ")} (of ${report.tuned.tried} settings)` : null],
+    ["Tuned", report.tuned ? `${Object.entries(report.tuned.parameters).map(([name, value]) => `${name}=${value}`).join(", ")} (best of ${report.tuned.tried} configurations)` : null],
   ];
   return (
     <table className="rows" style={{ maxWidth: 760 }}>

@@ -24,7 +24,7 @@ export function Gates({ report }: { report: EvaluationReport }) {
             {gate.name} <span className="quiet">{seconds(gate.seconds)}</span>
           </Text>
           {gate.detail && (
-            <pre className="plain" tabIndex={0} aria-label={`What the gate ${gate.name} found`}>
+            <pre className="plain" tabIndex={0} aria-label={`Evidence of the gate ${gate.name}`}>
               {gate.detail}
             </pre>
           )}
@@ -38,9 +38,9 @@ export function Gates({ report }: { report: EvaluationReport }) {
 function Phases({ report }: { report: EvaluationReport }) {
   const phases = Object.entries(report.phases_s).filter(([, value]) => value > 0);
   return (
-    <section aria-label="Where the time went">
+    <section aria-label="Evaluation time">
       <Text component="h2" fw={650} size="sm" m={0}>
-        Where the evaluation's time went
+        Evaluation time
       </Text>
       <Table maw={420}>
         <Table.Tbody>

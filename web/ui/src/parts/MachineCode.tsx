@@ -10,7 +10,7 @@ import { Asked, Empty } from "./States";
 const Code = lazy(() => import("./Code"));
 
 export function MachineCode({ id, listing }: { id: string; listing: Disassembly | null }) {
-  if (!listing) return <Empty title="No machine code">Only what was built has some, and only since this program keeps it.</Empty>;
+  if (!listing) return <Empty title="No machine code">Only compiled candidates have machine code, and only since Kernelwright records it.</Empty>;
   if (!listing.hash) return <Empty title="No machine code">{listing.note}</Empty>;
   return <Kept id={id} listing={listing} />;
 }
@@ -28,8 +28,8 @@ function Kept({ id, listing }: { id: string; listing: Disassembly }) {
           <Group justify="space-between">
             <Text size="sm" className="break" style={{ flex: "1 1 300px" }}>
               {listing.form === "sass" ? "GPU instructions (SASS)" : "Assembly"} of {listing.functions.length} {listing.functions.length === 1 ? "function" : "functions"}, by{" "}
-              {listing.tool} from the library that was judged.
-              {listing.cut && " There is more than was kept."}
+              {listing.tool} from the evaluated library.
+              {listing.cut && " Truncated."}
             </Text>
             <Button variant="default" onClick={() => saveText(known, `${id}.${listing.form === "sass" ? "sass" : "s"}`)}>
               Download

@@ -12,8 +12,10 @@ export function KindPill({ kind, children }: { kind: Kind; children?: string }) 
 }
 
 /** The colours of a kind, as custom properties. */
-export const inks = (name: string): React.CSSProperties =>
-  ({ "--ink": `var(--${name}-ink)`, "--fill": `var(--${name}-fill)` }) as React.CSSProperties;
+export function inks(name: string): React.CSSProperties {
+  const ink = name === "stopped" ? "pending" : name;
+  return { "--ink": `var(--${ink}-ink)`, "--fill": `var(--${ink}-fill)` } as React.CSSProperties;
+}
 
 const STATUS: Record<JobStatus, { ink: string; mark: string }> = {
   queued: { ink: "pending", mark: "…" },

@@ -7,7 +7,7 @@ import { Empty } from "./States";
 /** How near to the hardware's limits it runs, and what holds it back. */
 export function Profile({ report }: { report: EvaluationReport }) {
   const { profile, roofline } = report;
-  if (!profile && !roofline) return <Empty title="No profile">Only a kernel that reaches timing is profiled.</Empty>;
+  if (!profile && !roofline) return <Empty title="No profile">Only kernels that reach the timing gate are profiled.</Empty>;
   const metrics = Object.entries(profile?.metrics ?? {});
   return (
     <Stack gap="xl">
@@ -15,13 +15,13 @@ export function Profile({ report }: { report: EvaluationReport }) {
         <Section title="Speed of light">
           <Bar name="of the roofline" value={roofline.fraction} />
           <Text size="sm" mt="xs">
-            Bound by <b>{roofline.bound}</b>: no kernel can take less than {micros(roofline.floor_us)} for {roofline.bytes.toLocaleString("en")} bytes and{" "}
-            {roofline.flops.toLocaleString("en")} operations.
+            <b>{roofline.bound[0]!.toUpperCase() + roofline.bound.slice(1)} bound</b>: the lower bound is {micros(roofline.floor_us)} for{" "}
+            {roofline.bytes.toLocaleString("en")} bytes and {roofline.flops.toLocaleString("en")} operations.
           </Text>
         </Section>
       )}
       {profile && (
-        <Section title="What holds it back">
+        <Section title="Bottleneck">
           <Text>
             <b>{profile.bottleneck}</b>: {profile.reason}
           </Text>

@@ -18,18 +18,18 @@ export function Provenance({ id }: { id: string }) {
     <Asked query={found}>
       {(known) =>
         known.nodes.length === 1 ? (
-          <Empty title="It stands alone so far">Nothing of this team's led to it, and no kernel was made with it yet.</Empty>
+          <Empty title="No lineage yet">No kernel led to this experience or used it.</Empty>
         ) : (
           <Stack>
             <Later height={440}>
               <ProvenanceGraph found={known} focus={id} />
             </Later>
             <Text size="sm" className="quiet">
-              Causes are on the left. Dashed: it was in the context of that kernel. Drawn through: the kernel taught it, or was started from it. Dotted: the job made the kernel.
-              {known.cut && " There is more than is shown: follow a link to look from there."}
+              Causes are on the left. Dashed: in the kernel's context. Solid: learned from the kernel, or used as its starting point. Dotted: kernel of the job.
+              {known.cut && " Not all of it is shown; follow a link for more."}
             </Text>
             <details>
-              <summary>The same as a table ({known.nodes.length} lines)</summary>
+              <summary>Show as table ({known.nodes.length} rows)</summary>
               <Things found={known} focus={id} />
             </details>
           </Stack>
@@ -45,11 +45,11 @@ function Things({ found, focus }: { found: ProvenanceView; focus: string }) {
       <table className="rows">
         <thead>
           <tr>
-            <th>What</th>
+            <th>Name</th>
             <th>Kind</th>
             <th>Verdict</th>
             <th className="figure">Speedup</th>
-            <th>What ties it to the others</th>
+            <th>Relations</th>
           </tr>
         </thead>
         <tbody>

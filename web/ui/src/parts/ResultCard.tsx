@@ -12,12 +12,11 @@ export function ResultCard({ job, candidates }: { job: JobView; candidates: Cand
   const best = candidates.find((one) => one.id === job.best_candidate_id);
   if (!best) return null;
   const { speedup } = best;
-  const slower = (speedup?.best_baseline ?? 1) < 1;
   return (
     <Card withBorder padding="lg" component="section" aria-label="Best kernel">
       <Group justify="space-between" gap="lg">
         <Group gap="xl" className="figures">
-          <Figure big name={slower ? "of the fastest baseline's speed" : "against the fastest baseline"}>
+          <Figure big name={"vs the fastest baseline"}>
             {ratio(speedup?.best_baseline)}
           </Figure>
           {speedup?.ci95 && (
@@ -25,20 +24,20 @@ export function ResultCard({ job, candidates }: { job: JobView; candidates: Cand
               {ratio(speedup.ci95[0])} – {ratio(speedup.ci95[1])}
             </Figure>
           )}
-          {speedup?.eager != null && <Figure name="against eager">{ratio(speedup.eager)}</Figure>}
-          {speedup?.compile != null && <Figure name="against torch.compile">{ratio(speedup.compile)}</Figure>}
+          {speedup?.eager != null && <Figure name="vs eager">{ratio(speedup.eager)}</Figure>}
+          {speedup?.compile != null && <Figure name="vs torch.compile">{ratio(speedup.compile)}</Figure>}
           {speedup?.seed != null && (
-            <Figure name="against the seed">
+            <Figure name="vs the seed">
               {ratio(speedup.seed)}
               {speedup.seed_ci95 && ` (${ratio(speedup.seed_ci95[0])} – ${ratio(speedup.seed_ci95[1])})`}
             </Figure>
           )}
-          <Figure name="a call (median)">{micros(best.median_us)}</Figure>
+          <Figure name="median latency">{micros(best.median_us)}</Figure>
         </Group>
         <Group gap="xs">
           <KindPill kind="best" />
           <Button component={Link} to={`/candidates/${best.id}`} data-best>
-            Look at the kernel
+            View kernel
           </Button>
           <Button variant="default" onClick={() => void notify(download(`/api/v1/jobs/${job.id}/bundle`, `${job.id}.zip`))}>
             Bundle

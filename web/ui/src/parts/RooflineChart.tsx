@@ -12,30 +12,32 @@ interface Props {
   bestId: string | null;
   /** What validation found out: bytes, FLOPs, the device's ceilings. */
   validated: Record<string, unknown> | null;
+  /** The job has ended. */
+  over: boolean;
 }
 
 /** Every accepted candidate and the baselines under the device's roof, both axes logarithmic. */
-export default function RooflineChart({ candidates, bestId, validated }: Props) {
+export default function RooflineChart({ candidates, bestId, validated, over }: Props) {
   const flops = number(validated?.flops) ?? 0;
   const bytes = number(validated?.bytes) ?? 0;
   const roof = useMemo(() => roofOf(validated), [validated]);
   const points = useMemo(() => (flops && bytes ? pointsOf(candidates, bestId, flops, bytes) : []), [candidates, bestId, flops, bytes]);
   const option = useCallback((colors: Colors) => draw(colors, points, roof), [points, roof]);
-  if (!validated) return <Empty title="The problem was not measured yet" />;
-  if (!flops || !bytes) return <Empty title="No roofline">This problem has no floating-point work to count: only its memory floor says something.</Empty>;
-  if (points.length === 0) return <Empty title="No accepted candidate yet" />;
+  if (!validated) return <Empty title={over ? "Problem not measured" : "Problem not measured yet"} />;
+  if (!flops || !bytes) return <Empty title="No roofline">This problem has no floating-point work; only its memory lower bound applies.</Empty>;
+  if (points.length === 0) return <Empty title={over ? "No accepted candidate" : "No accepted candidate yet"} />;
   const best = points.find((one) => one.kind === "best");
   return (
     <>
       <Chart
         height={320}
-        label={`Roofline: ${points.length} points at ${(flops / bytes).toPrecision(2)} operations a byte; best ${best ? best.gflops.toPrecision(3) : "none"} GFLOP/s`}
+        label={`Roofline: ${points.length} points at ${(flops / bytes).toPrecision(2)} FLOP/byte; best ${best ? best.gflops.toPrecision(3) : "none"} GFLOP/s`}
         option={option}
       />
       <Text size="xs" className="quiet">
-        All points stand at the problem's own intensity, {(flops / bytes).toPrecision(2)} FLOP a byte; the floor for its bytes and
-        operations is {micros(number(validated.floor_us))}.
-        {roof ? "" : " This job's device has told no ceilings."}
+        All points lie at the problem's arithmetic intensity, {(flops / bytes).toPrecision(2)} FLOP/byte. Lower bound for its bytes and
+        operations: {micros(number(validated.floor_us))}.
+        {roof ? "" : " The device reported no ceilings."}
       </Text>
     </>
   );
@@ -71,11 +73,11 @@ function draw(colors: Colors, points: RoofPoint[], roof: Roof | null): object {
     grid,
     legend: { top: 0, textStyle: { color: colors.ink } },
     tooltip: { ...tooltip, trigger: "item", formatter: (one: { name: string; value: number[] }) => `${one.name}\n${one.value[1]?.toPrecision(3)} GFLOP/s` },
-    xAxis: axis(colors, "FLOP a byte", { type: "log", min: from, max: to, axisLabel: { color: colors.ink, formatter: short } }),
+    xAxis: axis(colors, "Arithmetic intensity (FLOP/byte)", { type: "log", min: from, max: to, axisLabel: { color: colors.ink, formatter: short } }),
     yAxis: axis(colors, "GFLOP/s", { type: "log", nameGap: 40, axisLabel: { color: colors.ink, formatter: short } }),
     series: [
       ...(roof ? [line("roof", "solid", roofLine(roof.peakGflops, roof.bandwidthGbS, from, to))] : []),
-      ...(roof && roof.cacheGbS > roof.bandwidthGbS ? [line("roof of the cache", "dashed", roofLine(roof.peakGflops, roof.cacheGbS, from, to))] : []),
+      ...(roof && roof.cacheGbS > roof.bandwidthGbS ? [line("cache roof", "dashed", roofLine(roof.peakGflops, roof.cacheGbS, from, to))] : []),
       series("accepted", "accepted", colors.good, "circle", 8),
       series("best", "best", colors.best, "diamond", 15),
       series("baselines", "baseline", colors.other, "triangle", 11),

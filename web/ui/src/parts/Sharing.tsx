@@ -12,7 +12,7 @@ const DAYS = [
   { value: "1", label: "1 day" },
   { value: "7", label: "7 days" },
   { value: "30", label: "30 days" },
-  { value: "365", label: "a year" },
+  { value: "365", label: "1 year" },
 ];
 
 export function Sharing({ job }: { job: JobView }) {
@@ -25,7 +25,7 @@ export function Sharing({ job }: { job: JobView }) {
           <Button variant="default">Report</Button>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item onClick={take}>Download as one HTML file</Menu.Item>
+          <Menu.Item onClick={take}>Download HTML</Menu.Item>
           <Menu.Item onClick={() => setOpened(true)}>Share by link…</Menu.Item>
         </Menu.Dropdown>
       </Menu>
@@ -43,8 +43,7 @@ function Links({ jobId }: { jobId: string }) {
   return (
     <Stack>
       <Text size="sm">
-        Whoever has a link sees this job's report without signing in: figures, gates, tree and the kernel's source, as they are at that moment. Nothing else, and
-        nothing can be changed by it.
+        Anyone with the link can view this job's current report without signing in: figures, gates, lineage and the kernel's source. The link is read-only.
       </Text>
       <NewLink jobId={jobId} />
       <Asked query={links} rows={2}>
@@ -66,13 +65,13 @@ function NewLink({ jobId }: { jobId: string }) {
   return (
     <>
       <Group align="end">
-        <Select label="It works for" data={DAYS} value={days} onChange={(next) => next && setDays(next)} allowDeselect={false} w={140} />
-        <Button onClick={() => void notify(make())}>Make a link</Button>
+        <Select label="Expires in" data={DAYS} value={days} onChange={(next) => next && setDays(next)} allowDeselect={false} w={140} />
+        <Button onClick={() => void notify(make())}>Create link</Button>
       </Group>
       {address && (
         <Group align="end" wrap="nowrap">
-          <TextInput label="The link, shown this once" value={address} readOnly style={{ flex: 1 }} onFocus={(event) => event.currentTarget.select()} />
-          <Button variant="default" onClick={() => void notify(navigator.clipboard.writeText(address), "The link is in the clipboard")}>
+          <TextInput label="Link (shown only once)" value={address} readOnly style={{ flex: 1 }} onFocus={(event) => event.currentTarget.select()} />
+          <Button variant="default" onClick={() => void notify(navigator.clipboard.writeText(address), "Link copied")}>
             Copy
           </Button>
         </Group>
@@ -83,7 +82,7 @@ function NewLink({ jobId }: { jobId: string }) {
 
 function Open({ links }: { links: ReportShareView[] }) {
   const queries = useQueryClient();
-  if (links.length === 0) return <Text size="sm" className="quiet">No link is open.</Text>;
+  if (links.length === 0) return <Text size="sm" className="quiet">No active links.</Text>;
   const revoke = async (link: ReportShareView): Promise<void> => {
     await data(revokeReportShare({ path: { job_id: link.job_id, share_id: link.id } }));
     await queries.invalidateQueries({ queryKey: key(link.job_id) });
@@ -92,9 +91,9 @@ function Open({ links }: { links: ReportShareView[] }) {
     <table className="rows">
       <thead>
         <tr>
-          <th>Made</th>
-          <th>Ends</th>
-          <th className="figure">Close it</th>
+          <th>Created</th>
+          <th>Expires</th>
+          <td />
         </tr>
       </thead>
       <tbody>
@@ -103,7 +102,7 @@ function Open({ links }: { links: ReportShareView[] }) {
             <td>{ago(link.created_at)}</td>
             <td>{ago(link.expires_at)}</td>
             <td className="figure">
-              <Button size="compact-sm" color="red" variant="outline" onClick={() => void notify(revoke(link), "Revoked: the link shows nothing any more")}>
+              <Button size="compact-sm" color="red" variant="outline" onClick={() => void notify(revoke(link), "Link revoked")}>
                 Revoke
               </Button>
             </td>

@@ -10,14 +10,14 @@ import { Empty } from "./States";
 const NAMES: Record<Baseline, string> = { best_baseline: "fastest", eager: "eager", compile: "compile", compile_max: "max-autotune" };
 
 /** Accepted candidates by round, and the best so far, against one baseline. */
-export default function SpeedupChart({ candidates }: { candidates: CandidateSummary[] }) {
+export default function SpeedupChart({ candidates, over }: { candidates: CandidateSummary[]; over: boolean }) {
   const [against, setAgainst] = useState<Baseline>("best_baseline");
   const navigate = useNavigate();
   const open = useCallback((id: string) => void navigate(`/candidates/${id}`), [navigate]);
   const { points, best } = useMemo(() => progress(candidates, against), [candidates, against]);
   const there = (["best_baseline", ...BASELINES] as Baseline[]).filter((name) => candidates.some((one) => typeof one.speedup?.[name] === "number"));
   const option = useCallback((colors: Colors) => draw(colors, points, best, candidates.length), [points, best, candidates.length]);
-  if (points.length === 0) return <Empty title="No accepted candidate yet" />;
+  if (points.length === 0) return <Empty title={over ? "No accepted candidate" : "No accepted candidate yet"} />;
   const top = best.at(-1);
   return (
     <>

@@ -31,22 +31,39 @@ export function Empty({ title, children, page }: { title: string; children?: Rea
   );
 }
 
-/** `page`: it stands for a whole page, so its title is the page's heading. */
-export function Failure({ error, retry, page }: { error: unknown; retry?: () => void; page?: boolean }) {
+/** A part of the program that was not loaded before the server went away: browsers name its file. */
+const NOT_LOADED = /dynamically imported module|importing a module script/i;
+
+function messageOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return NOT_LOADED.test(message) ? "This page could not be loaded while the server is away." : message;
+}
+
+/** `what` could not be loaded. `page`: it stands for a whole page, so its title is the page's heading. */
+export function Failure({ error, retry, page, what = "this page" }: { error: unknown; retry?: () => void; page?: boolean; what?: string }) {
   const known = error instanceof ApiError ? error : null;
-  const title = known?.status === 404 ? "Not here" : known?.status === 0 ? "No connection" : "That did not work";
+  const missing = known?.status === 404;
+  const title = missing ? `${what[0]!.toUpperCase()}${what.slice(1)} not found` : known?.status === 0 ? "No connection" : `Could not load ${what}`;
   return (
     <Alert color="red" variant="outline" title={page ? <Title order={1} size="sm">{title}</Title> : title} role="alert">
       <Stack gap="xs">
         <Text size="sm" className="break">
-          {error instanceof Error ? error.message : String(error)}
+          {messageOf(error)}
         </Text>
-        {retry && (
+        {missing && page ? (
           <Group>
-            <Button size="xs" variant="default" onClick={retry}>
-              Try again
+            <Button size="xs" variant="default" component={Link} to="/">
+              Back to jobs
             </Button>
           </Group>
+        ) : (
+          retry && (
+            <Group>
+              <Button size="xs" variant="default" onClick={retry}>
+                Try again
+              </Button>
+            </Group>
+          )
         )}
       </Stack>
     </Alert>
@@ -58,41 +75,43 @@ export function Asked<T>({
   query,
   rows,
   page,
+  what,
   children,
 }: {
   query: { data: T | undefined; error: unknown; refetch: () => unknown };
   rows?: number;
   page?: boolean;
+  what?: string;
   children: (data: T) => ReactNode;
 }) {
   if (query.data !== undefined) return <>{children(query.data)}</>;
-  if (query.error) return <Failure error={query.error} retry={() => void query.refetch()} page={page} />;
+  if (query.error) return <Failure error={query.error} retry={() => void query.refetch()} page={page} what={what} />;
   return <Loading rows={rows} />;
 }
 
 export function NotFound() {
   return (
-    <Empty title="There is no such page" page>
+    <Empty title="Page not found" page>
       <Anchor component={Link} to="/" underline="always">
-        Back to the jobs
+        Back to jobs
       </Anchor>
     </Empty>
   );
 }
 
-/** A page that fell over: a bug, or a part of the program that an update has replaced. */
+/** A page that failed: a bug, a server that is away, or a part of the program that an update has replaced. */
 export function PageFault() {
   const error = useRouteError();
   return (
     <Stack p="lg" maw={720} mx="auto">
       <Title order={1} size="h3">
-        This page could not be shown
+        Something went wrong
       </Title>
       <Failure error={error} />
       <Group>
-        <Button onClick={() => location.reload()}>Load it again</Button>
+        <Button onClick={() => location.reload()}>Reload</Button>
         <Button variant="default" component="a" href="/">
-          To the jobs
+          Back to jobs
         </Button>
       </Group>
     </Stack>

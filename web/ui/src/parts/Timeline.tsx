@@ -11,12 +11,13 @@ import { Empty } from "./States";
 const PAGE = 20;
 const KIND: Record<string, Kind> = { accepted: "accepted", suspicious: "suspicious", rejected: "rejected", infrastructure_error: "machine" };
 
-export function Timeline({ story }: { story: Story }) {
+/** `over`: the job has ended, and what was under way was stopped. */
+export function Timeline({ story, over }: { story: Story; over: boolean }) {
   const [shown, setShown] = useState(PAGE);
   const latest = story.steps.slice(-shown).reverse();
   if (latest.length === 0) {
     return (
-      <Empty title="Nothing yet">
+      <Empty title={over ? "No activity" : "No activity yet"}>
         {story.marks.map((mark, index) => (
           <div key={index}>{mark.text}</div>
         ))}
@@ -27,7 +28,7 @@ export function Timeline({ story }: { story: Story }) {
     <>
       <ol className="story" reversed>
         {latest.map((step) => (
-          <Round key={step.step} step={step} />
+          <Round key={step.step} step={step} over={over} />
         ))}
       </ol>
       {story.steps.length > shown && (
@@ -39,16 +40,16 @@ export function Timeline({ story }: { story: Story }) {
   );
 }
 
-function Round({ step }: { step: StepStory }) {
+function Round({ step, over }: { step: StepStory; over: boolean }) {
   const kind = step.verdict ? KIND[step.verdict] : undefined;
   return (
-    <li className={step.done ? undefined : "now"} data-step={step.step}>
+    <li className={step.done || over ? undefined : "now"} data-step={step.step}>
       <Group gap="xs">
         <Text fw={650} size="sm">
           Round {step.step + 1}
         </Text>
         <Text size="xs" className="quiet">
-          {step.stage} · {step.done ? between(step.startedAt, step.endedAt) : "under way"}
+          {step.stage} · {step.done ? between(step.startedAt, step.endedAt) : over ? "stopped" : "in progress"}
         </Text>
         {kind && <KindPill kind={kind} />}
         {step.speedup !== null && <Text size="sm">{ratio(step.speedup)}</Text>}
@@ -70,14 +71,14 @@ function Round({ step }: { step: StepStory }) {
       </Group>
       {step.turns.map((turn, index) => (
         <Text key={index} size="sm" className="break">
-          <b>{turn.agent}</b> {turn.done ? (turn.summary ?? "") : "is at work…"}{" "}
+          <b>{turn.agent}</b> {turn.done ? (turn.summary ?? "") : over || step.done ? "stopped" : "working…"}{" "}
           <span className="quiet">
             {turn.tokens ? `${turn.tokens} tokens ` : ""}
             {turn.seconds !== null ? seconds(turn.seconds) : ""}
           </span>
         </Text>
       ))}
-      {step.evaluating && <Text size="sm">The referee is judging…</Text>}
+      {step.evaluating && <Text size="sm">{over ? "Evaluation stopped" : "Evaluating…"}</Text>}
       {step.failedGate && (
         <Text size="sm" className="break" lineClamp={3}>
           <b>{step.failedGate}</b> {step.detail}

@@ -12,7 +12,7 @@ import { Asked } from "./States";
 const LIVES = [
   { value: "7", label: "7 days" },
   { value: "90", label: "90 days" },
-  { value: "365", label: "a year" },
+  { value: "365", label: "1 year" },
 ];
 
 function useChange<T, R>(work: (given: T) => Promise<R>) {
@@ -30,11 +30,11 @@ export function Tokens({ caller }: { caller: MeView }) {
     <Section title="Tokens">
       <Stack gap="sm">
         <Text size="sm" className="quiet">
-          Programs send one as <code>Authorization: Bearer kw_…</code>; the commands take it from <code>KERNELWRIGHT_TOKEN</code>.
+          Programs send a token as <code>Authorization: Bearer kw_…</code>; the command line reads it from <code>KERNELWRIGHT_TOKEN</code>.
         </Text>
         {made && <Once made={made} close={() => setMade(null)} />}
         <Asked query={tokens} rows={3}>
-          {(all) => (all.length === 0 ? <Text size="sm">There is none yet.</Text> : <Listed tokens={all} />)}
+          {(all) => (all.length === 0 ? <Text size="sm">No tokens yet.</Text> : <Listed tokens={all} />)}
         </Asked>
         <NewToken caller={caller} show={setMade} />
       </Stack>
@@ -44,7 +44,7 @@ export function Tokens({ caller }: { caller: MeView }) {
 
 function Once({ made, close }: { made: NewTokenView; close: () => void }) {
   return (
-    <Alert color="teal" variant="outline" title={`Keep the token “${made.token.name}” now: it is not shown again`} data-token-text>
+    <Alert color="teal" variant="outline" title={`Copy the token “${made.token.name}” now: it is not shown again`} data-token-text>
       <Group gap="sm">
         <code className="mono break">{made.text}</code>
         <CopyButton value={made.text}>
@@ -55,7 +55,7 @@ function Once({ made, close }: { made: NewTokenView; close: () => void }) {
           )}
         </CopyButton>
         <Button size="xs" variant="default" onClick={close}>
-          I have kept it
+          Done
         </Button>
       </Group>
     </Alert>
@@ -68,12 +68,12 @@ function Listed({ tokens }: { tokens: TokenView[] }) {
       <table className="rows">
         <thead>
           <tr>
-            <th>For</th>
-            <th>Begins with</th>
-            <th>May</th>
-            <th>Of</th>
+            <th>Name</th>
+            <th>Prefix</th>
+            <th>Scopes</th>
+            <th>Owner</th>
             <th>Last used</th>
-            <th>Ends</th>
+            <th>Expires</th>
             <td />
           </tr>
         </thead>
@@ -94,7 +94,7 @@ function Line({ token }: { token: TokenView }) {
       <td className="break">{token.name}</td>
       <td className="mono">{token.prefix}…</td>
       <td>{token.scopes.join(", ")}</td>
-      <td>{token.user_id ? "a member" : "the team"}</td>
+      <td>{token.user_id ? "member" : "team"}</td>
       <td style={{ whiteSpace: "nowrap" }}>{token.used_at ? ago(token.used_at) : "never"}</td>
       <td style={{ whiteSpace: "nowrap" }}>{token.revoked_at ? `revoked ${ago(token.revoked_at)}` : token.expires_at ? ago(token.expires_at) : "never"}</td>
       <td>
@@ -105,7 +105,7 @@ function Line({ token }: { token: TokenView }) {
             underline="always"
             size="sm"
             aria-label={`Revoke ${token.name}`}
-            onClick={() => void notify(revoke.mutateAsync(undefined), `“${token.name}” opens nothing any more.`)}
+            onClick={() => void notify(revoke.mutateAsync(undefined), `Revoked “${token.name}”`)}
           >
             Revoke
           </Anchor>
@@ -131,17 +131,17 @@ function NewToken({ caller, show }: { caller: MeView; show: (made: NewTokenView)
   return (
     <form onSubmit={submit}>
       <Group align="end" gap="md">
-        <TextInput label="What it is for" required value={name} onChange={(event) => setName(event.currentTarget.value)} style={{ flex: "1 1 200px", maxWidth: 320 }} />
-        <Checkbox.Group label="What it may do" value={scopes} onChange={setScopes}>
+        <TextInput label="Name" required value={name} onChange={(event) => setName(event.currentTarget.value)} style={{ flex: "1 1 200px", maxWidth: 320 }} />
+        <Checkbox.Group label="Scopes" value={scopes} onChange={setScopes}>
           <Group gap="sm" mih={36}>
             {caller.scopes.map((scope) => (
               <Checkbox key={scope} value={scope} label={scope} />
             ))}
           </Group>
         </Checkbox.Group>
-        <Select label="How long" data={LIVES} value={days} allowDeselect={false} onChange={setDays} w={120} />
+        <Select label="Expires in" data={LIVES} value={days} allowDeselect={false} onChange={setDays} w={120} />
         <Button type="submit" loading={create.isPending} disabled={scopes.length === 0}>
-          Make a token
+          Create token
         </Button>
       </Group>
     </form>

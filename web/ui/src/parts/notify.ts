@@ -10,7 +10,7 @@ export async function notify(work: Promise<unknown>, done?: string): Promise<boo
     return true;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    notifications.show({ title: "That did not work", message, color: "red", autoClose: 12_000, closeButtonProps: CLOSE });
+    notifications.show({ title: "Action failed", message, color: "red", autoClose: 12_000, closeButtonProps: CLOSE });
     return false;
   }
 }

@@ -89,7 +89,7 @@ function useCommands(typed: string): Command[] {
   });
   const fixed: Command[] = [
     ...PAGES.map(({ to, name }) => ({ key: to, name, hint: "page", run: () => void navigate(to) })),
-    { key: "colours", name: "Light or dark colours", hint: "action", run: toggleColorScheme },
+    { key: "colours", name: "Toggle dark mode", hint: "action", run: toggleColorScheme },
   ];
   const jobs = (found.data?.jobs ?? []).map((job) => ({
     key: job.id,

@@ -24,7 +24,7 @@ export function ServerWatch() {
     <div role="status" aria-live="polite">
       {health.isError && (
         <p style={{ margin: 0, padding: "6px 16px", background: "var(--suspicious-fill)", color: "var(--suspicious-ink)" }}>
-          The server cannot be reached. What you see is what it last said; this page goes on by itself when it is back.
+          The server cannot be reached. Showing the last known state; reconnecting…
         </p>
       )}
     </div>

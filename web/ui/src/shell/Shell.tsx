@@ -9,6 +9,8 @@ import { SignIn } from "./SignIn";
 import { focusSearch, moveRow } from "./keys";
 import { PAGES } from "./pages";
 
+const MAC = /Mac|iPhone|iPad/.test(navigator.userAgent);
+
 export function Shell() {
   const [asking, setAsking] = useState(false);
   const [open, setOpen] = useState(false);
@@ -26,7 +28,7 @@ export function Shell() {
   return (
     <>
       <a className="skip" href="#main">
-        Skip to the page
+        Skip to content
       </a>
       <header className="top">
         <div className="top-line">
@@ -39,9 +41,9 @@ export function Shell() {
           </nav>
           <span style={{ flex: 1 }} />
           <Button className="wide" variant="default" size="xs" onClick={() => setAsking(true)}>
-            Go to… <kbd style={{ marginLeft: 8 }}>⌘K</kbd>
+            Go to… <kbd style={{ marginLeft: 8 }}>{MAC ? "⌘K" : "Ctrl K"}</kbd>
           </Button>
-          <ActionIcon variant="default" size="lg" aria-label={`Use the ${other} colours`} onClick={() => setColorScheme(other)}>
+          <ActionIcon variant="default" size="lg" aria-label={`Switch to ${other} mode`} onClick={() => setColorScheme(other)}>
             <span aria-hidden="true">{scheme === "dark" ? "☀" : "☾"}</span>
           </ActionIcon>
           <ActionIcon

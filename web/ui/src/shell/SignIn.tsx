@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 import { data, onSignedOut, token } from "../api";
 import { signInMethods } from "../client";
 
-/** Asks for a token, or to sign in with the installation's identity provider, as soon as an answer says that one is wanted, or that the one given is worth nothing. */
+/** Asks for a token or a sign-in with the identity provider when an answer says that one is needed, or that the token is invalid. */
 export function SignIn() {
   const [wanted, setWanted] = useState(false);
   const [typed, setTyped] = useState("");
@@ -21,15 +21,15 @@ export function SignIn() {
     void queries.resetQueries();
   };
   return (
-    <Modal opened={wanted} onClose={() => setWanted(false)} title="This server wants to know you" centered closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened={wanted} onClose={() => setWanted(false)} title="Sign in to Kernelwright" centered closeButtonProps={{ "aria-label": "Close" }}>
       <form onSubmit={submit}>
         <Stack>
           <Text size="sm">
-            {token.read() ? "The token you gave is not accepted any more. " : ""}
-            A token of yours, or the one that the server was started with (KERNELWRIGHT_TOKEN), is kept until you close this tab.
+            {token.read() ? "Invalid token. Check it and try again. " : ""}
+            Enter one of your tokens, or the server's token (KERNELWRIGHT_TOKEN). It is kept until you close this tab.
           </Text>
           <PasswordInput label="Token" required value={typed} onChange={(event) => setTyped(event.currentTarget.value)} data-autofocus />
-          <Button type="submit">Go on</Button>
+          <Button type="submit">Sign in</Button>
           <Provider />
         </Stack>
       </form>
