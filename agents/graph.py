@@ -93,8 +93,8 @@ def again_or_finish(state: WorkflowState) -> Literal["recall", "__end__"] | list
 
 
 def after_recall(state: WorkflowState) -> Literal["plan", "code"]:
-    """A kernel that came with the job needs no plan, nor does one that is measured again."""
-    return "code" if state["seeded"] or state.get("confirms") else "plan"
+    """A kernel that came with the job needs no plan, nor does one that is measured again or was proven elsewhere."""
+    return "code" if state["seeded"] or state.get("confirms") or state.get("adopts") else "plan"
 
 
 def after_plan(state: WorkflowState) -> Literal["plan", "code", "learn"]:
@@ -111,7 +111,8 @@ def after_code(state: WorkflowState, runtime: Runtime[JobContext]) -> Literal["c
     if state["attempt"]:
         return "code"
     context = runtime.context
-    return "inspect" if context.job.spec.verify_first and context.inspects(state) else "evaluate"
+    inspects = context.job.spec.verify_first and not state.get("adopts") and context.inspects(state)
+    return "inspect" if inspects else "evaluate"
 
 
 def after_evaluate(
@@ -120,7 +121,7 @@ def after_evaluate(
     """A new leader is inspected once more, what ran to its timing profiled; what failed goes to the Judge. In `lean`
     the next round's Planner reads the report itself."""
     context = runtime.context
-    if state.get("failure") or state["evaluate_only"] or state.get("confirms"):
+    if state.get("failure") or state["evaluate_only"] or state.get("confirms") or state.get("adopts"):
         return "learn"
     if state.get("leads") and context.inspects(state) and not context.job.spec.verify_first:
         return "inspect"

@@ -26,7 +26,7 @@ from services.domain.experiences import (
     experience_id,
 )
 from services.domain.jobs import Stage
-from services.memory.context import Part, Sheet, complementary, compose, select_sheets
+from services.memory.context import Part, Sheet, complementary, compose, distinct, select_sheets
 from services.memory.keys import Keys
 from services.memory.learner import Learner
 from services.memory.log import LogEntry
@@ -51,6 +51,10 @@ KEPT = 4096
 """Experiences of a team kept in memory with their texts."""
 KEEP_EVERY = 500
 """Log entries after which the fold is kept again, so that a starting process reads no more than these."""
+ANY = "any"
+"""Family or backend of what holds for all."""
+SPARE = 3
+"""Experiences chosen beyond those asked for: the start point and near-duplicates may be among them."""
 VARIANTS = 20
 """Fast variants that complementary ones are picked from."""
 
@@ -116,8 +120,9 @@ class SqlMemory:
             near, learner = await asyncio.gather(
                 shelves.open(query.team_id, embedded.space, len(vector)), self._current_learner(query.team_id)
             )
-            choice = await self._choose(query, vector, near, learner)
-            variants = await self._variants(query, choice, near)
+            practices = await self._practices(query, near)
+            choice = await self._choose(query, vector, near, learner, practices)
+            variants = () if query.experts_only else await self._variants(query, choice, near)
             beside = [*choice.children, *(variant.id for variant in variants)]
             similarity = await near.similarities(beside, vector) if beside else {}
             similarity |= {item.experience_id: item.similarity for item in choice.chosen} | dict(choice.sheets)
@@ -184,15 +189,26 @@ class SqlMemory:
         async with self._locks[team_id]:
             return await self._current_learner(team_id)
 
-    async def _choose(self, query: RecallQuery, vector: Vectors, near: FirstStage, learner: Learner) -> _Choice:
+    async def _choose(
+        self,
+        query: RecallQuery,
+        vector: Vectors,
+        near: FirstStage,
+        learner: Learner,
+        practices: Sequence[Experience],
+    ) -> _Choice:
         wanted = self._wanted(query)
         trace = experience_id(query.start_point, ExperienceKind.TRACE) if query.start_point else None
-        pool, sheets = await asyncio.gather(
-            near.pool(wanted.fitting, vector, wanted.pool_size(learner), wanted.count),
+        size = wanted.pool_size(learner) + len(query.left_out)
+        found, sheets, experts = await asyncio.gather(
+            near.pool(wanted.fitting, vector, size, wanted.count + len(query.left_out)),
             near.sheets(query.backend, vector, VARIANTS),
+            near.similarities([item.id for item in practices], vector),
         )
+        pool = _candidates({} if query.experts_only else found, experts, query.left_out)
         chosen = await asyncio.to_thread(wanted.pick, pool, learner)
-        children = learner.children(trace) if query.stage is Stage.REFINE and trace else ()
+        observable = query.stage is Stage.REFINE and not query.experts_only
+        children = learner.children(trace) if observable and trace else ()
         return _Choice(
             chosen=tuple(item for item in chosen if item.experience_id != trace),
             children=tuple(reversed(children))[:VARIANTS],
@@ -212,7 +228,7 @@ class SqlMemory:
             stage=query.stage,
             keys=keys,
             site=query.site or query.device,
-            count=query.limit + 1,  # one more, since the start point itself may be among them
+            count=query.limit + SPARE,
             seed=query.seed,
             schedule=self._rules.schedule,
             filtered=self._rules.filtered,
@@ -223,18 +239,33 @@ class SqlMemory:
     ) -> tuple[str, ...]:
         """The context: the value-selected first, then sheets, children and variants in places of their own."""
         rules = self._rules
-        chosen = [item.experience_id for item in choice.chosen if item.experience_id in known]
+        names = [item.experience_id for item in choice.chosen]
+        names += [*choice.children, *(variant.id for variant in variants)]
+        wanted = [known[name] for name in dict.fromkeys(names) if name in known and name not in query.left_out]
+        shown = set(distinct(wanted))
+        chosen = [item.experience_id for item in choice.chosen if item.experience_id in shown]
         if query.limit < rules.fewest:
             return tuple(chosen[: query.limit])
         code = [known[name].code or "" for name in chosen]
         sheets = [Sheet(experience=known[name], similarity=at) for name, at in choice.sheets.items() if name in known]
         extra = [
             Part(ids=select_sheets(sheets, query.backend, code, limit=rules.sheets), places=rules.sheets),
-            Part(ids=[name for name in choice.children if name in known], places=rules.children),
-            Part(ids=[variant.id for variant in variants if variant.id in known], places=rules.variants),
+            Part(ids=[name for name in choice.children if name in shown], places=rules.children),
+            Part(ids=[variant.id for variant in variants if variant.id in shown], places=rules.variants),
         ]
         taken = sum(min(part.places, len(part.ids)) for part in extra)
         return compose([Part(ids=chosen, places=max(1, query.limit - taken)), *extra], query.limit)
+
+    async def _practices(self, query: RecallQuery, near: FirstStage) -> tuple[Experience, ...]:
+        """What experts wrote about the family or about all: always among the candidates, however many logs of jobs are
+        nearer."""
+        key = (f"practices/{query.family}", query.backend)  # no family is called so
+        if key not in near.variants:
+            wanted = _practices_of(near, query.family, query.backend)
+            near.variants[key] = await self._database.read(
+                lambda connection: experiences_from_rows(connection, connection.execute(wanted).all())
+            )
+        return near.variants[key]
 
     async def _variants(self, query: RecallQuery, choice: _Choice, near: FirstStage) -> tuple[Experience, ...]:
         """Fast variants that used a move which the start point does not have; with its bottleneck where there are."""
@@ -332,6 +363,25 @@ def _value(learner: Learner, query: RecallQuery, name: str) -> float | None:
     if learner.values.visits(query.stage, name) == 0:
         return None
     return learner.values.value(query.stage, name, query.family, query.site or query.device)
+
+
+def _candidates(
+    found: Mapping[str, float], experts: Mapping[str, float], left_out: Collection[str]
+) -> dict[str, float]:
+    """The pool of the second stage, most similar first."""
+    both = {name: at for name, at in {**experts, **found}.items() if name not in left_out}
+    return dict(sorted(both.items(), key=lambda item: -item[1]))
+
+
+def _practices_of(near: FirstStage, family: str, backend: str) -> Select[Any]:
+    wanted = (
+        experiences.c.team_id.in_(near.teams),
+        experiences.c.backend.in_((backend, ANY)),
+        experiences.c.family.in_((family, ANY)),
+        experiences.c.kind == str(ExperienceKind.BEST_PRACTICE),
+        experiences.c.state == ACTIVE,
+    )
+    return select(experiences).where(*wanted).order_by(experiences.c.family == ANY, experiences.c.id).limit(VARIANTS)
 
 
 def _fastest(near: FirstStage, family: str, backend: str) -> Select[Any]:
