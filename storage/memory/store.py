@@ -98,14 +98,18 @@ class SqlMemory:
         rules: RecallRules | None = None,
         learner: Callable[[], Learner] = Learner,
         shelving: Callable[[Database, Vectoriser], VectorIndex] | None = None,
+        seeds: Callable[[str], Sequence[Experience]] | None = None,
     ) -> None:
-        """`learner` makes an empty fold, with the selection rule in it. `shelving` does the first stage; by default
-        pgvector does where the database has it, else this process."""
+        """`learner` makes an empty fold, with the selection rule in it. `seeds` gives what every team
+        has from its first recall on. `shelving` does the first stage; by default pgvector does where the database has
+        it, else this process."""
         self._database = database
         self._vectors = Vectoriser(database, embedder)
         self._rules = rules or RecallRules()
         self._new_learner = learner
         self._shelving = shelving(database, self._vectors) if shelving is not None else None
+        self._seeds = seeds
+        self._seeded: set[str] = set()
         self._learners: dict[str, Learner] = {}
         self._kept_at: dict[str, int] = {}
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -113,6 +117,7 @@ class SqlMemory:
 
     async def recall(self, query: RecallQuery) -> tuple[RecalledExperience, ...]:
         """At most `query.limit` experiences, best first: chosen by value, then what has places of its own."""
+        await self._seed(query.team_id)
         embedded = await self._vectors.embed([query.text])
         vector = np.asarray(embedded.vectors[0], dtype=np.float32)
         async with self._locks[query.team_id]:
@@ -139,6 +144,13 @@ class SqlMemory:
         if not new:
             return 0
         return len(await self._database.write(lambda connection: insert_experiences(connection, new)))
+
+    async def _seed(self, team_id: str) -> None:
+        """Give a team what every team starts with, once in this process; what it has had stays as it is."""
+        if self._seeds is None or team_id in self._seeded:
+            return
+        await self.remember(self._seeds(team_id))
+        self._seeded.add(team_id)
 
     async def get(self, team_id: str, experience_id: str) -> Experience:
         """One experience of the team or of one that shares with it. Raises `NotFoundError`."""
