@@ -10,13 +10,14 @@ from agents.budget import Spent
 from agents.inspection import doubted
 from agents.job_lease import LeaseHolder
 from agents.leaderboard import leader
+from agents.nearest_example import is_own_kernel
 from agents.state import WorkflowState
 from services.domain import codec
 from services.domain.candidates import EvaluatedCandidate, Origin, content_hash
 from services.domain.chat import AttemptFact, ChatMessage, Facts, PlanFact, SearchBrief
 from services.domain.evaluations import Baselines, EvaluationReport, ValidationReport
 from services.domain.events import EventKind, JsonValue
-from services.domain.experiences import RecalledExperience, StartValues
+from services.domain.experiences import ExperienceKind, RecalledExperience, StartValues, experience_id
 from services.domain.jobs import AgentsMode, Budget, Job, Stage
 from services.domain.problems import Problem, ProblemAnalysis
 from services.domain.ratios import paced_us
@@ -29,6 +30,7 @@ from services.ports.memory import Memory
 from services.ports.models import ChatModel, MeteredChatModel
 from services.ports.search import SearchState, Strategy
 
+_OF_CANDIDATES = (ExperienceKind.TRACE, ExperienceKind.FAILURE, ExperienceKind.SUCCESS)
 EMPTY_REPLY = "(nothing)"
 """Shown in a repair turn for a reply without text: providers refuse a turn that says nothing."""
 
@@ -266,6 +268,22 @@ class JobContext:
         """Whether the Judge is asked for a second opinion: about what agents wrote, where the model can have an opinion
         (offline models answer from rules and would only repeat the referee)."""
         return not (state["seeded"] or state.get("confirms")) and isinstance(self.model, MeteredChatModel)
+
+    def own_experiences(self) -> tuple[str, ...]:
+        """What memory may hold of this job's own steps: its prompts tell of them anyway."""
+        made = [item.candidate_id for item in self.attempts if item.candidate_id is not None]
+        return tuple(experience_id(name, kind) for name in made for kind in _OF_CANDIDATES)
+
+    def adopts(self, state: WorkflowState, proven: RecalledExperience) -> bool:
+        """Whether the step measures a kernel that another job proved for this very problem, before any is written: as a
+        start point that costs no call. The offline model starts from what it remembers by itself."""
+        if not isinstance(self.model, MeteredChatModel) or self.job.spec.seed_candidate is not None:
+            return False
+        if state["branch"] or not proven.experience.code or any(item.plan is not None for item in self.attempts):
+            return False
+        tried = {item.source for item in self.attempts}
+        own = is_own_kernel(proven, self.setting, self.job.spec.backend, self.analysis.subject)
+        return own and (proven.experience.speedup or 0.0) > 1.0 and proven.experience.code not in tried
 
     def leads(self, state: WorkflowState, report: EvaluationReport) -> bool:
         """Whether the step's candidate is faster than all before it: only then does an opinion about it decide."""

@@ -92,9 +92,15 @@ def again_or_finish(state: WorkflowState) -> Literal["recall", "__end__"] | list
     return [Send("branch", branch) for branch in branches] if branches else "recall"
 
 
+def _came_ready(state: WorkflowState) -> bool:
+    """Whether the step's kernel is the compiler's, a leader that is measured again, or another job's."""
+    return bool(state.get("drafted") or state.get("confirms") or state.get("adopts"))
+
+
 def after_recall(state: WorkflowState) -> Literal["plan", "code"]:
-    """A kernel that came with the job or from the compiler needs no plan, nor does one that is measured again."""
-    return "code" if state["seeded"] or state.get("drafted") or state.get("confirms") else "plan"
+    """A kernel that came with the job or from the compiler needs no plan, nor does one that is measured again or was
+    proven elsewhere."""
+    return "code" if state["seeded"] or _came_ready(state) else "plan"
 
 
 def after_plan(state: WorkflowState) -> Literal["plan", "code", "learn"]:
@@ -111,7 +117,8 @@ def after_code(state: WorkflowState, runtime: Runtime[JobContext]) -> Literal["c
     if state["attempt"]:
         return "code"
     context = runtime.context
-    return "inspect" if context.job.spec.verify_first and context.inspects(state) else "evaluate"
+    inspects = context.job.spec.verify_first and not state.get("adopts") and context.inspects(state)
+    return "inspect" if inspects else "evaluate"
 
 
 def after_evaluate(
@@ -120,7 +127,7 @@ def after_evaluate(
     """A new leader is inspected once more, what ran to its timing profiled; what failed goes to the Judge. In `lean`
     the next round's Planner reads the report itself."""
     context = runtime.context
-    if state.get("failure") or state["evaluate_only"] or state.get("confirms") or state.get("drafted"):
+    if state.get("failure") or state["evaluate_only"] or _came_ready(state):
         return "learn"
     if state.get("leads") and context.inspects(state) and not context.job.spec.verify_first:
         return "inspect"

@@ -22,16 +22,29 @@ ALIKE = 0.05
 def precedent(
     found: Iterable[RecalledExperience], setting: Setting, backend: str, subject: str
 ) -> RecalledExperience | None:
-    """The fastest accepted trace of this very problem, else of the jobs nearest to it; None where memory has none of
-    its kind.
+    """The fastest accepted trace of this very problem, else of the jobs nearest to it in shapes of the same class, else
+    in any; else of another backend. None where memory has none of its kind.
 
     `subject` is the problem's, which its own traces begin with: another problem's kernel may be faster against another
     baseline, and that says little where this problem's own figures are known. A job is as similar as its most similar
     trace. Speedups are compared, since they hold across shapes."""
-    traces = [item for item in found if _fits(item.experience, setting, backend)]
+    known = list(found)
+    traces = [item for item in known if _fits(item.experience, setting, backend)]
     own = [item for item in traces if item.experience.text.startswith(subject)]
     if own:
         return max(own, key=_speed)
+    same = [item for item in traces if item.experience.shape_class == setting.shape_class]
+    others = [item for item in known if _is_elsewhere(item.experience, setting, backend)]
+    return _fastest_near(same) or _fastest_near(traces) or _fastest_near(others)
+
+
+def is_own_kernel(item: RecalledExperience, setting: Setting, backend: str, subject: str) -> bool:
+    """Whether it is a kernel for this very problem, backend and device: a start point for the job that asks."""
+    return _fits(item.experience, setting, backend) and item.experience.text.startswith(subject)
+
+
+def _fastest_near(traces: Sequence[RecalledExperience]) -> RecalledExperience | None:
+    """The fastest of the jobs that are most similar."""
     nearest: dict[str, float] = {}
     for item in traces:
         job = item.experience.job_id or item.experience.id
@@ -59,6 +72,17 @@ def _fits(experience: Experience, setting: Setting, backend: str) -> bool:
         and experience.speedup is not None
         and (experience.backend, experience.family) == (backend, setting.family)
         and (experience.device, experience.dtype) == (setting.device, setting.dtype)
+    )
+
+
+def _is_elsewhere(experience: Experience, setting: Setting, backend: str) -> bool:
+    """Whether it is a kernel of the family in another language: its idea travels, its text does not."""
+    return (
+        experience.kind is ExperienceKind.TRACE
+        and experience.verdict is Verdict.ACCEPTED
+        and experience.speedup is not None
+        and experience.backend != backend
+        and (experience.family, experience.dtype) == (setting.family, setting.dtype)
     )
 
 

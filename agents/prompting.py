@@ -10,6 +10,7 @@ import functools
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import jinja2
@@ -20,10 +21,10 @@ from agents.trimming import SectionTokens, cut, keep, tokens
 from services.domain.candidates import content_hash
 from services.domain.chat import AgentRole, AttemptFact, ChatMessage, Facts, ModelLimits
 from services.domain.errors import ModelError
-from services.domain.evaluations import EvaluationReport
+from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.events import JsonValue
 from services.domain.experiences import RecalledExperience
-from services.domain.jobs import AgentsMode
+from services.domain.jobs import AgentsMode, Stage
 from services.learning import beside_parent, describe_outcome
 
 FOLDER = Path(__file__).parent / "prompts"
@@ -75,7 +76,7 @@ def render_system(role: AgentRole, facts: Facts, schema: dict[str, JsonValue]) -
         "problem": facts.problem,
         "problem_source": facts.problem.source,
         "analysis": cut(describe.analysis(facts.analysis), SECTIONS.analysis),
-        "schema": json.dumps(schema, sort_keys=True),
+        "schema": json.dumps(_untitled(schema), sort_keys=True),
         "tolerances": _tolerances(facts),
         "fence": Fence(facts.job_id),
     }
@@ -84,6 +85,9 @@ def render_system(role: AgentRole, facts: Facts, schema: dict[str, JsonValue]) -
 
 def render_user(role: AgentRole, facts: Facts, task: str = "", sections: SectionTokens = SECTIONS) -> ChatMessage:
     """The part of a role's prompt that changes from step to step; `task` where the role does not do its usual work."""
+    if role is AgentRole.CODER and facts.plan is not None and facts.stage is Stage.REFINE:
+        # The Planner drew on the experiences; what the Coder needs of them are kernels and the most valued words.
+        sections = replace(sections, experiences=sections.experiences // 2)
     values = {**_user_values(facts, sections), "task": task}
     return ChatMessage(role="user", content=_block(role, "user", values))
 
@@ -120,6 +124,15 @@ def _too_long(role: AgentRole, facts: Facts, limits: ModelLimits, used: int) -> 
     )
 
 
+def _untitled(part: JsonValue) -> JsonValue:
+    """A schema without the titles that only repeat its names; a prompt is read by the token."""
+    if isinstance(part, list):
+        return [_untitled(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    return {name: _untitled(item) for name, item in part.items() if name != "title" or not isinstance(item, str)}
+
+
 def _tolerances(facts: Facts) -> str:
     """The tolerances of the problem's own types, of float32 where it names none."""
     named = [spec.dtype for item in facts.analysis.operators for spec in item.outputs]
@@ -136,7 +149,7 @@ def template_hash(role: AgentRole, backend: str) -> str:
 
 
 def _plain(name: str) -> str:
-    return _UNNAMED.sub("", name)[:80]
+    return _UNNAMED.sub("", name)[:160]
 
 
 def _user_values(facts: Facts, sections: SectionTokens) -> dict[str, object]:
@@ -146,6 +159,7 @@ def _user_values(facts: Facts, sections: SectionTokens) -> dict[str, object]:
         "facts": facts,
         "baselines": describe.baselines(facts.baselines),
         "experiences": _experiences(facts, sections),
+        "proven": _proven(facts, sections),
         "brief": cut(facts.brief.text, sections.brief),
         "inspirations": _inspirations(facts, sections),
         "variants": history.variants(facts, sections),
@@ -173,6 +187,30 @@ def _experiences(facts: Facts, sections: SectionTokens) -> list[tuple[str, str]]
     """(name, text) of the recalled experiences in their order; those of least value are left out first."""
     kept = keep(facts.experiences, sections.experiences, _experience_text, _worth)
     return [(_experience_name(item), cut(_experience_text(item), sections.experiences)) for item in kept]
+
+
+def _proven(facts: Facts, sections: SectionTokens) -> list[tuple[str, str]]:
+    """(name, source) of the accepted kernels that were recalled, whole or not at all, the first that fit; none whose
+    text the start point or the trajectory has anyway."""
+    shown = {item.source for item in facts.attempts}
+    left, found = sections.proven, []
+    for item in facts.experiences:
+        code = item.experience.code
+        fits = code is not None and item.experience.verdict is Verdict.ACCEPTED and tokens(code) <= left
+        if code is None or not fits or code in shown:
+            continue
+        shown.add(code)
+        left -= tokens(code)
+        found.append((_proven_name(facts, item), code))
+    return found
+
+
+def _proven_name(facts: Facts, item: RecalledExperience) -> str:
+    found = item.experience
+    speedup = f" {found.speedup:.2f} times the best baseline" if found.speedup is not None else ""
+    where = "this very problem" if found.text.startswith(facts.analysis.subject) else f"another {found.family} problem"
+    language = f" in {found.backend} not {facts.backend}" if found.backend != facts.backend else ""
+    return f"kernel of {_experience_name(item)}{speedup} {where}{language}"
 
 
 def _worth(item: RecalledExperience) -> tuple[float, float]:

@@ -109,6 +109,7 @@ def _experiences(
 ) -> tuple[Experience, ...]:
     if current is None or current.report is None:
         return ()
+    start = context.start_point(state)
     return experiences_of(
         current.candidate,
         current.report,
@@ -119,6 +120,7 @@ def _experiences(
         setting=context.setting,
         subject=context.analysis.subject,
         bottleneck=state.get("diagnosis"),
+        parent=start.report if start is not None else None,
         at=step.finished_at,
     )
 
@@ -130,6 +132,8 @@ def _origin(state: WorkflowState, start: AttemptFact | None) -> Origin:
         return Origin.COMPILER
     if state.get("confirms"):
         return Origin.CONFIRMATION
+    if state.get("adopts"):
+        return Origin.RECALLED
     if start is None:
         return Origin.DRAFT
     accepted = start.report is not None and start.report.accepted

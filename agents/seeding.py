@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from datetime import datetime
 
+from agents.coder import Draft
 from services.domain.candidates import Candidate, Origin, candidate_id, evaluation_id
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, SeedFigures
+from services.domain.experiences import Experience
 from services.domain.jobs import EVALUATE_ONLY, Job
 
 SUMMARY = "the kernel that was submitted"
@@ -29,6 +31,12 @@ def seed_of(job: Job, at: datetime) -> Candidate:
         summary=SUMMARY,
         created_at=at,
     )
+
+
+def adopted_draft(proven: Experience) -> Draft:
+    """A kernel that another job of the team proved, as this job's candidate: it is measured here before it counts."""
+    speedup = "" if proven.speedup is None else f" at {proven.speedup:.2f}× the best baseline"
+    return Draft(source=proven.code or "", summary=f"proven in {proven.job_id}{speedup}, measured again here")
 
 
 def must_prove(job: Job) -> bool:

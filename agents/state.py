@@ -46,6 +46,8 @@ class WorkflowState(TypedDict, total=False):
     """Whether the step evaluates the compiler's own code."""
     evaluate_only: bool
     """Whether the job wants that kernel judged and nothing else."""
+    adopts: str | None
+    """Experience whose kernel the step measures, proven by another job; None where the agents write one."""
     confirms: bool
     """Whether the step measures its start point's kernel a second time."""
     start_step: int | None
@@ -97,6 +99,7 @@ def fresh_step(step: int, stage: str, start_step: int | None, started_at: str) -
         stage=stage,
         started_at=started_at,
         start_step=start_step,
+        adopts=None,
         confirms=False,
         drafted=False,
         holdout=False,

@@ -23,6 +23,8 @@ class SectionTokens:
 
     analysis: int = 1000
     experiences: int = 1500
+    proven: int = 4000
+    """Kernels of other jobs, each whole or not at all."""
     brief: int = 600
     inspirations: int = 1500
     trajectory: int = 900
@@ -34,12 +36,14 @@ class SectionTokens:
     plan: int = 400
 
     def leaner(self) -> Iterator[SectionTokens]:
-        """This, and what is left when ever more of the older matter goes: other candidates first, then differences,
-        then half, a quarter and at last all of what was recalled and tried."""
+        """This, and what is left when ever more of the older matter goes: other candidates first, then
+        differences and other jobs' kernels, then half, a quarter and at last all of what was recalled and tried."""
         yield self
         lean = replace(self, inspirations=0)
         yield lean
-        lean = replace(lean, contrast=0)
+        lean = replace(lean, contrast=0, proven=self.proven // 2)
+        yield lean
+        lean = replace(lean, proven=0)
         yield lean
         for share in (2, 4):
             yield replace(lean, experiences=self.experiences // share, trajectory=self.trajectory // share, brief=0)

@@ -21,7 +21,7 @@ from agents.profiler import measured_diagnosis, read_diagnosis
 from agents.recording import candidate_of, step_record
 from agents.replies import CoderReply, ProfilerReply
 from agents.rounds import NO_PLAN, RoundRules, after_round, begin_round
-from agents.seeding import SUMMARY, evaluation_of
+from agents.seeding import SUMMARY, adopted_draft, evaluation_of
 from agents.state import BranchOutput, WorkflowState
 from services.domain.candidates import Candidate, EvaluatedCandidate, evaluation_id
 from services.domain.chat import AgentRole, Facts
@@ -108,15 +108,19 @@ class Workflow:
         """Ask memory what helped with problems like this one."""
         context = runtime.context
         await context.emit(EventKind.STEP_STARTED, {"step": state["step"], "stage": state["stage"]})
-        if state["holdout"] or state["seeded"] or state.get("drafted") or state.get("confirms"):
+        if state["seeded"] or state.get("drafted") or state.get("confirms"):
             context.cache(state).recalled = ()
             return {"recalled": []}
         found = await context.stores.memory.recall(self._query(state, context))
-        if state["stage"] == Stage.DRAFT:
-            found = with_precedent(found, await self._precedent(context), self._context_size)
+        proven = None if state["holdout"] else await self._precedent(context)
+        found = with_precedent(found, proven, self._context_size)
         await self._pass_on_notice(context, state["step"])
+        adopted = proven if proven is not None and context.adopts(state, proven) else None
+        if adopted is not None:
+            found = (adopted,)  # nobody is asked in this step: what is measured stands alone
         context.cache(state).recalled = found
-        return {"recalled": [(item.experience.id, item.similarity, item.value) for item in found]}
+        update: WorkflowState = {"recalled": [(item.experience.id, item.similarity, item.value) for item in found]}
+        return update if adopted is None else {**update, "adopts": adopted.experience.id, "start_step": None}
 
     def _query(self, state: WorkflowState, context: JobContext) -> RecallQuery:
         start = context.start_point(state)
@@ -134,15 +138,18 @@ class Workflow:
             shape_class=context.setting.shape_class,
             site=context.setting.site,
             start_point=start.candidate_id if start is not None else None,
+            left_out=context.own_experiences(),
+            experts_only=state["holdout"],
             limit=self._context_size,
             seed=context.job.spec.seed + state["step"],
         )
 
     async def _precedent(self, context: JobContext) -> RecalledExperience | None:
-        """The fastest kernel known for the most similar problem."""
+        """The fastest kernel that other jobs have for the most similar problem."""
         subject = context.analysis.subject
         near = await context.stores.memory.search(context.job.team_id, subject, NEAREST)
-        return precedent(near, context.setting, context.job.spec.backend, subject)
+        others = [item for item in near if item.experience.job_id != context.job.id]
+        return precedent(others, context.setting, context.job.spec.backend, subject)
 
     async def plan(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
         """Ask the Planner."""
@@ -173,6 +180,8 @@ class Workflow:
         if state.get("confirms") and start is not None:
             summary = f"the kernel of round {start.step + 1}, measured again"  # as pages and the command line count
             return await self._add(state, context, Draft(source=start.source or "", summary=summary))
+        if state.get("adopts"):
+            return await self._add(state, context, adopted_draft((await context.experiences(state))[0].experience))
         turn = await self._turn(CODER, state, context, await context.facts(state))
         if turn.value is None:
             return turn.update

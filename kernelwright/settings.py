@@ -119,9 +119,10 @@ class Settings(BaseSettings):
     """Whether jobs begin with the compiler's own code as a candidate, unless they say otherwise."""
     evaluation_timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 120.0
     baselines_max_age_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 3600.0
-    """Age in seconds after which a problem's baselines are re-measured within a job."""
-    holdout: Annotated[float, Field(ge=0, le=1)] = 0.1
-    """Share of steps that run without memory, so that its effect can be measured."""
+    """Age from which the latencies of a problem's reference are measured again within a job."""
+    holdout: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of steps that run without what memory learned (expert practices stay), so that its effect can be measured;
+    such steps cost what memory would have brought them. 0.1 measures it in some hundred steps."""
     embedder: Annotated[str, Field(pattern=r"^(auto|minilm|hashing|compatible:.+:[1-9][0-9]{0,4})$")] = "auto"
     """How experiences are compared: `auto` takes MiniLM where its model is installed, else `hashing`;
     `compatible:MODEL:DIMENSIONS` asks a service with OpenAI's `/v1/embeddings`."""

@@ -21,8 +21,17 @@ from services.domain.memory_lines import ExportedValue, MemoryLine
 from services.domain.provenance import Provenance
 from services.housekeeping import Housekeeper, Tidied
 from services.memory.effect import Effect, backends, estimate_effect, step_outcomes
-from services.memory.exchange import MAX_LINE_BYTES, MAX_LINES, Header, ImportRules, LineRefusal, export, read_import
+from services.memory.exchange import (
+    MAX_LINE_BYTES,
+    MAX_LINES,
+    Header,
+    ImportRules,
+    LineRefusal,
+    export,
+    read_import,
+)
 from services.memory.values import Change, history
+from services.memory_notes import Note, practice_of
 from services.ports.memory import LearnedValues, Memory, MemoryRecords
 from services.ports.runtime import Clock
 from services.provenance import trace_provenance
@@ -139,6 +148,15 @@ class ExperienceService:
         """What memory does for each backend that the team has used."""
         log = await self._records.log(team_id)
         return {backend: estimate_effect(step_outcomes(log, backend)) for backend in backends(log)}
+
+    async def add(self, team_id: str, note: Note) -> Experience:
+        """Keep a note of the team's own as a practice: recalled and valued like those that come with the program.
+
+        Raises `UserError` where the team has it already."""
+        practice = practice_of(team_id, note, self._clock.now())
+        if not await self._memory.remember([practice]):
+            raise UserError(f"the memory holds this note already ({practice.id})")
+        return practice
 
     async def retract(self, team_id: str, subject: str, reason: str, actor: str) -> tuple[str, ...]:
         """Take back an experience, or all that a candidate or evaluation taught. Raises `NotFoundError`."""

@@ -6,7 +6,7 @@ far. A suspicious candidate earns nothing and an infrastructure error is nobody'
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from services.domain.candidates import Candidate
@@ -19,6 +19,9 @@ from services.domain.steps import Lesson
 from services.memory.recording import site
 from services.memory.values import draft_reward, refine_reward
 
+_TEXT_CHARACTERS = 4000
+"""Most of an experience's text: what a model said at length is in the trajectory."""
+_MOVES_CHARACTERS = 200
 _DETAIL_CHARACTERS = 600
 """How much of a gate's evidence an experience keeps: enough for the first compiler error."""
 
@@ -84,16 +87,18 @@ def experiences_of(
     setting: Setting,
     subject: str = "",
     bottleneck: str | None = None,
+    parent: EvaluationReport | None = None,
     at: datetime,
 ) -> tuple[Experience, ...]:
-    """What an evaluated candidate adds to memory: of an accepted one its trace (the code, a start point for others)
-    and what was learned in words; of a rejected one the failure with its code; nothing for doubtful outcomes.
+    """What an evaluated candidate adds to memory, one experience: of an accepted one its trace (code, figures, what was
+    learned; a start point for others), of a rejected one the failure with its code; nothing for doubtful outcomes.
 
     `subject` says what the problem computes, so that later problems find it. `bottleneck` is the Profiler's reading;
-    without one the report's own diagnosis is kept."""
+    without one the report's own diagnosis is kept. `parent` is what is known of the candidate it was made from: one
+    that came out slower says so."""
     if report.verdict not in (Verdict.ACCEPTED, Verdict.REJECTED):
         return ()
-    kind = ExperienceKind.SUCCESS if report.accepted else ExperienceKind.FAILURE
+    kind = ExperienceKind.TRACE if report.accepted else ExperienceKind.FAILURE
     moves = plan.moves if plan is not None else ()
     experience = Experience(
         id=experience_id(candidate.id, kind),
@@ -105,7 +110,7 @@ def experiences_of(
         device=setting.device,
         toolchain=setting.toolchain,
         title=_title(setting.family, candidate, moves, report),
-        text=_text(subject or f"Operator family: {setting.family}.", plan, moves, report, critique),
+        text=_text(subject or f"Operator family: {setting.family}.", plan, moves, report, critique, parent),
         code=candidate.source,
         moves=tuple(move.name for move in moves),
         verdict=report.verdict,
@@ -119,10 +124,7 @@ def experiences_of(
         used=used,
         created_at=at,
     )
-    if not report.accepted:
-        return (experience,)
-    trace_id = experience_id(candidate.id, ExperienceKind.TRACE)
-    return (replace(experience, id=trace_id, kind=ExperienceKind.TRACE), replace(experience, code=None))
+    return (experience,)
 
 
 def describe_moves(moves: tuple[MoveFact, ...]) -> str:
@@ -179,7 +181,7 @@ def _move(move: MoveFact) -> str:
 
 def _title(family: str, candidate: Candidate, moves: tuple[MoveFact, ...], report: EvaluationReport) -> str:
     outcome = describe_outcome(report, intervals=False)
-    return f"{family} in {candidate.backend}: {describe_moves(moves)}: {outcome}"
+    return f"{family} in {candidate.backend}: {_shortened(describe_moves(moves), _MOVES_CHARACTERS)}: {outcome}"
 
 
 def _text(
@@ -188,8 +190,11 @@ def _text(
     moves: tuple[MoveFact, ...],
     report: EvaluationReport,
     critique: str | None,
+    parent: EvaluationReport | None,
 ) -> str:
-    lines = [f"{subject} Moves: {describe_moves(moves)}. Outcome: {describe_outcome(report)}."]
+    beside = beside_parent(report, parent)
+    outcome = describe_outcome(report) + (f"; {beside}" if beside else "")
+    lines = [f"{subject} Moves: {describe_moves(moves)}. Outcome: {outcome}."]
     if plan is not None:
         lines.append(f"Hypothesis: {plan.hypothesis}")
     if report.profile is not None:
@@ -198,7 +203,11 @@ def _text(
         lines.append(failed)
     if critique:
         lines.append(f"Judge: {critique}")
-    return "\n".join(lines)
+    return _shortened("\n".join(lines), _TEXT_CHARACTERS)
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most].rstrip()} …"
 
 
 def _bottleneck(report: EvaluationReport) -> str | None:

@@ -159,6 +159,29 @@ def retract(
         typer.echo(f"retracted {len(gone)} experiences: {', '.join(gone)}")
 
 
+@app.command("add")
+def add(
+    note: Annotated[Path, typer.Argument(metavar="NOTE.md", help="First line: what it is about; below: what to do.")],
+    family: Annotated[str, typer.Option(help="Operator family it is about.")] = "any",
+    backend: Annotated[str, typer.Option(help="Language of the kernels it is about.")] = "any",
+    team: Team = LOCAL_TEAM,
+    as_json: AsJson = False,
+) -> None:
+    """Add a note of your own: agents read it where its family and backend fit, and its value is learned."""
+    from services.memory_notes import Note
+
+    if note.suffix == ".py":
+        raise UserError(
+            f"{note}: kernels come into memory by proof: start a job from it (kernelwright run --seed-candidate {note})"
+        )
+    try:
+        text = note.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{note}: cannot be read: {error}") from None
+    kept = _with_memory(lambda memory: memory.add(team, Note(text=text, family=family, backend=backend)))
+    print_json(kept) if as_json else typer.echo(kept.id)
+
+
 @app.command("audit")
 def audit(limit: Limit = 50, as_json: AsJson = False) -> None:
     """List manual changes, newest first."""

@@ -329,7 +329,7 @@ def _installation(settings: Settings, database: Database, models: ModelRegistry,
     from storage.nodes import SqlNodeRegistry
 
     embedder = make_embedder(settings)
-    memory = SqlMemory(database, embedder)
+    memory = SqlMemory(database, embedder, seeds=seed_experiences)
     stores = Stores(
         jobs=SqlJobStore(database, clock),
         candidates=SqlCandidateStore(database, clock),

@@ -17,6 +17,8 @@ class Origin(StrEnum):
     REFINEMENT = "refinement"
     REPAIR = "repair"
     SEED = "seed"
+    RECALLED = "recalled"
+    """What another job of the team proved, measured again here."""
     CONFIRMATION = "confirmation"
     """The same source again, to be measured a second time."""
     COMPILER = "compiler"

@@ -107,6 +107,10 @@ class RecallQuery:
     """Device and toolchain, as values are kept by; None for the device alone."""
     start_point: str | None = None
     """Candidate that the step refines."""
+    left_out: tuple[str, ...] = ()
+    """Experiences that are not wanted: those of the asking job's own steps, which its prompts tell anyway."""
+    experts_only: bool = False
+    """Whether only what was written by hand comes (practices, API sheets), as in a step that goes without memory."""
     limit: int = 6
     """How many experiences to return at most."""
     seed: int = 0

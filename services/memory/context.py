@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from services.domain.experiences import Experience
+from services.domain.experiences import Experience, embedded_text
 
+NEAR = 0.95
+"""Share of words in common, figures left out, from which two texts say the same."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(?:(?:\.|::)[A-Za-z_][A-Za-z_0-9]*)*")
 _TELLING = re.compile(r"[_.:0-9]")
 
@@ -60,6 +62,35 @@ def complementary(variants: Iterable[Experience], start: Experience | None, coun
     ]
     ranked = sorted(others, key=lambda variant: (-(variant.speedup or 0.0), variant.id))
     return tuple(variant.id for variant in ranked[:count])
+
+
+def distinct(items: Iterable[Experience]) -> tuple[str, ...]:
+    """Ids without near-duplicates of earlier ones: of one candidate, with the same code, or telling the same in words
+    about the same moves. Of a candidate that older versions wrote down twice, the one with code stays."""
+    kept: list[tuple[Experience, frozenset[str]]] = []
+    for item in sorted(items, key=lambda item: item.code is None and item.candidate_id is not None):
+        words = _told(item)
+        if not any(_alike(item, words, other, its) for other, its in kept):
+            kept.append((item, words))
+    return tuple(item.id for item, _ in kept)
+
+
+def _alike(item: Experience, words: frozenset[str], other: Experience, its: frozenset[str]) -> bool:
+    if item.candidate_id is not None and item.candidate_id == other.candidate_id:
+        return True
+    if item.code is not None and item.code == other.code:
+        return True
+    same = (item.kind, item.verdict, item.backend, item.moves) == (
+        other.kind,
+        other.verdict,
+        other.backend,
+        other.moves,
+    )
+    return same and len(words & its) >= NEAR * len(words | its)
+
+
+def _told(item: Experience) -> frozenset[str]:
+    return frozenset(embedded_text(item.title, item.text, item.family).lower().split())
 
 
 @dataclass(frozen=True, kw_only=True)

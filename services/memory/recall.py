@@ -22,12 +22,14 @@ from services.domain.experiences import (
     experience_id,
 )
 from services.domain.jobs import Stage
-from services.memory.context import Part, Sheet, complementary, compose, select_sheets
+from services.memory.context import Part, Sheet, complementary, compose, distinct, select_sheets
 from services.memory.keys import Keys, KeyTable
 from services.memory.learner import Learner
 from services.memory.ranking import Vectors, nearest
 from services.memory.selection import PoolSchedule
 
+SPARE = 3
+"""Experiences chosen beyond those asked for: the start point and near-duplicates may be among them."""
 VARIANTS = 20
 """Fast variants that complementary ones are picked from."""
 
@@ -185,6 +187,9 @@ class StoredExperiences(Protocol):
     async def fastest(self, family: str, backend: str, count: int) -> tuple[Experience, ...]:
         """The fastest traces of a family and backend, at most `count`."""
 
+    async def practices(self, family: str, backend: str, count: int) -> tuple[Experience, ...]:
+        """What experts wrote about a family or about all, for a backend or for all, at most `count`."""
+
 
 class ContextRecall:
     """Puts the context of a step together: chosen by value, then what has places of its own."""
@@ -201,8 +206,10 @@ class ContextRecall:
         learner: Learner,
     ) -> tuple[RecalledExperience, ...]:
         """At most `query.limit` experiences, best first; `vector` is the query's text, embedded."""
-        choice = await self._choose(query, vector, near, learner)
-        variants = await self._variants(query, choice, stored)
+        # Practices are always among the candidates, however many logs of jobs are nearer.
+        practices = await stored.practices(query.family, query.backend, VARIANTS)
+        choice = await self._choose(query, vector, near, learner, practices)
+        variants = () if query.experts_only else await self._variants(query, choice, stored)
         beside = [*choice.children, *(variant.id for variant in variants)]
         similarity = dict(await near.similarities(beside, vector)) if beside else {}
         similarity |= {item.experience_id: item.similarity for item in choice.chosen} | dict(choice.sheets)
@@ -213,15 +220,26 @@ class ContextRecall:
             for name in context
         )
 
-    async def _choose(self, query: RecallQuery, vector: Vectors, near: NearestExperiences, learner: Learner) -> Choice:
+    async def _choose(
+        self,
+        query: RecallQuery,
+        vector: Vectors,
+        near: NearestExperiences,
+        learner: Learner,
+        practices: Sequence[Experience],
+    ) -> Choice:
         wanted = self._wanted(query)
         trace = experience_id(query.start_point, ExperienceKind.TRACE) if query.start_point else None
-        pool, sheets = await asyncio.gather(
-            near.pool(wanted.fitting, vector, wanted.pool_size(learner), wanted.count),
+        size = wanted.pool_size(learner) + len(query.left_out)
+        found, sheets, experts = await asyncio.gather(
+            near.pool(wanted.fitting, vector, size, wanted.count + len(query.left_out)),
             near.sheets(query.backend, vector, VARIANTS),
+            near.similarities([item.id for item in practices], vector),
         )
+        pool = _candidates({} if query.experts_only else found, experts, query.left_out)
         chosen = await asyncio.to_thread(wanted.pick, pool, learner)
-        children = learner.children(trace) if query.stage is Stage.REFINE and trace else ()
+        observable = query.stage is Stage.REFINE and not query.experts_only
+        children = learner.children(trace) if observable and trace else ()
         return Choice(
             chosen=tuple(item for item in chosen if item.experience_id != trace),
             children=tuple(reversed(children))[:VARIANTS],
@@ -241,7 +259,7 @@ class ContextRecall:
             stage=query.stage,
             keys=keys,
             site=query.site or query.device,
-            count=query.limit + 1,  # one more, since the start point itself may be among them
+            count=query.limit + SPARE,
             seed=query.seed,
             schedule=self._rules.schedule,
             filtered=self._rules.filtered,
@@ -252,15 +270,19 @@ class ContextRecall:
     ) -> tuple[str, ...]:
         """The context: the value-selected first, then sheets, children and variants in places of their own."""
         rules = self._rules
-        chosen = [item.experience_id for item in choice.chosen if item.experience_id in known]
+        names = [item.experience_id for item in choice.chosen]
+        names += [*choice.children, *(variant.id for variant in variants)]
+        wanted = [known[name] for name in dict.fromkeys(names) if name in known and name not in query.left_out]
+        shown = set(distinct(wanted))
+        chosen = [item.experience_id for item in choice.chosen if item.experience_id in shown]
         if query.limit < rules.fewest:
             return tuple(chosen[: query.limit])
         code = [known[name].code or "" for name in chosen]
         sheets = [Sheet(experience=known[name], similarity=at) for name, at in choice.sheets.items() if name in known]
         extra = [
             Part(ids=select_sheets(sheets, query.backend, code, limit=rules.sheets), places=rules.sheets),
-            Part(ids=[name for name in choice.children if name in known], places=rules.children),
-            Part(ids=[variant.id for variant in variants if variant.id in known], places=rules.variants),
+            Part(ids=[name for name in choice.children if name in shown], places=rules.children),
+            Part(ids=[variant.id for variant in variants if variant.id in shown], places=rules.variants),
         ]
         taken = sum(min(part.places, len(part.ids)) for part in extra)
         return compose([Part(ids=chosen, places=max(1, query.limit - taken)), *extra], query.limit)
@@ -276,6 +298,14 @@ class ContextRecall:
         matching = [item for item in found if query.bottleneck in (None, item.bottleneck)]
         names = complementary(matching or found, start, VARIANTS)
         return tuple(item for name in names for item in found if item.id == name)
+
+
+def _candidates(
+    found: Mapping[str, float], experts: Mapping[str, float], left_out: Collection[str]
+) -> dict[str, float]:
+    """The pool of the second stage, most similar first."""
+    both = {name: at for name, at in {**experts, **found}.items() if name not in left_out}
+    return dict(sorted(both.items(), key=lambda item: -item[1]))
 
 
 def _value(learner: Learner, query: RecallQuery, name: str) -> float | None:

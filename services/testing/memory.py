@@ -9,11 +9,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from services.domain.errors import NotFoundError
-from services.domain.experiences import Experience, RecalledExperience, RecallQuery, StartValues
+from services.domain.experiences import Experience, ExperienceKind, RecalledExperience, RecallQuery, StartValues
 from services.ports.memory import Memory
 
 if TYPE_CHECKING:
     from services.testing.database import InMemoryDatabase
+
+
+_PRACTICE, _SHEET = ExperienceKind.BEST_PRACTICE, ExperienceKind.API_TEMPLATE
 
 
 class InMemoryMemory(Memory):
@@ -25,7 +28,14 @@ class InMemoryMemory(Memory):
 
     async def recall(self, query: RecallQuery) -> tuple[RecalledExperience, ...]:
         """The team's nearest experiences, best first."""
-        return self._nearest(query.team_id, query.text, query.limit)
+        near = self._nearest(query.team_id, query.text, len(self._database.experiences))
+        wanted = [
+            item
+            for item in near
+            if item.experience.id not in query.left_out
+            and (not query.experts_only or item.experience.kind in (_PRACTICE, _SHEET))
+        ]
+        return tuple(wanted[: query.limit])
 
     async def remember(self, experiences: Sequence[Experience]) -> int:
         """Store what is new by id and by content."""

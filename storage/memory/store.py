@@ -44,6 +44,8 @@ log = logging.getLogger(__name__)
 
 KEPT = 4096
 """Experiences of a team kept in memory with their texts."""
+ANY = "any"
+"""Family or backend of what holds for all."""
 KEEP_EVERY = 500
 """Log entries after which the fold is kept again, so that a starting process reads no more than these."""
 
@@ -59,14 +61,18 @@ class SqlMemory:
         rules: RecallRules | None = None,
         learner: Callable[[], Learner] = Learner,
         shelving: Callable[[Database, Vectoriser], VectorIndex] | None = None,
+        seeds: Callable[[str], Sequence[Experience]] | None = None,
     ) -> None:
-        """`learner` makes an empty fold, with the selection rule in it. `shelving` does the first stage; by default
-        pgvector does where the database has it, else this process."""
+        """`learner` makes an empty fold, with the selection rule in it. `seeds` gives what every team
+        has from its first recall on. `shelving` does the first stage; by default pgvector does where the database has
+        it, else this process."""
         self._database = database
         self._vectors = Vectoriser(database, embedder)
         self._recalls = ContextRecall(rules)
         self._new_learner = learner
         self._shelving = shelving(database, self._vectors) if shelving is not None else None
+        self._seeds = seeds
+        self._seeded: set[str] = set()
         self._learners: dict[str, Learner] = {}
         self._kept_at: dict[str, int] = {}
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -74,6 +80,7 @@ class SqlMemory:
 
     async def recall(self, query: RecallQuery) -> tuple[RecalledExperience, ...]:
         """At most `query.limit` experiences, best first: chosen by value, then what has places of its own."""
+        await self._seed(query.team_id)
         embedded = await self._vectors.embed([query.text])
         vector = np.asarray(embedded.vectors[0], dtype=np.float32)
         async with self._locks[query.team_id]:
@@ -88,6 +95,13 @@ class SqlMemory:
         if not new:
             return 0
         return len(await self._database.write(lambda connection: insert_experiences(connection, new)))
+
+    async def _seed(self, team_id: str) -> None:
+        """Give a team what every team starts with, once in this process; what it has had stays as it is."""
+        if self._seeds is None or team_id in self._seeded:
+            return
+        await self.remember(self._seeds(team_id))
+        self._seeded.add(team_id)
 
     async def get(self, team_id: str, experience_id: str) -> Experience:
         """One experience of the team or of one that shares with it. Raises `NotFoundError`."""
@@ -146,6 +160,16 @@ class SqlMemory:
                 lambda connection: experiences_from_rows(connection, connection.execute(fastest).all())
             )
         return near.variants[family, backend]
+
+    async def practices(self, near: FirstStage, family: str, backend: str, count: int) -> tuple[Experience, ...]:
+        """What experts wrote, as it was read since the team's experiences changed last."""
+        key = (f"practices/{family}", backend)  # no family is called so
+        if key not in near.variants:
+            wanted = _practices_of(near, family, backend, count)
+            near.variants[key] = await self._database.read(
+                lambda connection: experiences_from_rows(connection, connection.execute(wanted).all())
+            )
+        return near.variants[key]
 
     async def held(self, team_id: str, names: Sequence[str], teams: Collection[str]) -> dict[str, Experience]:
         """Experiences that are on the team's shelves, hence of these `teams`; they never change, so the latest read
@@ -231,9 +255,23 @@ class _TeamExperiences:
     async def fastest(self, family: str, backend: str, count: int) -> tuple[Experience, ...]:
         return await self._memory.fastest(self._near, family, backend, count)
 
+    async def practices(self, family: str, backend: str, count: int) -> tuple[Experience, ...]:
+        return await self._memory.practices(self._near, family, backend, count)
+
 
 def _rebuild(learner: Learner, entries: Sequence[LogEntry]) -> None:
     learner.rebuild(entries)
+
+
+def _practices_of(near: FirstStage, family: str, backend: str, count: int) -> Select[Any]:
+    wanted = (
+        experiences.c.team_id.in_(near.teams),
+        experiences.c.backend.in_((backend, ANY)),
+        experiences.c.family.in_((family, ANY)),
+        experiences.c.kind == str(ExperienceKind.BEST_PRACTICE),
+        experiences.c.state == ACTIVE,
+    )
+    return select(experiences).where(*wanted).order_by(experiences.c.family == ANY, experiences.c.id).limit(count)
 
 
 def _fastest(near: FirstStage, family: str, backend: str, count: int) -> Select[Any]:

@@ -81,6 +81,28 @@ async def test_what_was_just_remembered_is_recalled(stores: Stores) -> None:
     assert len(await stores.memory.recall(query("tile the rows"))) == 2
 
 
+async def test_what_is_left_out_never_comes_and_others_take_its_place(stores: Stores) -> None:
+    await stores.memory.remember([an_experience(f"exp-{n}", text=f"advice number {n}") for n in range(8)])
+    first = await stores.memory.recall(query("advice", limit=4))
+    unwanted = tuple(item.experience.id for item in first)
+
+    second = await stores.memory.recall(replace(query("advice", limit=4), left_out=unwanted))
+
+    assert len(second) == 4
+    assert not {item.experience.id for item in second} & set(unwanted)
+
+
+async def test_a_step_without_memory_gets_what_experts_wrote_only(stores: Stores) -> None:
+    trace = replace(
+        an_experience("exp-log", text="advice of a log"), kind=ExperienceKind.TRACE, verdict=Verdict.ACCEPTED
+    )
+    await stores.memory.remember([an_experience("exp-practice", text="advice of an expert"), trace])
+
+    recalled = await stores.memory.recall(replace(query("advice"), experts_only=True))
+
+    assert [item.experience.id for item in recalled] == ["exp-practice"]
+
+
 async def test_a_team_never_sees_another_teams_experiences(stores: Stores) -> None:
     await stores.memory.remember([an_experience("exp-1", team_id="ours")])
     assert await stores.memory.recall(query("vectorise", team_id="theirs")) == ()

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select, update
 from benchmarks.selection_rules import BySimilarity
 from services.adapters.embeddings.hashing import HashingEmbedder
 from services.domain.embeddings import Embedded
-from services.domain.experiences import ExperienceKind
+from services.domain.experiences import Experience, ExperienceKind
 from services.domain.jobs import Stage
 from services.domain.steps import StepRecord
 from services.domain.value_log import ContextItem, OutcomeEntry
@@ -47,6 +47,34 @@ async def test_recall_keeps_to_the_backend(database: Database) -> None:
     memory = SqlMemory(database, HashingEmbedder())
     await memory.remember([replace(an_experience("exp-1"), backend="triton"), an_experience("exp-2")])
     assert [item.experience.id for item in await memory.recall(query("vectorise the inner loop"))] == ["exp-2"]
+
+
+async def test_every_team_has_the_seeds_from_its_first_recall_on_and_keeps_what_it_took_out(database: Database) -> None:
+    def seeds(team_id: str) -> tuple[Experience, ...]:
+        return (an_experience(f"exp-seed-{team_id}", team_id=team_id, text="what experts know"),)
+
+    memory = SqlMemory(database, HashingEmbedder(), seeds=seeds)
+    recalled = await memory.recall(query("vectorise", team_id="made-later"))
+    assert [item.experience.id for item in recalled] == ["exp-seed-made-later"]
+
+    records = SqlMemoryRecords(database, memory, HashingEmbedder().name, FrozenClock())
+    await records.forget("made-later", ["exp-seed-made-later"], "not for us", "ada")
+    again = SqlMemory(database, HashingEmbedder(), seeds=seeds)
+    assert await again.recall(query("vectorise", team_id="made-later")) == ()
+
+
+async def test_expert_practices_are_candidates_however_many_logs_are_nearer(database: Database) -> None:
+    memory = SqlMemory(database, HashingEmbedder(), learner=by_similarity)
+    practice = replace(an_experience("exp-practice", text="experts say something in other words"), family="any")
+    logs = [
+        replace(an_experience(f"exp-log-{n}", text=f"vectorise the inner loop {n}"), kind=ExperienceKind.TRACE)
+        for n in range(60)
+    ]
+    await memory.remember([*logs, practice])
+
+    near = await memory.recall(replace(query("vectorise the inner loop"), left_out=tuple(log.id for log in logs)))
+
+    assert [item.experience.id for item in near] == ["exp-practice"]
 
 
 def by_similarity() -> Learner:

@@ -56,7 +56,6 @@ def test_the_problems_own_kernel_is_taken_before_a_neighbours_that_beats_another
         {"family": "softmax"},
         {"dtype": "float64"},
         {"device": "h200"},
-        {"backend": "triton"},
         {"verdict": Verdict.REJECTED},
         {"kind": ExperienceKind.SUCCESS},
         {"median_us": None, "speedup": None},
@@ -64,6 +63,25 @@ def test_the_problems_own_kernel_is_taken_before_a_neighbours_that_beats_another
 )
 def test_what_was_made_elsewhere_or_holds_no_fast_kernel_is_no_precedent(changes: dict[str, object]) -> None:
     assert precedent((trace("a", "one", 0.9, 2.0, **changes),), SETTING, "cpp", SUBJECT) is None
+
+
+def test_shapes_of_the_same_class_go_before_nearer_words() -> None:
+    setting = replace(SETTING, shape_class="2d-r4-c4")
+    near, same = (
+        trace("a", "one", 0.95, 2.0, shape_class="2d-r1-c1"),
+        trace("b", "two", 0.7, 1.5, shape_class="2d-r4-c4"),
+    )
+
+    assert precedent((near, same), setting, "cpp", SUBJECT) == same
+    assert precedent((near,), setting, "cpp", SUBJECT) == near
+
+
+def test_another_backends_kernel_comes_where_there_is_none_of_its_own() -> None:
+    other = trace("a", "one", 0.9, 5.0, backend="triton", device="h200")
+
+    assert precedent((other,), SETTING, "cpp", SUBJECT) == other
+    own = trace("b", "two", 0.4, 1.1)
+    assert precedent((other, own), SETTING, "cpp", SUBJECT) == own
 
 
 def test_it_takes_the_first_place_of_a_full_context_once() -> None:

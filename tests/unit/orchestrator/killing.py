@@ -72,5 +72,5 @@ async def _check(world: World, clean: World, where: str) -> None:
     assert len(world.model.requests) <= CLEAN_CALLS + 1, where
     assert len(world.queue.evaluated) == 2, where
     assert len(world.database.candidates) == 2, where
-    assert len(world.database.experiences) == 3, where
+    assert len(world.database.experiences) == 2, where
     assert marks(world.database.events["job-1"]) == marks(clean.database.events["job-1"]), where

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from services.domain.evaluations import Verdict
 from services.domain.events import EventKind
+from services.domain.experiences import ExperienceKind
 from services.domain.jobs import Budget, JobStatus
 from services.testing import FakeQueue, a_job, a_report, an_experience
 from tests.unit.orchestrator.world import World
@@ -30,13 +31,14 @@ async def test_an_experience_that_gives_orders_is_fenced_and_changes_no_verdict(
         assert INJECTION not in re.sub(r"<(data-\w+) name=.*?>.*?</\1>", "", prompt, flags=re.DOTALL)
 
 
-async def test_a_held_out_step_sees_no_experience_and_says_so() -> None:
+async def test_a_held_out_step_sees_what_experts_wrote_only_and_says_so() -> None:
     world = World(holdout_share=1.0)
-    await world.memory.remember([an_experience("exp-1")])
+    trace = replace(an_experience("exp-trace", text="learned"), kind=ExperienceKind.TRACE, code="x = 1")
+    await world.memory.remember([an_experience("exp-practice"), trace])
 
     await world.run(a_job(budget=Budget(rounds=2)))
 
-    assert [step.experiences_used for step in world.steps()] == [(), ()]
+    assert [step.experiences_used for step in world.steps()] == [("exp-practice",)] * 2
     assert [lesson.holdout for lesson in world.database.lessons] == [True, True]
 
 

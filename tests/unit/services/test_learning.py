@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -22,12 +23,15 @@ PLAN = PlanFact(
 )
 
 
-def learned(report: EvaluationReport) -> tuple[Experience, ...]:
+def learned(
+    report: EvaluationReport, *, plan: PlanFact = PLAN, parent: EvaluationReport | None = None
+) -> tuple[Experience, ...]:
     return experiences_of(
         a_candidate(),
         report,
         stage=Stage.DRAFT,
-        plan=PLAN,
+        plan=plan,
+        parent=parent,
         critique="the tail is skipped",
         used=("exp-a", "exp-b"),
         setting=Setting(family="norm", device="cpu", toolchain="g++ 12"),
@@ -56,25 +60,35 @@ def test_rewards(stage: Stage, report: EvaluationReport | None, best_us: float |
     assert found == (None if expected is None else pytest.approx(expected))
 
 
-def test_an_accepted_candidate_leaves_its_code_as_a_trace_and_the_lesson_in_words() -> None:
-    trace, success = learned(a_report(median_us=100.0))
+def test_an_accepted_candidate_leaves_one_experience_with_its_code_and_the_lesson() -> None:
+    (trace,) = learned(a_report(median_us=100.0))
 
     assert (trace.kind, trace.code) == (ExperienceKind.TRACE, a_candidate().source)
-    assert (success.kind, success.code) == (ExperienceKind.SUCCESS, None)
-    assert (trace.text, trace.median_us, trace.used) == (success.text, success.median_us, success.used)
     assert trace.id == experience_id(a_candidate().id, ExperienceKind.TRACE)
+    assert trace.title == "norm in cpp: fuse, tile_rows(rows=4): accepted at 100.0 µs, 2.00× the best baseline"
+    assert "accepted at 100.0 µs (98.0 to 102.0), 2.00× the best baseline (" in trace.text
+    assert "rows fit the cache" in trace.text
+    assert trace.moves == ("fuse", "tile_rows")
+    assert (trace.speedup, trace.median_us, trace.bottleneck) == (2.0, 100.0, "memory")
+    assert trace.used == ("exp-a", "exp-b")
+    assert trace.candidate_id == a_candidate().id
 
 
-def test_a_success_says_what_was_done_and_what_it_brought() -> None:
-    _, success = learned(a_report(median_us=100.0))
+def test_a_regression_is_marked_with_its_interval() -> None:
+    (slower,) = learned(a_report(median_us=150.0), parent=a_report(median_us=100.0))
+    (same,) = learned(a_report(median_us=100.5), parent=a_report(median_us=100.0))
 
-    assert success.kind is ExperienceKind.SUCCESS
-    assert success.title == "norm in cpp: fuse, tile_rows(rows=4): accepted at 100.0 µs, 2.00× the best baseline"
-    assert "rows fit the cache" in success.text
-    assert success.moves == ("fuse", "tile_rows")
-    assert (success.speedup, success.median_us, success.bottleneck) == (2.0, 100.0, "memory")
-    assert success.used == ("exp-a", "exp-b")
-    assert success.candidate_id == a_candidate().id
+    assert "; slower than its parent: 0.67× (0." in slower.text
+    assert "; within noise of its parent: 1.00× (0." in same.text
+
+
+def test_a_replys_text_is_not_kept_whole() -> None:
+    long = replace(PLAN, hypothesis="h" * 30_000, moves=(MoveFact(name="tile", parameters=(("why", "w" * 30_000),)),))
+
+    (trace,) = learned(a_report(), plan=long)
+
+    assert len(trace.text) < 4100
+    assert len(trace.title) < 400
 
 
 def test_a_failure_keeps_the_gate_s_evidence_bounded() -> None:

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 
 from services.domain.experiences import Experience, ExperienceKind
 from services.domain.jobs import Stage
-from services.memory.context import Part, Sheet, complementary, compose, select_sheets
+from services.memory.context import Part, Sheet, complementary, compose, distinct, select_sheets
 from services.memory.learner import Learner
+from services.testing import an_experience
 from tests.unit.services.memory.builders import SITE, outcome
 
 
@@ -103,3 +104,16 @@ def test_the_start_point_is_the_one_whose_descendants_gained_most() -> None:
     assert picks.count("bad") >= 1
     assert learner.start_point([], "softmax", SITE, 0) is None
     assert picks == [learner.start_point(["bad", "good"], "softmax", SITE, seed) for seed in range(40)]
+
+
+def test_near_duplicates_never_stand_side_by_side() -> None:
+    told = "Operator family: norm. Moves: fuse. Outcome: accepted at 100.0 µs (98.0 to 102.0), 2.00× the best baseline."
+    trace = replace(an_experience("trace", text=told), kind=ExperienceKind.TRACE, candidate_id="cand-1", code="x = 1")
+    success = replace(trace, id="success", kind=ExperienceKind.SUCCESS, code=None)
+    same_code = replace(trace, id="same-code", candidate_id="cand-2", text="otherwise told")
+    figures = replace(trace, id="figures", candidate_id="cand-3", code="x = 3", text=told.replace("100.0", "104.4"))
+    other = replace(trace, id="other", candidate_id="cand-4", code="x = 4", moves=("tile",))
+    practice = an_experience("practice")
+
+    assert distinct([success, trace, practice, same_code, figures, other]) == ("trace", "practice", "other")
+    assert distinct([]) == ()
