@@ -74,10 +74,24 @@ def load_inline(
     parts += [*_texts(cuda_sources), *_texts(cpp_sources)]
     if functions is not None:
         parts += _bindings(functions, handled=with_pytorch_error_handling)
-    flags = [*((extra_cuda_cflags if cuda else extra_cflags) or ()), *(extra_ldflags or ())]
+    flags = [*_without_targets((extra_cuda_cflags if cuda else extra_cflags) or ()), *(extra_ldflags or ())]
     language = "torch_cuda" if cuda else "torch"
     path = kernelwright_rt.locate("\n".join(parts) + "\n", tuple(flag.strip() for flag in flags), language)
     return _imported(name, path)
+
+
+def _without_targets(flags: Sequence[str]) -> list[str]:
+    """Flags but for those that say what to build for and how many compilers to run: the worker knows both."""
+    kept: list[str] = []
+    given = iter(flag.strip() for flag in flags)
+    for flag in given:
+        if re.fullmatch(r"-gencode|--generate-code|-arch|--gpu-architecture|-code|--gpu-code|--threads|-t", flag):
+            next(given, None)
+        elif not re.fullmatch(
+            r"(?:-gencode|--generate-code|-arch|--gpu-architecture|-code|--gpu-code|--threads|-t)=.*|-t\d+", flag
+        ):
+            kept.append(flag)
+    return kept
 
 
 def _bindings(functions: str | Sequence[str] | Mapping[str, str], *, handled: bool) -> list[str]:

@@ -125,13 +125,20 @@ def gap(facts: Facts) -> float | None:
     return median / facts.analysis.floor_us if median is not None and facts.analysis.floor_us > 0 else None
 
 
+CURED_AS = {
+    "scalar": "compute", "neither": "compute", "imbalance": "compute", "library": "compute", "page_faults": "memory",
+    "overhead": "latency",
+}  # fmt: skip
+"""Causes that samples name, and the class by which moves say what they cure."""
+
+
 def bottleneck(facts: Facts) -> str | None:
     """What to work against: a memory-bound problem far from its floor is not yet bound by memory."""
     report = facts.start_point.report if facts.start_point else None
     if report is None:
         return None
     if report.profile is not None and report.profile.bottleneck and report.profile.source != "none":
-        return report.profile.bottleneck
+        return CURED_AS.get(report.profile.bottleneck, report.profile.bottleneck)
     far = (gap(facts) or 1.0) > 2.0
     return "compute" if far else (report.roofline.bound if report.roofline else None)
 

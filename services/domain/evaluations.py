@@ -137,11 +137,12 @@ class Profile:
     """Hardware counters, where permitted, and the diagnosis drawn from them."""
 
     source: str
-    """`ncu`, `perf`, `torch` or `none`."""
+    """`ncu`, `perf`, `torch`, `samples` (of where a CPU's threads were) or `none`."""
     metrics: dict[str, float]
     """Counter name to value, under the source's own names."""
     bottleneck: str
-    """Class of the limit: `memory`, `compute`, `latency`, `occupancy`, `spills`, …"""
+    """Class of the limit: `memory`, `compute`, `latency`, `occupancy`, `spills`, `scalar`, `library`, `page_faults`,
+    `imbalance`, `overhead`, `neither` (of the roofs binds), …"""
     reason: str
     """The evidence the diagnosis rests on, in one sentence."""
 

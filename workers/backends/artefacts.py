@@ -17,6 +17,8 @@ from services.domain.errors import StorageError
 from services.ports.devices import ReachedName
 
 MAX_LIBRARY_BYTES = 256 << 20
+MAX_REMARKS_READ = 4 << 20
+MAX_REMARKS = 64 << 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +66,25 @@ class ArtefactCache:
                 raise ValueError(f"the compiler left no library of sensible size ({found.st_size} bytes)")
             self._write(target, source.read(MAX_LIBRARY_BYTES))
         return target
+
+    def annotate(self, name: str, remarks: Path) -> None:
+        """Keep what the compiler remarked on a library beside it: its lines on loops, as far as they are short."""
+        try:
+            with open(remarks, "rb", opener=_no_follow) as file:
+                text = file.read(MAX_REMARKS_READ).decode(errors="replace")
+        except OSError:
+            return
+        kept = dict.fromkeys(line for line in text.splitlines() if ": missed: " in line and not line.startswith("/"))
+        with _as_storage_error(self.directory):
+            self._write(self.directory / f"{name}.missed", "\n".join(kept).encode()[:MAX_REMARKS])
+
+    @staticmethod
+    def remarks(library: Path) -> str:
+        """What the compiler remarked on a library of a cache; empty where nothing was kept."""
+        try:
+            return library.with_name(f"{library.name}.missed").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
 
     def manifest(self, key: str) -> Manifest | None:
         """The libraries of a build done before, all of them still there; else None."""

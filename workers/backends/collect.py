@@ -8,6 +8,7 @@ Runs foreign code; whatever it says is judged by the worker (`workers.backends.c
 
 from __future__ import annotations
 
+import ast
 import os
 import socket
 import sys
@@ -15,6 +16,7 @@ import tempfile
 import traceback
 import types
 from pathlib import Path
+from typing import Any
 
 import kernelwright_rt
 from services.domain.codec import to_data
@@ -56,9 +58,42 @@ def _outcome(source: str) -> dict[str, JsonValue]:
     sys.modules[MODULE] = module  # dataclasses, among others, look their module up there
     try:
         exec(compile(source, str(path), "exec"), module.__dict__)  # noqa: S102 - what this sandbox is for
+        compile_ahead(source, module.__dict__)
     except BaseException as error:  # noqa: BLE001 - the candidate's exception, SystemExit too
         return {"raised": _describe(error, str(path))}
     return {"done": True}
+
+
+MAKERS = ("load_inline", "compile_cpp", "compile_cuda")
+
+
+def compile_ahead(source: str, names: dict[str, Any]) -> None:
+    """Have compiled what is only compiled when the model is constructed, where that depends on the module alone."""
+    for function in ast.walk(ast.parse(source)):
+        if not isinstance(function, ast.FunctionDef) or function.name != "__init__":
+            continue
+        scope = dict(names)
+        for statement in function.body:
+            makers = _makers(statement)
+            for call in makers:
+                _attempt(ast.Expression(call), scope)
+            if not makers and isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+                _attempt(ast.Module([statement], []), scope)
+
+
+def _makers(node: ast.AST) -> list[ast.Call]:
+    calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
+    return [one for one in calls if getattr(one.func, "attr", getattr(one.func, "id", "")) in MAKERS]
+
+
+def _attempt(code: ast.Expression | ast.Module, scope: dict[str, Any]) -> None:
+    """Run a piece of a function on its own; what it lacks without its arguments is no fault of it."""
+    try:
+        exec(compile(code, MODULE, "eval" if isinstance(code, ast.Expression) else "exec"), scope)  # noqa: S102
+    except kernelwright_rt.CompileError:
+        raise
+    except Exception:  # noqa: BLE001 - it needs what is only known when the model is constructed
+        return
 
 
 def _describe(error: BaseException, path: str) -> str:

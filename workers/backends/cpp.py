@@ -12,7 +12,7 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,12 +27,16 @@ from workers.backends import torch_extensions
 from workers.backends.artefacts import ArtefactCache, Manifest, is_full, sealed_copy
 from workers.backends.elf import read_library
 from workers.backends.flags import refused_flags
-from workers.backends.listings import OBJDUMP, Tool, disassembled, no_listing, system_instructions
+from workers.backends.listings import OBJDUMP, Tool, disassembled, no_listing, system_instructions, with_lines
 from workers.ipc.wire import Channel, Message, WireClosedError, WireError, WireTimeoutError
+from workers.profilers.hot_spots import HotSpots, hot_spots, missed_vectorisation
 
 LANGUAGES = ("cpp", "cpp_torch", "cuda", *torch_extensions.LANGUAGES)
 MAX_SOURCES = 64
 MAX_MESSAGE_BYTES = 4 << 20
+REMARKS = "kernel.missed"
+EXPLAINING = ("-g1", f"-fopt-info-vec-missed={REMARKS}")
+"""What a profile needs of a build: lines of the source, and why loops were not vectorised. The code stays the same."""
 ANSWER_TIMEOUT_S = 10.0
 EXTENSION_FACTOR = 3.0
 COMPILE_LIMITS = SandboxLimits(wall_s=120.0, memory_bytes=4 << 30, processes=32, file_bytes=256 << 20)
@@ -123,6 +127,16 @@ class CppBackend:
             return no_listing("the module has nothing compiled when it is imported: there is no library to look into")
         return disassembled(self._sandbox, self._disassembler(), result.artefacts, _scratch)
 
+    def hot_spots(
+        self, result: BuildResult, places: Mapping[str, Mapping[int, int]]
+    ) -> tuple[HotSpots, dict[int, str]]:
+        """Lines and instructions that samples lie in, and the compiler's remarks on loops. Raises nothing."""
+        library = next((path for path in result.artefacts if path.name in places), None)
+        if library is None:
+            return hot_spots("", {}), {}
+        listing = with_lines(self._sandbox, library, _scratch)
+        return hot_spots(listing, places[library.name]), missed_vectorisation(ArtefactCache.remarks(library))
+
     def _disassembler(self) -> Tool:
         return OBJDUMP
 
@@ -151,9 +165,11 @@ class CppBackend:
                     raise StorageError(f"no space left on the disk that holds {directory}")
                 return None, messages
             try:
-                return cache.add(name, directory / "kernel.so"), messages
+                built = cache.add(name, directory / "kernel.so")
             except ValueError as error:
                 return None, f"{messages}\n{error}"
+            cache.annotate(name, directory / REMARKS)
+            return built, messages
 
     def _limits(self, language: str) -> SandboxLimits:
         """torch's headers take half a minute on an idle core, and several on a busy machine."""
@@ -165,11 +181,12 @@ class CppBackend:
         """The compiler's command line, from `file` to `kernel.so` in the same directory. Other backends differ here."""
         if torch_extensions.is_extension(language):
             return torch_extensions.command(file, "kernel.so", flags, language, self.architecture)
-        return kernelwright_rt.command(file, "kernel.so", flags, language, self.architecture)
+        line = kernelwright_rt.command(file, "kernel.so", flags, language, self.architecture)
+        return [*line, *EXPLAINING] if language == "cpp" else line
 
     def toolchain_key(self) -> str:
         """Directory name for all that a library depends on beside its source and flags."""
-        return kernelwright_rt.toolchain_key()
+        return f"{kernelwright_rt.toolchain_key()}-lines"
 
     def import_environment(self) -> dict[str, str]:
         """Environment for importing a candidate's module."""

@@ -30,6 +30,7 @@ ALLOWED = tuple(
         r"--param=[\w-]+=\d+",
         r"-pthread",
         r"-l(m|pthread|gomp|dl|rt)",
+        r"-l(openblas|mkl_rt|blas|cblas)",
     )
 )
 
@@ -48,10 +49,12 @@ CUDA_ALLOWED = tuple(
         r"-U\w+",
         r"-w",
         r"-l(m|cuda|cudart)",
+        r"-l(cublas|cublasLt|cudnn|cufft|cusparse|cusolver|curand)",
         r"-lineinfo",
     )
 )
-"""What nvcc may be asked for: neither its host compiler, nor files, nor other architectures."""
+"""What nvcc may be asked for: neither its host compiler, nor files, nor other architectures. Whether a problem permits
+a library of kernels is judged on what was built."""
 
 
 def refused_flags(flags: Sequence[str], language: str = "cpp") -> list[str]:

@@ -107,6 +107,17 @@ def system_instructions(sandbox: Sandbox, library: Path, scratch: Scratch) -> tu
     return tuple(sorted({found.split()[0] for found in SYSTEM_INSTRUCTIONS.findall(status.output)})), ""
 
 
+def with_lines(sandbox: Sandbox, library: Path, scratch: Scratch) -> str:
+    """The code of a library with the lines of its source and its offsets; empty where it cannot be had."""
+    command = ["objdump", "--disassemble", "--line-numbers", "--no-show-raw-insn", "--section=.text", "--wide", LIBRARY]
+    try:
+        with scratch() as directory:
+            shutil.copyfile(library, directory / LIBRARY)
+            return sandbox.run(command, LIMITS, directory=directory).output
+    except (InfrastructureError, OSError):
+        return ""
+
+
 def functions(text: str, begins: re.Pattern[str]) -> Iterator[tuple[str, str]]:
     """Name and text of every function in a listing; what stands before the first one is no function's."""
     name, lines = "", list[str]()

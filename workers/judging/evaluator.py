@@ -36,11 +36,13 @@ from services.domain.ratios import with_seed
 from services.domain.tunables import with_values
 from services.ports.devices import BuildResult, DeviceProfiler, KernelBackend
 from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits
-from workers.backends.cpp import runtime_view
+from workers.backends.cpp import CppBackend, runtime_view
 from workers.devices.gpu import gpu_mounts, gpu_state, profiler_mounts
 from workers.devices.gpu_lock import DeviceLock
 from workers.judging.referee_process import GPU_ENTRIES, CancelledError, RefereeLostError, RefereeProcess, Terms, Work
+from workers.profilers.cpu_diagnosis import CpuEvidence, diagnose_cpu
 from workers.profilers.host import HostClock
+from workers.profilers.hot_spots import HotSpots
 from workers.profilers.sources import best_profiler
 from workers.referee.compose import compose_infrastructure_error
 
@@ -233,6 +235,8 @@ class Evaluator:
         report = _decoded(EvaluationReport, answer["report"])
         if report.verdict is Verdict.INFRASTRUCTURE_ERROR and self._device.name != CPU:
             self._discard(case)  # its hold on the GPU may be what failed: the next one gets a new process
+        if request.every_gate:
+            report = self._with_cause(report, backend, work)
         phases = dataclasses.replace(
             report.phases_s, warm=report.phases_s.warm + warm_s, total=report.phases_s.total + warm_s
         )
@@ -244,6 +248,32 @@ class Evaluator:
             listing=listing,
         )
         return with_seed(found, request.seed)
+
+    def _with_cause(self, report: EvaluationReport, backend: KernelBackend, work: Work) -> EvaluationReport:
+        """The report with the diagnosis from samples, where there are some: counters alone seldom name a cause."""
+        seen, roof, profile = work.attribution, report.roofline, report.profile
+        if seen is None or roof is None or profile is None:
+            return report
+        started = time.monotonic()
+        spots: HotSpots | None = None
+        missed: dict[int, str] = {}
+        built = work.built(report.tuned.parameters if report.tuned is not None else {})
+        if built is not None and isinstance(backend, CppBackend) and seen.places:
+            spots, missed = backend.hot_spots(built, seen.places)
+        evidence = CpuEvidence(
+            by_owner=seen.by_owner,
+            by_thread=seen.by_thread,
+            threads=self._device.units,
+            functions=seen.functions,
+            faults_per_call=_faults_per_call(work.faults),
+            spots=spots,
+            missed=missed,
+        )
+        spent = time.monotonic() - started
+        phases = dataclasses.replace(
+            report.phases_s, profile=report.phases_s.profile + spent, total=report.phases_s.total + spent
+        )
+        return dataclasses.replace(report, profile=diagnose_cpu(roof, evidence, profile.metrics), phases_s=phases)
 
     def _prepare(self, case: _Case, problem: Problem, work: Work, *, again: bool = False) -> ProblemRefusal | None:
         """See that the case has a referee that has loaded the problem. Ends the referee when it refuses."""
@@ -352,6 +382,14 @@ def _without_draft(device: str, backend: str) -> str | None:
     if backend == written:
         return None
     return f"torch.compile writes {written} for the device {device}, and the job is about {backend}"
+
+
+def _faults_per_call(counted: Sequence[tuple[int, int]]) -> float:
+    """Between the last two times that the referee asked."""
+    if len(counted) < 2:
+        return 0.0
+    (calls, faults), (later_calls, later_faults) = counted[-2:]
+    return max(0.0, (later_faults - faults) / max(1, later_calls - calls))
 
 
 def _listing(backend: KernelBackend, work: Work, report: EvaluationReport) -> Disassembly | None:

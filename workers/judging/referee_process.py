@@ -88,6 +88,8 @@ class Work:
     """What was begun, by setting."""
     attribution: Attribution | None = None
     """Where the judged candidate's time went, once the referee has asked."""
+    faults: list[tuple[int, int]] = field(default_factory=list)
+    """Whenever the referee asked: how many calls there had been, and how many page faults."""
 
     def begin(self, setting: Setting) -> Future[Any]:
         """Build in a thread: so the referee can go on, and a cancellation is noticed meanwhile."""
@@ -243,7 +245,7 @@ class RefereeProcess:
             self._samplers[int(body["handle"])].switch(on=body["on"] is True)
             return {}
         if ask == "samples":
-            return self._sampled(self._samplers[int(body["handle"])], body["windows"], work)
+            return self._sampled(self._samplers[int(body["handle"])], body["windows"], body["calls"], work)
         if ask == "profile":
             return self._start_counting(process, min(float(body["seconds"]), 2.0))
         if ask == "counters":
@@ -274,10 +276,11 @@ class RefereeProcess:
             descriptors.append(freezer)
         return {"handle": handle}
 
-    def _sampled(self, sampler: SamplerHandle, windows: Any, work: Work) -> Answer:
+    def _sampled(self, sampler: SamplerHandle, windows: Any, calls: Any, work: Work) -> Answer:
         """Whose code the candidate ran in windows of time; what lies in its own stays here, for the profile."""
         if sampler.why:
             return {"available": False, "why": sampler.why}
+        work.faults.append((int(calls), sampler.faults()))
         work.attribution = found = sampler.samples_between([(float(start), float(end)) for start, end in windows])
         return {
             "available": True,

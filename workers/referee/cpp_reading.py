@@ -21,6 +21,8 @@ class Mention:
 
     line: int
     name: str
+    arguments: str = ""
+    """Of a call: what stands between its parentheses, where the reader tells."""
 
 
 @dataclass(kw_only=True)
@@ -75,7 +77,8 @@ def _parsed(parser: Any, text: str) -> SourceFacts:
 def _call(reading: SourceFacts, node: Any) -> None:
     name = _free_name(node.child_by_field_name("function"))
     if name is not None:
-        reading.calls.append(_mention(node, name))
+        given = node.child_by_field_name("arguments")
+        reading.calls.append(Mention(line=node.start_point[0] + 1, name=name, arguments=_text(given) if given else ""))
 
 
 def _free_name(node: Any) -> str | None:
@@ -121,6 +124,12 @@ def _declared(reading: SourceFacts, node: Any) -> None:
         reading.functions.add(_text(inner))
     if is_defined or not is_function:
         reading.own.add(_text(inner))
+
+
+def _enumerator(reading: SourceFacts, node: Any) -> None:
+    name = node.child_by_field_name("name")
+    if name is not None:
+        reading.own.add(_text(name))
 
 
 def _space(reading: SourceFacts, node: Any) -> None:
@@ -171,6 +180,7 @@ _READERS = {
     "parameter_declaration": _declared,
     "optional_parameter_declaration": _declared,
     "field_declaration": _declared,
+    "enumerator": _enumerator,
     "namespace_definition": _space,
     "namespace_alias_definition": _used_space,
     "using_declaration": _used_space,
@@ -206,6 +216,7 @@ _ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)|\[\[.*?\]\]", re.DOTALL)
 _ASSEMBLY = re.compile(r"\b(?:asm|__asm__|__asm)\b[^(;{]*\(")
 _DEFINED = re.compile(r"[\w>&*]\s+[*&]*([A-Za-z_]\w*)\s*\([^;{}()]*\)\s*(?:const|noexcept)?\s*\{")
 _VARIABLE = re.compile(r"[\w>]\s*[*&]*\s+[*&]*([A-Za-z_]\w*)\s*(?:=|,|\)|\[|;)")
+_ENUMERATION = re.compile(r"\benum\b[^{};]*\{([^{}]*)\}")
 _NO_TYPES = ("return", "else", "new", "delete", "throw", "case", "goto", "typename", "using", "co_return")
 
 
@@ -215,16 +226,31 @@ def scan_cpp(text: str) -> SourceFacts:
     reading = SourceFacts()
     reading.functions = set(_DEFINED.findall(code))
     reading.own = reading.functions | set(_VARIABLE.findall(_without_keywords(code)))
+    for listed in _ENUMERATION.findall(code):
+        reading.own |= set(re.findall(r"(?:^|,)\s*([A-Za-z_]\w*)", listed))
     for found in _WORD.finditer(code):
         if found["before"] in (".", "->"):
             continue
-        one = Mention(line=_line(code, found.start("name")), name=re.sub(r"\s", "", found["name"]))
+        one = Mention(
+            line=_line(code, found.start("name")),
+            name=re.sub(r"\s", "", found["name"]),
+            arguments=_between(text, code, found.end()) if found["call"] else "",
+        )
         reading.types.append(one)
         (reading.calls if found["call"] else reading.mentions).append(one)
     reading.headers = [Mention(line=_line(text, one.start()), name=one[1]) for one in _HEADER.finditer(text)]
     reading.attributes = [Mention(line=_line(code, one.start()), name=one[0]) for one in _ATTRIBUTE.finditer(code)]
     reading.assembly = list(_assembly_in(text, code))
     return reading
+
+
+def _between(text: str, code: str, start: int) -> str:
+    """What stands from a parenthesis that was opened to where it closes."""
+    depth, end = 1, start
+    while end < len(code) and depth:
+        depth += {"(": 1, ")": -1}.get(code[end], 0)
+        end += 1
+    return text[start : end - 1]
 
 
 def _assembly_in(text: str, code: str) -> Iterator[Mention]:

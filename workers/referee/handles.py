@@ -21,6 +21,11 @@ class Handles:
     def __init__(self, tree: ast.Module) -> None:
         self._names: set[str] = set()
         self._plain: set[str] = set()
+        self._asking: set[str] = set()
+        """Functions whose results are being found out: one that calls its own name says nothing by that."""
+        self._classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+        self._objects: set[str] = set()
+        """Names and attributes that hold an instance of a class of the module."""
         self._functions = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
         self._nodes = list(ast.walk(tree))
         for _ in range(_ROUNDS):
@@ -55,6 +60,14 @@ class Handles:
             return node.id in self._plain
         return _is_plain_value(node)
 
+    def is_own_object(self, node: ast.expr) -> bool:
+        """Whether `node` is a class of the module or an instance of one: its methods are the module's functions."""
+        if isinstance(node, ast.Name):
+            return node.id in self._classes or node.id in self._objects
+        if isinstance(node, ast.Attribute):
+            return _is_self(node.value) and node.attr in self._objects
+        return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in self._classes
+
     def _gives_kernel(self, call: ast.Call) -> bool:
         """A call of a function of the module that returns a kernel, or a look into a container of kernels."""
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
@@ -63,10 +76,14 @@ class Handles:
         if name in ("getattr", "partial", "tuple", "list", "enumerate", "zip"):
             return bool(call.args) and self.is_kernel(call.args[0])
         function = self._functions.get(name)
-        if function is None:
+        if function is None or name in self._asking:
             return False
         returned = [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value]
-        return bool(returned) and all(self.is_kernel(value) for value in returned)
+        self._asking.add(name)
+        try:
+            return bool(returned) and all(self.is_kernel(value) for value in returned)
+        finally:
+            self._asking.discard(name)
 
     def _learn(self) -> None:
         for node in self._nodes:
@@ -87,6 +104,9 @@ class Handles:
             self._plain.add(target.id)
         if self.is_kernel(value):
             self._add(target)
+        if isinstance(value, ast.Call) and self.is_own_object(value):
+            self._objects |= {target.attr} if isinstance(target, ast.Attribute) and _is_self(target.value) else set()
+            self._objects |= {target.id} if isinstance(target, ast.Name) else set()
 
     def _bind_loop(self, target: ast.expr, iterated: ast.expr) -> None:
         if not self.is_kernel(iterated):

@@ -10,6 +10,8 @@ GIGA = 1e9
 MICROSECONDS = 1e6
 CHEATING_SHARE = 0.5
 """Copy bandwidth counts two bytes where reading alone may move three, and figures are noisy."""
+BINDING_SHARE = 0.3
+"""Share of a roof below which something else limits: roofs are measured with the best of all code."""
 LATENCY_CALLS = 20
 """A kernel within so many empty calls of its floor is limited by latency."""
 
@@ -67,8 +69,11 @@ def diagnose(roof: Roofline, source: str, metrics: dict[str, float], why: str) -
         reason = f"it reaches {roof.fraction:.0%} of the {roof.bound} roof"
     elif ipc is not None and ipc > 1.5:
         bottleneck, reason = "compute", f"it is {roof.fraction:.0%} of the roof at {ipc:.1f} instructions a cycle"
-    else:
+    elif roof.fraction >= BINDING_SHARE:
         bottleneck = roof.bound
         reason = f"{roof.bound} is the higher floor, and it reaches {roof.fraction:.0%} of it"
+    else:
+        bottleneck = "neither"
+        reason = f"neither roof binds: {roof.bound} is the higher floor, and it reaches {roof.fraction:.0%} of it"
     counters = "" if metrics else f"; no counters: {why}"
     return Profile(source=source, metrics=metrics, bottleneck=bottleneck, reason=reason + counters)

@@ -51,6 +51,11 @@ BANNED_MODULES = {
 }
 HARMLESS_NAMES = frozenset({"types.SimpleNamespace", "types.MappingProxyType", "types.TracebackType"})
 """Imports that a banned module's rule does not mean."""
+HARMLESS_LAYERS = frozenset({
+    "AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout", "Flatten", "Identity",
+    "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Unflatten",
+})  # fmt: skip
+"""Layers that compute nothing, those that do so in evaluation among them."""
 BANNED_CALLS = {
     "eval": "runs hidden code",
     "exec": "runs hidden code",

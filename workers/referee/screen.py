@@ -16,6 +16,7 @@ from workers.referee.rules import (
     BANNED_NAMES,
     CHEAP_IN_NUMPY,
     CHEAP_OPERATORS,
+    HARMLESS_LAYERS,
     HARMLESS_NAMES,
     HEAVY,
     permitted,
@@ -48,9 +49,11 @@ def screen(source: str, library: frozenset[str]) -> list[Remark]:
 
 class _Screen:
     def __init__(self, tree: ast.Module, library: frozenset[str]) -> None:
-        self._tree = tree
+        self._tree = tree = _without_leftovers(tree)
         self._library = library
         self._names = _imported_names(tree)
+        self._excused = set(self._harmless_reads())
+        """Nodes that only ask how many threads there are."""
         self._handles = Handles(tree)
 
     def remarks(self) -> Iterator[Remark]:
@@ -101,8 +104,21 @@ class _Screen:
         if node.attr in BANNED_ATTRIBUTES:
             yield _hard(node, f"`.{node.attr}` {BANNED_ATTRIBUTES[node.attr]}")
         dotted = self._resolve(node)
+        if id(node) in self._excused:
+            return
         if dotted is not None and (reason := _banned_name(dotted)) is not None:
             yield _hard(node, f"`{dotted}` {reason}")
+
+    def _harmless_reads(self) -> Iterator[int]:
+        """`os.environ.get("OMP_NUM_THREADS")` and the like, by the nodes that a rule would stumble over."""
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Call) and node.args and _is_harmless_variable(node.args[0]):
+                if self._resolve(node.func) in ("os.environ.get", "os.getenv"):
+                    yield id(node.func)
+                    if isinstance(node.func, ast.Attribute):
+                        yield id(node.func.value)
+            elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+                yield from (id(node.value),) if _is_harmless_variable(node.slice) else ()
 
     def _call(self, node: ast.Call) -> Iterator[Remark]:
         name = node.func.id if isinstance(node.func, ast.Name) else None
@@ -146,13 +162,22 @@ class _Screen:
 
     def _on_the_hot_path(self, function: ast.FunctionDef) -> Iterator[Remark]:
         for node in ast.walk(function):
-            if isinstance(node, ast.Try) and not all(_raises(handler) for handler in node.handlers):
+            if isinstance(node, ast.Try) and self._may_fall_back(node):
                 yield _hard(node, "`try` on the hot path hides a kernel that fails behind something else")
             elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
                 if not permitted("matmul", self._library):
                     yield _hard(node, "`@` is the library's matrix product")
             elif isinstance(node, ast.Call):
                 yield from self._library_call(node)
+
+    def _may_fall_back(self, node: ast.Try) -> bool:
+        """Whether a failing kernel could be hidden: not where handlers raise, nor where a look-up is all that fails."""
+        if all(_raises(handler) for handler in node.handlers):
+            return False
+        if not all(_catches_look_up(handler) for handler in node.handlers):
+            return True
+        calls = [one for part in node.body for one in ast.walk(part) if isinstance(one, ast.Call)]
+        return any(self._handles.is_kernel(call.func) for call in calls)
 
     def _library_call(self, node: ast.Call) -> Iterator[Remark]:
         if not isinstance(node.func, ast.Attribute | ast.Name):
@@ -182,6 +207,8 @@ class _Screen:
         value = function.value
         if isinstance(value, ast.Name) and value.id == "self":
             return False
+        if self._handles.is_own_object(value):
+            return False
         return not self._handles.is_kernel(value) and not self._handles.is_plain(value)
 
     def _layers(self, model: ast.ClassDef) -> Iterator[Remark]:
@@ -191,6 +218,8 @@ class _Screen:
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
                 dotted = self._resolve(node.value.func)
                 if dotted is None or not dotted.startswith("torch.nn.") or dotted.startswith("torch.nn.Parameter"):
+                    continue
+                if dotted.rsplit(".", 1)[-1] in HARMLESS_LAYERS:
                     continue
                 layers |= {t.attr: dotted for t in node.targets if isinstance(t, ast.Attribute)}
         for function in _reachable(self._tree, model):
@@ -209,6 +238,37 @@ class _Screen:
         if not isinstance(node, ast.Name) or node.id not in self._names:
             return None
         return ".".join([self._names[node.id], *reversed(parts)])
+
+
+LEFTOVERS = ("get_inputs", "get_init_inputs")
+HARMLESS_VARIABLES = ("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "OMP_PROC_BIND", "MKL_NUM_THREADS")
+LOOK_UPS = ("KeyError", "IndexError", "AttributeError", "StopIteration")
+
+
+def _without_leftovers(tree: ast.Module) -> ast.Module:
+    """The module without what nobody runs here: a problem's `get_inputs`, and what it does as a program."""
+    stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    body = [node for node in tree.body if "__name__" in stored or not _is_program(node)]
+    inside = [node for part in body for node in ast.walk(part)]
+    used = {node.id for node in inside if isinstance(node, ast.Name)}
+    used |= {node.attr for node in inside if isinstance(node, ast.Attribute)}
+    unused = {name for name in LEFTOVERS if name not in used}
+    body = [node for node in body if not (isinstance(node, ast.FunctionDef) and node.name in unused)]
+    return ast.Module(body=body, type_ignores=[])
+
+
+def _is_program(node: ast.stmt) -> bool:
+    """`if __name__ == "__main__":` without an `else`."""
+    return isinstance(node, ast.If) and not node.orelse and ast.unparse(node.test) == "__name__ == '__main__'"
+
+
+def _is_harmless_variable(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value in HARMLESS_VARIABLES
+
+
+def _catches_look_up(handler: ast.ExceptHandler) -> bool:
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return all(isinstance(kind, ast.Name) and kind.id in LOOK_UPS for kind in kinds)
 
 
 def _imported_names(tree: ast.Module) -> dict[str, str]:

@@ -155,8 +155,10 @@ class WorkerLink:
         self._ask({"ask": "sampling", "handle": runner.handle, "on": on})
 
     def samples(self, runner: Runner, windows: Sequence[tuple[float, float]]) -> TimeShares:
-        """Whose code ran inside of windows of time."""
-        body, _ = self._ask({"ask": "samples", "handle": runner.handle, "windows": [list(pair) for pair in windows]})
+        """Whose code ran inside of windows of time. The worker counts page faults between two such questions."""
+        pairs = [list(pair) for pair in windows]
+        asked = {"ask": "samples", "handle": runner.handle, "windows": pairs, "calls": len(runner.session.calls)}
+        body, _ = self._ask(asked)
         if body.get("available") is not True:
             return TimeShares(by_owner={}, functions={}, threads=(), why=str(body.get("why")))
         return TimeShares(

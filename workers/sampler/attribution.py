@@ -7,14 +7,22 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 from workers.sampler.maps import CodeMap
 from workers.sampler.maps import Mapping as CodeMapping
 from workers.sampler.perf_events import Sample
-from workers.sampler.symbols import SymbolTable, symbols_of
+from workers.sampler.symbols import symbols_of
 
 MAX_FUNCTIONS = 12
 MAX_PLACES = 4000
+
+
+class Symbols(Protocol):
+    """The functions of a file."""
+
+    def name_at(self, offset: int) -> str:
+        """The function at an offset of the file; empty where there is none."""
 
 
 class Owner(StrEnum):
@@ -82,7 +90,7 @@ def attribute(
     own: Mapping[str, int],
     *,
     maps: Callable[[int], CodeMap] = CodeMap.of,
-    symbols: Callable[[str], SymbolTable | None] = symbols_of,
+    symbols: Callable[[str], Symbols | None] = symbols_of,
 ) -> Attribution:
     """Samples inside of windows (seconds on the monotonic clock). `own`: the built files, with their inodes."""
     codes: dict[int, CodeMap] = {}
@@ -128,7 +136,7 @@ def _owner(
     sample: Sample,
     found: CodeMapping | None,
     own: Mapping[str, int],
-    symbols: Callable[[str], SymbolTable | None],
+    symbols: Callable[[str], Symbols | None],
 ) -> tuple[Owner, str]:
     """Whose code a sample is in, and the function of a library that it is."""
     if sample.in_kernel:
@@ -153,7 +161,7 @@ def _owner(
 _BY_FILE = ((_KERNELS, Owner.LIBRARY), (_NUMERIC, Owner.LIBRARY), (_MATHEMATICS, Owner.MATH), (_OPENMP, Owner.OPENMP))
 
 
-def _of_pytorch(found: CodeMapping, address: int, symbols: Callable[[str], SymbolTable | None]) -> tuple[Owner, str]:
+def _of_pytorch(found: CodeMapping, address: int, symbols: Callable[[str], Symbols | None]) -> tuple[Owner, str]:
     """Its kernels do work; what copies moves; the rest finds out which kernel to call."""
     table = symbols(found.path)
     name = "" if table is None else table.name_at(address - found.start + found.offset)
@@ -166,7 +174,7 @@ def _of_pytorch(found: CodeMapping, address: int, symbols: Callable[[str], Symbo
     return Owner.PYTHON, ""
 
 
-def _of_c(found: CodeMapping, address: int, symbols: Callable[[str], SymbolTable | None]) -> Owner:
+def _of_c(found: CodeMapping, address: int, symbols: Callable[[str], Symbols | None]) -> Owner:
     table = symbols(found.path)
     name = "" if table is None else table.name_at(address - found.start + found.offset)
     return Owner.MOVING if re.search(r"mem(?:cpy|move|set)|memset|avx_unaligned", name) else Owner.PYTHON

@@ -32,8 +32,11 @@ class Sampler(Protocol):
 class SamplerHandle:
     """The samples of one runner, from before its candidate is loaded to its end; or why there are none."""
 
-    def __init__(self, sampler: Sampler | None, why: str, own: Mapping[str, int]) -> None:
+    def __init__(
+        self, sampler: Sampler | None, why: str, own: Mapping[str, int], supervisor: int | None = None
+    ) -> None:
         self._sampler = sampler
+        self._supervisor = supervisor
         self.why = why
         """Why nothing is sampled; empty where it is."""
         self._own = own
@@ -46,11 +49,15 @@ class SamplerHandle:
             return cls(None, "the runner's process number is not known here (another machine or container)", own)
         try:
             threads = [thread for process in tree(supervisor) if process != supervisor for thread in _threads(process)]
-            return cls(PerfSampler(threads), "" if threads else "the runner has no threads", own)
+            return cls(PerfSampler(threads), "" if threads else "the runner has no threads", own, supervisor)
         except NotPermittedError as error:
             return cls(None, str(error.strerror), own)
         except OSError as error:
             return cls(None, f"the runner could not be sampled: {error}", own)
+
+    def faults(self) -> int:
+        """Page faults served so far, without those for which something had to be read from a disk."""
+        return 0 if self._supervisor is None else sum(_faults(process) for process in tree(self._supervisor))
 
     def switch(self, *, on: bool) -> None:
         """Pause or go on."""
@@ -81,6 +88,14 @@ def missing_permission() -> str:
     except OSError as error:
         handle.why = str(error.strerror or error)
     return handle.why
+
+
+def _faults(process: int) -> int:
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+        return int(fields[7])
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def _threads(process: int) -> list[int]:

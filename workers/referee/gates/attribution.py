@@ -26,9 +26,10 @@ HARD_SHARE, HARD_OF_ALL, HARD_SAMPLES = 0.3, 0.12, 24
 SOFT_SHARE, SOFT_OF_ALL, SOFT_SAMPLES = 0.12, 0.06, 16
 """Of what is surely the candidate's or a library's, and of all the time at work: the C library's mathematics may have
 been called by either. A partial sum that torch finishes is no library kernel."""
-ENOUGH = 80
+PLENTY = 200
 """Samples at work that settle it."""
-FURTHER_S = 0.1
+FURTHER_S, LITTLE_S = 0.12, 0.02
+"""How long calls go on after the timed ones, where there are few samples and where there are plenty."""
 WATCHED_CALLS = 3
 WATCHED_S = 0.02
 _FAMILIES = {
@@ -73,10 +74,10 @@ def seen_time(trial: Trial, timed_from: float) -> SeenTime | None:
         return None
     link, runner, session = trial.state.link, trial.runner, trial.session
     sampling(trial, on=True)
-    whole = link.samples(runner, session.calls)
-    found = link.samples(runner, _since(session.calls, timed_from))
-    if not found.why and _at_work(found.by_owner) < ENOUGH:
-        _call_on(trial)
+    whole = found = link.samples(runner, session.calls)
+    if not whole.why:
+        few = sum(whole.by_owner.get(owner, 0) for owner in WORK) < PLENTY
+        _call_on(trial, FURTHER_S if few else LITTLE_S)
         found = link.samples(runner, _since(session.calls, timed_from))
     return SeenTime(whole_life=whole, since_timed=found)
 
@@ -85,15 +86,17 @@ def _since(calls: Sequence[tuple[float, float]], start: float) -> list[tuple[flo
     return [call for call in calls if call[0] >= start]
 
 
-def _call_on(trial: Trial) -> None:
-    """Further calls like the timed ones."""
+def _call_on(trial: Trial, seconds: float) -> None:
+    """Further calls like the timed ones, one at least."""
     arguments = trial.draw(0, OWN)
     slot, tensors = trial.slot(0, arguments), flatten(arguments)
-    until = time.monotonic() + FURTHER_S
-    while time.monotonic() < until:
+    until = time.monotonic() + seconds
+    while True:
         slot.write(tensors)
         trial.session.call(slot)
         trial.session.drop()
+        if time.monotonic() >= until:
+            return
 
 
 def foreign_time(seen: SeenTime, library: frozenset[str]) -> GateFinding | None:
