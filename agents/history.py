@@ -10,7 +10,7 @@ import difflib
 import math
 
 from agents import describe, predictions
-from agents.strategies.lineage import median_us
+from agents.strategies.lineage import pace
 from agents.trimming import SectionTokens, cut, keep
 from services.domain.chat import AttemptFact, Facts
 
@@ -21,7 +21,7 @@ def variants(facts: Facts, limit: SectionTokens) -> str:
     """All steps, fastest first and failures after them; the oldest are left out first, the best never."""
     best = _best(facts.attempts)
     shown = keep(facts.attempts, limit.trajectory, _row, lambda item: (item is best, item.step))
-    rows = sorted(shown, key=lambda item: (median_us(item), item.step))
+    rows = sorted(shown, key=lambda item: (pace(item), item.step))
     left_out = len(facts.attempts) - len(shown)
     note = [f"({left_out} older steps left out)"] if left_out else []
     return "\n".join([*map(_row, rows), *note])
@@ -35,10 +35,10 @@ def contrast(facts: Facts, limit: SectionTokens) -> str:
     known = {item.candidate_id: item for item in facts.attempts if item.candidate_id}
     parent = known.get(start.parent_id or "")
     worse = [item for item in facts.attempts if item.parent_id == start.candidate_id and item.source]
-    worst = max(worse, key=lambda item: (median_us(item), item.step), default=None)
+    worst = max(worse, key=lambda item: (pace(item), item.step), default=None)
     half = limit.contrast // 2
     pairs = [(parent, start)] if parent is not None else []
-    if worst is not None and median_us(worst) > median_us(start):
+    if worst is not None and pace(worst) > pace(start):
         pairs.append((start, worst))
     return "\n\n".join(cut(_pair(old, new), half) for old, new in pairs)
 
@@ -61,14 +61,14 @@ def _pair(old: AttemptFact, new: AttemptFact) -> str:
 
 
 def _score(item: AttemptFact) -> str:
-    median = median_us(item)
+    median = pace(item)
     outcome = f"{median:.1f} µs" if median < math.inf else "not accepted"
     return f"{item.candidate_id} ({outcome})"
 
 
 def _best(attempts: tuple[AttemptFact, ...]) -> AttemptFact | None:
-    best = min(attempts, key=lambda item: (median_us(item), item.step), default=None)
-    return best if best is not None and median_us(best) < math.inf else None
+    best = min(attempts, key=lambda item: (pace(item), item.step), default=None)
+    return best if best is not None and pace(best) < math.inf else None
 
 
 __all__ = ["contrast", "record", "variants"]
