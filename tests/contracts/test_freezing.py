@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import mmap
+import os
 import signal
 import socket
 import struct
@@ -19,7 +20,7 @@ from workers.ipc.freezer import Freezer, FreezerError
 pytestmark = pytest.mark.contracts
 
 COUNTER = """
-import ctypes, mmap, os, signal, struct, threading, time
+import fcntl, mmap, os, signal, struct, threading, time
 
 descriptor = os.memfd_create("count")
 os.ftruncate(descriptor, 4096)
@@ -36,15 +37,15 @@ channel.send({"result": None}, [descriptor])
 THREAD = "threading.Thread(target=count, daemon=True).start()\n"
 CHILD = "if os.fork() == 0: count()\n"
 DETACHED = "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: count()\n    os._exit(0)\n"
-TIMER = """
-libc = ctypes.CDLL(None)
-event = (ctypes.c_byte * 64)()
-struct.pack_into("qii", event, 0, 0, signal.SIGCONT, 0)  # value, number, SIGEV_SIGNAL
-timer = ctypes.c_void_p()
-assert libc.timer_create(1, event, ctypes.byref(timer)) == 0
-every = (ctypes.c_long * 4)(0, 1_000_000, 0, 1_000_000)
-assert libc.timer_settime(timer, 0, every, None) == 0
+ASKS_TO_BE_WOKEN = """
+reading, writing = os.pipe()
+signal.signal(signal.SIGCONT, lambda *_: None)
+fcntl.fcntl(reading, fcntl.F_SETOWN, os.getpid())
+fcntl.fcntl(reading, 10, signal.SIGCONT)  # F_SETSIG
+fcntl.fcntl(reading, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+channel.send({"result": None}, [writing])
 """
+"""The kernel sends it SIGCONT when somebody writes to its pipe."""
 STAY = "time.sleep(60)\n"
 
 
@@ -107,11 +108,15 @@ def test_what_a_candidate_started_is_stopped_and_goes_on_afterwards(
         assert moves(count)
 
 
-def test_a_tree_that_wakes_itself_is_found_out(bench: Bench, closing: contextlib.ExitStack) -> None:
-    freezer, count = started(bench, closing, THREAD + TIMER)
+def test_a_tree_that_ran_while_it_was_stopped_is_found_out(bench: Bench, closing: contextlib.ExitStack) -> None:
+    freezer, count = started(bench, closing, THREAD + ASKS_TO_BE_WOKEN)
+    message = bench.started[-1].channel.receive(timeout_s=30.0)
     assert moves(count)
     freezer.freeze()
-    assert moves(count), "the timer did not wake it: the test tests nothing"
+    assert freezer.is_still()
+    os.write(message.descriptors[0], b"x")
+    message.close()
+    assert moves(count), "nothing woke it: the test tests nothing"
     assert not freezer.is_still()
 
 
