@@ -10,7 +10,7 @@ import difflib
 import math
 
 from agents import describe, predictions
-from agents.strategies.lineage import median_us
+from agents.strategies.lineage import pace
 from agents.trimming import SectionTokens, cut, keep
 from services.domain.chat import AttemptFact, Facts
 
@@ -26,7 +26,7 @@ def variants(facts: Facts, limit: SectionTokens) -> str:
         return cut(describe.attempt(item, known.get(item.parent_id or "")), limit.trajectory)
 
     shown = keep(facts.attempts, limit.trajectory, row, lambda item: (item is best, item.step))
-    rows = sorted(shown, key=lambda item: (median_us(item), item.step))
+    rows = sorted(shown, key=lambda item: (pace(item), item.step))
     left_out = len(facts.attempts) - len(shown)
     note = [f"({left_out} older steps left out)"] if left_out else []
     return "\n".join([*map(row, rows), *note])
@@ -40,10 +40,10 @@ def contrast(facts: Facts, limit: SectionTokens) -> str:
     known = {item.candidate_id: item for item in facts.attempts if item.candidate_id}
     parent = known.get(start.parent_id or "")
     worse = [item for item in facts.attempts if item.parent_id == start.candidate_id and item.source]
-    worst = max(worse, key=lambda item: (median_us(item), item.step), default=None)
+    worst = max(worse, key=lambda item: (pace(item), item.step), default=None)
     half = limit.contrast // 2
     pairs = [(parent, start)] if parent is not None else []
-    if worst is not None and median_us(worst) > median_us(start):
+    if worst is not None and pace(worst) > pace(start):
         pairs.append((start, worst))
     return "\n\n".join(cut(_pair(old, new), half) for old, new in pairs)
 
@@ -69,8 +69,8 @@ def _score(item: AttemptFact) -> str:
 
 
 def _best(attempts: tuple[AttemptFact, ...]) -> AttemptFact | None:
-    best = min(attempts, key=lambda item: (median_us(item), item.step), default=None)
-    return best if best is not None and median_us(best) < math.inf else None
+    best = min(attempts, key=lambda item: (pace(item), item.step), default=None)
+    return best if best is not None and pace(best) < math.inf else None
 
 
 __all__ = ["contrast", "record", "variants"]

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from services.domain.chat import AttemptFact
-from services.domain.ratios import paced_us
+from services.domain.ratios import paired_time
 
 ROUNDS_EACH = 4
 """Rounds of a budget for each confirmation: a job of less than four rounds has none."""
 
 
 def leader(attempts: Sequence[AttemptFact]) -> AttemptFact | None:
-    """The fastest accepted attempt, see `paced_us`; among confirmations alone once there are any."""
+    """The fastest accepted attempt, see `paired_time`; among confirmations alone once there are any."""
     accepted = _accepted(attempts)
     confirmed = [item for item in accepted if item.confirms is not None]
     return min(confirmed or accepted, key=_figure, default=None)
@@ -67,9 +67,9 @@ def searched(attempts: Sequence[AttemptFact]) -> tuple[AttemptFact, ...]:
 
 def _accepted(attempts: Sequence[AttemptFact]) -> list[AttemptFact]:
     """The accepted attempts, without kernels that a second evaluation did not accept."""
-    refuted = {item.confirms for item in attempts if item.report is not None and paced_us(item.report) is None}
-    return [item for item in attempts if paced_us(item.report) is not None and item.candidate_id not in refuted]
+    refuted = {item.confirms for item in attempts if item.report is not None and paired_time(item.report) is None}
+    return [item for item in attempts if paired_time(item.report) is not None and item.candidate_id not in refuted]
 
 
 def _figure(attempt: AttemptFact) -> float:
-    return paced_us(attempt.report) or 0.0
+    return paired_time(attempt.report) or 0.0

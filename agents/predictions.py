@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from services.domain.chat import AttemptFact
-from services.domain.ratios import paced_us
+from services.domain.ratios import paired_time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ def predictions(attempts: Iterable[AttemptFact]) -> tuple[Prediction, ...]:
     times: dict[str, float] = {}
     found = []
     for item in attempts:
-        median = paced_us(item.report)
+        median = paired_time(item.report)
         before = times.get(item.parent_id or "")
         if median is not None and before is not None and item.plan is not None:
             found.append(Prediction(step=item.step, expected=item.plan.expected_gain, measured=before / median))

@@ -41,7 +41,7 @@ from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.fresh_values import FreshValues
 from workers.referee.problem import INIT_SEED, ReferenceProblem, cloned, output_tensors
 from workers.referee.runner_client import RunnerSession
-from workers.referee.statistics import paired_ratio, quantile, unpaired_ratio
+from workers.referee.statistics import paired_ratio, unpaired_ratio
 from workers.referee.stopwatch import stopwatch_for
 from workers.referee.timing import ProtocolCost, SamplingBudget, Side
 from workers.sandboxes.process import ProcessSandbox
@@ -151,9 +151,7 @@ class Rivals:
     def _cost(self, side: Side) -> ProtocolCost:
         if self._place.is_gpu:
             return ProtocolCost()
-        walls = sorted(side.session.call(side.slot, "idle").wall_s for _ in range(COST_CALLS))
-        low, high = quantile(walls, 0.25), quantile(walls, 0.75)
-        return ProtocolCost(call_s=low, spread_s=high - low)
+        return ProtocolCost.of([side.session.call(side.slot, "idle").wall_s for _ in range(COST_CALLS)])
 
 
 def _socket(descriptor: int) -> socket.socket:

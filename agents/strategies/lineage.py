@@ -7,24 +7,30 @@ from collections.abc import Iterable
 from random import Random
 
 from services.domain.chat import AttemptFact
-from services.domain.ratios import paced_us
+from services.domain.ratios import paced_us, paired_time
 from services.ports.search import SearchState
 
 
 def median_us(attempt: AttemptFact) -> float:
-    """The accepted candidate's latency, comparable with the others', see `paced_us`; infinite for everything else."""
+    """The accepted candidate's latency, as texts show it; infinite for everything else."""
     found = paced_us(attempt.report)
+    return math.inf if found is None else found
+
+
+def pace(attempt: AttemptFact) -> float:
+    """What accepted candidates are ranked by, see `paired_time`; infinite for everything else."""
+    found = paired_time(attempt.report)
     return math.inf if found is None else found
 
 
 def is_accepted(attempt: AttemptFact) -> bool:
     """Whether it is a start point for refinement."""
-    return attempt.candidate_id is not None and median_us(attempt) < math.inf
+    return attempt.candidate_id is not None and pace(attempt) < math.inf
 
 
 def ranked(attempts: Iterable[AttemptFact]) -> list[AttemptFact]:
     """The accepted attempts, fastest first; equals in order of their steps."""
-    return sorted(filter(is_accepted, attempts), key=lambda item: (median_us(item), item.step))
+    return sorted(filter(is_accepted, attempts), key=lambda item: (pace(item), item.step))
 
 
 def by_candidate(attempts: Iterable[AttemptFact]) -> dict[str, AttemptFact]:
@@ -55,4 +61,4 @@ def dice(state: SearchState, purpose: str) -> Random:
     return Random(f"{state.seed}/{state.step}/{purpose}")  # noqa: S311 - a search, not a secret
 
 
-__all__ = ["by_candidate", "dice", "failed_line", "is_accepted", "median_us", "open_failures", "ranked"]
+__all__ = ["by_candidate", "dice", "failed_line", "is_accepted", "median_us", "open_failures", "pace", "ranked"]

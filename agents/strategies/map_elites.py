@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from agents.strategies.behaviour import Behaviour, behaviour
 from agents.strategies.greedy import draft_start
-from agents.strategies.lineage import by_candidate, dice, is_accepted, median_us
+from agents.strategies.lineage import by_candidate, dice, is_accepted, median_us, pace
 from agents.strategies.stopping import StopRule
 from services.domain.chat import AttemptFact, SearchBrief
 from services.ports.search import SearchState, Strategy
@@ -58,7 +58,7 @@ def _enter(cells: Archive, item: AttemptFact) -> bool:
     if cell is None:
         cells[place] = Cell(elite=item)
         return True
-    if median_us(item) < median_us(cell.elite):
+    if pace(item) < pace(cell.elite):
         cell.elite = item
         return True
     return False
@@ -88,7 +88,7 @@ class MapElites(Strategy):
         if not cells:
             return draft_start(state, self._repairs)
         chance = dice(state, self.name)
-        elites = sorted(cells.values(), key=lambda cell: median_us(cell.elite))
+        elites = sorted(cells.values(), key=lambda cell: pace(cell.elite))
         if chance.random() < self._exploit:
             return elites[0].elite
         weights = [cell.curiosity / (1 + rank) for rank, cell in enumerate(elites)]
@@ -104,7 +104,7 @@ class MapElites(Strategy):
         if not cells:
             return SearchBrief()
         lines = ["Archive of the fastest kernel of each behaviour (traffic, parallelism, staging, size):"]
-        elites = sorted(cells.items(), key=lambda entry: median_us(entry[1].elite))
+        elites = sorted(cells.items(), key=lambda entry: pace(entry[1].elite))
         lines += [f"- {place}: {median_us(cell.elite):.1f} µs ({cell.elite.candidate_id})" for place, cell in elites]
         lines.append("A kernel that behaves unlike all of these is welcome even if it is slower at first.")
         return SearchBrief(text="\n".join(lines), inspirations=self._others(cells, start))
@@ -112,7 +112,7 @@ class MapElites(Strategy):
     def _others(self, cells: Archive, start: AttemptFact | None) -> tuple[AttemptFact, ...]:
         own = behaviour(start.source) if start is not None and start.source else None
         others = [(place, cell.elite) for place, cell in cells.items() if place != own]
-        others.sort(key=lambda entry: (-(own.distance(entry[0]) if own else 0), median_us(entry[1])))
+        others.sort(key=lambda entry: (-(own.distance(entry[0]) if own else 0), pace(entry[1])))
         return tuple(elite for _, elite in others[: self._inspirations])
 
 

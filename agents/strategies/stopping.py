@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agents.strategies.lineage import median_us, ranked
+from agents.strategies.lineage import pace, ranked
 from services.domain.chat import AttemptFact
 from services.ports.search import SearchState
+
+MOST_BELIEVED = 1.05
+"""Fractions above it say that the roof is wrong, not that it is reached: nothing is ended by them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +29,7 @@ class StopRule:
         if best is None or best.report is None:
             return None
         roofline = best.report.roofline
-        if roofline is not None and roofline.fraction >= self.roof_fraction:
+        if roofline is not None and self.roof_fraction <= roofline.fraction <= MOST_BELIEVED:
             return f"stopped early: within {1 - self.roof_fraction:.0%} of the roofline"
         steps = self.patience * state.width
         if self.since_gain(state.attempts) >= steps:
@@ -37,7 +40,7 @@ class StopRule:
         """Steps since the best latency last fell by a gain worth the name."""
         best, since = float("inf"), 0
         for attempt in attempts:
-            median = median_us(attempt)
+            median = pace(attempt)
             since += 1
             if median < best * (1 - self.least_gain):
                 best, since = median, 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from agents.strategies.lineage import is_accepted, median_us, ranked
+from agents.strategies.lineage import is_accepted, median_us, pace, ranked
 from agents.strategies.stopping import StopRule
 from services.domain.chat import AttemptFact, SearchBrief
 from services.ports.search import SearchState, Strategy
@@ -138,7 +138,7 @@ def grow(state: SearchState) -> SearchNode:
 
 def fitness(item: AttemptFact, best_us: float, worst_us: float) -> float:
     """0 for a failure, 0.1 for the slowest accepted candidate, 1 for the fastest, by the logarithm of the latency."""
-    median = median_us(item)
+    median = pace(item)
     if math.isinf(median):
         return 0.0
     if worst_us <= best_us:
@@ -147,7 +147,7 @@ def fitness(item: AttemptFact, best_us: float, worst_us: float) -> float:
 
 
 def _range(state: SearchState) -> tuple[float, float]:
-    times = [median_us(item) for item in ranked(state.attempts)]
+    times = [pace(item) for item in ranked(state.attempts)]
     return (times[0], times[-1]) if times else (math.inf, math.inf)
 
 

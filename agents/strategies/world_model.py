@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, field
 
 from agents.strategies.greedy import draft_start
-from agents.strategies.lineage import is_accepted, median_us, ranked
+from agents.strategies.lineage import is_accepted, median_us, pace, ranked
 from agents.strategies.stopping import StopRule
 from services.domain.chat import AttemptFact, HypothesisFact, SearchBrief
 from services.ports.search import SearchState, Strategy
@@ -73,7 +73,7 @@ class WorldModel:
 
     def _level(self, node: ScoredHypothesis) -> float:
         """How near the code it would start from is to the fastest, 0 to 1."""
-        times = [median_us(item.best) for item in self.chain(node.fact.id) if item.best is not None]
+        times = [pace(item.best) for item in self.chain(node.fact.id) if item.best is not None]
         return self.best_us / times[0] if times else 1.0
 
     def take(self, item: AttemptFact) -> None:
@@ -108,12 +108,12 @@ class WorldModel:
             node.broken += 1
             return
         source = self.nodes.get(self.made_by.get(item.parent_id or "", ""))
-        median = median_us(item)
+        median = pace(item)
         gained = median < self.best_us * 0.98
         if source is not None:
             source.stale = 0 if gained else source.stale + 1
         node.broken = 0
-        if node.best is None or median < median_us(node.best):
+        if node.best is None or median < pace(node.best):
             node.best = item
         if self.best_us < math.inf:
             node.fact = _rescored(node.fact, self.best_us / median)

@@ -10,6 +10,7 @@ import logging
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -251,6 +252,7 @@ def make_workbench(
             memory_bytes=MEMORY_BYTES,
             lock=made.lock,
             baselines_max_age_s=baselines_max_age_s,
+            measure_again=made.measure_again,
         )
     except BaseException:
         sandbox.close()
@@ -293,6 +295,8 @@ class _Made:
     backends: Mapping[str, KernelBackend]
     sheet: DeviceSheet
     views: Mapping[str, View]
+    measure_again: Callable[[], DeviceSheet]
+    """Measures the device anew, whatever is known of it."""
     lock: DeviceLock | None = None
 
 
@@ -317,7 +321,8 @@ def _on_cpu(sandbox: LocalSandbox, directory: Path) -> _Made:
                 log.warning("%s", error)
                 continue
             views[name] = getattr(made[name], "view", runtime_view)
-    return _Made(backends=made, sheet=sheet, views=views)
+    again = partial(measure_cpu, sandbox, cpp, directory, max_age_s=0.0)
+    return _Made(backends=made, sheet=sheet, views=views, measure_again=again)
 
 
 def _on_gpu(sandbox: LocalSandbox, directory: Path) -> _Made:
@@ -326,6 +331,7 @@ def _on_gpu(sandbox: LocalSandbox, directory: Path) -> _Made:
     from workers.backends.triton import TritonBackend
     from workers.devices.gpu import find_gpu, lock_path, measure_gpu
     from workers.devices.gpu_lock import DeviceLock
+    from workers.devices.sheets import MAX_AGE_S
 
     gpu = find_gpu()
     if gpu is None:
@@ -335,15 +341,20 @@ def _on_gpu(sandbox: LocalSandbox, directory: Path) -> _Made:
     cuda = CudaBackend(sandbox, directory / "cache" / "cuda", architecture=target)
     triton = TritonBackend(sandbox, directory / "cache" / "triton", architecture=target)
     lock = DeviceLock(lock_path(gpu, directory))
-    lock.acquire()
-    try:
-        sheet = measure_gpu(sandbox, gpu, directory)
-    finally:
-        lock.release()
+
+    def measured(max_age_s: float) -> DeviceSheet:
+        lock.acquire()
+        try:
+            return measure_gpu(sandbox, gpu, directory, max_age_s=max_age_s)
+        finally:
+            lock.release()
+
+    sheet = measured(MAX_AGE_S)
     return _Made(
         backends={"cuda": cuda, "triton": triton},
         sheet=sheet,
         views={"cuda": cuda.view, "triton": triton.view},
+        measure_again=partial(measured, 0.0),
         lock=lock,
     )
 

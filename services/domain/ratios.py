@@ -41,8 +41,20 @@ def eager_bounds(report: EvaluationReport) -> tuple[float, float] | None:
     return baseline_bounds(report, "eager")
 
 
+def paired_time(report: EvaluationReport | None) -> float | None:
+    """What candidates of a job are ranked by, lower is better: the share of its fastest baseline's time that an
+    accepted candidate takes, as the pairs showed it. None for anything else.
+
+    Never a latency that goes through a baseline measured by itself: where that one is measured anew in the middle of a
+    job, what was judged before and after it would change places. The median, in microseconds, where a report has no
+    pair; reports of one job have the same baselines."""
+    if report is None or not report.accepted or report.latency is None:
+        return None
+    return 1.0 / report.speedup.best_baseline if report.speedup.best_baseline else report.latency.median_us
+
+
 def paced_us(report: EvaluationReport | None) -> float | None:
-    """Median microseconds by which an accepted candidate is compared with others of its job; None for anything else.
+    """Median microseconds of an accepted candidate at the pace of its baseline, for texts; None for anything else.
 
     What the baseline in the pair takes by itself, over the speedup measured in turns with it: that of the report's
     latency, with the machine's mood of those seconds taken out. On two shared cores latencies of one kernel differ by

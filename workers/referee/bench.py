@@ -11,7 +11,7 @@ from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.errors import RunnerFault, WorkerRefusal
 from workers.referee.problem import INIT_SEED, ReferenceProblem, cloned
 from workers.referee.runner_client import RunnerSession, Slot
-from workers.referee.statistics import latency, quantile
+from workers.referee.statistics import latency
 from workers.referee.stopwatch import HostStopwatch, Stopwatch
 from workers.referee.timing import ProtocolCost, SamplingBudget, Side
 from workers.referee.worker_client import Runner, WorkerLink
@@ -189,9 +189,7 @@ class BaselineBench:
         if side.slot.number not in self._idle:
             side.session.ask({"op": "idle", "slot": side.slot.number})
             self._idle = {side.slot.number}
-        walls = sorted(_spaced_call(side) for _ in range(COST_CALLS))
-        low, high = quantile(walls, 0.25), quantile(walls, 0.75)
-        return ProtocolCost(call_s=low, spread_s=high - low)
+        return ProtocolCost.of([_spaced_call(side) for _ in range(COST_CALLS)])
 
     def own_cost(self, number: int, arguments: list[Any], metas: list[TensorMeta]) -> ProtocolCost:
         """The same for an input set, in eager mode."""

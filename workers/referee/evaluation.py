@@ -35,7 +35,7 @@ from workers.referee.gates.joining import unjoined_forks
 from workers.referee.gates.load import LoadGate
 from workers.referee.gates.quick import QuickCorrectnessGate, QuickTimingGate, UnexaminedGate
 from workers.referee.gates.reading import CompileGate, ScreenGate
-from workers.referee.gates.timing import TimingGate
+from workers.referee.gates.timing import TimingGate, page_baselines
 from workers.referee.roofline import diagnose, roofline
 from workers.referee.state import ReferenceState
 from workers.referee.trial import Gate, GateFinding, Trial, blamed_gate, failed
@@ -202,8 +202,13 @@ def _figures(trial: Trial) -> Figures:
     with trial.phase("profile"):
         roof = roofline(state.analysis, state.device, trial.shapes[0].latency.median_us)
         profile = _on_gpu(trial, roof) if state.place.is_gpu else _on_cpu(trial, roof)
+    known = state.bench.baselines
     return Figures(
-        baselines=state.bench.baselines, shapes=tuple(trial.shapes), roofline=roof, profile=profile, tuned=trial.tuned
+        baselines=page_baselines(known, trial.measured[0]) if trial.measured else known,
+        shapes=tuple(trial.shapes),
+        roofline=roof,
+        profile=profile,
+        tuned=trial.tuned,
     )
 
 

@@ -34,6 +34,8 @@ NARROW = 0.02
 """Width of the median's interval over the median at which more samples are pointless."""
 LONGEST_PAUSE_S = 0.6e-3
 """Before a call, at random: a rhythm would tell a candidate when it is asked next."""
+LOW = 0.15
+WIDEST_SPREAD_S = 30e-6
 USUAL_TAIL = 0.9
 """Quantile of the baseline's tails up to which a candidate's is the protocol's own."""
 
@@ -55,10 +57,18 @@ class ProtocolCost:
     """What a call takes that computes nothing."""
 
     call_s: float = 0.0
-    """Seconds to the word that the model has returned: the lower quartile, because what is taken off every call must
-    not exceed what a call costs on a busy machine."""
+    """Seconds to the word that the model has returned: a low quantile, because what is taken off every call must not
+    exceed what a call costs on a busy machine."""
     spread_s: float = 0.0
-    """From the lower quartile to the upper one: shorter calls cannot be told from none."""
+    """How far such calls lie apart: shorter calls cannot be told from none."""
+
+    @classmethod
+    def of(cls, walls: Sequence[float]) -> ProtocolCost:
+        """The cost that some calls show. A spread above `WIDEST_SPREAD_S` is the machine's, and says nothing about what
+        can be told apart on a quiet one."""
+        ordered = sorted(walls)
+        low = quantile(ordered, LOW)
+        return cls(call_s=low, spread_s=min(WIDEST_SPREAD_S, quantile(ordered, 0.5) - low))
 
 
 @dataclass(frozen=True, kw_only=True)

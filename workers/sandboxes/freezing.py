@@ -1,8 +1,8 @@
 """The supervisor's end of `workers.ipc.freezer`: SIGSTOP and SIGCONT to everything in its PID namespace.
 
-SIGSTOP can be neither caught nor blocked, and `kill(-1)` misses no child that is being forked. But a stopped process
-can be continued by a timer of its own that sends SIGCONT. So the run time of all its threads is read after the stop and
-compared before the tree is asked again: what ran in between is reported.
+SIGSTOP can be neither caught nor blocked, and `kill(-1)` misses no child that is being forked. But a process can
+have the kernel send it SIGCONT (when something arrives on a pipe, say). So the run time of all its threads is read
+after the stop and compared before the tree is asked again: what ran in between is reported.
 """
 
 from __future__ import annotations

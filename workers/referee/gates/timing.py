@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import median
 
 from services.domain.evaluations import BASELINES, Baselines, GateName, Latency, ShapeResult, Speedup
@@ -37,6 +38,7 @@ class TimingGate:
             notes.append("timed in batches: single calls are too short")
         if not trial.session.is_stopped_between_calls:
             notes.append("not protected: this sandbox cannot stop a candidate between its calls")
+        notes += _why_not_the_medians(trial.measured[0], first)
         return passed("; ".join([text, *notes]))
 
 
@@ -58,6 +60,40 @@ def shape_result(measured: Measured, known: Baselines) -> ShapeResult:
             ci95=ratio.ci95,
         ),
     )
+
+
+def page_baselines(known: Baselines, measured: Measured) -> Baselines:
+    """The baselines as a report shows them beside this measurement: the one in the pair as it was in the pair, the
+    others at its pace, as they were measured beside it before. So ratios can be checked on the page."""
+    beside: Latency | None = getattr(known, measured.baseline)
+    now = latency(measured.samples.baseline)
+    found: dict[str, Latency | None] = {measured.baseline: now}
+    for name in BASELINES:
+        own: Latency | None = getattr(known, name)
+        if name != measured.baseline and own is not None and beside is not None:
+            found[name] = _paced(own, now.median_us / beside.median_us)
+    return Baselines(**found)
+
+
+def _paced(figures: Latency, factor: float) -> Latency:
+    low, high = figures.ci95_us
+    return replace(
+        figures,
+        median_us=factor * figures.median_us,
+        mean_us=factor * figures.mean_us,
+        p10_us=factor * figures.p10_us,
+        p90_us=factor * figures.p90_us,
+        ci95_us=(factor * low, factor * high),
+    )
+
+
+def _why_not_the_medians(measured: Measured, result: ShapeResult) -> list[str]:
+    """A note where the speedup is not what the medians of the page give."""
+    of_medians = median(measured.samples.baseline) / max(result.latency.median_us * 1e-6, 1e-12)
+    value = result.speedup.best_baseline or 0.0
+    if abs(of_medians - value) <= 0.01 * value:
+        return []
+    return [f"the speedup is the median of the pairs' ratios; that of the two medians is {of_medians:.2f}"]
 
 
 def _scaled(known: Baselines, name: str, rival: str, ratio: float) -> float | None:

@@ -1,0 +1,59 @@
+"""Who is slower on values that nobody can have seen uses results of earlier calls."""
+
+from collections.abc import Callable
+
+from services.domain.evaluations import GateStatus
+from workers.referee.gates.remembering import remembered, slower_on_unseen
+from workers.referee.timing import Samples
+from workers.referee.trial import Measured
+
+UNSEEN = [index % 5 == 0 for index in range(30)]
+
+
+def measured(unseen_s: float, others_s: float, baseline_unseen_s: float = 1e-3) -> Measured:
+    samples = Samples(
+        candidate=[(unseen_s if fresh else others_s) * (1 + 0.01 * (index % 3)) for index, fresh in enumerate(UNSEEN)],
+        baseline=[baseline_unseen_s if fresh else 1e-3 for fresh in UNSEEN],
+        fresh=list(UNSEEN),
+    )
+    return Measured(number=0, baseline="eager", samples=samples, shapes=())
+
+
+def never() -> Measured:
+    raise AssertionError("there was no cause to measure again")
+
+
+def always(value: Measured) -> Callable[[], Measured]:
+    return lambda: value
+
+
+def test_an_honest_kernel_takes_as_long_on_either_kind() -> None:
+    assert remembered(measured(1e-3, 1e-3), never) is None
+
+
+def test_a_replay_is_evidence_once_two_measurements_show_it() -> None:
+    replay = measured(1e-3, 2e-4)
+    finding = remembered(replay, always(replay))
+    assert finding is not None
+    assert finding.status is GateStatus.FAILED
+    assert "cannot have seen" in finding.detail
+
+
+def test_what_a_second_measurement_does_not_show_was_noise() -> None:
+    assert remembered(measured(1e-3, 2e-4), always(measured(1e-3, 1e-3))) is None
+
+
+def test_a_little_slower_is_a_hint() -> None:
+    little = measured(1.4e-3, 1e-3)
+    finding = remembered(little, always(little))
+    assert finding is not None
+    assert finding.status is GateStatus.SUSPICIOUS
+
+
+def test_what_costs_the_baseline_more_as_well_accuses_nobody() -> None:
+    assert remembered(measured(2e-3, 1e-3, baseline_unseen_s=2e-3), never) is None
+
+
+def test_a_few_calls_say_nothing() -> None:
+    few = Samples(candidate=[1e-3, 1e-4, 1e-4], baseline=[1e-3] * 3, fresh=[True, False, False])
+    assert slower_on_unseen(few) == 1.0
