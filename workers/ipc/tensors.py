@@ -6,10 +6,13 @@ side can neither cut the memory away under our feet (SIGBUS) nor let it grow wit
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import fcntl
 import mmap
 import os
-from collections.abc import Sequence
+from collections import namedtuple
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,6 +20,8 @@ import torch
 
 ALIGNMENT = 64
 MAX_DIMENSIONS = 64
+MAX_DEPTH = 16
+"""Nesting of what a model returns."""
 _SEALS = getattr(fcntl, "F_SEAL_SHRINK", 0x2) | getattr(fcntl, "F_SEAL_GROW", 0x4)
 _ADD_SEALS = getattr(fcntl, "F_ADD_SEALS", 1033)
 _DTYPES = {
@@ -186,28 +191,61 @@ def _pieces(handle: Any) -> int:
 def encode(value: Any, tensors: list[torch.Tensor]) -> Any:
     """Plain JSON data of a value; its tensors are appended to `tensors` and referred to by index.
 
-    Raises `DataError` for anything but numbers, strings, None, dtypes, dense tensors, and lists, tuples and dicts.
+    Raises `DataError` for anything but numbers, strings, None, dtypes, dense tensors, lists, tuples (named ones too),
+    dicts and dataclasses.
     """
     if isinstance(value, torch.Tensor):
         TensorMeta.of(value).torch_dtype  # noqa: B018 - raises for dtypes that cannot cross
         tensors.append(value)
         return {"tensor": len(tensors) - 1}
+    return _encode_plain(value, lambda item: encode(item, tensors))
+
+
+def _encode_plain(value: Any, encode_item: Callable[[Any], Any]) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
         return {"float": repr(value)}
     if isinstance(value, torch.dtype):
         return {"dtype": str(value).removeprefix("torch.")}
+    if isinstance(value, dict):
+        return {"dict": [[encode_item(key), encode_item(item)] for key, item in value.items()]}
+    fields = _fields(value)
+    if fields is not None:
+        kind = "named" if isinstance(value, tuple) else "record"
+        return {kind: [[name, encode_item(getattr(value, name))] for name in fields]}
     if isinstance(value, list | tuple):
         kind = "list" if isinstance(value, list) else "tuple"
-        return {kind: [encode(item, tensors) for item in value]}
-    if isinstance(value, dict):
-        return {"dict": [[encode(key, tensors), encode(item, tensors)] for key, item in value.items()]}
+        return {kind: [encode_item(item) for item in value]}
     raise DataError(f"a value of type {type(value).__name__} cannot be passed to a candidate")
 
 
+def _fields(value: Any) -> tuple[str, ...] | None:
+    """The fields of a named tuple or dataclass; None for anything else."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return tuple(value._fields)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return tuple(field.name for field in dataclasses.fields(value))
+    return None
+
+
+def structure(value: Any, tensors: list[torch.Tensor], depth: int = 0) -> Any:
+    """As `encode`, for what a model returned: never raises; what cannot cross is named as `{"other": its type}`."""
+    if isinstance(value, torch.Tensor):
+        tensors.append(value)
+        return {"tensor": len(tensors) - 1}
+    try:
+        if depth < MAX_DEPTH:
+            return _encode_plain(value, lambda item: structure(item, tensors, depth + 1))
+    except DataError:
+        pass
+    return {"other": f"{type(value).__module__}.{type(value).__qualname__}"[:200]}
+
+
 def decode(data: Any, tensors: Sequence[torch.Tensor]) -> Any:
-    """The value that `encode` described. Raises `DataError`."""
+    """The value that `encode` described; named tuples and dataclasses get a type of their own with the same fields.
+
+    Raises `DataError`."""
     if not isinstance(data, dict):
         return data
     if len(data) != 1:
@@ -224,18 +262,38 @@ def decode(data: Any, tensors: Sequence[torch.Tensor]) -> Any:
         return items if kind == "list" else tuple(items)
     if kind == "dict":
         return {decode(key, tensors): decode(item, tensors) for key, item in content}
+    if kind in ("named", "record"):
+        names = [str(name) for name, _ in content]
+        make: Any = namedtuple if kind == "named" else dataclasses.make_dataclass
+        return make("Inputs", names)(*[decode(item, tensors) for _, item in content])
     raise DataError(f"unknown kind {kind!r}")
 
 
 def flatten(value: Any) -> list[torch.Tensor]:
     """The tensors of a nested value, in order."""
+    found: list[torch.Tensor] = []
+    structure(value, found)
+    return found
+
+
+def mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    """A nested value with its tensors replaced, in the order of `flatten`."""
     if isinstance(value, torch.Tensor):
-        return [value]
+        return change(value)
     if isinstance(value, dict):
-        return [tensor for item in value.values() for tensor in flatten(item)]
+        return {key: mapped(item, change) for key, item in value.items()}
+    fields = _fields(value)
+    if fields is not None:
+        items = [mapped(getattr(value, name), change) for name in fields]
+        if isinstance(value, tuple):
+            return type(value)(*items)
+        other = copy.copy(value)
+        for name, item in zip(fields, items, strict=True):
+            object.__setattr__(other, name, item)  # a frozen one too
+        return other
     if isinstance(value, list | tuple):
-        return [tensor for item in value for tensor in flatten(item)]
-    return []
+        return type(value)(mapped(item, change) for item in value)
+    return value
 
 
 def _aligned(size: int) -> int:

@@ -19,10 +19,12 @@ from torch import nn
 
 from services.domain.problems import Argument, Operator, ProblemAnalysis, TensorSpec, ValueRef
 from workers.referee.bandwidth import bandwidth_gb_s
-from workers.referee.operator_costs import family_of, flops_of
+from workers.referee.operator_costs import base_name, family_of, flops_of
 from workers.referee.size_numbers import with_size_numbers
 
 CONSTANT_LIMIT = 4096
+TAKING = frozenset({"embedding", "gather", "index", "index_select", "narrow", "select", "slice", "take"})
+"""Operators that read of their first argument what they return."""
 """Lifted constants of at most so many elements are reported with their values."""
 
 
@@ -291,12 +293,19 @@ def _shapes(operators: Sequence[Operator], tensors: Sequence[TensorSpec]) -> dic
 
 
 def _bytes_moved(tensors: Sequence[TensorSpec], operators: Sequence[Operator], outputs: Sequence[str]) -> int:
-    """Bytes of every tensor that the graph reads, once, plus every output."""
+    """Bytes of every tensor that the graph reads, once, plus every output. Of a table, what is taken from it."""
     used = set(outputs)
+    taken: dict[str, int] = {}
     for item in operators:
-        used |= set(_references(item.arguments)) | set(_references(tuple(value for _, value in item.keywords)))
+        references = set(_references(item.arguments)) | set(_references(tuple(value for _, value in item.keywords)))
+        table = item.arguments[0] if item.arguments and base_name(item.target) in TAKING else None
+        if isinstance(table, ValueRef):
+            taken[table.ref] = taken.get(table.ref, 0) + sum(_bytes(spec) for spec in item.outputs)
+            references -= {table.ref} - set(_references(item.arguments[1:]))
+        used |= references
     results = {spec.name: spec for item in operators for spec in item.outputs}
     read = sum(_bytes(spec) for spec in tensors if spec.name in used)
+    read += sum(min(_bytes(spec), taken.get(spec.name, 0)) for spec in tensors if spec.name not in used)
     return read + sum(_bytes(results[name]) for name in set(outputs) if name in results)
 
 

@@ -2,12 +2,16 @@
 
 The element tolerance alone is not enough: zeros pass where outputs are small, and a silent downgrade to half precision
 passes 1e-3. The bound compares the relative Frobenius error with the reference's own error against float64: honest
-reassociation stays within a small multiple of it, TF32 and fp16 are two orders of magnitude away.
+reassociation stays within a small multiple of it, TF32 and fp16 are two orders of magnitude away. In 16-bit types the
+rounding of the result is most of the error, for everybody: the multiple is small there. Rows and columns have bounds of
+their own, since faint ones do not count in the whole.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +23,22 @@ from workers.referee.pieces import pieces
 
 ERROR_MULTIPLE = 16.0
 """How many times the reference's own error a candidate may be off."""
+ROUNDED_MULTIPLE = 3.0
+"""The same for 16-bit types, whose error is at least one rounding."""
+LINE_MULTIPLE = 5.0
+"""How many times as much a single row or column may be off: its own error is one draw of a random figure."""
+ROUNDED_LINE_MULTIPLE = 1.5
+"""The same for 16-bit types: roundings of many elements are much alike in sum."""
+LEAST_LINE = 32
+"""Elements from which on a row or column has a bound of its own."""
+FAINT_LINE = 1e-3
+"""Rows weaker than this share of the usual one are measured against that share."""
+STEPS_MULTIPLE = 4.0
+"""Rounded results that may be one step off, over those that are where inputs are nudged."""
+FEW_STEPS = 2.5
+"""Elements that may be so where that is known to happen at all."""
+MOST_COMPARED = 1 << 20
+"""Elements of which rows and columns are looked at: a stretch of leading slices chosen at random."""
 PEAK_MULTIPLE = 8.0
 """How many times the reference's largest own element error is allowed on top of the tolerance of an element."""
 _TINY = 1e-300
@@ -33,8 +53,16 @@ class Tolerance:
     rtol: float
     error_floor: float
     """Relative Frobenius error that is always accepted (summation in another order)."""
+    rounding: float = 0.0
+    """Relative Frobenius error of rounding once, for types in which that is most of the error."""
     given: bool = False
     """Whether the problem's file set it."""
+
+    def bound(self, relative: float, known: bool) -> float:
+        """The relative error that is allowed beside the reference's own, where that is known."""
+        if self.given or not known or not self.rounding:
+            return max(ERROR_MULTIPLE * relative, self.error_floor)
+        return ROUNDED_MULTIPLE * max(relative, self.rounding)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +75,14 @@ class ErrorScale:
     """Largest absolute error of an element."""
     rms: float | None = None
     """Root mean square of the output, which `peak` belongs to."""
+    row: float = 0.0
+    """Relative error of its worst row."""
+    column: float = 0.0
+    """Relative error of its worst column."""
+    known: bool = False
+    """Whether there was a float64 run to compare with."""
+    steps: float = 0.0
+    """Share of whole numbers that are one step off where inputs are nudged: what was rounded lay near the middle."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +95,8 @@ class Mismatch:
 _DEFAULTS = {
     "float64": Tolerance(atol=1e-8, rtol=1e-8, error_floor=1e-12),
     "float32": Tolerance(atol=1e-4, rtol=1e-4, error_floor=2e-5),
-    "float16": Tolerance(atol=1e-2, rtol=1e-2, error_floor=1.5e-3),
-    "bfloat16": Tolerance(atol=1e-2, rtol=1.6e-2, error_floor=1.2e-2),
+    "float16": Tolerance(atol=1e-2, rtol=1e-2, error_floor=1.5e-3, rounding=2.1e-4),
+    "bfloat16": Tolerance(atol=1e-2, rtol=1.6e-2, error_floor=1.2e-2, rounding=1.7e-3),
     "complex64": Tolerance(atol=1e-4, rtol=1e-4, error_floor=2e-5),
     "complex128": Tolerance(atol=1e-8, rtol=1e-8, error_floor=1e-12),
 }
@@ -92,7 +128,57 @@ def error_scale(output: torch.Tensor, exact: torch.Tensor | None) -> ErrorScale:
         error = math.hypot(error, float(torch.linalg.vector_norm(difference)))
         peak = max(peak, float(difference.abs().max()))
     rms = norm / max(1.0, float(output.numel())) ** 0.5
-    return ErrorScale(relative=min(error / max(norm, _TINY), 1e-2), peak=peak, rms=rms)
+    row, column = (_worst_line(*lines)[0] for lines in _lines(output, exact))
+    return ErrorScale(
+        relative=min(error / max(norm, _TINY), 1e-2),
+        peak=peak,
+        rms=rms,
+        row=row,
+        column=column,
+        known=exact.dtype is torch.float64,
+    )
+
+
+def worse(one: ErrorScale, other: ErrorScale) -> ErrorScale:
+    """Both errors are allowed."""
+    return dataclasses.replace(
+        one,
+        relative=max(one.relative, other.relative),
+        peak=max(one.peak, other.peak),
+        row=max(one.row, other.row),
+        column=max(one.column, other.column),
+    )
+
+
+def _lines(actual: torch.Tensor, expected: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Norms of the differences and of the expected values, for rows (of the last dimension) and for columns.
+
+    Of large outputs a stretch of the leading dimension, chosen at random, is looked at."""
+    if expected.dim() < 2 or not expected.is_floating_point() or actual.dtype is torch.float64:
+        nothing = torch.zeros(1), torch.ones(1)
+        return [nothing, nothing]
+    slices = max(1, min(expected.shape[0], MOST_COMPARED * expected.shape[0] // max(1, expected.numel())))
+    start = random.randrange(expected.shape[0] - slices + 1) if slices < expected.shape[0] else 0  # noqa: S311
+    wanted = expected.narrow(0, start, slices).float().reshape(-1, expected.shape[-1])
+    apart = (actual.narrow(0, start, slices).float().reshape(wanted.shape) - wanted).nan_to_num(0.0, 0.0, 0.0)
+    wanted = wanted.nan_to_num(0.0, 0.0, 0.0)
+    found = []
+    for axis, length in ((1, wanted.shape[1]), (0, wanted.shape[0])):
+        long = length >= LEAST_LINE
+        found.append(
+            (torch.linalg.vector_norm(apart, dim=axis), torch.linalg.vector_norm(wanted, dim=axis))
+            if long
+            else (torch.zeros(1), torch.ones(1))
+        )
+    return found
+
+
+def _worst_line(errors: torch.Tensor, norms: torch.Tensor) -> tuple[float, int]:
+    """The largest relative error of a line, and which line has it."""
+    usual = float(torch.linalg.vector_norm(norms)) / max(1, norms.numel()) ** 0.5
+    relative = errors / norms.clamp_min(max(FAINT_LINE * usual, 1e-30))
+    worst = int(relative.argmax())
+    return float(relative[worst]), worst
 
 
 def compare(
@@ -107,7 +193,7 @@ def compare(
         return None
     tolerance = table.get(_name(expected), _EXACT)
     if not (expected.is_floating_point() or expected.is_complex()):
-        return _compare_exactly(actual, expected)
+        return _compare_exactly(actual, expected, scale)
     difference = actual - expected
     largest = _largest(difference)
     if largest == 0.0:  # all equal, and finite: infinities and NaN differ from themselves
@@ -123,9 +209,21 @@ def compare(
     return _compare_values(actual, torch.where(finite, expected, 0), apart, scale, tolerance)
 
 
-def _compare_exactly(actual: torch.Tensor, expected: torch.Tensor) -> Mismatch | None:
+def step_scale(nudged: torch.Tensor, exact: torch.Tensor) -> float:
+    """Share of whole numbers that differ by one step; 0 where any differs by more: those are no rounded figures."""
+    if nudged.shape != exact.shape or nudged.numel() == 0:
+        return 0.0
+    apart = (nudged.long() - exact.long()).abs()
+    return 0.0 if int(apart.max()) > 1 else float(apart.double().mean())
+
+
+def _compare_exactly(actual: torch.Tensor, expected: torch.Tensor, scale: ErrorScale) -> Mismatch | None:
     if torch.equal(actual, expected):
         return None
+    if scale.steps > 0:
+        share = step_scale(actual, expected)
+        if 0 < share <= max(STEPS_MULTIPLE * scale.steps, FEW_STEPS / expected.numel()):
+            return None
     return _worst(actual, expected, (actual != expected).to(torch.uint8), "differs")
 
 
@@ -162,7 +260,7 @@ def _compare_values(
     error = _norm(difference) / max(norm, _TINY)
     if norm == 0.0:
         error = 0.0 if largest <= tolerance.atol * 1e-3 else float("inf")
-    bound = max(ERROR_MULTIPLE * scale.relative, tolerance.error_floor)
+    bound = tolerance.bound(scale.relative, scale.known)
     allowed = _element_allowance(scale, tolerance, rms)
     if largest > allowed:  # else no element can be off, and the passes below are saved
         excess = difference.abs() - tolerance.rtol * expected.abs()
@@ -172,6 +270,21 @@ def _compare_values(
     if error > bound:
         detail = f"has a relative error of {error:.3g} as a whole; the bound is {bound:.3g}"
         return _worst(actual, expected, difference.abs(), detail)
+    return None if tolerance.given else _compare_lines(actual, expected, scale, tolerance)
+
+
+def _compare_lines(
+    actual: torch.Tensor, expected: torch.Tensor, scale: ErrorScale, tolerance: Tolerance
+) -> Mismatch | None:
+    """A row or column that is wrong for itself, however little it counts in the whole."""
+    names = (("row", scale.row), ("column", scale.column))
+    whole = tolerance.bound(scale.relative, scale.known)
+    multiple = ROUNDED_LINE_MULTIPLE if tolerance.rounding and scale.known else LINE_MULTIPLE
+    for (name, own), lines in zip(names, _lines(actual, expected), strict=True):
+        bound = max(multiple * whole, tolerance.bound(own, scale.known))
+        error, index = _worst_line(*lines)
+        if error > bound:
+            return Mismatch(detail=f"has a relative error of {error:.3g} in {name} {index}; the bound is {bound:.3g}")
     return None
 
 
@@ -205,6 +318,19 @@ def _worst(actual: torch.Tensor, expected: torch.Tensor, badness: torch.Tensor, 
 
 def _name(tensor: torch.Tensor) -> str:
     return TensorMeta.of(tensor).dtype
+
+
+def partly_finite(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether every output is floating, has several leading slices, and some of them are finite and some are not."""
+    return all(
+        tensor.is_floating_point() and tensor.dim() and 0 < int(finite_slices(tensor).sum()) < tensor.shape[0]
+        for tensor in tensors
+    )
+
+
+def finite_slices(tensor: torch.Tensor) -> torch.Tensor:
+    """Which slices of the leading dimension are finite."""
+    return torch.isfinite(tensor).reshape(tensor.shape[0], -1).all(dim=1)
 
 
 def all_finite(tensors: Sequence[torch.Tensor]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,12 +10,28 @@ from typing import Any
 
 import torch
 
+from workers.ipc.tensors import flatten, mapped
+
 SAMPLE = 1024
 FEW_VALUES = 16
 LARGE = 64.0
 TINY = 1e-3
+WIDEST = 1e4
+"""Largest magnitude of the widest draw."""
 PATTERN = 4099
 """Random factors before they repeat: prime, so that they fall differently on every row."""
+FAINT = 1 / 32
+"""Factor of a block that keeps signs and range."""
+SPIKE = 256.0
+"""Height of a spike over the largest magnitude around it."""
+ROUNDING = 2.0**-23
+COARSE = 2.0**-16
+"""A nudge by which some of many rounded results change."""
+LEAST_SLICES = 4
+"""Leading size from which on one slice may hold what is not finite: the others have to be right."""
+
+MANY_ZEROS = 0.05
+"""Share of zeros from which on they are a structure (a triangle, a band, padding)."""
 
 Transform = Callable[[torch.Tensor], torch.Tensor]
 
@@ -26,6 +43,15 @@ class Distribution:
     name: str
     transform: Transform | None
     """Applied to every continuous floating-point tensor; None leaves the draw as the problem made it."""
+    first_only: bool = False
+    """Whether only the first of these tensors is changed."""
+    finite: bool = True
+    """Whether outputs are finite; where not, leading slices that the reference leaves finite are judged."""
+    harsh: bool = False
+    """Whether magnitudes are such that an input's last bit shows: a kernel is then as right as the exact result of
+    inputs that were rounded once more."""
+    has_ties: bool = False
+    """Whether equal values occur: not for references whose choice among equals is nobody's business."""
 
 
 def _mixed(tensor: torch.Tensor) -> torch.Tensor:
@@ -36,51 +62,165 @@ def _mixed(tensor: torch.Tensor) -> torch.Tensor:
     return tensor * repeated.view(tensor.shape)
 
 
+def _wide(tensor: torch.Tensor) -> torch.Tensor:
+    """Magnitudes up to 1e4, whatever they were."""
+    return tensor * (WIDEST / max(_magnitude(tensor), 1e-30))
+
+
+def _offset(tensor: torch.Tensor) -> torch.Tensor:
+    """A mean of about two standard deviations: more would only show how a variance was summed."""
+    sign = 1 if random.random() < 0.5 else -1  # noqa: S311 - seeded with the draw
+    return tensor + sign * random.uniform(1.5, 3.0) * float(_sampled(tensor).double().std())  # noqa: S311
+
+
+def _blocks(tensor: torch.Tensor) -> torch.Tensor:
+    """Half of the rows keep signs and range, but have a stretch of small values somewhere."""
+    rows = _rows(tensor)
+    count, size = rows.shape
+    device = tensor.device
+    start = torch.rand(count, 1, device=device) * size
+    end = start + (0.125 + 0.375 * torch.rand(count, 1, device=device)) * size
+    start[torch.rand(count, 1, device=device) < (0.5 if count > 1 else 0.0)] = size
+    place = torch.arange(size, device=device)
+    return torch.where((place >= start) & (place < end), rows * FAINT, rows).view(tensor.shape)
+
+
+def _spike(tensor: torch.Tensor) -> torch.Tensor:
+    """One high and one low value somewhere: everything else is as the problem made it."""
+    return _spiked(tensor, 1)
+
+
+def _spikes(tensor: torch.Tensor) -> torch.Tensor:
+    """High and low values in some of the rows."""
+    return _spiked(tensor, max(1, _rows(tensor).shape[0] // 4))
+
+
+def _spiked(tensor: torch.Tensor, pairs: int) -> torch.Tensor:
+    changed = tensor.clone().reshape(-1)
+    places = torch.randint(0, changed.numel(), (2 * pairs,), device=tensor.device)
+    height = min(WIDEST, SPIKE * _magnitude(tensor))
+    signs = torch.ones(2 * pairs, device=tensor.device, dtype=tensor.dtype)
+    signs[pairs:] = -1
+    changed[places] = signs * height
+    return changed.view(tensor.shape)
+
+
+def _ties(tensor: torch.Tensor) -> torch.Tensor:
+    """Few different values, and constant rows. Those hold a power of two, of which means are exact."""
+    step = max(float(_sampled(tensor).double().std()) / 2, 1e-30)
+    rows = _rows(tensor).div(step).round_().mul_(step)
+    chosen = torch.randperm(rows.shape[0], device=tensor.device)[: rows.shape[0] // 8]
+    first = rows[chosen, :1].float()
+    power = torch.exp2(torch.round(torch.log2(first.abs().clamp_min(1e-6)))).copysign(first)
+    rows[chosen] = power.to(tensor.dtype)
+    return rows.view(tensor.shape)
+
+
+def _not_finite(tensor: torch.Tensor) -> torch.Tensor:
+    """A NaN in one slice of the leading dimension, an infinity in another."""
+    if tensor.dim() == 0 or tensor.shape[0] < LEAST_SLICES:
+        return tensor
+    slices = tensor.clone().view(tensor.shape[0], -1)
+    endless = math.inf if random.random() < 0.5 else -math.inf  # noqa: S311 - seeded with the draw
+    chosen = torch.randperm(slices.shape[0])[:2].tolist()
+    for index, value in zip(chosen, (math.nan, endless), strict=True):
+        slices[index, int(torch.randint(0, slices.shape[1], ()))] = value
+    return slices.view(tensor.shape)
+
+
+def _rows(tensor: torch.Tensor) -> torch.Tensor:
+    dense = tensor.contiguous()
+    return dense.view(-1, dense.shape[-1]) if dense.dim() > 1 else dense.view(1, -1)
+
+
+def _magnitude(tensor: torch.Tensor) -> float:
+    """About the largest: a draw of many has values a little beyond those that were looked at."""
+    return float(torch.linalg.vector_norm(_sampled(tensor), ord=math.inf))
+
+
 OWN = Distribution(name="own", transform=None)
-DISTRIBUTIONS = (
-    OWN,
-    Distribution(name="large", transform=lambda tensor: tensor * LARGE),
-    Distribution(name="tiny", transform=lambda tensor: tensor * TINY),
-    Distribution(name="mixed signs", transform=_mixed),
+WIDE = Distribution(name="wide", transform=_wide, harsh=True)
+BIG = Distribution(name="large", transform=lambda tensor: tensor * LARGE, harsh=True)
+TELLING = (
+    Distribution(name="one spike in", transform=_spike, harsh=True),
+    Distribution(name="block-wise", transform=_blocks),
 )
+"""They look like the problem's own nearly everywhere: tried on every input set of every size."""
+OTHERS = (
+    WIDE,
+    Distribution(name="offset", transform=_offset),
+    Distribution(name="mixed signs", transform=_mixed),
+    Distribution(name="tiny", transform=lambda tensor: tensor * TINY),
+    Distribution(name="tied", transform=_ties, has_ties=True),
+    Distribution(name="spiked", transform=_spikes, harsh=True),
+    Distribution(name="partly not finite", transform=_not_finite, first_only=True, finite=False),
+)
+DISTRIBUTIONS = (OWN, *TELLING, *OTHERS, BIG)
 
 
 def is_continuous(tensor: torch.Tensor) -> bool:
     """Whether a tensor holds general numbers rather than a mask, labels or codes."""
     if not tensor.is_floating_point() or tensor.numel() < 2:
         return False
-    flat = tensor.reshape(-1)
-    places = torch.linspace(0, flat.numel() - 1, min(SAMPLE, flat.numel()), device=tensor.device)
-    sample = flat[places.long().clamp_(max=flat.numel() - 1)]
+    sample = _sampled(tensor)
     if not bool(torch.isfinite(sample).all()):
         return False
     return int(torch.unique(sample).numel()) > min(FEW_VALUES, sample.numel() // 2)
 
 
-def transformed(value: Any, transform: Transform | None) -> Any:
-    """A nested value with its continuous tensors changed."""
-    if isinstance(value, torch.Tensor):
-        return transform(value) if transform is not None and is_continuous(value) else value
-    if isinstance(value, dict):
-        return {key: transformed(item, transform) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(transformed(item, transform) for item in value)
-    return value
+def _sampled(tensor: torch.Tensor) -> torch.Tensor:
+    flat = tensor.reshape(-1)
+    places = torch.linspace(0, flat.numel() - 1, min(SAMPLE, flat.numel()), device=tensor.device)
+    return flat[places.long().clamp_(max=flat.numel() - 1)]
+
+
+def drawn(arguments: list[Any], distribution: Distribution) -> list[Any]:
+    """Arguments with their continuous tensors changed as a distribution has it."""
+    if distribution.transform is None:
+        return arguments
+    tensors = flatten(arguments)
+    changed = list(tensors)
+    places = [index for index, tensor in enumerate(tensors) if is_continuous(tensor)]
+    for index in places[:1] if distribution.first_only else places:
+        changed[index] = _structured(tensors[index], distribution.transform(tensors[index]))
+    return list(rebuilt(arguments, changed))
+
+
+def nudged(arguments: list[Any], by: float = ROUNDING) -> list[Any]:
+    """Arguments in float64 whose values are off by up to a rounding to float, as they are inside of many a kernel."""
+
+    def nudge(tensor: torch.Tensor) -> torch.Tensor:
+        if not tensor.is_floating_point():
+            return tensor
+        exact = tensor.double()
+        return exact + exact * (torch.rand(tensor.shape, device=tensor.device) * 2 - 1) * by
+
+    return list(mapped(arguments, nudge))
+
+
+def _has_zeros_in_place(tensor: torch.Tensor) -> bool:
+    return float((_sampled(tensor) == 0).float().mean()) > MANY_ZEROS
+
+
+def _structured(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
+    """The change without what would break a structure that kernels may rely on: zeros in place, symmetry."""
+    if _has_zeros_in_place(tensor):
+        changed = torch.where(tensor == 0, tensor, changed)
+    if _is_symmetric(tensor):
+        changed = changed.tril() + changed.tril(-1).mT
+    return changed
+
+
+def _is_symmetric(tensor: torch.Tensor) -> bool:
+    if tensor.dim() < 2 or tensor.shape[-1] != tensor.shape[-2] or tensor.shape[-1] < 2:
+        return False
+    return torch.equal(tensor[..., 0], tensor[..., 0, :]) and torch.equal(tensor, tensor.mT)
 
 
 def rebuilt(value: Any, tensors: Sequence[torch.Tensor]) -> Any:
     """A nested value with its tensors replaced, in the order of `flatten`."""
-    return _rebuild(value, list(reversed(tensors)))
-
-
-def _rebuild(value: Any, stack: list[torch.Tensor]) -> Any:
-    if isinstance(value, torch.Tensor):
-        return stack.pop()
-    if isinstance(value, dict):
-        return {key: _rebuild(item, stack) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(_rebuild(item, stack) for item in value)
-    return value
+    following = iter(tensors)
+    return mapped(value, lambda _: next(following))
 
 
 def cut_along(tensors: Sequence[torch.Tensor], *, last: bool, generator: random.Random) -> list[torch.Tensor] | None:
@@ -88,15 +228,38 @@ def cut_along(tensors: Sequence[torch.Tensor], *, last: bool, generator: random.
 
     The dimension is the first tensor's; every tensor with the same size there is cut with it.
     """
-    axis = -1 if last else 0
-    if not tensors or tensors[0].dim() < (2 if last else 1):
-        return None
-    size = tensors[0].shape[axis]
-    if size < 4:
+    size = _shared_size(tensors, last=last)
+    if size is None or size < 4:
         return None
     new = min(generator.randrange(size // 2, size), 515 if last else 67)
-    new -= 1 - new % 2
+    return resized(tensors, new - 1 + new % 2, last=last)
+
+
+def resized(tensors: Sequence[torch.Tensor], new: int, *, last: bool) -> list[torch.Tensor] | None:
+    """Inputs whose first (or last) dimension has a new size, larger ones repeating what is there; None as above.
+
+    None too where that would break a structure: a triangle, symmetry."""
+    size = _shared_size(tensors, last=last)
+    if size is None or size < 1:
+        return None
+    if new > size and any(_has_zeros_in_place(tensor) or _is_symmetric(tensor) for tensor in tensors):
+        return None
+    axis = -1 if last else 0
     return [
-        tensor.narrow(axis, 0, new).contiguous() if tensor.dim() and tensor.shape[axis] == size else tensor
-        for tensor in tensors
+        _resized(tensor, axis, new) if tensor.dim() and tensor.shape[axis] == size else tensor for tensor in tensors
     ]
+
+
+def _shared_size(tensors: Sequence[torch.Tensor], *, last: bool) -> int | None:
+    if not tensors or tensors[0].dim() < (2 if last else 1):
+        return None
+    return int(tensors[0].shape[-1 if last else 0])
+
+
+def _resized(tensor: torch.Tensor, axis: int, new: int) -> torch.Tensor:
+    """The beginning, or the whole followed by its beginning: rows in another order are new rows to a kernel."""
+    size = tensor.shape[axis]
+    if new <= size:
+        return tensor.narrow(axis, 0, new).contiguous()
+    copies = [tensor.flip(axis)] * (new // size) + [tensor.narrow(axis, 0, new % size)]
+    return torch.cat(copies, dim=axis)

@@ -16,7 +16,7 @@ import torch
 
 from services.domain.problems import Problem
 from workers.ipc.placement import TensorDevice
-from workers.ipc.tensors import DataError, encode, flatten
+from workers.ipc.tensors import DataError, encode, flatten, mapped
 from workers.referee.comparison import Tolerance, tolerances
 from workers.referee.errors import Refused
 
@@ -169,35 +169,17 @@ def seed_everything(seed: int) -> None:
 
 def doubled(value: Any) -> Any:
     """Floating-point tensors of a nested value in float64."""
-    if isinstance(value, torch.Tensor):
-        return value.double() if value.is_floating_point() else value.clone()
-    if isinstance(value, dict):
-        return {key: doubled(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(doubled(item) for item in value)
-    return value
+    return mapped(value, lambda tensor: tensor.double() if tensor.is_floating_point() else tensor.clone())
 
 
 def moved(value: Any, device: torch.device) -> Any:
     """A nested value with its tensors on a device."""
-    if isinstance(value, torch.Tensor):
-        return value.to(device)
-    if isinstance(value, dict):
-        return {key: moved(item, device) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(moved(item, device) for item in value)
-    return value
+    return mapped(value, lambda tensor: tensor.to(device))
 
 
 def cloned(value: Any) -> Any:
     """A nested value with its tensors copied."""
-    if isinstance(value, torch.Tensor):
-        return value.clone()
-    if isinstance(value, dict):
-        return {key: cloned(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(cloned(item) for item in value)
-    return value
+    return mapped(value, torch.clone)
 
 
 def output_tensors(value: Any) -> list[torch.Tensor]:

@@ -66,8 +66,8 @@ class Fetched:
     """What one call returned."""
 
     outputs: tuple[Output, ...]
-    sequence: bool
-    """Whether it was a tuple or list."""
+    structure: Any
+    """How the outputs are nested, in the runner's words."""
     wall_s: float
     """Seconds the transfer took on the referee's clock."""
 
@@ -385,7 +385,7 @@ class RunnerSession:
             raise RunnerFault(FaultKind.FORGED, "outputs are not described by a list")
         raw = slot.outputs.tensors[0].clone() if answer.get("written") is True else None
         self.place.synchronize()
-        return Fetched(outputs=_outputs(described, raw), sequence=answer.get("sequence") is True, wall_s=wall)
+        return Fetched(outputs=_outputs(described, raw), structure=answer.get("structure"), wall_s=wall)
 
     def close(self) -> None:
         """Hang up."""

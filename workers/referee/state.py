@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import random
 import secrets
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,14 +15,26 @@ from services.domain.problems import ProblemAnalysis
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.bench import BaselineBench
-from workers.referee.comparison import ErrorScale, all_finite, error_scale
-from workers.referee.draws import DISTRIBUTIONS, Distribution, transformed
+from workers.referee.comparison import ErrorScale, all_finite, error_scale, partly_finite, step_scale, worse
+from workers.referee.contract import Answer
+from workers.referee.draws import BIG, COARSE, OTHERS, OWN, ROUNDING, TELLING, WIDE, Distribution, drawn, nudged
+from workers.referee.errors import Refused
 from workers.referee.fresh_values import FreshValues, mixable
+from workers.referee.operator_costs import base_name
 from workers.referee.problem import ReferenceProblem, cloned, output_tensors
 from workers.referee.stopwatch import stopwatch_for
 from workers.referee.worker_client import WorkerLink
 
 SEED_BITS = 31
+SMALL_BYTES = 16 << 20
+"""Inputs of a call up to which every distribution is tried: draws, the reference and comparing cost time."""
+FEW = 3
+"""Distributions tried, beside the telling ones, where inputs are larger."""
+CHOOSERS = frozenset(
+    """topk sort argsort msort kthvalue median nanmedian mode max min aminmax unique _unique2 searchsorted bucketize
+    multinomial cummax cummin""".split()  # noqa: SIM905 - a table reads best so
+)
+"""Operators that choose among equal values as they like."""
 
 
 class DeviceCare:
@@ -68,6 +82,7 @@ class ReferenceState:
         self.reference_bytes = 0
         """The most device memory that a run of the reference took, beside its inputs."""
         self._scales: dict[tuple[int, str], tuple[ErrorScale, ...] | None] = {}
+        self._usable: dict[int, list[Distribution]] = {}
         self._metas: dict[int, list[TensorMeta]] = {}
         self._mixable: dict[int, list[bool]] = {}
         self._mutates: bool | None = None
@@ -76,15 +91,15 @@ class ReferenceState:
     def draw(self, number: int, distribution: Distribution) -> list[Any]:
         """Fresh arguments for an input set."""
         arguments = self.problem.make_inputs(number, secrets.randbits(SEED_BITS))
-        return list(transformed(arguments, distribution.transform))
+        return drawn(arguments, distribution)
 
-    def expected(self, arguments: list[Any]) -> list[torch.Tensor]:
-        """What the reference returns for arguments, which stay as they are."""
+    def expected(self, arguments: list[Any]) -> Answer:
+        """What the reference makes of arguments, which stay as they are."""
         given = cloned(arguments) if self.mutates else arguments
         self.place.forget_peak()
-        outputs = output_tensors(self.problem.run(given))
+        answer = Answer.of(self.problem.run(given), given if self.mutates else None)
         self.reference_bytes = max(self.reference_bytes, self.place.peak_bytes())
-        return outputs
+        return answer
 
     def scales(self, number: int, distribution: Distribution) -> tuple[ErrorScale, ...] | None:
         """How exact the reference is for such draws, one figure an output; None when it cannot take them."""
@@ -102,13 +117,31 @@ class ReferenceState:
         return FreshValues(pool, draw, known=self._mixable[number])
 
     def usable(self, number: int) -> list[Distribution]:
-        """The distributions whose draws give the reference finite outputs; the problem's own always."""
-        return [d for d in DISTRIBUTIONS if d.transform is None or self.scales(number, d) is not None]
+        """The distributions tried on an input set, the problem's own first: those whose draws the reference can take.
+
+        Which they are is chosen at random for the life of the referee where inputs are large, and on further sets."""
+        if number not in self._usable:
+            self._usable[number] = [OWN, *(d for d in self._tried(number) if self.scales(number, d) is not None)]
+        return self._usable[number]
+
+    def _tried(self, number: int) -> list[Distribution]:
+        size = sum(tensor.nbytes for tensor in flatten(self.draw(number, OWN)))
+        others = list(OTHERS) if self._has_ties_in_hand() else [d for d in OTHERS if not d.has_ties]
+        if number != 0 or size > SMALL_BYTES:
+            kept = set(random.SystemRandom().sample(range(len(others)), FEW if number == 0 else FEW - 1))
+            others = [d for index, d in enumerate(others) if index in kept]
+        wide = [BIG if d is WIDE and self.scales(number, WIDE) is None else d for d in others]
+        return [*TELLING, *wide]
+
+    def _has_ties_in_hand(self) -> bool:
+        """Whether what the reference does with equal values is known."""
+        names = {base_name(item.target) for item in self.analysis.operators}
+        return bool(names) and not names & CHOOSERS
 
     def metas(self, number: int) -> list[TensorMeta]:
         """Shapes and dtypes of the outputs of an input set."""
         if number not in self._metas:
-            self.scales(number, DISTRIBUTIONS[0])
+            self.scales(number, OWN)
         return self._metas[number]
 
     @property
@@ -137,27 +170,50 @@ class ReferenceState:
 
     def _measure_scales(self, number: int, distribution: Distribution) -> tuple[ErrorScale, ...] | None:
         arguments = self.draw(number, distribution)
-        outputs = self.expected(arguments)
+        try:
+            outputs = self.expected(arguments).tensors
+        except Refused:
+            if distribution.transform is None:
+                raise
+            return None  # it was not written for such values
         if distribution.transform is None:
             self._metas[number] = [TensorMeta.of(tensor) for tensor in outputs]
-        elif not all_finite(outputs):
+        elif not (all_finite(outputs) if distribution.finite else partly_finite(outputs)):
             return None
-        exact = self.problem.run_double(arguments)
+        exact = self.problem.run_double(cloned(arguments) if self.mutates else arguments)
         exact_tensors = output_tensors(exact) if exact is not None else []
+        scales = _scales(outputs, exact_tensors)
+        if distribution.harsh and exact_tensors:
+            moved = output_tensors(self.problem.run_double(nudged(arguments)))
+            scales = tuple(worse(one, other) for one, other in zip(scales, _scales(moved, exact_tensors), strict=True))
+        if exact_tensors and any(not tensor.is_floating_point() for tensor in exact_tensors):
+            moved = output_tensors(self.problem.run_double(nudged(arguments, COARSE)))
+            scales = tuple(map(_with_steps, scales, moved, exact_tensors)) if len(moved) == len(scales) else scales
         self.place.release()
-        if len(exact_tensors) != len(outputs):
-            return tuple(ErrorScale() for _ in outputs)
-        return tuple(error_scale(output, other) for output, other in zip(outputs, exact_tensors, strict=True))
+        return scales
 
     def _learn_manners(self) -> None:
         self._mutates = False
-        arguments = self.draw(0, DISTRIBUTIONS[0])
+        arguments = self.draw(0, OWN)
         given = cloned(arguments)
         outputs = output_tensors(self.problem.run(given))
         tensors = flatten(given)
         self._mutates = not all(same_bytes(a, b) for a, b in zip(flatten(arguments), tensors, strict=True))
         ranges = [(t.data_ptr(), t.data_ptr() + t.numel() * t.element_size()) for t in tensors]
         self._aliases = any(low <= out.data_ptr() < high for out in outputs for low, high in ranges)
+
+
+def _scales(outputs: list[torch.Tensor], exact: list[torch.Tensor]) -> tuple[ErrorScale, ...]:
+    if len(exact) != len(outputs):
+        return tuple(ErrorScale() for _ in outputs)
+    return tuple(error_scale(output, other) for output, other in zip(outputs, exact, strict=True))
+
+
+def _with_steps(scale: ErrorScale, moved: torch.Tensor, exact: torch.Tensor) -> ErrorScale:
+    """With the share of rounded results that a rounding of the inputs changes."""
+    if exact.is_floating_point() or exact.is_complex():
+        return scale
+    return dataclasses.replace(scale, steps=step_scale(moved, exact) * ROUNDING / COARSE)
 
 
 def same_bytes(left: torch.Tensor, right: torch.Tensor) -> bool:

@@ -12,7 +12,8 @@ import torch
 
 from services.domain.evaluations import EvaluationRequest, GateName, GateStatus, ShapeResult, Tuned
 from workers.ipc.tensors import TensorMeta, flatten
-from workers.referee.comparison import ErrorScale, compare
+from workers.referee.comparison import ErrorScale, compare, finite_slices
+from workers.referee.contract import Answer, ContractError, places
 from workers.referee.draws import Distribution
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.preparation import Preparation
@@ -20,6 +21,8 @@ from workers.referee.runner_client import Fetched, RunnerSession, Slot
 from workers.referee.state import ReferenceState, same_bytes
 from workers.referee.timing import Samples, Side
 from workers.referee.worker_client import Build, Runner, SeenTime
+
+NOT_PASSED_ON = "a NaN or infinity among the inputs gives another output than the reference's (other slices are right)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,34 +147,65 @@ class Trial:
 
 
 def judge_outputs(
-    trial: Trial, fetched: Fetched, expected: Sequence[torch.Tensor], scales: Sequence[ErrorScale], where: str
+    trial: Trial,
+    fetched: Fetched,
+    answer: Answer,
+    scales: Sequence[ErrorScale],
+    where: str,
+    *,
+    finite_only: bool = False,
 ) -> GateFinding | None:
-    """What is wrong with the outputs of one call, or None."""
+    """What is wrong with the outputs of one call, or None.
+
+    With `finite_only`, leading slices that the reference itself does not keep finite are not judged."""
     wrong_type = next((out for out in fetched.outputs if out.meta is None), None)
     if wrong_type is not None:
         return failed(f"{where}: returned {wrong_type.kind}, not a plain torch.Tensor", GateName.INTEGRITY)
-    if len(fetched.outputs) != len(expected):
-        return failed(f"{where}: returned {len(fetched.outputs)} outputs, expected {len(expected)}")
-    for index, (output, wanted) in enumerate(zip(fetched.outputs, expected, strict=True)):
-        label = f"{where}: output {index}" if len(expected) > 1 else f"{where}: the output"
+    try:
+        order = places(fetched.structure, answer.shape)
+        outputs = [fetched.outputs[place] for place in order]
+    except ContractError as error:
+        return failed(f"{where}: {error}")
+    except IndexError:
+        return failed(f"{where}: an output is not described", GateName.INTEGRITY)
+    for index, (output, wanted) in enumerate(zip(outputs, answer.tensors, strict=True)):
+        label = f"{where}: output {index}" if len(outputs) > 1 else f"{where}: the output"
         if output.meta != TensorMeta.of(wanted):
             return failed(f"{label} is {output.meta}, expected {TensorMeta.of(wanted)}")
         if output.value is None:
-            return failed(f"{label} could not be read as dense memory", GateName.INTEGRITY)
+            return failed(f"{label} could not be read as dense memory: return a strided tensor on the problem's device")
         if output.alias is not None and not trial.state.aliases:
-            return failed(f"{label} lies in the memory of input {output.alias}", GateName.INTEGRITY)
-        mismatch = compare(output.value, wanted, scales[index], trial.state.problem.tolerances)
+            return failed(f"{label} lies in the memory of input {output.alias}, the reference's does not")
+        value = output.value
+        if finite_only:
+            kept = finite_slices(wanted)
+            note_non_finite(trial, value, wanted)
+            value, wanted = value[kept], wanted[kept]
+        mismatch = compare(value, wanted, scales[index], trial.state.problem.tolerances)
         if mismatch is not None:
             return failed(f"{label} {mismatch.detail}")
     return None
 
 
-def inputs_changed(trial: Trial, slot: Slot, tensors: Sequence[torch.Tensor]) -> int | None:
-    """Index of the first input that the candidate changed, unless the reference does so too."""
-    if trial.state.mutates:
-        return None
-    pairs = zip(slot.inputs.tensors, tensors, strict=True)
-    return next((index for index, (seen, own) in enumerate(pairs) if not same_bytes(seen, own)), None)
+def note_non_finite(trial: Trial, value: torch.Tensor, wanted: torch.Tensor) -> None:
+    """Remark where NaN and infinities of the inputs come out otherwise than from the reference."""
+    same = torch.equal(torch.isnan(value), torch.isnan(wanted)) and torch.equal(torch.isinf(value), torch.isinf(wanted))
+    if not same and NOT_PASSED_ON not in trial.notes:
+        trial.notes.append(NOT_PASSED_ON)
+
+
+def judge_inputs(
+    trial: Trial, slot: Slot, tensors: Sequence[torch.Tensor], answer: Answer, where: str
+) -> GateFinding | None:
+    """What is wrong with the arguments after a call: as they were, or as the reference leaves them, where it writes."""
+    left = answer.inputs or tensors
+    for index, (seen, own, wanted) in enumerate(zip(slot.inputs.tensors, tensors, left, strict=True)):
+        if same_bytes(own, wanted):
+            if not same_bytes(seen, own):
+                return failed(f"{where}: input {index} was changed by the call", GateName.INTEGRITY)
+        elif (mismatch := compare(seen, wanted, ErrorScale(), trial.state.problem.tolerances)) is not None:
+            return failed(f"{where}: input {index}, which the reference changes in place, {mismatch.detail}")
+    return None
 
 
 def shapes_of(arguments: Sequence[Any]) -> tuple[tuple[int, ...], ...]:

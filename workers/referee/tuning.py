@@ -13,18 +13,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
 from services.domain.errors import InfrastructureError
 from services.domain.evaluations import EvaluationRequest, Tuned, TunedSetting
 from services.domain.tunables import Plain, combinations, declared, described, settings, with_values
 from workers.ipc.tensors import flatten
 from workers.ipc.wire import WireError
+from workers.referee.contract import Answer
 from workers.referee.draws import OWN
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.gates.load import LoadGate
 from workers.referee.timing import ProtocolCost, SamplingBudget
-from workers.referee.trial import Trial, inputs_changed, judge_outputs
+from workers.referee.trial import Trial, judge_inputs, judge_outputs
 
 MOST_SETTINGS = 32
 SHARE = 0.4
@@ -73,7 +72,7 @@ class _Search:
         self._state = trial.state
         self._until = until
         self._arguments: list[Any] = []
-        self._expected: list[torch.Tensor] | None = None
+        self._expected: Answer | None = None
         self._entrants: list[Entrant] = []
         self.tried = 0
         self._wrong = 0
@@ -160,10 +159,10 @@ class _Search:
         slot.write(tensors)
         trial.session.call(slot)
         fetched = trial.session.fetch(slot)
-        if inputs_changed(trial, slot, tensors) is not None:
-            return False
         if self._expected is None:
             self._expected = self._state.expected(self._arguments)
+        if judge_inputs(trial, slot, tensors, self._expected, "tuning") is not None:
+            return False
         return judge_outputs(trial, fetched, self._expected, self._state.scales(0, OWN) or (), "tuning") is None
 
     def _median(self, trial: Trial, budget: SamplingBudget) -> float:

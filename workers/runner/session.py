@@ -20,7 +20,7 @@ import torch
 
 from workers import extensions
 from workers.ipc.placement import CudaTensorDevice, TensorDevice
-from workers.ipc.tensors import Shared, TensorMeta, decode, descriptors_of
+from workers.ipc.tensors import Shared, TensorMeta, decode, descriptors_of, flatten, structure
 from workers.ipc.wire import Channel, Message, WireClosedError
 from workers.runner.batches import Batch, run_batch
 from workers.runner.loading import construct, copy_state, import_source
@@ -137,18 +137,19 @@ class RunnerServer:
     def _hand_over(self) -> dict[str, Any]:
         """Copy the outputs of the last call into the referee's buffers, and describe them."""
         outputs, self._outputs = self._outputs, None
-        items = _items(outputs)
+        items: list[torch.Tensor] = []
+        nesting = structure(outputs, items)
         described = [_describe_output(item, self._inputs, self._place.device) for item in items]
         written = self._written or (self._out is not None and _write(items, self._out.tensors[0]))
         self._written = False
-        return {"outputs": described, "sequence": isinstance(outputs, tuple | list), "written": written}
+        return {"outputs": described, "structure": nesting, "written": written}
 
     def _finish_call(self) -> None:
         """On a GPU, copy the outputs as whoever uses them next would, on the current stream, and wait for the device.
 
         Work on another stream that was not joined is not in the copy."""
         if self._place.is_gpu and self._out is not None:
-            self._written = _write(_items(self._outputs), self._out.tensors[0])
+            self._written = _write(flatten(self._outputs), self._out.tensors[0])
         self._place.synchronize()
 
     def _do_time(self, message: Message) -> dict[str, Any]:
@@ -232,10 +233,6 @@ def serve_on_gpu(connection: socket.socket) -> None:
     """The same for candidates that run on the GPU."""
     RunnerServer(Channel(connection), CudaTensorDevice()).run()
     os._exit(0)
-
-
-def _items(outputs: Any) -> list[Any]:
-    return list(outputs) if isinstance(outputs, tuple | list) else [outputs]
 
 
 def _write(items: Sequence[Any], target: torch.Tensor) -> bool:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from services.domain.evaluations import GateName
 from workers.ipc.tensors import flatten
+from workers.referee.contract import Answer
 from workers.referee.draws import Distribution
 from workers.referee.preparation import plan
-from workers.referee.trial import GateFinding, Trial, failed, inputs_changed, judge_outputs, passed
+from workers.referee.trial import GateFinding, Trial, judge_inputs, judge_outputs, passed
 
 
 class CorrectnessGate:
@@ -38,7 +37,7 @@ def try_draw(
     slot = trial.slot(number, arguments)
     tensors = flatten(arguments)
     where = f"input set {number}, {distribution.name} values" if number else f"{distribution.name} values"
-    expected: list[torch.Tensor] | None = None
+    answer: Answer | None = None
     for turn in ("observed", "repeated") if observe else ("plain",):
         slot.write(tensors)
         if turn == "observed":
@@ -46,12 +45,12 @@ def try_draw(
         else:
             trial.session.call(slot)
         fetched = trial.session.fetch(slot)
-        changed = inputs_changed(trial, slot, tensors)
-        if changed is not None:
-            return failed(f"{where}: input {changed} was changed by the call", GateName.INTEGRITY)
-        expected = trial.state.expected(arguments) if expected is None else expected
+        answer = trial.state.expected(arguments) if answer is None else answer
         place = f"{where}, called again" if turn == "repeated" else where
-        finding = judge_outputs(trial, fetched, expected, trial.state.scales(number, distribution) or (), place)
+        scales = trial.state.scales(number, distribution) or ()
+        finding = judge_inputs(trial, slot, tensors, answer, place) or judge_outputs(
+            trial, fetched, answer, scales, place, finite_only=not distribution.finite
+        )
         if finding is not None:
             return finding
     return None

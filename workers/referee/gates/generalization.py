@@ -12,13 +12,16 @@ import torch
 from services.domain.evaluations import GateName
 from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.comparison import all_finite
-from workers.referee.draws import OWN, cut_along, rebuilt
+from workers.referee.draws import OWN, cut_along, rebuilt, resized
 from workers.referee.errors import FaultKind, Refused, RunnerFault
-from workers.referee.problem import moved, output_tensors
+from workers.referee.problem import cloned, moved, output_tensors
 from workers.referee.state import ReferenceState
-from workers.referee.trial import GateFinding, Trial, failed, inputs_changed, judge_outputs, passed, shapes_of
+from workers.referee.trial import GateFinding, Trial, judge_inputs, judge_outputs, passed, shapes_of
 
 DERIVED_SLOT = 1000
+LARGEST_BYTES = 64 << 20
+"""Inputs of a call from which on nothing larger is tried: the reference and the candidate would take their time."""
+GROWTH = 1.5
 
 
 class GeneralizationGate:
@@ -39,7 +42,7 @@ class GeneralizationGate:
                 finding = self._try(trial, arguments, DERIVED_SLOT + index, where)
             except RunnerFault as fault:
                 if fault.kind is not FaultKind.RAISED:
-                    raise
+                    raise RunnerFault(fault.kind, f"{where}: {fault}") from None
                 notes.append(f"{where}: refused with {str(fault)[:200]}")
                 continue
             if finding is not None:
@@ -52,42 +55,54 @@ class GeneralizationGate:
     def _try(self, trial: Trial, arguments: list[Any], number: int, where: str) -> GateFinding | None:
         state = trial.state
         expected = state.expected(arguments)
-        slot = trial.session.open_slot(number, arguments, [TensorMeta.of(tensor) for tensor in expected])
+        slot = trial.session.open_slot(number, arguments, [TensorMeta.of(tensor) for tensor in expected.tensors])
         try:
             slot.write(flatten(arguments))
             trial.session.call(slot)
             fetched = trial.session.fetch(slot)
-            changed = inputs_changed(trial, slot, flatten(arguments))
-            if changed is not None:
-                return _changed(where, changed)
-            return judge_outputs(trial, fetched, expected, state.scales(0, OWN) or (), where)
+            return judge_inputs(trial, slot, flatten(arguments), expected, where) or judge_outputs(
+                trial, fetched, expected, state.scales(0, OWN) or (), where
+            )
         finally:
             slot.close()
 
 
-def _changed(where: str, index: int) -> GateFinding:
-    return failed(f"{where}: input {index} was changed by the call", GateName.INTEGRITY)
-
-
 def _derived(trial: Trial) -> list[list[Any]]:
-    """Smaller shapes that the reference takes: the leading dimension cut, and the last one."""
-    generator = random.SystemRandom()
-    state, arguments = trial.state, trial.draw(0, OWN)
+    """Other shapes that the reference takes: smaller ones, a single slice, larger ones and, on a CPU, none at all."""
     found = []
     for last in (False, True):
-        tensors = cut_along(flatten(arguments), last=last, generator=generator)
-        if tensors is None:
-            continue
-        smaller = list(rebuilt(arguments, tensors))
-        if not _rehearsed(state, smaller):
-            continue
-        try:
-            outputs = output_tensors(state.problem.run(smaller))
-        except Refused:
-            continue
-        if len(outputs) == len(state.metas(0)) and all_finite(outputs):
-            found.append(smaller)
+        tensors = cut_along(flatten(arguments := trial.draw(0, OWN)), last=last, generator=random.SystemRandom())
+        if tensors is not None and (taken := _taken(trial.state, arguments, tensors)):
+            found.append(taken)
+    arguments = trial.draw(0, OWN)
+    for size in _other_sizes(trial.state, flatten(arguments)):
+        tensors = resized(flatten(arguments), size, last=False)
+        if tensors is not None and (taken := _taken(trial.state, arguments, tensors)):
+            found.append(taken)
     return found
+
+
+def _other_sizes(state: ReferenceState, tensors: list[torch.Tensor]) -> list[int]:
+    """Sizes of the leading dimension: one, more than announced, and zero."""
+    if not tensors or tensors[0].dim() == 0 or tensors[0].shape[0] < 2:
+        return []
+    size = tensors[0].shape[0]
+    larger = round(size * random.SystemRandom().uniform(1.0, GROWTH)) + 1
+    small = sum(tensor.nbytes for tensor in tensors) <= LARGEST_BYTES
+    # a grid of no blocks is an error of CUDA's that many kernels leave to whoever launches next
+    return [1, *([larger] if small else []), *([] if state.place.is_gpu else [0])]
+
+
+def _taken(state: ReferenceState, arguments: list[Any], tensors: list[torch.Tensor]) -> list[Any] | None:
+    """The arguments with these tensors, where the reference takes them."""
+    other = list(rebuilt(arguments, tensors))
+    if not _rehearsed(state, other):
+        return None
+    try:
+        outputs = output_tensors(state.problem.run(cloned(other)))
+    except Refused:
+        return None
+    return other if len(outputs) == len(state.metas(0)) and all_finite(outputs) else None
 
 
 def _rehearsed(state: ReferenceState, arguments: list[Any]) -> bool:

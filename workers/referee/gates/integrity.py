@@ -26,7 +26,7 @@ from workers.referee.trial import (
     Measured,
     Trial,
     failed,
-    inputs_changed,
+    judge_inputs,
     judge_outputs,
     passed,
     shapes_of,
@@ -176,12 +176,12 @@ def _budget(trial: Trial, number: int) -> SamplingBudget:
 def _checker(trial: Trial, number: int, slot: Slot, like: list[object]) -> Callable[[Checked], None]:
     def check(checked: Checked) -> None:
         where = "a timed call chosen at random"
-        changed = inputs_changed(trial, checked.slot or slot, checked.inputs)
-        if changed is not None:
-            raise _CheatFoundError(failed(f"{where}: input {changed} was changed by the call"))
         arguments = list(rebuilt(like, checked.inputs))
+        answer = trial.state.expected(arguments)
         scales = trial.state.scales(number, OWN) or ()
-        finding = judge_outputs(trial, checked.fetched, trial.state.expected(arguments), scales, where)
+        finding = judge_inputs(trial, checked.slot or slot, checked.inputs, answer, where) or judge_outputs(
+            trial, checked.fetched, answer, scales, where
+        )
         if finding is not None:
             raise _CheatFoundError(failed(f"{finding.detail} (earlier calls were right)", GateName.INTEGRITY))
         watched_calls(trial, number, checked.slot or slot)

@@ -97,3 +97,26 @@ def test_a_tolerance_that_makes_no_sense_is_refused(given: dict[str, object]) ->
 
 def test_empty_outputs_are_right() -> None:
     assert compare(torch.zeros(0, 3), torch.zeros(0, 3), EXACT, TABLE) is None
+
+
+def test_a_faint_row_is_judged_for_itself() -> None:
+    expected = draw(64, 64)
+    expected[5] *= 1e-3
+    actual = expected.clone()
+    actual[5] *= 0.98
+    mismatch = compare(actual, expected, error_scale(expected, expected.double()), TABLE)
+    assert mismatch is not None
+    assert "row 5" in mismatch.detail
+    assert compare(actual.mT.contiguous(), expected.mT.contiguous(), EXACT, TABLE) is not None
+
+
+@pytest.mark.parametrize(("kind", "share"), [(torch.bfloat16, 8e-3), (torch.float16, 1e-3)])
+def test_16_bit_results_are_held_to_a_few_roundings(kind: torch.dtype, share: float) -> None:
+    exact = draw(256, 256).double()
+    expected = exact.to(kind)
+    scale = error_scale(expected, exact)
+    once_more = (expected.float() * 3).to(kind).div(3).to(kind)
+    assert compare(once_more, expected, scale, TABLE) is None
+    guessed = (exact * (1 + share)).to(kind)
+    assert compare(guessed, expected, scale, TABLE) is not None
+    assert compare(guessed, expected, EXACT, TABLE) is None or kind is torch.bfloat16

@@ -1,8 +1,17 @@
 import random
 
+import pytest
 import torch
 
-from workers.referee.draws import DISTRIBUTIONS, cut_along, is_continuous, rebuilt, transformed
+from workers.referee.draws import (
+    DISTRIBUTIONS,
+    Distribution,
+    cut_along,
+    drawn,
+    is_continuous,
+    rebuilt,
+    resized,
+)
 
 
 def test_masks_labels_and_constants_are_not_scaled() -> None:
@@ -18,15 +27,15 @@ def test_masks_labels_and_constants_are_not_scaled() -> None:
 def test_every_distribution_changes_continuous_inputs_only() -> None:
     x, labels = torch.randn(50, 50), torch.arange(50)
     for distribution in DISTRIBUTIONS[1:]:
-        changed, same = transformed([x, labels], distribution.transform)
+        changed, same = drawn([x, labels], distribution)
         assert not torch.equal(changed, x)
-        assert bool(torch.isfinite(changed).all())
+        assert bool(torch.isfinite(changed).all()) is distribution.finite
         assert same is labels
 
 
 def test_mixed_signs_reach_both_signs_of_positive_inputs() -> None:
     mixed = next(one for one in DISTRIBUTIONS if one.name == "mixed signs")
-    (changed,) = transformed([torch.rand(1000)], mixed.transform)
+    (changed,) = drawn([torch.rand(1000)], mixed)
     assert bool((changed < 0).any())
     assert bool((changed > 0).any())
 
@@ -53,3 +62,56 @@ def test_rebuilding_puts_tensors_back_in_order() -> None:
     assert float(new[0]) == 5.0
     assert float(new[1]["k"][0]) == 6.0
     assert new[1]["k"][1] == 3
+
+
+def test_larger_inputs_repeat_what_is_there_and_single_and_empty_ones_can_be_made() -> None:
+    tensors = [torch.arange(1.0, 13).view(6, 2), torch.arange(1, 7), torch.ones(5)]
+    larger = resized(tensors, 8, last=False)
+    assert larger is not None
+    assert [tuple(tensor.shape) for tensor in larger] == [(8, 2), (8,), (5,)]
+    assert set(larger[1].tolist()) == set(range(1, 7))
+    for size in (0, 1):
+        assert [tensor.shape[0] for tensor in resized(tensors, size, last=False) or ()] == [size, size, 5]
+
+
+@pytest.mark.parametrize("name", ["one spike in", "block-wise"])
+def test_a_telling_draw_looks_like_the_problems_own_nearly_everywhere(name: str) -> None:
+    x = torch.rand(64, 256)
+    (changed,) = drawn([x], named(name))
+    same = (changed == x).float().mean()
+    assert 0.5 < same < 1.0
+    if name == "block-wise":
+        assert bool(((changed >= 0) & (changed <= 1)).all())
+    else:
+        assert int((changed != x).sum()) == 2
+        assert bool((changed < 0).any())
+
+
+def test_a_triangle_stays_one_and_symmetry_stays() -> None:
+    triangle = torch.rand(32, 32).tril()
+    symmetric = triangle + triangle.mT
+    for distribution in DISTRIBUTIONS[1:]:
+        if not distribution.finite:
+            continue
+        changed, same = drawn([triangle, symmetric], distribution)
+        assert not torch.any(changed.triu(1)), distribution.name
+        assert torch.equal(same, same.mT), distribution.name
+
+
+def test_only_one_slice_holds_a_nan_and_one_an_infinity() -> None:
+    x = torch.rand(16, 8)
+    changed, other = drawn([x, x.clone()], named("partly not finite"))
+    assert int((~torch.isfinite(changed)).any(dim=1).sum()) == 2
+    assert torch.equal(other, x)
+
+
+def test_ties_come_with_constant_rows_whose_mean_is_exact() -> None:
+    (changed,) = drawn([torch.randn(64, 1000)], named("tied"))
+    constant = changed[(changed == changed[:, :1]).all(dim=1)]
+    assert len(constant) == 8
+    assert torch.equal(constant.mean(dim=1), constant[:, 0])
+    assert len(set(changed.flatten().tolist())) < 200
+
+
+def named(name: str) -> Distribution:
+    return next(one for one in DISTRIBUTIONS if one.name == name)
