@@ -18,6 +18,7 @@ from services.domain.candidates import content_hash
 from services.domain.codec import CodecError, from_data, to_data
 from services.domain.errors import ConfigurationError, InfrastructureError
 from services.domain.evaluations import (
+    BASELINES,
     Baselines,
     CompilerDraft,
     DeviceSheet,
@@ -128,7 +129,8 @@ class Evaluator:
             if refusal is not None:
                 self._discard(case)
                 return _refused(refusal, self._device, started)
-            names = [name for name in DEFAULT_BASELINES if name in request.baselines]
+            wanted = BASELINES if request.draft else DEFAULT_BASELINES  # a draft is made the compiler's fastest way
+            names = [name for name in wanted if name in request.baselines]
             answer = self._ask(case, {"op": "baselines", "names": names}, work, BASELINES_LIMIT_S)
             if "refusal" in answer:
                 return _refused(_decoded(ProblemRefusal, answer["refusal"]), self._device, started)

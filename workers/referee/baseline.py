@@ -45,7 +45,8 @@ class BaselineSession(RunnerServer):
         _save_compile_time()
         slots = [self._slots[int(slot)][0] for slot in message.body["slots"]]  # type: ignore[union-attr]
         body = message.body
-        return drafting.draft(self._models["plain"], slots, str(body["name"]), frozenset(map(str, body["library"])))
+        library = frozenset(map(str, body["library"]))  # type: ignore[arg-type]
+        return dict(drafting.draft(self._models["plain"], slots, str(body["name"]), library, str(body["way"])))
 
 
 def serve(connection: socket.socket) -> None:

@@ -145,7 +145,7 @@ class _Expressions(ast.NodeTransformer):
         arguments = [self.visit(argument) for argument in node.args]
         texts = [ast.unparse(argument) for argument in arguments]
         if name in _ALLOCATIONS and len(texts) == 3:
-            device = ', device="cuda"' if name.endswith("cuda") else ""
+            device = f", device={self._graph.arguments[0].name}.device" if name.endswith("cuda") else ""
             return _parsed(f"torch.empty_strided({texts[0]}, {texts[1]}, dtype={texts[2]}{device})")
         if name == "reinterpret_tensor" and len(texts) == 4:
             offset = "" if texts[3] == "0" else f" + {texts[3]}"
