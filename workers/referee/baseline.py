@@ -43,9 +43,9 @@ class BaselineSession(RunnerServer):
         from workers.referee.drafting import drafting
 
         _save_compile_time()
-        slots = [self._slots[int(slot)][0] for slot in message.body["slots"]]  # type: ignore[union-attr]
-        body = message.body
-        library = frozenset(map(str, body["library"]))  # type: ignore[arg-type]
+        body: Any = message.body
+        slots = [self._slots[int(slot)][0] for slot in body["slots"]]
+        library = frozenset(map(str, body["library"]))
         return dict(drafting.draft(self._models["plain"], slots, str(body["name"]), library, str(body["way"])))
 
 

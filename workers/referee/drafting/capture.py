@@ -55,7 +55,8 @@ def capture(model: torch.nn.Module, arguments: Sequence[Any], *, dynamic: bool, 
 
         seen["nodes"] = [node for node in graph.graph.nodes if node.op == "placeholder"]
         seen["shapes"] = _shape_environment()
-        return compile_fx(graph, examples, config_patches=dict(OPTIONS[way]))  # type: ignore[no-any-return]
+        compiled: Any = compile_fx(graph, examples, config_patches=dict(OPTIONS[way]))  # type: ignore[arg-type]
+        return compiled  # type: ignore[no-any-return]
 
     torch._dynamo.reset()
     with _settings(dynamic=dynamic), _texts_to(keep), torch.no_grad():
@@ -130,7 +131,7 @@ def parameters_of(model: torch.nn.Module, count: int) -> tuple[str, ...]:
 
 def state_of(model: torch.nn.Module) -> tuple[StateTensor, ...]:
     """Parameters, then buffers."""
-    named = [(path, tensor, False) for path, tensor in model.named_parameters()]
+    named: list[tuple[str, torch.Tensor, bool]] = [(path, one, False) for path, one in model.named_parameters()]
     named += [(path, tensor, True) for path, tensor in model.named_buffers()]
     return tuple(
         StateTensor(path=path, dtype=_dtype(tensor), shape=tuple(tensor.shape), is_buffer=is_buffer)
@@ -269,7 +270,7 @@ def _picked(code: str) -> dict[str, str]:
     for name in re.findall(r"^(\w+) = async_compile\.multi_kernel\(", code, re.MULTILINE):
         choice = getattr(module, name, None)
         number = getattr(choice, "picked_kernel", None)
-        kernels = getattr(choice, "_kernels", None) or getattr(choice, "kernels", ())
+        kernels: Any = getattr(choice, "_kernels", None) or getattr(choice, "kernels", ())
         if number is not None and number < len(kernels):
             same = [key for key, value in vars(module).items() if value is kernels[number]]
             found.update({name: same[0]} if same else {})

@@ -224,8 +224,9 @@ def _written_config(function: ast.FunctionDef) -> KernelConfig | None:
     for decorator in function.decorator_list:
         if isinstance(decorator, ast.Call):
             stated = {one.arg: one.value.value for one in decorator.keywords if isinstance(one.value, ast.Constant)}
-            if isinstance(stated.get("num_warps"), int) and isinstance(stated.get("num_stages"), int):
-                return KernelConfig(blocks={}, warps=int(stated["num_warps"]), stages=int(stated["num_stages"]))
+            warps, stages = stated.get("num_warps"), stated.get("num_stages")
+            if isinstance(warps, int) and isinstance(stages, int):
+                return KernelConfig(blocks={}, warps=warps, stages=stages)
     return None
 
 
