@@ -1,4 +1,4 @@
-"""TorchInductor's output, as it was recorded on a CPU and on an H100, becomes a candidate that the screen lets through."""
+"""TorchInductor's output, recorded on a CPU and on an H100, becomes a candidate that the screen lets through."""
 
 from __future__ import annotations
 
