@@ -43,7 +43,11 @@ BASE_ARG := $(if $(BASE),--build-arg BASE=$(BASE))
 .PHONY: demo test check format serve web docs bench faults fuzz compose-test model-faults local-model clean sandbox-image images minilm
 
 demo: $(VENV)/.worker
-	$(BIN)/kernelwright run examples/problems/rmsnorm.py --backend cpp --model playbook --rounds 8
+	@mkdir -p build
+	$(BIN)/kernelwright run examples/problems/rmsnorm.py --backend cpp --model playbook --rounds 8 --json \
+	  > build/demo.json || test $$? -eq 1
+	@$(BIN)/python -c 'import json, sys; status = json.load(open("build/demo.json"))["status"]; \
+	  print("the demo works; its job ended", status); sys.exit(status not in ("solved", "no_gain"))'
 
 serve: $(VENV)/.worker $(WEB)
 	$(BIN)/kernelwright serve

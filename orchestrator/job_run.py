@@ -14,6 +14,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from agents.asking import RetryPolicy
 from agents.context import JobContext, Stores
 from agents.drafting import absence
+from agents.ending import without_gain
 from agents.graph import Graph
 from agents.job_lease import LeaseHolder
 from agents.rounds import useless_model
@@ -23,6 +24,7 @@ from orchestrator.drain import Drain
 from orchestrator.job_monitor import Interruption, JobMonitor, PollingIntervals
 from orchestrator.lease_renewal import LeaseRenewal
 from services.domain import codec
+from services.domain.candidates import evaluation_id
 from services.domain.errors import (
     ConfigurationError,
     InfrastructureError,
@@ -33,7 +35,7 @@ from services.domain.errors import (
 )
 from services.domain.evaluations import ProblemRefusal, ValidationReport, ValidationRequest, Verdict
 from services.domain.events import EventKind, JsonValue
-from services.domain.jobs import Job, JobStatus
+from services.domain.jobs import EVALUATE_ONLY, Job, JobStatus
 from services.domain.problems import Problem
 from services.ports.models import ChatModel
 from services.ports.runtime import Clock
@@ -233,10 +235,16 @@ class JobRun:
         return cast("WorkflowState", final)
 
     async def _verdict(self, reason: str | None) -> Ending:
-        """Solved when something was accepted, else unsolved."""
+        """Solved when something accepted is surely faster than the best baseline, else without gain, or unsolved."""
         self._job = await self._jobs.get(self._job.team_id, self._job.id)
-        solved = self._job.best_candidate_id is not None
-        return Ending(status=JobStatus.SOLVED if solved else JobStatus.UNSOLVED, message=reason)
+        best = self._job.best_candidate_id
+        if best is None:
+            return Ending(status=JobStatus.UNSOLVED, message=reason)
+        report = await self._with.stores.candidates.report(evaluation_id(best))
+        vain = None if report is None or EVALUATE_ONLY in self._job.spec.tags else without_gain(report)
+        if vain is None:
+            return Ending(status=JobStatus.SOLVED, message=reason)
+        return Ending(status=JobStatus.NO_GAIN, message=f"{vain}; {reason}" if reason else vain)
 
     def _in_vain(self) -> Ending | None:
         """How a job ends whose model gave nothing that could be used; None where it did."""

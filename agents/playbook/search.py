@@ -31,11 +31,11 @@ Steps = tuple[MoveTemplate, ...]
 def options(facts: Facts, base: Schedule) -> Iterator[Steps]:
     """Moves to try next from a schedule, best first; several together where one alone cannot show its gain."""
     moves, slow = sensible(facts), outpaced(facts)
-    if facts.start_point is not None and facts.start_point.from_compiler:
-        yield tuple(move for move in moves if move.name in OPENING)  # a rival is known: the whole opening at once
     known = experienced(facts, faster_than=_speedup(facts.start_point))
     if known is not None:
         yield path(base, known, repertoire(facts.device))
+    if facts.start_point is not None and facts.start_point.from_compiler:
+        yield tuple(move for move in moves if move.name in OPENING)  # a rival is known: the whole opening at once
     for steps in _all(facts, base, moves):
         if base.apply([move.fact() for move in steps]) not in slow:
             yield steps

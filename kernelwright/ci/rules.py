@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kernelwright.ci.plan import Task
-from services.domain.evaluations import EvaluationReport, GateStatus, Speedup, Verdict
+from services.domain.evaluations import EvaluationReport, Gain, GateStatus, Speedup, Verdict, gain_of
 
 
 class Colour(StrEnum):
@@ -70,6 +70,8 @@ def _decision(task: Task, judged: Judged) -> tuple[Colour, str]:
     if not report.accepted:
         gate = f" at {report.failed_gate.value}" if report.failed_gate else ""
         return Colour.RED, f"{report.verdict.value}{gate}: {_detail(report)}"
+    if task.kernel is None and gain_of(report.speedup) in (Gain.WITHIN_NOISE, Gain.NONE):
+        return Colour.RED, f"no gain: {judged.message or 'the best kernel is not surely faster than the best baseline'}"
     return _figures(task, report.speedup)
 
 

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from kernelwright.figures import interval, microseconds, ratio
 from services.domain.evaluations import EvaluationReport, Latency, Roofline
-from services.domain.jobs import Job
+from services.domain.jobs import Job, JobStatus
 from services.domain.ratios import baseline_bounds
 from services.domain.tunables import described
 from services.exports import Export
@@ -24,9 +24,12 @@ def result_card(job: Job, report: EvaluationReport | None) -> RenderableType:
             table.add_row("reason", escape(job.message))
     else:
         _add_figures(table, report)
+    vain = job.status is JobStatus.NO_GAIN
+    if vain:
+        table.add_row("gain", f"[yellow]none: {escape(job.message or '')}[/]")
     table.add_row("rounds", str(job.steps_done))
-    good = report is not None
-    return Panel(table, title=f"{escape(job.spec.problem.name)}  {job.id}", border_style="green" if good else "red")
+    colour = "red" if report is None else "yellow" if vain else "green"
+    return Panel(table, title=f"{escape(job.spec.problem.name)}  {job.id}", border_style=colour)
 
 
 def file_lines(export: Export) -> list[str]:

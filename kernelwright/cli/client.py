@@ -228,7 +228,7 @@ def _watch(client: Client, job_id: str, as_json: bool) -> None:
         print_json(result)
     elif result["best"] is not None:
         say(f"kernel: kernelwright best {job_id}; with evidence: kernelwright bundle {job_id}")
-    raise typer.Exit(0 if result["best"] is not None else 1)
+    raise typer.Exit(0 if result["best"] is not None and result["status"] != "no_gain" else 1)
 
 
 def _write(path: Path, text: str) -> None:

@@ -89,7 +89,8 @@ class Tools:
         return await _call(lambda: self._client.submit(body))
 
     async def status(self, job_id: str) -> dict[str, Any]:
-        """A job's status, message, steps done and best speedup. Final: solved, unsolved, refused, failed, cancelled."""
+        """A job's status, message, steps done and best speedup. Final: solved, no_gain (correct kernels, none surely
+        faster than the best baseline), unsolved, refused, failed, cancelled."""
         return await _call(lambda: self._client.job(job_id))
 
     async def next_request(
@@ -159,7 +160,7 @@ class Tools:
         return await _call(lambda: {"experiences": self._client.search_memory(text, min(max(limit, 1), 50))})
 
 
-_FINAL = ("solved", "unsolved", "refused", "failed", "cancelled")
+_FINAL = ("solved", "no_gain", "unsolved", "refused", "failed", "cancelled")
 
 
 async def _call(work: Callable[[], T]) -> T:

@@ -46,11 +46,11 @@ def run(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Solve a problem: search for a fast, verified kernel. Exit code 0 when a candidate was accepted."""
+    """Solve a problem: search for a fast, verified kernel. Exit code 0 when it is surely faster than the best baseline."""
     from kernelwright.problem_files import read_problem, read_source
     from kernelwright.settings import load_settings
     from services.domain.evaluations import default_baselines
-    from services.domain.jobs import Budget, JobSpec
+    from services.domain.jobs import Budget, JobSpec, JobStatus
 
     spec: JobSpec | None = None
     if (problem is None) == (resume is None):
@@ -77,7 +77,8 @@ def run(
     _show(outcome)
     if as_json:
         print_json(outcome.document)
-    raise typer.Exit(0 if outcome.document.best is not None else 1)
+    gained = outcome.document.best is not None and outcome.document.status != JobStatus.NO_GAIN
+    raise typer.Exit(0 if gained else 1)
 
 
 def _solve(

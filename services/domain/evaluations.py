@@ -106,6 +106,26 @@ class Speedup:
     """95 % confidence interval of `seed`."""
 
 
+class Gain(StrEnum):
+    """Whether a candidate is faster than the strongest baseline, by the interval of their interleaved pair."""
+
+    SURELY = "surely"
+    """The whole interval lies above 1."""
+    WITHIN_NOISE = "within_noise"
+    """It contains 1."""
+    NONE = "none"
+    """It lies below 1."""
+
+
+def gain_of(speedup: Speedup) -> Gain | None:
+    """What an interval says; None where nothing was measured."""
+    if speedup.ci95 is None:
+        return None
+    if speedup.ci95[0] > 1:
+        return Gain.SURELY
+    return Gain.NONE if speedup.ci95[1] < 1 else Gain.WITHIN_NOISE
+
+
 @dataclass(frozen=True, kw_only=True)
 class ShapeResult:
     """Figures of one input set."""
@@ -244,6 +264,9 @@ class EvaluationReport:
     phases_s: PhasesS
     listing: Disassembly | None = None
     """Its machine code; null where it was never built, or judged before listings were kept."""
+    gain: Gain | None = None
+    """Whether it is faster than the strongest baseline: `surely`, `within_noise` or `none`; null where nothing was
+    measured, or judged before gains were told."""
 
     @property
     def accepted(self) -> bool:

@@ -16,13 +16,15 @@ EVALUATE_ONLY = "evaluate-only"
 
 
 class JobStatus(StrEnum):
-    """Where a job is. The last five are final."""
+    """Where a job is. The last six are final."""
 
     QUEUED = "queued"
     VALIDATING = "validating"
     RUNNING = "running"
     PAUSED = "paused"
     SOLVED = "solved"
+    NO_GAIN = "no_gain"
+    """There are correct kernels, and none is surely faster than the best baseline."""
     UNSOLVED = "unsolved"
     REFUSED = "refused"
     FAILED = "failed"
@@ -35,7 +37,14 @@ class JobStatus(StrEnum):
 
 
 FINAL_STATUSES = frozenset(
-    {JobStatus.SOLVED, JobStatus.UNSOLVED, JobStatus.REFUSED, JobStatus.FAILED, JobStatus.CANCELLED}
+    {
+        JobStatus.SOLVED,
+        JobStatus.NO_GAIN,
+        JobStatus.UNSOLVED,
+        JobStatus.REFUSED,
+        JobStatus.FAILED,
+        JobStatus.CANCELLED,
+    }
 )
 
 

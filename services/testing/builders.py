@@ -20,6 +20,7 @@ from services.domain.evaluations import (
     Roofline,
     Speedup,
     Verdict,
+    gain_of,
 )
 from services.domain.experiences import Experience, ExperienceKind
 from services.domain.jobs import LOCAL_TEAM, Budget, Job, JobSpec, JobStatus, Stage
@@ -114,13 +115,14 @@ def a_report(
         failed_gate = GateName.CORRECTNESS
     timed = verdict in (Verdict.ACCEPTED, Verdict.SUSPICIOUS)
     ratio = eager_us / median_us
+    speedup = Speedup(eager=ratio, best_baseline=ratio, ci95=(ratio * 0.97, ratio * 1.03)) if timed else Speedup()
     return EvaluationReport(
         verdict=verdict,
         failed_gate=failed_gate,
         gates=_gates(verdict, failed_gate, detail),
         latency=a_latency(median_us) if timed else None,
         baselines=Baselines(eager=a_latency(eager_us)),
-        speedup=Speedup(eager=ratio, best_baseline=ratio, ci95=(ratio * 0.97, ratio * 1.03)) if timed else Speedup(),
+        speedup=speedup,
         shapes=(),
         roofline=Roofline(bytes=8 << 20, flops=1 << 20, floor_us=80.0, fraction=80.0 / median_us, bound="memory")
         if timed
@@ -131,6 +133,7 @@ def a_report(
         tuned=None,
         environment=_environment(),
         phases_s=PhasesS(total=seconds),
+        gain=gain_of(speedup),
     )
 
 

@@ -111,7 +111,7 @@ def _choose_best_again(connection: Connection, request: EvaluationRequest) -> No
     )
     best = connection.execute(query).scalar_one_or_none()
     values: dict[str, Any] = {"best_candidate_id": best}
-    if best is None and job.status == JobStatus.SOLVED:
+    if best is None and job.status in (JobStatus.SOLVED, JobStatus.NO_GAIN):
         values |= {"status": str(JobStatus.UNSOLVED), "message": UNSOLVED}
     connection.execute(update(jobs).where(own).values(values))
 

@@ -55,11 +55,17 @@ def get_init_inputs():
 """A problem that a worker knows everything about within seconds."""
 
 
+WELL = ("solved", "no_gain")
+"""How a job with a right kernel ends; how fast it is depends on who else uses this machine."""
+
+
 def environment(home: Path, **more: str) -> dict[str, str]:
-    """This process's environment without settings of Kernelwright or of model providers, and with a home."""
+    """This process's environment without settings of Kernelwright or of model providers, and with a home.
+
+    Jobs begin without the compiler's code, whose making has tests of its own."""
     secret = re.compile(r"KERNELWRIGHT_|OPENAI_|ANTHROPIC_")
     kept = {name: value for name, value in os.environ.items() if not secret.match(name)}
-    return {**kept, "KERNELWRIGHT_HOME": str(home), **more}
+    return {**kept, "KERNELWRIGHT_HOME": str(home), "KERNELWRIGHT_COMPILER_DRAFT": "false", **more}
 
 
 def give_a_sheet(home: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.programs import SMALL, run
+from tests.e2e.programs import SMALL, WELL, run
 
 pytestmark = pytest.mark.e2e
 
@@ -46,7 +46,8 @@ def test_what_has_no_template_is_unsolved_and_no_error_and_the_rest_goes_on(tmp_
     assert (convolution["status"], convolution["accepted"], convolution["kernel_path"]) == ("unsolved", False, None)
     assert convolution["message"].startswith("no template for aten.conv")
     assert convolution["message"].endswith(": configure a chat model")
-    assert (silu["status"], silu["accepted"], silu["rounds"]) == ("solved", True, 2)
+    assert silu["status"] in WELL
+    assert (silu["accepted"], silu["rounds"]) == (True, 2)
     assert Path(silu["kernel_path"]).is_file()
     assert document["accepted"] == 1
     assert document["geometric_mean"]["eager"] == pytest.approx(silu["speedup"]["eager"])

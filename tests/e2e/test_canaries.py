@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.programs import SMALL, run
+from tests.e2e.programs import SMALL, WELL, run
 from tests.fakes.chat_protocols import by_path
 from tests.fakes.chat_replies import an_example
 from tests.fakes.chat_servers import KEY, Act, Script, Seen, chat_server
@@ -73,7 +73,7 @@ async def solve(home: Path, script: Script, source: str, *, model: str) -> list[
 async def test_nothing_of_a_solved_job_holds_a_secret(tmp_path: Path) -> None:
     home = tmp_path / "home"
     texts = await solve(home, planning, SMALL, model="playbook,planner=compatible:local")
-    assert json.loads(texts[0])["status"] == "solved", texts[1]
+    assert json.loads(texts[0])["status"] in WELL, texts[1]
     assert '"role":"planner","model":"local"' in texts[2], "the export shows the call that the key paid for"
     assert leaks(home, *texts) == []
 

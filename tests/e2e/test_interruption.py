@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.programs import SMALL, alive, descendants, run, running, until
+from tests.e2e.programs import SMALL, WELL, alive, descendants, run, running, until
 
 pytestmark = pytest.mark.e2e
 
@@ -35,11 +35,12 @@ def test_a_job_survives_ctrl_c_and_sigkill_and_repeats_no_finished_step(tmp_path
 
     began = time.monotonic()
     third = run("run", "--resume", job_id, "--json", home=home)
-    assert third.returncode == 0, third.stderr
+    assert third.returncode in (0, 1), third.stderr
     assert time.monotonic() - began < 60
     assert "holds the job" not in third.stderr, "the holder's process is gone: its lease is not waited for"
     document = json.loads(third.stdout)
-    assert (document["job_id"], document["status"]) == (job_id, "solved")
+    assert document["job_id"] == job_id
+    assert third.returncode == WELL.index(document["status"])
     assert (document["rounds"], document["candidates"]) == (ROUNDS, ROUNDS)
     steps = [json.loads(line)["step"] for line in Path(document["trajectory_path"]).read_text().splitlines()]
     assert [step["index"] for step in steps] == list(range(ROUNDS))
@@ -49,5 +50,5 @@ def test_a_job_survives_ctrl_c_and_sigkill_and_repeats_no_finished_step(tmp_path
     assert whole.count("round 4 ") == 1
 
     again = run("run", "--resume", job_id, "--json", home=home)
-    assert again.returncode == 0
+    assert again.returncode == third.returncode
     assert json.loads(again.stdout) == document

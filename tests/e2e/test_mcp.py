@@ -12,7 +12,7 @@ import pytest
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from tests.e2e.programs import ROOT, SMALL, environment, run, running
+from tests.e2e.programs import ROOT, SMALL, WELL, environment, run, running
 
 pytestmark = pytest.mark.e2e
 
@@ -86,8 +86,8 @@ async def test_a_coding_agent_writes_the_kernel_over_mcp_and_the_referee_judges_
             answer = {"summary": "one loop", "source": KERNEL}
             assert (await call(session, "answer", request_id=request["id"], answer=answer))["job_id"] == job
             watched = run("watch", job, "--json", "--server", address, home=tmp_path)
-            assert watched.returncode == 0, watched.stderr
-            assert (await call(session, "status", job_id=job))["status"] == "solved"
+            assert watched.returncode in (0, 1), watched.stderr
+            assert (await call(session, "status", job_id=job))["status"] in WELL
             best = (await call(session, "best", job_id=job))["candidate"]
             assert best["source"].strip() == KERNEL.strip()
             assert best["report"]["verdict"] == "accepted"

@@ -44,7 +44,7 @@ def solve(tmp_path: Path, kernel: str, rounds: int) -> list[dict[str, Any]]:
         "run", tmp_path / "small.py", "--seed-candidate", tmp_path / "kernel.py", "--rounds", str(rounds),
         "--baselines", "eager", "--json", home=tmp_path / "home",
     )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
+    assert ran.returncode in (0, 1), ran.stderr
     return [json.loads(line) for line in Path(json.loads(ran.stdout)["trajectory_path"]).read_text().splitlines()]
 
 

@@ -11,10 +11,10 @@ from agents.strategies.registry import STRATEGIES
 from kernelwright.settings import Settings
 from kernelwright.solving import open_installed_solver
 from services.domain.candidates import EvaluatedCandidate
-from services.domain.jobs import LOCAL_TEAM, Budget, Job, JobSpec, JobStatus, Stage
+from services.domain.jobs import LOCAL_TEAM, Budget, Job, JobSpec, Stage
 from services.domain.problems import Problem
 from services.domain.steps import Step
-from tests.e2e.programs import SMALL
+from tests.e2e.programs import SMALL, WELL
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
 ROUNDS = 2
@@ -67,7 +67,7 @@ def solved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Solved]:
 def test_a_strategy_drafts_refines_and_ends_with_an_accepted_kernel(solved: dict[str, Solved], strategy: str) -> None:
     found = solved[strategy]
     assert found.job.spec.strategy == strategy
-    assert found.job.status is JobStatus.SOLVED
+    assert found.job.status in WELL
     assert found.job.best_candidate_id in {item.candidate.id for item in found.candidates}
     assert found.steps[0].stage is Stage.DRAFT
     assert 2 <= len(found.steps) <= ROUNDS
@@ -82,7 +82,7 @@ def test_a_beam_of_four_makes_its_candidates_at_the_same_time_and_keeps_to_the_r
     solved: dict[str, Solved],
 ) -> None:
     found = solved["beam"]
-    assert found.job.status is JobStatus.SOLVED
+    assert found.job.status in WELL
     first, later = found.steps[:BEAM], found.steps[BEAM:]
     assert [step.index for step in first] == list(range(BEAM))
     assert {step.start_point for step in first} == {None}

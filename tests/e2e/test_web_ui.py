@@ -12,11 +12,12 @@ import httpx
 import pytest
 
 from tests.e2e.browsing import Service, Visitor, serving, take_picture, visiting
-from tests.e2e.programs import SMALL
+from tests.e2e.programs import SMALL, WELL
 from tests.receiver import receiving
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400), pytest.mark.filterwarnings("ignore::ResourceWarning")]
 WIDTHS = {"phone": (320, 720), "laptop": (1280, 800), "4k": (3840, 2160)}
+ENDED_WELL = ", ".join(f"[data-status={status}]" for status in WELL)
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'`${7*7}"
 
 
@@ -24,7 +25,7 @@ HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'`${7*7}"
 def solved(service: Service) -> str:
     """A job that has ended well."""
     job_id = service.submit(budget={"rounds": 3}, tags=["nightly"])
-    assert service.ended(job_id)["status"] == "solved"
+    assert service.ended(job_id)["status"] in WELL
     return job_id
 
 
@@ -79,7 +80,7 @@ def _watch_until_solved(page: Any) -> str:
     page.wait_for_url("**/jobs/job-*")
     page.locator("[data-connection=live]").wait_for()
     page.locator("li.now[data-step]").first.wait_for()  # a round is seen while it is under way
-    page.locator("[data-status=solved]").wait_for()
+    page.locator(ENDED_WELL).wait_for()
     page.locator("[data-best]").wait_for()
     page.locator("[data-connection=ended]").wait_for(state="attached")
     assert page.locator(".grid-body [data-candidate]").count() >= 3
@@ -156,7 +157,7 @@ def test_a_page_recovers_by_itself_when_the_service_is_killed_and_comes_back(bro
         service.kill()
         tab.page.get_by_text("The server cannot be reached").wait_for()
         service.start()
-        tab.page.locator("[data-status=solved]").wait_for()
+        tab.page.locator(ENDED_WELL).wait_for()
         tab.page.get_by_text("The server cannot be reached").wait_for(state="detached")
         tab.page.locator("[data-connection=ended]").wait_for(state="attached")
         log = service.get(f"/jobs/{job_id}/log", limit=5000)
@@ -361,9 +362,9 @@ def test_a_job_that_is_deleted_while_it_is_open_is_told_plainly(
     assert page.locator(f'a[href="/jobs/{job_id}"]').count() == 0
 
 
-def test_a_filter_is_in_the_address_and_survives_reloading(solved: str, visitor: Visitor) -> None:
+def test_a_filter_is_in_the_address_and_survives_reloading(service: Service, solved: str, visitor: Visitor) -> None:
     page = visitor.page
-    page.goto("/?status=solved&tag=nightly")
+    page.goto(f"/?status={service.ended(solved)['status']}&tag=nightly")
     page.locator(f'a[href="/jobs/{solved}"]').wait_for()
     page.goto("/?status=failed&tag=nightly")
     page.get_by_text("No matching jobs").wait_for()

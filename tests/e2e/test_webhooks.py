@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.browsing import serving
-from tests.e2e.programs import run, until
+from tests.e2e.programs import WELL, run, until
 from tests.receiver import receiving
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
@@ -30,7 +30,8 @@ def test_a_jobs_end_is_told_although_the_receiver_was_away_and_the_server_was_ki
             until(lambda: any(one["status"] == "delivered" for one in service.get(log)), 60)
             assert {message.id for message in receiver.came} == {before["id"]}
             told = receiver.came[0].verified(made["secret"])
-            assert (told["type"], told["data"]["job_id"], told["data"]["status"]) == ("job.finished", job_id, "solved")
+            assert (told["type"], told["data"]["job_id"]) == ("job.finished", job_id)
+            assert told["data"]["status"] in WELL
 
 
 def test_a_webhook_is_made_tried_and_removed_from_the_command_line(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def check(deployment: Deployment, job_timeout_s: float) -> None:
         body = {"problem": {"source": SMALL, "name": "scaled_silu"}, "backend": "cpp", "budget": {"rounds": 1}}
         job = client.post("/jobs", json=body).raise_for_status().json()["id"]
         wait(lambda: status(client, job) in FINAL, job_timeout_s, "the job's end", deployment)
-        assert status(client, job) == "solved", client.get(f"/jobs/{job}").text
+        assert status(client, job) in ("solved", "no_gain"), client.get(f"/jobs/{job}").text
         best = client.get(f"/jobs/{job}/best").raise_for_status().json()
         assert best["report"]["verdict"] == "accepted"
         assert best["report"]["environment"]["isolation"] == "docker"

@@ -51,9 +51,10 @@ class BaselineSession(RunnerServer):
         from workers.referee.drafting import drafting
 
         _save_compile_time()
-        slots = [self._slots[int(slot)][0] for slot in message.body["slots"]]  # type: ignore[union-attr]
-        body = message.body
-        return drafting.draft(self._models["plain"], slots, str(body["name"]), frozenset(map(str, body["library"])))
+        body: Any = message.body
+        slots = [self._slots[int(slot)][0] for slot in body["slots"]]
+        library = frozenset(map(str, body["library"]))
+        return dict(drafting.draft(self._models["plain"], slots, str(body["name"]), library, str(body["way"])))
 
 
 def serve(connection: socket.socket) -> None:

@@ -19,6 +19,7 @@ from services.domain.evaluations import (
     Speedup,
     Tuned,
     Verdict,
+    gain_of,
 )
 
 
@@ -80,6 +81,7 @@ def _report(
     phases: Mapping[str, float],
 ) -> EvaluationReport:
     first = figures.shapes[0] if figures.shapes else None
+    speedup = first.speedup if first else Speedup()
     known = {name: seconds for name, seconds in phases.items() if name in PhasesS.__dataclass_fields__}
     return EvaluationReport(
         verdict=verdict,
@@ -87,11 +89,12 @@ def _report(
         gates=gates,
         latency=first.latency if first else None,
         baselines=figures.baselines,
-        speedup=first.speedup if first else Speedup(),
+        speedup=speedup,
         shapes=figures.shapes,
         roofline=figures.roofline,
         profile=figures.profile,
         tuned=figures.tuned,
         environment=environment,
         phases_s=PhasesS(**known),
+        gain=gain_of(speedup),
     )

@@ -296,6 +296,25 @@ def attempt(step: int, source: str | None, found: EvaluationReport) -> AttemptFa
     )
 
 
+def test_beside_the_compiler_s_code_the_playbook_opens_with_all_its_moves_at_once() -> None:
+    compiled = replace(attempt(0, "class ModelNew: pass", report(20.0)), from_compiler=True)
+
+    opening = plan(facts(rmsnorm(), (compiled,)))
+
+    assert [move.name for move in opening.moves] == ["fuse", "parallelise", "vectorise"]
+
+
+def test_the_playbook_refines_its_own_fastest_kernel_while_the_compiler_s_leads() -> None:
+    compiled = replace(attempt(0, "class ModelNew: pass", report(20.0)), from_compiler=True)
+    opening = plan(facts(rmsnorm(), (compiled,)))
+    own = attempt(1, code(facts(rmsnorm(), (compiled,), plan=opening.fact())).source, report(30.0))
+
+    after = plan(facts(rmsnorm(), (compiled, own), start_point=compiled))
+
+    assert after.start_point == "c1"
+    assert after.moves
+
+
 def test_the_candidate_registers_parameters_and_calls_no_library() -> None:
     source = rounds(rmsnorm(), 3)[2][1].source or ""
     assert "register(self, 'norm.weight', torch.empty((128,), dtype=torch.float32), False)" in source

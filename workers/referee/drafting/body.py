@@ -17,6 +17,7 @@ _ALLOCATIONS = ("empty_strided_cpu", "empty_strided_cuda")
 _LIBRARY = {"mm": "mm", "bmm": "bmm", "addmm": "addmm", "bias_addmm": "addmm", "baddbmm": "baddbmm"}
 _LIBRARY |= {"convolution": "convolution"}
 """Inductor's names of library calls, and torch's."""
+_RANDOM = ("randint", "rand", "randn", "normal", "bernoulli", "inductor_seeds", "inductor_random", "philox_rand")
 _PLAIN = (
     ast.Name, ast.Constant, ast.Tuple, ast.List, ast.BinOp, ast.UnaryOp, ast.Load, ast.operator, ast.unaryop,
     ast.Compare, ast.cmpop, ast.IfExp,
@@ -118,6 +119,8 @@ class _Rewriting:
     def _library_call(self, node: ast.Call) -> str:
         """A call of a library's kernel, where problem or job allow the operator. Raises `NoDraftError`."""
         name = _operator(_name(node.func))
+        if name in _RANDOM:
+            raise NoDraftError("the problem draws random numbers, which no kernel can draw again")
         if name not in _LIBRARY:
             raise NoDraftError(f"the compiler leaves {name} to a library and writes no kernel for it")
         if not permitted(_LIBRARY[name], self._library):
@@ -145,7 +148,7 @@ class _Expressions(ast.NodeTransformer):
         arguments = [self.visit(argument) for argument in node.args]
         texts = [ast.unparse(argument) for argument in arguments]
         if name in _ALLOCATIONS and len(texts) == 3:
-            device = ', device="cuda"' if name.endswith("cuda") else ""
+            device = f", device={self._graph.arguments[0].name}.device" if name.endswith("cuda") else ""
             return _parsed(f"torch.empty_strided({texts[0]}, {texts[1]}, dtype={texts[2]}{device})")
         if name == "reinterpret_tensor" and len(texts) == 4:
             offset = "" if texts[3] == "0" else f" + {texts[3]}"

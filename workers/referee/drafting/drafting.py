@@ -14,12 +14,14 @@ from workers.referee.drafting.module import written
 
 
 def draft(
-    model: Callable[..., Any], inputs: Sequence[Sequence[Any]], name: str, library: frozenset[str]
+    model: Callable[..., Any], inputs: Sequence[Sequence[Any]], name: str, library: frozenset[str], way: str
 ) -> dict[str, str]:
-    """`source` of a candidate, or the `reason` why there is none. `inputs`: arguments of `forward`, a list a set."""
+    """`source` of a candidate, or the `reason` why there is none. `inputs`: arguments of `forward`, a list a set.
+
+    `way` of `capture.OPTIONS` holds for the known sizes; the code for any size is the compiler's without a search."""
     assert isinstance(model, torch.nn.Module)
     try:
-        problem = _problem(model, inputs, name, library)
+        problem = _problem(model, inputs, name, library, way)
         try:
             return {"source": written(problem)}
         except NoDraftError:
@@ -31,14 +33,14 @@ def draft(
 
 
 def _problem(
-    model: torch.nn.Module, inputs: Sequence[Sequence[Any]], name: str, library: frozenset[str]
+    model: torch.nn.Module, inputs: Sequence[Sequence[Any]], name: str, library: frozenset[str], way: str
 ) -> DraftedProblem:
     first = inputs[0]
     gpu = any(tensor.is_cuda for tensor in first if isinstance(tensor, torch.Tensor))
-    graphs = [capture.capture(model, arguments, dynamic=False) for arguments in inputs]
+    graphs = [capture.capture(model, arguments, dynamic=False, way=way) for arguments in inputs]
     return DraftedProblem(
         name=name,
-        compiler=f"TorchInductor {torch.__version__}",
+        compiler=f"TorchInductor {torch.__version__} ({way})",
         device="cuda" if gpu else "cpu",
         parameters=capture.parameters_of(model, len(first)),
         state=capture.state_of(model),

@@ -47,6 +47,8 @@ class _Kernel:
     """One kernel of a program."""
 
     function: ast.FunctionDef
+    others: tuple[ast.FunctionDef, ...]
+    """Functions of its own that it calls, such as the one that a scan combines values by."""
     grid: str
     """Inductor's name of its grid."""
     parameters: tuple[str, ...]
@@ -92,7 +94,10 @@ class TritonKernels:
         return "\n\n".join([*parts, *self._helpers.values(), *self._texts.values(), ""])
 
     def _launched(self, name: str, kernel: _Kernel, arguments: list[str]) -> list[str]:
-        self._texts[name] = self._plain(name, kernel.function)
+        renamed = {other.name: f"{name}{other.name}" for other in kernel.others}
+        for other in kernel.others:
+            self._helpers[renamed[other.name]] = self._plain(renamed[other.name], other, renamed)
+        self._texts[name] = self._plain(name, kernel.function, renamed)
         fixed = arguments[len(kernel.parameters) :] if kernel.grid == "FixedGrid" else []
         given = dict(zip(kernel.parameters, arguments, strict=False))
         if len(given) + len(fixed) != len(arguments) or len(given) != len(kernel.parameters):
@@ -119,12 +124,15 @@ class TritonKernels:
             values[key] = f'TUNABLES["{f"{key}_{number}".upper()}"][0]'
         return values
 
-    def _plain(self, name: str, function: ast.FunctionDef) -> str:
+    def _plain(self, name: str, function: ast.FunctionDef, others: dict[str, str]) -> str:
         """A kernel's text under its own name, with the helpers it calls added. Raises `NoDraftError`."""
-        renamed = ast.parse(ast.unparse(function)).body[0]
-        assert isinstance(renamed, ast.FunctionDef)
-        renamed.name, renamed.decorator_list = name, [ast.parse("triton.jit", mode="eval").body]
-        return ast.unparse(_Helpers(self._helpers).visit(renamed))
+        plain = ast.parse(ast.unparse(function)).body[0]
+        assert isinstance(plain, ast.FunctionDef)
+        plain.name, plain.decorator_list = name, [ast.parse("triton.jit", mode="eval").body]
+        for node in ast.walk(plain):
+            if isinstance(node, ast.Name):
+                node.id = others.get(node.id, node.id)
+        return ast.unparse(_Helpers(self._helpers).visit(plain))
 
 
 class _Helpers(ast.NodeTransformer):
@@ -182,9 +190,10 @@ def _runtime() -> dict[str, ast.stmt]:
 
 def _read(name: str, text: str, configs: Sequence[KernelConfig]) -> _Kernel:
     """A kernel from its text. Raises `NoDraftError`."""
-    function = next((one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.FunctionDef)), None)
-    if function is None:
+    functions = [one for one in ast.parse(text).body if isinstance(one, ast.FunctionDef)]
+    if not functions:
         raise NoDraftError(f"the kernel {name} has no function")
+    function = functions[-1]
     arguments = function.args.args
     blocks = tuple(one.arg for one in arguments if one.annotation is not None)
     config = configs[0] if configs else _written_config(function)
@@ -192,6 +201,7 @@ def _read(name: str, text: str, configs: Sequence[KernelConfig]) -> _Kernel:
         raise NoDraftError(f"the compiler's search left no configuration for the kernel {name}")
     return _Kernel(
         function=function,
+        others=tuple(functions[:-1]),
         grid=_grid_name(function),
         parameters=tuple(one.arg for one in arguments if one.annotation is None),
         blocks=blocks,
@@ -214,8 +224,9 @@ def _written_config(function: ast.FunctionDef) -> KernelConfig | None:
     for decorator in function.decorator_list:
         if isinstance(decorator, ast.Call):
             stated = {one.arg: one.value.value for one in decorator.keywords if isinstance(one.value, ast.Constant)}
-            if isinstance(stated.get("num_warps"), int) and isinstance(stated.get("num_stages"), int):
-                return KernelConfig(blocks={}, warps=int(stated["num_warps"]), stages=int(stated["num_stages"]))
+            warps, stages = stated.get("num_warps"), stated.get("num_stages")
+            if isinstance(warps, int) and isinstance(stages, int):
+                return KernelConfig(blocks={}, warps=warps, stages=stages)
     return None
 
 

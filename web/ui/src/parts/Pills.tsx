@@ -23,6 +23,7 @@ const STATUS: Record<JobStatus, { ink: string; mark: string }> = {
   running: { ink: "running", mark: "▶" },
   paused: { ink: "suspicious", mark: "‖" },
   solved: { ink: "accepted", mark: "✓" },
+  no_gain: { ink: "no-gain", mark: "≈" },
   unsolved: { ink: "pending", mark: "–" },
   refused: { ink: "rejected", mark: "✕" },
   failed: { ink: "rejected", mark: "!" },
@@ -30,14 +31,14 @@ const STATUS: Record<JobStatus, { ink: string; mark: string }> = {
 };
 
 export const STATUSES = Object.keys(STATUS) as JobStatus[];
-export const FINAL = new Set<JobStatus>(["solved", "unsolved", "refused", "failed", "cancelled"]);
+export const FINAL = new Set<JobStatus>(["solved", "no_gain", "unsolved", "refused", "failed", "cancelled"]);
 
 export function StatusPill({ status }: { status: JobStatus }) {
   const { ink, mark } = STATUS[status];
   return (
     <span className="pill" style={inks(ink)} data-status={status}>
       <span aria-hidden="true">{mark}</span>
-      {status}
+      {status.replace("_", " ")}
     </span>
   );
 }
