@@ -105,7 +105,7 @@ def gpu_state() -> tuple[str | None, dict[str, float]]:
     return values[0], {key: value for key, value in figures.items() if value is not None}
 
 
-def measure_gpu(sandbox: Sandbox, gpu: Gpu, state_dir: Path) -> DeviceSheet:
+def measure_gpu(sandbox: Sandbox, gpu: Gpu, state_dir: Path, *, max_age_s: float = MAX_AGE_S) -> DeviceSheet:
     """The GPU's sheet, from `state_dir` where a fresh one lies, else measured (some seconds).
 
     Raises `InfrastructureError`.
@@ -113,7 +113,7 @@ def measure_gpu(sandbox: Sandbox, gpu: Gpu, state_dir: Path) -> DeviceSheet:
     toolchain = f"torch {torch_version()}; triton {_version('triton')}; driver {gpu.driver}"
     key = hashlib.sha256(f"{gpu.model}/{gpu.capability}/{toolchain}/2".encode()).hexdigest()[:16]
     path = state_dir / "devices" / f"{gpu.name}-{key}.json"
-    known = read_sheet(path, MAX_AGE_S)
+    known = read_sheet(path, max_age_s)
     if known is not None:
         return known
     figures = _measure(sandbox)
