@@ -190,15 +190,16 @@ def _experiences(facts: Facts, sections: SectionTokens) -> list[tuple[str, str]]
 
 
 def _proven(facts: Facts, sections: SectionTokens) -> list[tuple[str, str]]:
-    """(name, source) of the accepted kernels that were recalled, whole or not at all, the first that fit; none whose
-    text the start point or the trajectory has anyway."""
+    """(name, source) of the accepted kernels that were recalled, whole or not at all, the first that fits of
+    each job; none whose text the start point or the trajectory has anyway."""
     shown = {item.source for item in facts.attempts}
-    left, found = sections.proven, []
+    left, found, jobs = sections.proven, [], set[str | None]()
     for item in facts.experiences:
         code = item.experience.code
         fits = code is not None and item.experience.verdict is Verdict.ACCEPTED and tokens(code) <= left
-        if code is None or not fits or code in shown:
+        if code is None or not fits or code in shown or item.experience.job_id in jobs:
             continue
+        jobs.add(item.experience.job_id)
         shown.add(code)
         left -= tokens(code)
         found.append((_proven_name(facts, item), code))

@@ -232,7 +232,7 @@ class ContextRecall:
         trace = experience_id(query.start_point, ExperienceKind.TRACE) if query.start_point else None
         size = wanted.pool_size(learner) + len(query.left_out)
         found, sheets, experts = await asyncio.gather(
-            near.pool(wanted.fitting, vector, size, wanted.count + len(query.left_out)),
+            near.pool(wanted.fitting, vector, size, query.limit + 1 + len(query.left_out)),
             near.sheets(query.backend, vector, VARIANTS),
             near.similarities([item.id for item in practices], vector),
         )
@@ -304,7 +304,7 @@ def _candidates(
     found: Mapping[str, float], experts: Mapping[str, float], left_out: Collection[str]
 ) -> dict[str, float]:
     """The pool of the second stage, most similar first."""
-    both = {name: at for name, at in {**experts, **found}.items() if name not in left_out}
+    both = {name: at for name, at in {**found, **experts}.items() if name not in left_out}
     return dict(sorted(both.items(), key=lambda item: -item[1]))
 
 

@@ -127,7 +127,8 @@ async def test_vectors_of_different_embedders_never_meet(database: Database) -> 
 async def test_equal_similarities_go_by_age(database: Database) -> None:
     memory = SqlMemory(database, HashingEmbedder(), learner=by_similarity)
     items = [
-        replace(an_experience(f"exp-{n}"), device=f"device-{n}", stage=Stage.REFINE) for n in (7, 3, 9, 1, 5, 2, 8)
+        replace(an_experience(f"exp-{n}"), moves=(f"move-{n}",), device=f"device-{n}", stage=Stage.REFINE)
+        for n in (7, 3, 9, 1, 5, 2, 8)
     ]
     await memory.remember(items)
     recalled = await memory.recall(query("vectorise the inner loop", limit=3))
