@@ -138,6 +138,20 @@ def _isolation(settings: Settings) -> Finding:
     return Finding(name="isolation", state="ok" if strong else "warning", detail=detail, remedy=remedy)
 
 
+def _attribution(_settings: Settings) -> Finding:
+    """Whether a candidate's threads can be sampled from outside: else nobody sees whose code does the work."""
+    if importlib.util.find_spec("torch") is None:
+        return Finding(name="attribution", state="ok", detail="not needed: nothing is evaluated here without torch")
+    from workers.sampler.handle import missing_permission
+
+    why = missing_permission()
+    if not why:
+        return Finding(name="attribution", state="ok", detail="candidates' time can be sampled from outside")
+    detail = f"time that a candidate spends in libraries cannot be seen: {why}"
+    remedy = "Run workers as root or with CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=2"
+    return Finding(name="attribution", state="warning", detail=detail, remedy=remedy)
+
+
 def _home(settings: Settings) -> Finding:
     existing = settings.directory
     while not existing.exists():
@@ -257,6 +271,7 @@ CHECKS: tuple[Check, ...] = (
     _bubblewrap,
     _docker,
     _isolation,
+    _attribution,
     _home,
     _database,
     _embedder,

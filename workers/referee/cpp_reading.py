@@ -76,9 +76,23 @@ def _parsed(parser: Any, text: str) -> SourceFacts:
 
 def _call(reading: SourceFacts, node: Any) -> None:
     name = _free_name(node.child_by_field_name("function"))
-    if name is not None:
+    if name is not None and not _is_method(node, name):
         given = node.child_by_field_name("arguments")
         reading.calls.append(Mention(line=node.start_point[0] + 1, name=name, arguments=_text(given) if given else ""))
+
+
+def _is_method(node: Any, name: str) -> bool:
+    """Whether a call inside of a class means a method that the class itself defines."""
+    while node is not None:
+        body = node.child_by_field_name("body") if node.type in ("struct_specifier", "class_specifier") else None
+        for member in body.named_children if body is not None else ():
+            declared = member.child_by_field_name("declarator") if member.type == "function_definition" else None
+            if declared is not None and declared.type == "function_declarator":
+                inner = declared.child_by_field_name("declarator")
+                if inner is not None and inner.type == "field_identifier" and _text(inner) == name:
+                    return True
+        node = node.parent
+    return False
 
 
 def _free_name(node: Any) -> str | None:
@@ -120,7 +134,9 @@ def _declared(reading: SourceFacts, node: Any) -> None:
     if inner is None:
         return
     is_defined = is_function and node.type == "function_definition"
-    if is_defined and inner.type == "identifier":
+    value = node.child_by_field_name("value")
+    is_lambda = value is not None and value.type == "lambda_expression"
+    if (is_defined or is_lambda) and inner.type == "identifier":
         reading.functions.add(_text(inner))
     if is_defined or not is_function:
         reading.own.add(_text(inner))
@@ -217,6 +233,8 @@ _ASSEMBLY = re.compile(r"\b(?:asm|__asm__|__asm)\b[^(;{]*\(")
 _DEFINED = re.compile(r"[\w>&*]\s+[*&]*([A-Za-z_]\w*)\s*\([^;{}()]*\)\s*(?:const|noexcept)?\s*\{")
 _VARIABLE = re.compile(r"[\w>]\s*[*&]*\s+[*&]*([A-Za-z_]\w*)\s*(?:=|,|\)|\[|;)")
 _ENUMERATION = re.compile(r"\benum\b[^{};]*\{([^{}]*)\}")
+_LAMBDA = re.compile(r"\bauto\s+([A-Za-z_]\w*)\s*=\s*\[")
+_KEYWORD = re.compile(r"^(?:return|else|throw|case|co_return)(?=::)")
 _NO_TYPES = ("return", "else", "new", "delete", "throw", "case", "goto", "typename", "using", "co_return")
 
 
@@ -224,7 +242,7 @@ def scan_cpp(text: str) -> SourceFacts:
     """The same by the scanner."""
     code = _HEADER.sub(_blank, _NOISE.sub(_blank, text))
     reading = SourceFacts()
-    reading.functions = set(_DEFINED.findall(code))
+    reading.functions = set(_DEFINED.findall(code)) | set(_LAMBDA.findall(code))
     reading.own = reading.functions | set(_VARIABLE.findall(_without_keywords(code)))
     for listed in _ENUMERATION.findall(code):
         reading.own |= set(re.findall(r"(?:^|,)\s*([A-Za-z_]\w*)", listed))
@@ -233,7 +251,7 @@ def scan_cpp(text: str) -> SourceFacts:
             continue
         one = Mention(
             line=_line(code, found.start("name")),
-            name=re.sub(r"\s", "", found["name"]),
+            name=_KEYWORD.sub("", re.sub(r"\s", "", found["name"])),
             arguments=_between(text, code, found.end()) if found["call"] else "",
         )
         reading.types.append(one)
@@ -250,7 +268,7 @@ def _between(text: str, code: str, start: int) -> str:
     while end < len(code) and depth:
         depth += {"(": 1, ")": -1}.get(code[end], 0)
         end += 1
-    return text[start : end - 1]
+    return f"({text[start:end]}"
 
 
 def _assembly_in(text: str, code: str) -> Iterator[Mention]:

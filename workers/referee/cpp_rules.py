@@ -14,10 +14,14 @@ _ASSEMBLY_HARD = re.compile(
 )
 _ASSEMBLY_CLOCK = re.compile(r"\brdtscp?\b|%clock\w*|%globaltimer\w*|\bcntvct_el0\b")
 _VARIABLES = re.compile(r'"(?:OMP_NUM_THREADS|OMP_WAIT_POLICY|OMP_PROC_BIND)"')
-_DANGEROUS_MAPPING = re.compile(r"PROT_EXEC|MAP_FIXED|MAP_SHARED|\b0x\w+")
+_NEW_MEMORY = re.compile(
+    r"\((?:nullptr|NULL|0),[^,]+,(?:PROT_READ|PROT_WRITE|\|)+,"
+    r"(?=[^,]*MAP_ANON)(?:MAP_(?:PRIVATE|ANONYMOUS|ANON|NORESERVE|POPULATE|HUGETLB)|\|)+,-1,0\)"
+)
+"""Of `mmap`, without blanks: memory that is private, new, nowhere in particular and not to be executed."""
 HARMLESS_CALLS: dict[str, Callable[[str], bool]] = {
     "getenv": lambda given: _VARIABLES.fullmatch(given.strip("() \n\t")) is not None,
-    "mmap": lambda given: "MAP_ANON" in given and "-1" in given and _DANGEROUS_MAPPING.search(given) is None,
+    "mmap": lambda given: _NEW_MEMORY.fullmatch("".join(given.split())) is not None,
 }
 """Calls that a rule does not mean, by what they are given: how many threads there are, and memory that is new."""
 _LOADING = re.compile(r"\b(?:constructor|destructor|ifunc|init_priority)\b")
@@ -71,7 +75,7 @@ def _remarks(reading: SourceFacts) -> Iterator[CppRemark]:
 
 def _calls(reading: SourceFacts) -> Iterator[CppRemark]:
     for one in reading.calls:
-        name = _library_name(one.name, reading.own | reading.functions)
+        name = _library_name(one.name, reading.functions)
         if name in HARMLESS_CALLS and HARMLESS_CALLS[name](one.arguments):
             continue
         if name in BANNED_IN_CPP:

@@ -87,3 +87,16 @@ def test_libraries_of_torchs_headers_have_names_of_their_own() -> None:
         kernelwright_rt.artefact_name("x", (), "torch_cuda", "90a"),
     }
     assert len(names) == 4
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["-gencode=arch=compute_90,code=sm_90"],
+        ["-gencode", "arch=compute_80,code=sm_80"],
+        ["-arch=sm_90", "--threads=4"],
+        ["-arch", "sm_90", "--threads", "4", "-t4"],
+    ],
+)
+def test_what_to_build_for_is_the_worker_s_choice(flags: list[str]) -> None:
+    assert extensions._without_targets(["-O3", *flags, "--use_fast_math"]) == ["-O3", "--use_fast_math"]

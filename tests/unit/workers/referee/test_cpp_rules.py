@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from workers.referee.cpp_reading import read_cpp, scan_cpp
+from workers.referee.cpp_reading import SourceFacts, read_cpp, scan_cpp
 from workers.referee.cpp_rules import CppRemark, examine_cpp, looks_like_cpp
 
 HEAD = "#include <cstdint>\n"
@@ -119,3 +119,33 @@ def test_text_that_is_no_source_is_read_all_the_same(remarks: Examine, code: str
 def test_prose_is_not_taken_for_source() -> None:
     assert looks_like_cpp("It is fast (mostly); no system needed.")
     assert examine_cpp("It is fast (mostly); no system needed, open to all.") == []
+
+
+@pytest.mark.parametrize("read", [read_cpp, scan_cpp], ids=["parser", "scanner"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "auto system = [](float v) { return v; }; float f(float v) { return system(v); }",
+        "enum class Stage { exit, kill }; bool f(Stage s) { return s == Stage::exit; }",
+        'int f() { return getenv("OMP_NUM_THREADS") != nullptr; }',
+        "void* f(long n) { return mmap(nullptr, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }",
+    ],
+)
+def test_what_only_looks_forbidden_is_permitted(read: Callable[[str], SourceFacts], source: str) -> None:
+    assert examine_cpp(source, surely=True, read=read) == []
+
+
+@pytest.mark.parametrize("read", [read_cpp, scan_cpp], ids=["parser", "scanner"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        'int f() { return getenv("HOME") != nullptr; }',
+        "void* f(int d) { return mmap(nullptr, 64, PROT_READ, MAP_PRIVATE, d, 0); }",
+        "void* f() { return mmap(nullptr, 64, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }",
+        "void* f() { return mmap(nullptr, 64, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }",
+        "void* f(void* p) { return mmap(p, 64, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0); }",
+        'auto system = [] {}; int f() { return ::system("true"); }',
+    ],
+)
+def test_what_only_looks_harmless_is_refused(read: Callable[[str], SourceFacts], source: str) -> None:
+    assert examine_cpp(source, surely=True, read=read)
