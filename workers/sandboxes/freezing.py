@@ -1,8 +1,8 @@
 """The supervisor's end of `workers.ipc.freezer`: SIGSTOP and SIGCONT to everything in its PID namespace.
 
-SIGSTOP can be neither caught nor blocked, and `kill(-1)` misses no child that is being forked. But a process can
-have the kernel send it SIGCONT (when something arrives on a pipe, say). So the run time of all its threads is read
-after the stop and compared before the tree is asked again: what ran in between is reported.
+SIGSTOP can be neither caught nor blocked, and `kill(-1)` misses no child that is being forked. But a process can have
+the kernel send it SIGCONT (when something arrives on a pipe, say). So the run time of all threads is read after the
+stop and compared before the tree is asked again: what ran in between is reported.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 
 from workers.ipc.freezer import FREEZE, INSPECT, RAN, STILL, THAW
 
-TOLERATED_NS = 20_000
-"""Run time that counts as none: the last steps of a thread on its way to a stop."""
+TOLERATED_NS = 200_000
+"""Run time that counts as none: the last steps of many threads on their way to a stop."""
 SETTLE_S = 0.2
 """For the rest of a tree to stop once its first process has; more on a busy machine is noticed, not waited for."""
 
@@ -66,6 +66,11 @@ class TreeFreezer:
         while not all(map(_is_stopped, _others(self._process))) and time.monotonic() < until:
             time.sleep(0.0005)
         self._ran_ns = _run_times()
+        while time.monotonic() < until:  # a thread counts as stopped before it has left its processor
+            time.sleep(0.0002)
+            before, self._ran_ns = self._ran_ns, _run_times()
+            if before == self._ran_ns:
+                return
 
     def _inspect(self) -> bytes:
         if not self._frozen or self._ran_ns is None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from services.domain.evaluations import Baselines, Speedup, Verdict
-from services.domain.ratios import baseline_bounds, eager_bounds, paced_us, seed_figures, with_seed
+from services.domain.ratios import baseline_bounds, eager_bounds, paced_us, paired_time, seed_figures, with_seed
 from services.testing import a_report
 from services.testing.builders import a_latency
 
@@ -37,6 +37,17 @@ def test_candidates_are_compared_at_the_pace_of_the_baseline_beside_them() -> No
     busy = replace(quiet, latency=a_latency(300.0))
     assert paced_us(quiet) == pytest.approx(200.0)
     assert paced_us(busy) == pytest.approx(200.0)
+
+
+def test_candidates_are_ranked_by_their_pairs_whatever_the_baseline_took_by_itself() -> None:
+    faster = a_report(median_us=344.8, eager_us=400.0)
+    slower = a_report(median_us=416.7, eager_us=400.0)
+    # Measured anew in between, the baseline took half the time: by latencies the slower one would lead.
+    anew = replace(slower, latency=a_latency(208.0), baselines=Baselines(eager=a_latency(200.0)))
+    times = paired_time(faster), paired_time(anew)
+    assert times[0] is not None
+    assert times[1] is not None
+    assert times[0] < times[1]
 
 
 def test_a_latency_without_a_pair_is_compared_as_it_is() -> None:

@@ -10,8 +10,9 @@ from workers.referee.drafting.body import Body, rewritten
 from workers.referee.drafting.graph import CompiledGraph, DraftedProblem, NoDraftError
 
 FLAGS = ("-ffp-contract=off",)
-"""What Inductor compiles its kernels with, as far as it bears on their results. It names `-ffast-math` besides and takes
-back all that this changes, but linking with it brings a constructor that makes the whole process flush denormals."""
+"""What Inductor compiles its kernels with, as far as it bears on their results. It names `-ffast-math` besides and
+takes back all that this changes, but linking with it brings a constructor that has the whole process flush denormals.
+"""
 _KERNEL = re.compile(r"^(\w+) = async_compile\.cpp_pybinding\((\[.*?\]), r?'''(.*?)'''\)", re.MULTILINE | re.DOTALL)
 _HEADER = re.compile(r"^[ \t]*#include [<\"]?\S*cpp_prefix\.h[>\"]?[ \t]*\n|^[ \t]*#include \S+\n", re.MULTILINE)
 _ENTRY = re.compile(r'extern "C"\s+void\s+kernel\(')

@@ -35,7 +35,7 @@ from workers.referee.trial import (
 
 POOL = 3
 LARGE_BYTES = 2 << 30
-"""Inputs of a call from which on one draw is made and rescaled: the device holds a dozen sets of them besides."""
+"""Inputs of a call from which on one draw is mixed with itself: the device holds a dozen sets of them besides."""
 REPEATS = 3
 FIRST_BUDGET = SamplingBudget(seconds=0.5)
 OTHER_BUDGET = SamplingBudget(seconds=0.2)
