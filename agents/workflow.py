@@ -14,7 +14,7 @@ from agents.coder import Draft, read_draft
 from agents.context import JobContext
 from agents.inspection import doubt_of, inspection_in_brief, inspection_schema, read_inspection
 from agents.judge import critique_in_brief, critique_in_full, critique_schema, read_critique
-from agents.nearest_example import NEAREST, precedent, with_precedent
+from agents.nearest_example import NEAREST, nearest_example, with_nearest_example
 from agents.planner import chosen_start, plan_in_brief, read_plan
 from agents.profiler import read_diagnosis
 from agents.recording import candidate_of, step_record
@@ -111,7 +111,7 @@ class Workflow:
             return {"recalled": []}
         found = await context.stores.memory.recall(self._query(state, context))
         if state["stage"] == Stage.DRAFT:
-            found = with_precedent(found, await self._precedent(context), self._context_size)
+            found = with_nearest_example(found, await self._nearest_example(context), self._context_size)
         await self._pass_on_notice(context, state["step"])
         context.cache(state).recalled = found
         return {"recalled": [(item.experience.id, item.similarity, item.value) for item in found]}
@@ -136,11 +136,11 @@ class Workflow:
             seed=context.job.spec.seed + state["step"],
         )
 
-    async def _precedent(self, context: JobContext) -> RecalledExperience | None:
+    async def _nearest_example(self, context: JobContext) -> RecalledExperience | None:
         """The fastest kernel known for the most similar problem."""
         subject = context.analysis.subject
         near = await context.stores.memory.search(context.job.team_id, subject, NEAREST)
-        return precedent(near, context.setting, context.job.spec.backend, subject)
+        return nearest_example(near, context.setting, context.job.spec.backend, subject)
 
     async def plan(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
         """Ask the Planner."""
