@@ -1,4 +1,4 @@
-"""The precedent of a draft: the fastest kernel that the team knows for the most similar problem.
+"""The nearest solved example for a draft: the fastest kernel that the team knows for the most similar problem.
 
 Draft values say what leads to an accepted kernel, not to a fast one (EvoKernel section 3.3), so a context filtered by
 them can leave out the one kernel that solved this very problem. It gets a place of its own, as fast variants do when
@@ -19,7 +19,7 @@ ALIKE = 0.05
 """How far below the nearest job's similarity another one still counts as being about the same problem."""
 
 
-def precedent(
+def nearest_example(
     found: Iterable[RecalledExperience], setting: Setting, backend: str, subject: str
 ) -> RecalledExperience | None:
     """The fastest accepted trace of this very problem, else of the jobs nearest to it in shapes of the same class, else
@@ -54,10 +54,10 @@ def _fastest_near(traces: Sequence[RecalledExperience]) -> RecalledExperience | 
     return max(near, key=_speed, default=None)
 
 
-def with_precedent(
+def with_nearest_example(
     recalled: Sequence[RecalledExperience], found: RecalledExperience | None, limit: int
 ) -> tuple[RecalledExperience, ...]:
-    """A context with the precedent in its first place; the last one makes room where the context is full."""
+    """A context with the example in its first place; the last one makes room where the context is full."""
     if found is None:
         return tuple(recalled)
     others = [item for item in recalled if item.experience.id != found.experience.id]

@@ -15,7 +15,7 @@ from agents.context import JobContext
 from agents.drafting import draft_of, finding
 from agents.inspection import doubt_of, inspection_in_brief, inspection_schema, read_inspection
 from agents.judge import critique_in_brief, critique_in_full, critique_schema, read_critique
-from agents.nearest_example import NEAREST, precedent, with_precedent
+from agents.nearest_example import NEAREST, nearest_example, with_nearest_example
 from agents.planner import chosen_start, plan_in_brief, plan_schema, read_plan
 from agents.profiler import measured_diagnosis, read_diagnosis
 from agents.recording import candidate_of, step_record
@@ -112,8 +112,8 @@ class Workflow:
             context.cache(state).recalled = ()
             return {"recalled": []}
         found = await context.stores.memory.recall(self._query(state, context))
-        proven = None if state["holdout"] else await self._precedent(context)
-        found = with_precedent(found, proven, self._context_size)
+        proven = None if state["holdout"] else await self._nearest_example(context)
+        found = with_nearest_example(found, proven, self._context_size)
         await self._pass_on_notice(context, state["step"])
         adopted = proven if proven is not None and context.adopts(state, proven) else None
         if adopted is not None:
@@ -144,12 +144,12 @@ class Workflow:
             seed=context.job.spec.seed + state["step"],
         )
 
-    async def _precedent(self, context: JobContext) -> RecalledExperience | None:
+    async def _nearest_example(self, context: JobContext) -> RecalledExperience | None:
         """The fastest kernel that other jobs have for the most similar problem."""
         subject = context.analysis.subject
         near = await context.stores.memory.search(context.job.team_id, subject, NEAREST)
         others = [item for item in near if item.experience.job_id != context.job.id]
-        return precedent(others, context.setting, context.job.spec.backend, subject)
+        return nearest_example(others, context.setting, context.job.spec.backend, subject)
 
     async def plan(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
         """Ask the Planner."""

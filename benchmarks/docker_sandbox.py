@@ -32,8 +32,8 @@ from workers.sandboxes.process import ProcessSandbox
 
 
 def docker_sandbox(*, warm: int, one_shot: bool = False) -> DockerSandbox:
-    recipe = ContainerSpec(image=toolchain_image(), host_python=True)
-    sandbox = DockerSandbox(recipe, PLACE / "sandboxes", address=docker_address(), warm=warm, one_shot=one_shot)
+    spec = ContainerSpec(image=toolchain_image(), host_python=True)
+    sandbox = DockerSandbox(spec, PLACE / "sandboxes", address=docker_address(), warm=warm, one_shot=one_shot)
     sandbox.start()
     sandbox.wait_warm()
     return sandbox

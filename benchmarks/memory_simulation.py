@@ -151,9 +151,9 @@ class World:
 def simulate(contender: Contender, setting: Setting, seed: int) -> Floats:
     """Success of every step, shape (steps,)."""
     world = World(setting, seed)
-    shelf = VectorTable(DIMENSIONS)
+    table = VectorTable(DIMENSIONS)
     names = [f"family-{family}" for family in world.family]
-    shelf.append([str(row) for row in range(len(names))], [Keys(family=name) for name in names], world.vectors)
+    table.append([str(row) for row in range(len(names))], [Keys(family=name) for name in names], world.vectors)
     learner = Learner(rule=contender.rule(setting), rules=contender.values)
     schedule = PoolSchedule(ramp_steps=int(0.3 * setting.steps))
     results = np.zeros(setting.steps)
@@ -172,7 +172,7 @@ def simulate(contender: Contender, setting: Setting, seed: int) -> Floats:
             schedule=schedule,
             filtered=contender.filtered,
         )
-        chosen = {item.experience_id: item.similarity for item in ask.choose(shelf, query, learner)}
+        chosen = {item.experience_id: item.similarity for item in ask.choose(table, query, learner)}
         if contender is ORACLE:
             chosen = dict.fromkeys(world.helpful(family), 0.0)
         results[step] = accepted = world.succeeds(family, tuple(chosen))

@@ -30,13 +30,13 @@ def acquire_slot(device: str, host: str | None = None) -> WorkerSlot:
     host = host or socket.gethostname()
     for slot in range(1, MOST_SLOTS + 1):
         # Linux's abstract sockets vanish with the last process that holds them, however it ends (unix(7)).
-        seat = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        held = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
-            seat.bind(f"\0kernelwright-worker/{device}/{slot}")
+            held.bind(f"\0kernelwright-worker/{device}/{slot}")
         except OSError:
-            seat.close()
+            held.close()
             continue
-        return WorkerSlot(name=f"kernelwright-{device}-{slot}@{host}", socket=seat)
+        return WorkerSlot(name=f"kernelwright-{device}-{slot}@{host}", socket=held)
     raise ConfigurationError(f"{MOST_SLOTS} workers of the device {device} run on this host already")
 
 

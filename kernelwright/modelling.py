@@ -13,7 +13,7 @@ from kernelwright.settings import Settings
 from kernelwright.solving import Listener, Solver, SolveResult
 from kernelwright.wiring.installation import Installation
 from kernelwright.wiring.workbench import make_workbench
-from services.child_jobs import FamilyService
+from services.child_jobs import ChildJobService
 from services.domain.assembly import assembled, kept_operators
 from services.domain.errors import ConflictError, ProblemError
 from services.domain.evaluations import EvaluationReport, ProblemRefusal, Speedup, Verdict
@@ -108,12 +108,12 @@ class ModelRun:
         self._spec = plan.spec
         self._wish = plan.wish
         self._out = None if plan.out is None else Path(plan.out)
-        self._families = _families(here)
+        self._child_jobs = _child_jobs(here)
 
     @classmethod
     async def begin(cls, here: Installation, solver: Solver, plan: ModelPlan) -> ModelRun:
         """Store the whole model's job, and the plan beside its results. Raises `UserError`."""
-        parent = await _families(here).open(LOCAL_TEAM, replace(plan.spec, tags=(*plan.spec.tags, TAG)))
+        parent = await _child_jobs(here).open(LOCAL_TEAM, replace(plan.spec, tags=(*plan.spec.tags, TAG)))
         keep_plan(here.settings.results(parent.id), plan)
         return cls(here, solver, parent.id, plan)
 
@@ -164,7 +164,7 @@ class ModelRun:
             return None
         problem = Problem(name=part.name, source=part.source, path=f"{part.name}.py")
         spec = replace(self._spec, problem=problem, tags=(*self._spec.tags, "part"))
-        return await self._families.add(LOCAL_TEAM, parent.id, spec, turns)
+        return await self._child_jobs.add(LOCAL_TEAM, parent.id, spec, turns)
 
     async def _kernel(self, solved: SolveResult) -> tuple[str | None, str | None]:
         """The kernel to swap in, or why there is none."""
@@ -183,14 +183,14 @@ class ModelRun:
         if not _waits(parent):
             return await self._solved(parent, self._out, listener)
         if not kernels:
-            await self._families.give_up(parent.id, own_name(), "no part got a kernel that is surely faster")
+            await self._child_jobs.give_up(parent.id, own_name(), "no part got a kernel that is surely faster")
             return None
         names = ", ".join(self.profile.part(number).name for number in sorted(kernels))
         title = f"{self.profile.name}, assembled by Kernelwright: kernels for {names}; the rest as traced."
         source = assembled(self.profile.outline, kernels, title)
         operators = (*self._spec.problem.allow_library, *kept_operators(self.profile.outline, kernels))
         tell(f"\nthe whole model with {len(kernels)} kernel{'' if len(kernels) == 1 else 's'} in it")
-        handed = await self._families.hand_in(LOCAL_TEAM, parent.id, source, tuple(dict.fromkeys(operators)))
+        handed = await self._child_jobs.hand_in(LOCAL_TEAM, parent.id, source, tuple(dict.fromkeys(operators)))
         return await self._solved(handed, self._out, listener)
 
     async def _outcome(
@@ -232,9 +232,9 @@ async def taken_up(here: Installation, solver: Solver, job_id: str, out: str | N
     return ModelRun(here, solver, job_id, plan if out is None else replace(plan, out=out))
 
 
-def _families(here: Installation) -> FamilyService:
+def _child_jobs(here: Installation) -> ChildJobService:
     kept_s = here.settings.evaluation_timeout_s
-    return FamilyService(here.stores.jobs, here.service, here.clock, kept_device_s=kept_s)
+    return ChildJobService(here.stores.jobs, here.service, here.clock, kept_device_s=kept_s)
 
 
 def _waits(parent: Job) -> bool:

@@ -21,7 +21,7 @@ KEPT_WALL = 0.2
 """Share of the wall time that is kept for the same."""
 
 
-class FamilyService:
+class ChildJobService:
     """The use cases of a parent with children."""
 
     def __init__(self, jobs: JobStore, service: JobService, clock: Clock, *, kept_device_s: float) -> None:

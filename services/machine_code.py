@@ -14,12 +14,12 @@ NOT_KEPT = "nothing keeps machine code here: it is kept for candidates of jobs"
 EXPIRED = "the machine code has expired: this installation keeps artefacts for a time only"
 
 
-async def with_listing_kept(
+async def with_machine_code_kept(
     report: EvaluationReport, request: EvaluationRequest, artefacts: ArtefactStore | None
 ) -> EvaluationReport:
-    """The report with its listing's text moved into the store, until the request's job is deleted.
+    """The report with its text moved into the store, until the request's job is deleted.
 
-    A store that fails costs the listing, never the report."""
+    A store that fails costs the machine code, never the report."""
     listing = report.listing
     if listing is None or not listing.text:
         return report
@@ -27,7 +27,7 @@ async def with_listing_kept(
 
 
 def without_text(report: EvaluationReport) -> EvaluationReport:
-    """The report where nothing keeps listings."""
+    """The report where nothing keeps machine code."""
     listing = report.listing
     if listing is None or not listing.text:
         return report
@@ -35,7 +35,7 @@ def without_text(report: EvaluationReport) -> EvaluationReport:
 
 
 async def read_listing(team_id: str, report: EvaluationReport | None, artefacts: ArtefactStore) -> str:
-    """The text of a report's listing. Raises `NotFoundError`, which says why there is none."""
+    """The machine code of a report. Raises `NotFoundError`, which says why there is none."""
     listing = report.listing if report is not None else None
     if listing is None:
         raise NotFoundError("no machine code was kept of this candidate: it was not built, or is still being judged")

@@ -73,10 +73,10 @@ def worker(
     check_sandbox(settings)
     _observe(settings, "worker")
     asyncio.run(_admit(settings))
-    seat = acquire_slot(device)
-    options = [*worker_options(device, seat.name), "--loglevel", settings.log_level]
-    app = make_celery_worker(settings, device, seat.name)
-    _drain_when_told(settings, seat.name)
+    slot = acquire_slot(device)
+    options = [*worker_options(device, slot.name), "--loglevel", settings.log_level]
+    app = make_celery_worker(settings, device, slot.name)
+    _drain_when_told(settings, slot.name)
     app.worker_main(["worker", *options])
 
 
@@ -165,7 +165,7 @@ async def _calling_roll(installation: Installation) -> AsyncIterator[None]:
     if installation.settings.queue != "celery":
         yield
         return
-    async with repeating("the workers' roll", installation.roster.refresh, LOOK_S, installation.clock):
+    async with repeating("the worker registry", installation.registry.refresh, LOOK_S, installation.clock):
         yield
 
 

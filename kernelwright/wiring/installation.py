@@ -75,7 +75,7 @@ class Installation:
     experiences: ExperienceService
     records: SqlMemoryRecords
     nodes: NodeRegistry
-    roster: WorkerRegistry
+    registry: WorkerRegistry
     memory: SqlMemory
     access: AccessService
     quotas: QuotaService
@@ -339,10 +339,10 @@ def _installation(settings: Settings, database: Database, models: ModelRegistry,
     )
     records = SqlMemoryRecords(database, memory, embedder.name, clock)
     nodes = SqlNodeRegistry(database, clock)
-    roster = WorkerRegistry(nodes)
+    registry = WorkerRegistry(nodes)
     space = VectorSpace(name=embedder.name, dimensions=embedder.dimensions)
     quotas = make_quotas(database, clock)
-    service = JobService(stores.jobs, stores.candidates, make_catalogue(models, roster.devices), clock, quotas)
+    service = JobService(stores.jobs, stores.candidates, make_catalogue(models, registry.devices), clock, quotas)
     return Installation(
         settings=settings,
         clock=clock,
@@ -354,7 +354,7 @@ def _installation(settings: Settings, database: Database, models: ModelRegistry,
         experiences=ExperienceService(memory, records, space, clock),
         records=records,
         nodes=nodes,
-        roster=roster,
+        registry=registry,
         memory=memory,
         access=make_access(database, clock),
         quotas=quotas,

@@ -50,14 +50,14 @@ def make_docker_sandbox(settings: Settings, device: str = "cpu", *, warm: int | 
     from workers.sandboxes.docker.sandbox import DockerSandbox
 
     host_python = settings.sandbox_python == "host"
-    recipe = ContainerSpec(
+    spec = ContainerSpec(
         image=image_name(settings),
         preload=() if device == "cpu" else GPU_PRELOAD,
         host_python=host_python,
         gpu=None if device == "cpu" else _gpu(settings),
     )
     return DockerSandbox(
-        recipe,
+        spec,
         settings.sandbox_sockets or settings.directory / "sandboxes",
         address=settings.docker_host,
         version=None if host_python else version(),

@@ -120,14 +120,14 @@ def _here(device: str, started: datetime) -> ServiceNode:
 
 
 def _metrics(installation: Installation) -> Callable[[], Awaitable[bytes]]:
-    """What `/metrics` answers: this process's own counters, and a census of the database."""
+    """What `/metrics` answers: this process's own counters, and figures of the database."""
     from services.telemetry import metrics
     from storage.metrics import DatabaseMetrics
 
-    census = DatabaseMetrics(installation.database, installation.clock, installation.experiences.effect)
+    collector = DatabaseMetrics(installation.database, installation.clock, installation.experiences.effect)
 
     async def answer() -> bytes:
-        return metrics.exposition() + await census.exposition()
+        return metrics.exposition() + await collector.exposition()
 
     return answer
 

@@ -64,10 +64,10 @@ def celery_settings(settings: Settings) -> CelerySettings:
 
 
 def make_celery_worker(settings: Settings, device: str, name: str) -> Celery:
-    """The Celery application of this machine's worker; its station opens in the child that works."""
+    """The Celery application of this machine's worker; its context opens in the child that works."""
     from workers.queue.tasks import WorkerContext, create_app
 
-    def open_station() -> WorkerContext:
+    def open_context() -> WorkerContext:
         from storage.contents.blobs import SqlArtefactStore
         from storage.contents.files import open_files
         from storage.database import Database
@@ -84,14 +84,14 @@ def make_celery_worker(settings: Settings, device: str, name: str) -> Celery:
             artefacts=SqlArtefactStore(database, clock, files=open_files(settings.artefacts)),
         )
 
-    def open_presence() -> Heartbeat:
+    def open_heartbeat() -> Heartbeat:
         from workers.queue.heartbeat import Heartbeat
 
         return Heartbeat(worker_node(device, name), lambda: open_registry(settings))
 
     # A device worker's first order is a validation, which it has time to become warm for; a compile worker's is a
     # candidate that a device waits for.
-    return create_app(celery_settings(settings), open_station, open_presence, ready=device == COMPILE)
+    return create_app(celery_settings(settings), open_context, open_heartbeat, ready=device == COMPILE)
 
 
 def worker_node(device: str, name: str) -> ServiceNode:
@@ -133,7 +133,7 @@ async def present(nodes: NodeRegistry, clock: Clock, name: str) -> AsyncIterator
     )
     beat = functools.partial(_beat, nodes, node)
     try:
-        async with repeating("this orchestrator's presence", beat, BEAT_S, clock):
+        async with repeating("this orchestrator's heartbeat", beat, BEAT_S, clock):
             yield
     finally:
         with contextlib.suppress(InfrastructureError):

@@ -18,10 +18,10 @@ AFTER_FAULT_S = 1.0
 
 @asynccontextmanager
 async def repeating(
-    what: str, chore: Callable[[], Awaitable[object]], pause_s: float, clock: Clock
+    what: str, work: Callable[[], Awaitable[object]], pause_s: float, clock: Clock
 ) -> AsyncIterator[None]:
-    """A chore is done again and again while the context lasts."""
-    task = asyncio.create_task(repeat(what, chore, pause_s, clock))
+    """A task is done again and again while the context lasts."""
+    task = asyncio.create_task(repeat(what, work, pause_s, clock))
     try:
         yield
     finally:
@@ -29,16 +29,16 @@ async def repeating(
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def repeat(what: str, chore: Callable[[], Awaitable[object]], pause_s: float, clock: Clock) -> None:
-    """Do a chore until cancelled, with a pause between. No fault ends it: what others wait for would stop in silence.
+async def repeat(what: str, work: Callable[[], Awaitable[object]], pause_s: float, clock: Clock) -> None:
+    """Do a task until cancelled, with a pause between. No fault ends it: what others wait for would stop in silence.
 
-    A database or broker that is away is told once until the chore succeeds again; a fault of this program each time.
+    A database or broker that is away is told once until the task succeeds again; a fault of this program each time.
     """
     away = False
     while True:
         pause = pause_s
         try:
-            await chore()
+            await work()
             away = False
         except InfrastructureError as error:
             if not away:

@@ -113,7 +113,7 @@ class InMemoryJobStore(JobStore):
         """What is wanted of the jobs that an orchestrator holds."""
         database = self._database
         mine = [lease for lease in database.leases.values() if lease.owner == owner]
-        return {lease.job_id: _wishes(database.jobs[lease.job_id], lease) for lease in mine}
+        return {lease.job_id: _control_flags(database.jobs[lease.job_id], lease) for lease in mine}
 
     async def renew(self, lease: Lease, ttl_s: float) -> Lease:
         """Extend a lease. Raises `LeaseLostError`."""
@@ -294,7 +294,7 @@ class InMemoryJobStore(JobStore):
         return self._database.move(job, target)
 
 
-def _wishes(job: Job, lease: Lease) -> ControlFlags:
+def _control_flags(job: Job, lease: Lease) -> ControlFlags:
     return ControlFlags(
         token=lease.token,
         cancel_requested=job.cancel_requested,

@@ -48,7 +48,7 @@ class Followers:
         self._database = database
         self._poll_s = poll_s
         self._followed: Counter[str] = Counter()
-        self._standing: dict[str, LogPosition | None] = {}
+        self._positions: dict[str, LogPosition | None] = {}
         self._tails: dict[str, tuple[Event, ...]] = {}
         """The newest events up to where a job's log stood at the last look, without gaps."""
         self._polling: asyncio.Task[None] | None = None
@@ -66,19 +66,19 @@ class Followers:
             self._followed[job_id] -= 1
             if not self._followed[job_id]:
                 del self._followed[job_id]
-                self._standing.pop(job_id, None)
+                self._positions.pop(job_id, None)
                 self._tails.pop(job_id, None)
 
-    def standing(self, job_id: str) -> LogPosition | None:
+    def position(self, job_id: str) -> LogPosition | None:
         """As it was at the last look; None before the first one."""
-        return self._standing.get(job_id)
+        return self._positions.get(job_id)
 
     def tail(self, job_id: str, after: int) -> tuple[Event, ...] | None:
         """Events with `seq > after` as they were at the last look; None where they must be read."""
-        standing, tail = self._standing.get(job_id), self._tails.get(job_id, ())
-        if standing is None or after < standing.last_seq - len(tail):
+        position, tail = self._positions.get(job_id), self._tails.get(job_id, ())
+        if position is None or after < position.last_seq - len(tail):
             return None
-        return tail[max(0, len(tail) - (standing.last_seq - after)) :]
+        return tail[max(0, len(tail) - (position.last_seq - after)) :]
 
     async def _poll(self) -> None:
         """Ends when nobody follows any more."""
@@ -95,12 +95,12 @@ class Followers:
 
     async def _look(self) -> None:
         followed = tuple(self._followed)
-        before = {job_id: found.last_seq for job_id, found in self._standing.items() if found is not None}
+        before = {job_id: found.last_seq for job_id, found in self._positions.items() if found is not None}
         rows, new = await self._database.read(lambda connection: _read(connection, followed, before))
         for job_id, last_seq, status in rows:
             found = LogPosition(last_seq=last_seq, final=JobStatus(status).is_final)
-            if job_id in self._followed and self._standing.get(job_id) != found:
-                self._standing[job_id] = found
+            if job_id in self._followed and self._positions.get(job_id) != found:
+                self._positions[job_id] = found
                 self._tails[job_id] = _lengthened(self._tails.get(job_id, ()), new.get(job_id, ()), last_seq)
                 self._database.changes.notify(job_id)
 
@@ -113,7 +113,7 @@ def as_event(row: Row[Any]) -> Event:
 def _read(
     connection: Connection, followed: tuple[str, ...], before: Mapping[str, int]
 ) -> tuple[list[Any], dict[str, list[Event]]]:
-    """Where logs stand, and what was added to those whose standing before is known."""
+    """Where logs stand, and what was added to those whose position before is known."""
     rows = list(connection.execute(_LOOK, {"followed": followed}))
     places = [
         (job_id, seq)

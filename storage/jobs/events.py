@@ -154,10 +154,10 @@ class SqlEventLog:
         await _wait(changed, self._orphan_s)
         if changed.is_set():
             return False
-        standing = self._followers.standing(job_id)
-        if standing is None:
+        position = self._followers.position(job_id)
+        if position is None:
             return await self._is_final(job_id)
-        return standing.final and not await self.read(job_id, after, 1)
+        return position.final and not await self.read(job_id, after, 1)
 
     async def _is_over(self, job_id: str, after: int) -> bool:
         """Whether the caller has seen `job.finished` before: it resumed at or behind the end."""

@@ -21,7 +21,7 @@ _LOCKED = (
     .with_for_update(key_share=True)
 )
 
-_WISHES = select(
+_CONTROL_FLAGS = select(
     jobs.c.id, jobs.c.lease_token, jobs.c.cancel_requested, jobs.c.pause_requested, jobs.c.started_at
 ).where(jobs.c.lease_owner == bindparam("owner"))
 
@@ -140,7 +140,7 @@ def control_flags(connection: Connection, owner: str) -> dict[str, ControlFlags]
             pause_requested=row.pause_requested,
             started_at=row.started_at,
         )
-        for row in connection.execute(_WISHES, {"owner": owner})
+        for row in connection.execute(_CONTROL_FLAGS, {"owner": owner})
     }
 
 

@@ -99,7 +99,7 @@ class SqlWorkStore:
     async def unattended(self, older_s: float, limit: int = 1000) -> tuple[WakeUp, ...]:
         """Open orders that nobody works on and nobody rang for lately; they count as rung for now."""
         now = self._clock.now()
-        # A worker that went silent is replaced at the first look, not when the bell has been quiet for long.
+        # A worker that went silent is replaced at the first look, not when no wake-up has been sent for long.
         silent = or_(
             work_orders.c.rung_at.is_(None),
             work_orders.c.rung_at <= now - timedelta(seconds=older_s),
@@ -131,14 +131,14 @@ class SqlWorkStore:
         now = self._clock.now()
 
         def work(connection: Connection) -> int:
-            stranded: Sequence[Any] = connection.execute(_stranded(now, older_s)).all()
-            for order_id, evaluator in stranded:
+            without_worker: Sequence[Any] = connection.execute(_without_worker(now, older_s)).all()
+            for order_id, evaluator in without_worker:
                 fault = (
                     f"the job was begun under the evaluator {evaluator!r}, and no worker with it is left: start one, "
                     "or submit the job again"
                 )
                 _change(connection, order_id, status=str(WorkStatus.FAILED), fault=fault, updated_at=now)
-            return len(stranded)
+            return len(without_worker)
 
         return await self._database.write(work)
 
@@ -200,7 +200,7 @@ def _nobody(now: datetime) -> ColumnElement[bool]:
     return or_(work_orders.c.status == WorkStatus.QUEUED, expired)
 
 
-def _stranded(now: datetime, older_s: float) -> Select[Any]:
+def _without_worker(now: datetime, older_s: float) -> Select[Any]:
     answered = work_orders.alias()
     seen = now - timedelta(seconds=NODE_TTL_S)
     has = select(nodes.c.name).where(

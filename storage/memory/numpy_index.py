@@ -1,6 +1,6 @@
 """The first stage of recall over rows that this process holds: exact search by numpy.
 
-A team's shelves hold keys and vectors of its own experiences and of those that other teams share with it. That serves
+A team's tables hold keys and vectors of its own experiences and of those that other teams share with it. That serves
 to some hundred thousand experiences; `storage.memory.pgvector_index` does the same inside the database.
 """
 
@@ -83,7 +83,7 @@ def read_marks(connection: Connection, team_id: str) -> dict[str, MemorySize]:
 
 @dataclass(frozen=True, kw_only=True)
 class MissingRows:
-    """What shelves lack."""
+    """What the tables lack."""
 
     ranges: Sequence[PackedRange]
     rows: Sequence[Row[Any]]
@@ -105,14 +105,14 @@ class TeamVectors:
     """Packed ranges of each team."""
 
     def __post_init__(self) -> None:
-        self.shelf = VectorTable(self.dimensions)
+        self.table = VectorTable(self.dimensions)
         """Everything that is chosen by value."""
-        self.sheet_shelf = VectorTable(self.dimensions)
+        self.sheet_table = VectorTable(self.dimensions)
         """API sheets, which are not."""
         self.variants: dict[tuple[str, str], tuple[Experience, ...]] = {}
         """Fastest traces by family and backend, until something is added."""
         self.rows: dict[str, int] = {}
-        """Row of each experience on its shelf."""
+        """Row of each experience in its table."""
 
     def still_true(self, marks: Mapping[str, MemorySize]) -> bool:
         """Whether what is held was only added to since: the same teams, and nothing left recall."""
@@ -142,13 +142,13 @@ class TeamVectors:
     def add(self, reading: MissingRows, marks: Mapping[str, MemorySize]) -> None:
         """Take in what was read, which belongs to these marks."""
         if reading.ranges:  # much at once; what comes later, some after each step, finds room that doubles
-            self.shelf.reserve(len(self.shelf.ids) + sum(len(one.ids) for one in reading.ranges) + len(reading.rows))
-        for shelf, sheets in ((self.shelf, False), (self.sheet_shelf, True)):
+            self.table.reserve(len(self.table.ids) + sum(len(one.ids) for one in reading.ranges) + len(reading.rows))
+        for table, sheets in ((self.table, False), (self.sheet_table, True)):
             for one in reading.ranges:
-                self._append_range(shelf, one.part(one.sheet == sheets))
+                self._append_range(table, one.part(one.sheet == sheets))
             own = [row for row in reading.rows if (row.kind == ExperienceKind.API_TEMPLATE) is sheets]
             if own:
-                self._append(shelf, own)
+                self._append(table, own)
         self.packed |= reading.packed
         self.marks = dict(marks)
         self.variants.clear()
@@ -166,8 +166,8 @@ class TeamVectors:
         for name, vector in vectors.items():
             row = self.bare.pop(name, None)
             if row is not None:
-                shelf = self.shelf if self._on(self.shelf, row, name) else self.sheet_shelf
-                shelf.vectors[row] = vector
+                table = self.table if self._on(self.table, row, name) else self.sheet_table
+                table.vectors[row] = vector
 
     @property
     def teams(self) -> Collection[str]:
@@ -178,36 +178,36 @@ class TeamVectors:
         """The nearest that fit, exactly."""
 
         def work() -> dict[str, float]:
-            return _near(self.shelf, vector, self.shelf.keys.fitting(keys, at_least=at_least), count)
+            return _near(self.table, vector, self.table.keys.fitting(keys, at_least=at_least), count)
 
-        return await asyncio.to_thread(work) if self.shelf.ids else {}
+        return await asyncio.to_thread(work) if self.table.ids else {}
 
     async def sheets(self, backend: str, vector: Vectors, count: int) -> dict[str, float]:
         """The nearest API sheets of a backend."""
-        shelf = self.sheet_shelf
-        return _near(shelf, vector, shelf.keys.fitting(Keys(backend=backend)), count) if shelf.ids else {}
+        table = self.sheet_table
+        return _near(table, vector, table.keys.fitting(Keys(backend=backend)), count) if table.ids else {}
 
     async def nearest(self, vector: Vectors, count: int) -> dict[str, float]:
-        """The nearest of both shelves."""
+        """The nearest of both tables."""
 
         def work() -> dict[str, float]:
-            return _near(self.shelf, vector, None, count) | _near(self.sheet_shelf, vector, None, count)
+            return _near(self.table, vector, None, count) | _near(self.sheet_table, vector, None, count)
 
         found = await asyncio.to_thread(work)
         best = sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))
         return dict(best[:count])
 
     async def similarities(self, names: Collection[str], vector: Vectors) -> dict[str, float]:
-        """Of those on the main shelf."""
+        """Of those in the main table."""
         rows = {name: row for name in names if (row := self.rows.get(name)) is not None}
         return {
-            name: round(float(self.shelf.vectors[row] @ vector), 6)
+            name: round(float(self.table.vectors[row] @ vector), 6)
             for name, row in rows.items()
-            if self._on(self.shelf, row, name)
+            if self._on(self.table, row, name)
         }
 
-    def _append(self, shelf: VectorTable, rows: Sequence[Row[Any]]) -> None:
-        first = len(shelf.ids)
+    def _append(self, table: VectorTable, rows: Sequence[Row[Any]]) -> None:
+        first = len(table.ids)
         vectors = np.zeros((len(rows), self.dimensions), dtype=np.float32)
         for offset, row in enumerate(rows):
             self.rows[row.id] = first + offset
@@ -215,17 +215,17 @@ class TeamVectors:
                 self.bare[row.id] = first + offset
             else:
                 vectors[offset] = np.frombuffer(row.vector, dtype="<f4")
-        shelf.append([row.id for row in rows], [_keys(row) for row in rows], vectors)
+        table.append([row.id for row in rows], [_keys(row) for row in rows], vectors)
 
-    def _append_range(self, shelf: VectorTable, packed: PackedRange) -> None:
+    def _append_range(self, table: VectorTable, packed: PackedRange) -> None:
         if packed.ids:
-            first = len(shelf.ids)
-            shelf.append_columns(packed.ids, packed.keys, packed.known, packed.vectors)
-            self.rows.update(zip(packed.ids, range(first, len(shelf.ids)), strict=True))
+            first = len(table.ids)
+            table.append_columns(packed.ids, packed.keys, packed.known, packed.vectors)
+            self.rows.update(zip(packed.ids, range(first, len(table.ids)), strict=True))
 
     @staticmethod
-    def _on(shelf: VectorTable, row: int, name: str) -> bool:
-        return row < len(shelf.ids) and shelf.ids[row] == name
+    def _on(table: VectorTable, row: int, name: str) -> bool:
+        return row < len(table.ids) and table.ids[row] == name
 
 
 def _keys(row: Row[Any]) -> Keys:
@@ -258,10 +258,10 @@ def pack(connection: Connection, team: str, space: str, dimensions: int, part: i
     return packed is not None
 
 
-def _near(shelf: VectorTable, vector: Vectors, mask: np.ndarray | None, count: int) -> dict[str, float]:
+def _near(table: VectorTable, vector: Vectors, mask: np.ndarray | None, count: int) -> dict[str, float]:
     one_blas_thread()
-    rows, similarities = nearest(shelf.vectors, vector, mask, count)
-    return {shelf.ids[row]: float(at) for row, at in zip(rows, similarities, strict=True)}
+    rows, similarities = nearest(table.vectors, vector, mask, count)
+    return {table.ids[row]: float(at) for row, at in zip(rows, similarities, strict=True)}
 
 
 class NumpyVectorIndex:
@@ -270,24 +270,24 @@ class NumpyVectorIndex:
     def __init__(self, database: Database, vectoriser: Vectoriser) -> None:
         self._database = database
         self._vectoriser = vectoriser
-        self._shelves: dict[str, TeamVectors] = {}
+        self._indexes: dict[str, TeamVectors] = {}
         self._working = Background()
 
     async def open(self, team_id: str, space: str, dimensions: int) -> FirstStage:
-        """The team's shelves with everything it may recall."""
+        """The team's tables with everything it may recall."""
         marks = await self._database.read(lambda connection: read_marks(connection, team_id))
-        shelves = self._shelves.get(team_id)
-        if shelves is None or shelves.space != space or not shelves.still_true(marks):
-            shelves = self._shelves[team_id] = TeamVectors(space=space, dimensions=dimensions)
-        if shelves.marks != marks:
-            held = shelves
+        index = self._indexes.get(team_id)
+        if index is None or index.space != space or not index.still_true(marks):
+            index = self._indexes[team_id] = TeamVectors(space=space, dimensions=dimensions)
+        if index.marks != marks:
+            held = index
             reading = await self._database.read(lambda connection: held.read(connection, marks))
-            await asyncio.to_thread(shelves.add, reading, marks)
-            if waiting := shelves.to_pack():
-                self._working.start(f"{team_id} pack", self._pack(shelves, waiting))
-        if shelves.bare:
-            await self._fill(team_id, shelves)
-        return shelves
+            await asyncio.to_thread(index.add, reading, marks)
+            if waiting := index.to_pack():
+                self._working.start(f"{team_id} pack", self._pack(index, waiting))
+        if index.bare:
+            await self._fill(team_id, index)
+        return index
 
     async def settled(self) -> None:
         """Wait for what is being embedded and packed."""
@@ -297,38 +297,38 @@ class NumpyVectorIndex:
         """Stop what goes on in the background."""
         await self._working.close()
 
-    async def _fill(self, team_id: str, shelves: TeamVectors) -> None:
+    async def _fill(self, team_id: str, index: TeamVectors) -> None:
         """Embed what has no vector: now where it is little, else in the background while recall goes on without."""
-        if len(shelves.bare) <= INLINE:
-            await self._embed(shelves, list(shelves.bare))
+        if len(index.bare) <= INLINE:
+            await self._embed(index, list(index.bare))
         else:
-            self._working.start(team_id, self._embed_all(shelves))
+            self._working.start(team_id, self._embed_all(index))
 
-    async def _pack(self, shelves: TeamVectors, waiting: Sequence[tuple[str, int]]) -> None:
+    async def _pack(self, index: TeamVectors, waiting: Sequence[tuple[str, int]]) -> None:
         for team, part in waiting:
             try:
                 done = await self._database.write(
-                    lambda connection, of=team, at=part: pack(connection, of, shelves.space, shelves.dimensions, at)  # type: ignore[misc]
+                    lambda connection, of=team, at=part: pack(connection, of, index.space, index.dimensions, at)  # type: ignore[misc]
                 )
             except (StorageError, RuntimeError) as error:  # a closed database's threads raise RuntimeError
                 log.warning("packing experiences stopped, a later recall goes on with it: %s", error)
                 return
             if not done:
                 return
-            shelves.packed[team] = part + 1
+            index.packed[team] = part + 1
 
-    async def _embed_all(self, shelves: TeamVectors) -> None:
-        log.info("embedding %d experiences as %s", len(shelves.bare), shelves.space)
-        waiting = list(shelves.bare)
+    async def _embed_all(self, index: TeamVectors) -> None:
+        log.info("embedding %d experiences as %s", len(index.bare), index.space)
+        waiting = list(index.bare)
         try:
             for start in range(0, len(waiting), BATCH):
-                if not await self._embed(shelves, waiting[start : start + BATCH]):
+                if not await self._embed(index, waiting[start : start + BATCH]):
                     return
         except (StorageError, RuntimeError) as error:  # a closed database's threads raise RuntimeError
             log.warning("embedding stopped, the next recall goes on with it: %s", error)
 
-    async def _embed(self, shelves: TeamVectors, names: Sequence[str]) -> bool:
-        vectors = await self._vectoriser.embed_experiences(shelves.space, shelves.dimensions, names)
+    async def _embed(self, index: TeamVectors, names: Sequence[str]) -> bool:
+        vectors = await self._vectoriser.embed_experiences(index.space, index.dimensions, names)
         if vectors is not None:
-            shelves.put_vectors(vectors)
+            index.put_vectors(vectors)
         return vectors is not None

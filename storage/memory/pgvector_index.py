@@ -1,7 +1,7 @@
 """The first stage of recall inside PostgreSQL, by pgvector: for memories too large for one process.
 
 `vector_index` is derived from `experiences` and `embeddings`: it holds the vectors again, beside the keys that filter,
-so that one statement filters and ranks. Rows belong to a group (team, space, kind of shelf, backend, family), because a
+so that one statement filters and ranks. Rows belong to a group (team, space, sheets or not, backend, family), because a
 recall nearly always asks for one of these; a group above some size gets an HNSW index of its own, built in the
 background, and is searched exactly until then. Filters that leave little are searched exactly too: an HNSW scan drops
 what does not fit only after it looked (pgvector before 0.8 has no iterative scan).

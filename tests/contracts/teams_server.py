@@ -26,7 +26,7 @@ from storage.teams.audit import SqlAuditLog
 from storage.teams.credentials import SqlKeyStore
 from storage.teams.quotas import SqlQuotaStore
 from storage.teams.store import SqlTeamStore
-from tests.contracts.test_memory_exchange import Desk
+from tests.contracts.test_memory_exchange import MemoryStores
 from web.app import create_app
 from web.context import WebServices
 from web.cookies import SESSION
@@ -41,8 +41,8 @@ class TeamServer:
 
     def __init__(self, database: Database, runtime: Path, **settings: Any) -> None:
         self.database = database
-        self.desk = Desk(database)
-        clock = self.clock = self.desk.clock
+        self.stores = MemoryStores(database)
+        clock = self.clock = self.stores.clock
         self.access = AccessService(
             SqlTeamStore(database, clock), SqlKeyStore(database, clock), SqlAuditLog(database, clock), clock
         )
@@ -50,14 +50,14 @@ class TeamServer:
             backends=("cpp",), devices=("cpu",), strategies=("greedy",), models=("playbook",), resolve_model=str
         )
         quotas = self.quotas = QuotaService(SqlQuotaStore(database, clock), clock)
-        jobs = JobService(self.desk.jobs, SqlCandidateStore(database, clock), known, clock, quotas)
+        jobs = JobService(self.stores.jobs, SqlCandidateStore(database, clock), known, clock, quotas)
         self.services = WebServices(
             jobs=jobs,
             events=SqlEventLog(database, clock),
             exporter=Exporter(jobs, runtime),
-            experiences=self.desk.service,
+            experiences=self.stores.service,
             requests=RequestService(SqlRequestStore(database, clock), lambda *_: None, clock),
-            trajectories=TrajectoryService(jobs, self.desk.records),
+            trajectories=TrajectoryService(jobs, self.stores.records),
             access=self.access,
             artefacts=SqlArtefactStore(database, clock),
             quotas=quotas,

@@ -136,12 +136,12 @@ async def objects_of(server: TeamServer, red: httpx.AsyncClient) -> dict[str, st
     judged = await red.post("/evaluations", json={"problem": PROBLEM, "candidate": "class ModelNew: ..."})
     token = await red.post("/tokens", json={"name": "t", "of_team": True})
     member = await red.post("/members", json={"login": "ada@x"})
-    lease = await server.desk.jobs.acquire("test", 60, job)
+    lease = await server.stores.jobs.acquire("test", 60, job)
     assert lease is not None
     candidate = replace(a_candidate(job, 0), team_id="red")
     await SqlCandidateStore(server.database, server.clock).add(lease, candidate)
     experience = replace(an_experience("exp-secret"), team_id="red")
-    await server.desk.memory.remember([experience])
+    await server.stores.memory.remember([experience])
     return {
         "job_id": job,
         "evaluation_id": judged.json()["id"],

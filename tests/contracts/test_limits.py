@@ -50,10 +50,10 @@ async def limit(local: httpx.AsyncClient, resource: str, most: float, period: st
 async def used_up(server: TeamServer, red: httpx.AsyncClient) -> str:
     """A running job of one step: 1,500 tokens, 2 dollars, 3 seconds of a device."""
     job_id: str = (await red.post("/jobs", json={"problem": PROBLEM})).json()["id"]
-    lease = await server.desk.jobs.acquire("test", 3600, job_id)
+    lease = await server.stores.jobs.acquire("test", 3600, job_id)
     assert lease is not None
-    await server.desk.jobs.set_status(lease, JobStatus.VALIDATING)
-    await server.desk.jobs.set_status(lease, JobStatus.RUNNING)
+    await server.stores.jobs.set_status(lease, JobStatus.VALIDATING)
+    await server.stores.jobs.set_status(lease, JobStatus.RUNNING)
     candidates = SqlCandidateStore(server.database, server.clock)
     candidate = replace(a_candidate(job_id, 0), team_id="red")
     await candidates.add(lease, candidate)
@@ -72,7 +72,7 @@ async def used_up(server: TeamServer, red: httpx.AsyncClient) -> str:
     )
     moment = server.clock.now()
     step = replace(step, team_id="red", calls=(call,), started_at=moment, finished_at=moment)
-    await server.desk.jobs.record_step(lease, StepRecord(step=step))
+    await server.stores.jobs.record_step(lease, StepRecord(step=step))
     return job_id
 
 
@@ -96,9 +96,9 @@ async def test_a_used_up_quota_pauses_what_runs_and_refuses_what_is_new(
     await limit(local, resource, most)
     job_id = await used_up(server, red)
     events = SqlEventLog(server.database, server.clock)
-    assert await server.quotas.enforce(server.desk.jobs, events) == (job_id,)
-    assert await server.quotas.enforce(server.desk.jobs, events) == ()
-    assert (await server.desk.jobs.get("red", job_id)).pause_requested
+    assert await server.quotas.enforce(server.stores.jobs, events) == (job_id,)
+    assert await server.quotas.enforce(server.stores.jobs, events) == ()
+    assert (await server.stores.jobs.get("red", job_id)).pause_requested
     told = (await events.read(job_id))[-1].data["message"]
     assert f"quota of {most:g} {resource} a day is used up" in str(told)
     refused = await red.post("/jobs", json={"problem": PROBLEM})
@@ -107,7 +107,7 @@ async def test_a_used_up_quota_pauses_what_runs_and_refuses_what_is_new(
     assert refused.headers["retry-after"] == "86400"
     server.clock.advance(86400)
     assert (await red.post("/jobs", json={"problem": PROBLEM})).status_code == 201
-    assert await server.quotas.enforce(server.desk.jobs, events) == ()
+    assert await server.quotas.enforce(server.stores.jobs, events) == ()
 
 
 async def test_many_submissions_at_once_do_not_pass_a_quota_and_repeated_ones_are_free(

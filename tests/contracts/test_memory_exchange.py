@@ -24,7 +24,7 @@ from tests.contracts.test_memory import query
 from tests.contracts.value_writer import SHARED, a_record, opened_job, some_records
 
 
-class Desk:
+class MemoryStores:
     def __init__(self, database: Database) -> None:
         embedder = HashingEmbedder()
         self.clock = FrozenClock()
@@ -49,32 +49,32 @@ class Desk:
 
 
 @pytest.fixture
-def desk(database: Database) -> Desk:
-    return Desk(database)
+def stores(database: Database) -> MemoryStores:
+    return MemoryStores(database)
 
 
-async def test_another_team_starts_from_the_values_that_were_learned(desk: Desk) -> None:
-    await desk.learn()
-    content = await desk.exported()
-    new = await desk.service.import_("theirs", io.BytesIO(content), "eve")
-    assert new == await desk.count("local") == await desk.count("theirs")
-    page = await desk.service.page("theirs", ExperienceFilter(), limit=200)
-    mine = {item.experience.text: item.worth for item in (await desk.service.page("local", ExperienceFilter())).items}
+async def test_another_team_starts_from_the_values_that_were_learned(stores: MemoryStores) -> None:
+    await stores.learn()
+    content = await stores.exported()
+    new = await stores.service.import_("theirs", io.BytesIO(content), "eve")
+    assert new == await stores.count("local") == await stores.count("theirs")
+    page = await stores.service.page("theirs", ExperienceFilter(), limit=200)
+    mine = {item.experience.text: item.worth for item in (await stores.service.page("local", ExperienceFilter())).items}
     assert any(worth for worth in mine.values())
     for item in page.items:
         learned = {worth.stage: worth.value for worth in mine[item.experience.text]}
         assert {worth.stage: worth.value for worth in item.worth} == pytest.approx(learned)
-    assert [action.action for action in await desk.service.audit("theirs")] == ["import"]
+    assert [action.action for action in await stores.service.audit("theirs")] == ["import"]
 
 
-async def test_importing_again_changes_nothing(desk: Desk) -> None:
-    await desk.learn()
-    content = await desk.exported()
-    await desk.service.import_("theirs", io.BytesIO(content), "eve")
-    log = await desk.records.log("theirs")
-    assert await desk.service.import_("theirs", io.BytesIO(content), "eve") == 0
-    assert await desk.service.import_("local", io.BytesIO(content), "eve") == 0
-    assert await desk.records.log("theirs") == log
+async def test_importing_again_changes_nothing(stores: MemoryStores) -> None:
+    await stores.learn()
+    content = await stores.exported()
+    await stores.service.import_("theirs", io.BytesIO(content), "eve")
+    log = await stores.records.log("theirs")
+    assert await stores.service.import_("theirs", io.BytesIO(content), "eve") == 0
+    assert await stores.service.import_("local", io.BytesIO(content), "eve") == 0
+    assert await stores.records.log("theirs") == log
 
 
 def broken(document: dict[str, Any], path: str, value: Any) -> bytes:
@@ -100,28 +100,28 @@ def broken(document: dict[str, Any], path: str, value: Any) -> bytes:
     ],
     ids=["utf8", "json", "oversized", "dimensions", "forged", "out-of-range", "team", "foreign-id"],
 )
-async def test_a_bad_line_is_named_and_nothing_is_imported(desk: Desk, change: Any, reason: str) -> None:
-    await desk.learn(steps=4)
-    await desk.memory.remember([an_experience("exp-theirs", team_id="someone")])
-    lines = (await desk.exported()).splitlines()
+async def test_a_bad_line_is_named_and_nothing_is_imported(stores: MemoryStores, change: Any, reason: str) -> None:
+    await stores.learn(steps=4)
+    await stores.memory.remember([an_experience("exp-theirs", team_id="someone")])
+    lines = (await stores.exported()).splitlines()
     lines[3] = change(lines[3])
     with pytest.raises(ImportRefusedError, match=reason) as refused:
-        await desk.service.import_("theirs", io.BytesIO(b"\n".join(lines)), "eve")
+        await stores.service.import_("theirs", io.BytesIO(b"\n".join(lines)), "eve")
     assert [refusal.line for refusal in refused.value.refusals] == [4]
-    assert await desk.count("theirs") == 0
-    assert await desk.records.log("theirs") == ()
-    assert await desk.service.audit("theirs") == ()
+    assert await stores.count("theirs") == 0
+    assert await stores.records.log("theirs") == ()
+    assert await stores.service.audit("theirs") == ()
 
 
-async def test_an_empty_file_is_refused(desk: Desk) -> None:
+async def test_an_empty_file_is_refused(stores: MemoryStores) -> None:
     with pytest.raises(ImportRefusedError, match="empty"):
-        await desk.service.import_("theirs", io.BytesIO(b""), "eve")
+        await stores.service.import_("theirs", io.BytesIO(b""), "eve")
 
 
-async def test_an_experience_is_shown_with_its_history_and_where_it_was_used(desk: Desk) -> None:
-    await desk.learn()
+async def test_an_experience_is_shown_with_its_history_and_where_it_was_used(stores: MemoryStores) -> None:
+    await stores.learn()
     used = [record for record in some_records("job-1", 20, 3) if SHARED[0] in record.step.experiences_used]
-    card = await desk.service.show("local", SHARED[0])
+    card = await stores.service.show("local", SHARED[0])
     assert {use.step for use in card.uses} == {record.step.index for record in used}
     assert card.worth
     for worth in card.worth:
@@ -133,60 +133,62 @@ async def test_an_experience_is_shown_with_its_history_and_where_it_was_used(des
     assert not card.retracted
 
 
-async def test_pages_hold_every_experience_once(desk: Desk) -> None:
-    await desk.memory.remember([an_experience(f"exp-{n}", text=f"advice {n}") for n in range(7)])
+async def test_pages_hold_every_experience_once(stores: MemoryStores) -> None:
+    await stores.memory.remember([an_experience(f"exp-{n}", text=f"advice {n}") for n in range(7)])
     seen: list[str] = []
     cursor = None
     while True:
-        page = await desk.service.page("local", ExperienceFilter(), limit=3, cursor=cursor)
+        page = await stores.service.page("local", ExperienceFilter(), limit=3, cursor=cursor)
         seen += [item.experience.id for item in page.items]
         cursor = page.next_cursor
         if cursor is None:
             break
     assert sorted(seen) == [f"exp-{n}" for n in range(7)]
-    only = await desk.service.page("local", ExperienceFilter(kind=ExperienceKind.TRACE))
+    only = await stores.service.page("local", ExperienceFilter(kind=ExperienceKind.TRACE))
     assert only.items == ()
 
 
-async def test_a_memory_above_its_cap_forgets_what_was_never_useful(desk: Desk) -> None:
-    await desk.learn()
+async def test_a_memory_above_its_cap_forgets_what_was_never_useful(stores: MemoryStores) -> None:
+    await stores.learn()
     idle = [replace(an_experience(f"exp-idle-{n}", text=f"idle {n}"), kind=ExperienceKind.SUCCESS) for n in range(5)]
-    await desk.memory.remember(idle)
-    before = (await desk.service.page("local", ExperienceFilter(), limit=200)).items
-    assert (await desk.service.tidy("local", len(before) - 3, "ada")).forgotten == 3
-    left = {item.experience.id for item in (await desk.service.page("local", ExperienceFilter(), limit=200)).items}
+    await stores.memory.remember(idle)
+    before = (await stores.service.page("local", ExperienceFilter(), limit=200)).items
+    assert (await stores.service.tidy("local", len(before) - 3, "ada")).forgotten == 3
+    left = {item.experience.id for item in (await stores.service.page("local", ExperienceFilter(), limit=200)).items}
     gone = [item for item in before if item.experience.id not in left]
     assert [item.worth for item in gone] == [()] * 3, "what was never rewarded goes first"
     assert set(SHARED) <= left, "seed knowledge is never forgotten"
-    recalled = await desk.memory.recall(query("idle", family="pointwise", limit=30))
+    recalled = await stores.memory.recall(query("idle", family="pointwise", limit=30))
     assert {item.experience.id for item in recalled} <= left
-    assert (await desk.service.tidy("local", len(before) - 3, "ada")).forgotten == 0
+    assert (await stores.service.tidy("local", len(before) - 3, "ada")).forgotten == 0
 
 
-async def test_the_effect_counts_held_out_steps_apart_and_leaves_submitted_kernels_out(desk: Desk) -> None:
+async def test_the_effect_counts_held_out_steps_apart_and_leaves_submitted_kernels_out(
+    stores: MemoryStores,
+) -> None:
     for number in range(6):
-        lease = await opened_job(desk.jobs, f"job-{number}")
+        lease = await opened_job(stores.jobs, f"job-{number}")
         submitted = a_record(f"job-{number}", 0, verdict=Verdict.REJECTED)
         assert submitted.lesson is not None
         submitted = replace(submitted, lesson=replace(submitted.lesson, searched=False))
-        await desk.jobs.record_step(lease, submitted)
-        await desk.jobs.record_step(lease, a_record(f"job-{number}", 1, verdict=Verdict.REJECTED, holdout=True))
-        await desk.jobs.record_step(lease, a_record(f"job-{number}", 2))
-    effect = await desk.service.effect("local")
+        await stores.jobs.record_step(lease, submitted)
+        await stores.jobs.record_step(lease, a_record(f"job-{number}", 1, verdict=Verdict.REJECTED, holdout=True))
+        await stores.jobs.record_step(lease, a_record(f"job-{number}", 2))
+    effect = await stores.service.effect("local")
     assert (effect.steps_with, effect.steps_without) == (6, 6)
     assert (effect.success_with.estimate, effect.success_without.estimate) == (1.0, 0.0)
     assert effect.success_difference.low is not None
     assert effect.success_difference.low > 0
 
 
-async def test_seeds_are_there_once_and_each_backend_gets_its_own_sheet(desk: Desk) -> None:
+async def test_seeds_are_there_once_and_each_backend_gets_its_own_sheet(stores: MemoryStores) -> None:
     seeds = seed_experiences("local")
-    assert await desk.records.seed(seeds) == len(seeds)
-    assert await desk.records.seed(seeds) == 0
+    assert await stores.records.seed(seeds) == len(seeds)
+    assert await stores.records.seed(seeds) == 0
     assert {seed.backend for seed in seeds if seed.kind is ExperienceKind.API_TEMPLATE} == {"cpp", "triton", "cuda"}
     for backend in ("cpp", "triton", "cuda"):
         wanted = replace(query("a softmax over rows, memory bound", family="softmax"), backend=backend)
-        recalled = [item.experience for item in await desk.memory.recall(wanted)]
+        recalled = [item.experience for item in await stores.memory.recall(wanted)]
         sheets = [item for item in recalled if item.kind is ExperienceKind.API_TEMPLATE]
         assert [sheet.backend for sheet in sheets] == [backend]
         assert any(item.family == "softmax" for item in recalled)

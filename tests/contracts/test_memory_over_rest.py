@@ -20,7 +20,7 @@ from services.testing import an_experience
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
 from storage.jobs.events import SqlEventLog
-from tests.contracts.test_memory_exchange import Desk
+from tests.contracts.test_memory_exchange import MemoryStores
 from tests.contracts.value_writer import SHARED, a_record, opened_job, some_records
 from web.app import create_app
 from web.context import WebServices
@@ -28,15 +28,15 @@ from web.context import WebServices
 
 class Server:
     def __init__(self, database: Database, runtime: Path) -> None:
-        self.desk = Desk(database)
-        candidates = SqlCandidateStore(database, self.desk.clock)
+        self.stores = MemoryStores(database)
+        candidates = SqlCandidateStore(database, self.stores.clock)
         known = Catalogue(
             backends=("cpp",), devices=("cpu",), strategies=("value_driven",), models=("playbook",), resolve_model=str
         )
-        jobs = JobService(self.desk.jobs, candidates, known, self.desk.clock)
-        events = SqlEventLog(database, self.desk.clock)
+        jobs = JobService(self.stores.jobs, candidates, known, self.stores.clock)
+        events = SqlEventLog(database, self.stores.clock)
         services = WebServices(
-            jobs=jobs, events=events, exporter=Exporter(jobs, runtime), experiences=self.desk.service
+            jobs=jobs, events=events, exporter=Exporter(jobs, runtime), experiences=self.stores.service
         )
         transport = httpx.ASGITransport(create_app(services), raise_app_exceptions=False)
         self.client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000/api/v1")
@@ -52,7 +52,7 @@ async def server(sqlite_address: str, tmp_path: Path) -> AsyncIterator[Server]:
 
 
 async def test_experiences_are_listed_searched_and_shown_with_their_values(server: Server) -> None:
-    await server.desk.learn()
+    await server.stores.learn()
     page = (await server.client.get("/experiences", params={"limit": 5, "kind": "trace"})).json()
     assert len(page["experiences"]) == 5
     assert page["next_cursor"]
@@ -66,7 +66,7 @@ async def test_experiences_are_listed_searched_and_shown_with_their_values(serve
 
 
 async def test_provenance_is_served_as_a_graph_whose_arrows_have_both_ends(server: Server) -> None:
-    await server.desk.learn()
+    await server.stores.learn()
     found = (await server.client.get(f"/experiences/{SHARED[4]}/provenance")).json()
     layers = {node["id"]: node["layer"] for node in found["nodes"]}
     assert layers[SHARED[4]] == 0
@@ -80,7 +80,7 @@ async def test_provenance_is_served_as_a_graph_whose_arrows_have_both_ends(serve
 
 
 async def test_a_candidate_is_retracted_by_one_call_and_leaves_an_audit_line(server: Server) -> None:
-    await server.desk.learn()
+    await server.stores.learn()
     cheat = next(record for record in some_records("job-1", 20, 3) if record.experiences)
     subject = candidate_id("job-1", cheat.step.index)
     answer = await server.client.post(f"/experiences/{subject}/retract", json={"reason": "it cheats", "actor": "ada"})
@@ -92,7 +92,7 @@ async def test_a_candidate_is_retracted_by_one_call_and_leaves_an_audit_line(ser
 
 
 async def test_what_one_server_exports_another_imports(server: Server) -> None:
-    await server.desk.learn()
+    await server.stores.learn()
     exported = await server.client.get("/experiences/export")
     assert exported.headers["content-type"].startswith("application/x-ndjson")
     lines = exported.text.splitlines()
@@ -104,18 +104,18 @@ async def test_what_one_server_exports_another_imports(server: Server) -> None:
 
 
 async def test_the_effect_is_served_with_its_intervals(server: Server) -> None:
-    await server.desk.learn()
+    await server.stores.learn()
     effect = (await server.client.get("/experiences/effect")).json()
     assert effect["steps_with"] == 20
     assert effect["success_difference"] == {"estimate": None, "low": None, "high": None}
 
 
 async def test_the_effect_is_served_for_each_backend(server: Server) -> None:
-    lease = await opened_job(server.desk.jobs, "job-1")
+    lease = await opened_job(server.stores.jobs, "job-1")
     for index, backend in enumerate(("cpp", "cpp", "triton")):
         record = a_record("job-1", index)
         assert record.lesson is not None
-        await server.desk.jobs.record_step(lease, replace(record, lesson=replace(record.lesson, backend=backend)))
+        await server.stores.jobs.record_step(lease, replace(record, lesson=replace(record.lesson, backend=backend)))
     assert (await server.client.get("/experiences/effect")).json()["steps_with"] == 3
     one = (await server.client.get("/experiences/effect", params={"backend": "cpp"})).json()
     assert one["steps_with"] == 2
@@ -124,16 +124,16 @@ async def test_the_effect_is_served_for_each_backend(server: Server) -> None:
 
 
 async def test_sharing_is_granted_listed_and_taken_back(server: Server) -> None:
-    await server.desk.memory.remember([an_experience("exp-theirs", team_id="theirs"), an_experience("exp-ours")])
+    await server.stores.memory.remember([an_experience("exp-theirs", team_id="theirs"), an_experience("exp-ours")])
     assert (await server.client.put("/experiences/shares/theirs")).status_code == 204
     assert (await server.client.put("/experiences/shares/theirs")).status_code == 204
     (share,) = (await server.client.get("/experiences/shares")).json()
     assert (share["team_id"], share["reader"], share["granted_by"]) == ("local", "theirs", "api")
-    found = await server.desk.service.search("theirs", "vectorise")
+    found = await server.stores.service.search("theirs", "vectorise")
     assert {item.experience.id for item in found} == {"exp-ours", "exp-theirs"}
     assert (await server.client.delete("/experiences/shares/theirs")).status_code == 204
     assert (await server.client.get("/experiences/shares")).json() == []
-    assert [item.experience.id for item in await server.desk.service.search("theirs", "x")] == ["exp-theirs"]
+    assert [item.experience.id for item in await server.stores.service.search("theirs", "x")] == ["exp-theirs"]
 
 
 @pytest.mark.parametrize(

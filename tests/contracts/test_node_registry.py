@@ -72,7 +72,7 @@ async def test_what_all_workers_offer_together_is_known(registry: SqlNodeRegistr
     await registry.register(a_node(clock))
     await registry.register(a_node(clock, "gpu-1", device="h200", backends=("triton",)))
     await registry.register(a_node(clock, "gpu-2", device="h200", backends=("cuda", "triton")))
-    roster = WorkerRegistry(registry)
-    assert roster.devices() == {}
-    await roster.refresh()
-    assert roster.devices() == {"cpu": ("cpp",), "h200": ("triton", "cuda")}
+    workers = WorkerRegistry(registry)
+    assert workers.devices() == {}
+    await workers.refresh()
+    assert workers.devices() == {"cpu": ("cpp",), "h200": ("triton", "cuda")}

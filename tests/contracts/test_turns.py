@@ -68,7 +68,7 @@ async def test_a_team_at_its_cap_gets_nothing_more_until_a_job_is_let_go(stores:
     assert await taken(stores, 2, team_cap=2) == ["a-0"]
 
 
-async def test_the_wishes_of_all_held_jobs_come_at_once(stores: Stores) -> None:
+async def test_the_control_flags_of_all_held_jobs_come_at_once(stores: Stores) -> None:
     for number in range(3):
         await waiting(stores, f"job-{number}")
     mine = [await stores.jobs.acquire("one", 60) for _ in range(2)]
@@ -81,7 +81,7 @@ async def test_the_wishes_of_all_held_jobs_come_at_once(stores: Stores) -> None:
     assert await stores.jobs.control_flags("nobody") == {}
 
 
-async def test_a_job_that_another_orchestrator_took_is_no_longer_among_the_wishes(stores: Stores) -> None:
+async def test_a_job_that_another_orchestrator_took_has_no_control_flags_any_more(stores: Stores) -> None:
     await waiting(stores, "job-1")
     await stores.jobs.acquire("one", 30)
     stores.clock.advance(31)

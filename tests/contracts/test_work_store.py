@@ -202,14 +202,14 @@ async def test_orders_that_nobody_attends_to_are_rung_for_once_in_a_while(setup:
     await setup.store.place(VALIDATION)
     await setup.store.place(EVALUATION)
     assert await setup.store.waiting() == {"cpu": 2}
-    assert await setup.store.unattended(15) == (), "whoever placed them has just rung"
+    assert await setup.store.unattended(15) == (), "whoever placed them has just sent a wake-up"
     await claimed(setup)
     setup.clock.advance(16)
     lost = await setup.store.unattended(15)
-    assert [(bell.order_id, bell.silent) for bell in lost] == [(VALIDATION.id, False)]
+    assert [(wake_up.order_id, wake_up.silent) for wake_up in lost] == [(VALIDATION.id, False)]
     assert await setup.store.unattended(15) == ()
     setup.clock.advance(20)
-    assert {(bell.order_id, bell.silent) for bell in await setup.store.unattended(15)} == {
+    assert {(wake_up.order_id, wake_up.silent) for wake_up in await setup.store.unattended(15)} == {
         (VALIDATION.id, False),
         (EVALUATION.id, True),
     }

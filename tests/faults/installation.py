@@ -101,7 +101,7 @@ class Installation:
 
     def orchestrator(self, **more: str) -> Part:
         """An orchestrator with a scripted model."""
-        part = self._part(["tests.faults.station", "orchestrator"], **more)
+        part = self._part(["tests.faults.processes", "orchestrator"], **more)
         self._orchestrators.append(part)
         until(lambda: self.noted(part, "orchestrator ready"), 90, "the orchestrator's start")
         return part
@@ -112,7 +112,7 @@ class Installation:
 
     def worker(self, **more: str) -> Part:
         """A worker whose kernels do nothing."""
-        part = self._part(["tests.faults.station", "worker"], **more)
+        part = self._part(["tests.faults.processes", "worker"], **more)
         self._workers.append(part)
         until(lambda: self.noted(part, "worker ready"), 90, "the worker's start")
         return part

@@ -52,7 +52,7 @@ class Nursery:
         self._born: list[Born] = []
         with output.open("ab") as written:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.faults.station", "nursery"],
+                [sys.executable, "-m", "tests.faults.processes", "nursery"],
                 cwd=ROOT,
                 env=environment(home, **settings),
                 stdin=subprocess.PIPE,

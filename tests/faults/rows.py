@@ -18,8 +18,8 @@ from tests.faults.docker_daemon import docker_killed
 from tests.faults.ground import folder, kill, postgres_server, redis_server, until
 from tests.faults.installation import CLAIM_S, LEASE_S, ROUNDS, Installation, Part, installed
 from tests.faults.orchestrators import PLACES, orchestrator_killed
+from tests.faults.processes import PHASES
 from tests.faults.searching import searched
-from tests.faults.station import PHASES
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -63,7 +63,7 @@ async def test_a_worker_that_was_busy_when_its_broker_died_works_on(
 
 
 def started_worker(broker: RedisServer, database: str, log: Path, output: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "celery", "-A", "tests.integration.celery_station", "worker", "--loglevel", "INFO"]
+    command = [sys.executable, "-m", "celery", "-A", "tests.integration.celery_worker", "worker", "--loglevel", "INFO"]
     command += worker_options("cpu", "cpu@here")
     environment = {**os.environ, "TEST_BROKER": broker.url, "TEST_DATABASE": database, "TEST_LOG": str(log)}
     with output.open("wb") as file:

@@ -66,14 +66,14 @@ async def setup(tmp_path: Path) -> AsyncIterator[Setup]:
     database = Database(address)
     await database.upgrade()
     environment = {**os.environ, "TEST_BROKER": BROKER, "TEST_DATABASE": address, "TEST_LOG": str(log)}
-    command = [sys.executable, "-m", "celery", "-A", "tests.integration.celery_station", "worker", "--loglevel"]
+    command = [sys.executable, "-m", "celery", "-A", "tests.integration.celery_worker", "worker", "--loglevel"]
     command += ["WARNING", "-Q", queues_of(device), "-n", f"{device}@here", "--concurrency", "1"]
     output = (tmp_path / "worker.txt").open("wb")
     worker = subprocess.Popen(  # noqa: ASYNC220 - starts at once, and its end is awaited in a thread
         command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
     )
     app = create_app(CelerySettings(broker_url=BROKER))
-    queue = CeleryQueue(app, SqlWorkStore(database, SystemClock()), SystemClock(), poll_s=0.05, ring_again_s=3.0)
+    queue = CeleryQueue(app, SqlWorkStore(database, SystemClock()), SystemClock(), poll_s=0.05, notify_again_s=3.0)
     yield Setup(queue=queue, app=app, device=device, log=log)
     await queue.close()
     await asyncio.to_thread(end, worker)

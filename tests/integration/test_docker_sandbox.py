@@ -31,8 +31,8 @@ SOCKETS = PLACE / "sandboxes"
 
 
 def make(warm: int = 1, one_shot: bool = False, sockets: Path = SOCKETS, address: str | None = None) -> DockerSandbox:
-    recipe = ContainerSpec(image=toolchain_image(), host_python=True)
-    return DockerSandbox(recipe, sockets, address=address or docker_address(), warm=warm, one_shot=one_shot)
+    spec = ContainerSpec(image=toolchain_image(), host_python=True)
+    return DockerSandbox(spec, sockets, address=address or docker_address(), warm=warm, one_shot=one_shot)
 
 
 @pytest.fixture(scope="module")
@@ -332,9 +332,9 @@ def test_a_worker_that_ends_leaves_no_container_it_does_not_know_of(api: APIClie
 
 
 def test_a_missing_image_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    recipe = ContainerSpec(image="kernelwright/never-built:0")
+    spec = ContainerSpec(image="kernelwright/never-built:0")
     with pytest.raises(ConfigurationError, match="make sandbox-image"):
-        DockerSandbox(recipe, tmp_path, address=docker_address())
+        DockerSandbox(spec, tmp_path, address=docker_address())
 
 
 def test_an_image_of_another_version_is_refused(api: APIClient) -> None:

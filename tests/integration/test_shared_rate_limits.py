@@ -81,7 +81,7 @@ async def test_nothing_is_taken_where_one_bucket_is_short(buckets: Buckets) -> N
 async def test_every_process_limits_by_itself_while_redis_is_away(
     redis: RedisServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(redis_buckets, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(redis_buckets, "RETRY_AFTER_S", 0.2)
     clock = SystemClock()
     one, two = (RedisBuckets(redis.url, clock, LocalBuckets(clock)) for _ in range(2))
     single = a_take("caller/d", 4)

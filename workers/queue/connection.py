@@ -44,6 +44,6 @@ def transport_options(*, visibility_s: float, key_prefix: str, works: bool) -> d
     }
     if works:
         return options
-    # A bell that cannot be rung is rung later, by those who keep it: nobody waits in a thread meanwhile (kombu tries
+    # A wake-up that cannot be sent is sent later, by those who keep it: nobody waits in a thread meanwhile (kombu tries
     # for six seconds; a broker that hangs is never given up).
     return {**options, "max_retries": 0, "socket_timeout": ANSWER_S}

@@ -35,7 +35,7 @@ class Heartbeat:
         self._beat_s = beat_s
         self._registered = False
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
     def start(self) -> None:
         """Begin."""

@@ -24,7 +24,7 @@ from services.domain.evaluations import (
 )
 from services.domain.nodes import Offer
 from services.domain.work import Report, WorkClaim
-from services.machine_code import with_listing_kept
+from services.machine_code import with_machine_code_kept
 from services.ports.jobs import ArtefactStore
 from services.ports.work import Workbench, WorkStore
 from services.telemetry.logs import log_context
@@ -36,7 +36,7 @@ from workers.queue.heartbeat import Heartbeat
 from workers.queue.pool import TaskPool
 
 log = logging.getLogger(__name__)
-ANSWER_PATIENCE_S = 600.0
+ANSWER_RETRY_S = 600.0
 """So long an answer is kept for a database that is away."""
 
 
@@ -76,21 +76,21 @@ class WorkerContext:
 
 def create_app(
     settings: CelerySettings,
-    open_station: Callable[[], WorkerContext] | None = None,
-    open_presence: Callable[[], Heartbeat] | None = None,
+    open_context: Callable[[], WorkerContext] | None = None,
+    open_heartbeat: Callable[[], Heartbeat] | None = None,
     *,
     ready: bool = False,
 ) -> Celery:
-    """The application: with `open_station` for workers (called in the child that works), without for those who ring.
-    With `open_presence` the child says that it is there. `ready`: it opens its station when it starts.
+    """The application: with `open_context` for workers (called in the child that works), without for those who ring.
+    With `open_heartbeat` the child says that it is there. `ready`: it opens its context when it starts.
 
     Start workers as `worker_options` says.
     """
     app = Celery("kernelwright", broker=settings.broker_url, set_as_current=False)
-    app.conf.update(_configuration(settings, works=open_station is not None))
+    app.conf.update(_configuration(settings, works=open_context is not None))
     app.amqp.Connection = SteadyConnection
-    if open_station is not None:
-        _register(app, WorkerProcess(settings, open_station, open_presence, ready=ready))
+    if open_context is not None:
+        _register(app, WorkerProcess(settings, open_context, open_heartbeat, ready=ready))
     return app
 
 
@@ -106,31 +106,31 @@ def worker_options(device: str, name: str) -> list[str]:
 
 
 class WorkerProcess:
-    """The child process of a worker: opens its station at the first order, or before it where `ready`, and keeps it.
+    """The child process of a worker: opens its context at the first order, or before it where `ready`, and keeps it.
 
     Opening takes seconds (a sandbox is tried, torch is imported), and on a device it may measure for a minute."""
 
     def __init__(
         self,
         settings: CelerySettings,
-        open_station: Callable[[], WorkerContext],
-        open_presence: Callable[[], Heartbeat] | None = None,
+        open_context: Callable[[], WorkerContext],
+        open_heartbeat: Callable[[], Heartbeat] | None = None,
         *,
         ready: bool = False,
     ) -> None:
         self._ready = ready
         self._settings = settings
-        self._open_station = open_station
-        self._open_presence = open_presence
-        self._presence: Heartbeat | None = None
-        self._station: WorkerContext | None = None
+        self._open_context = open_context
+        self._open_heartbeat = open_heartbeat
+        self._heartbeat: Heartbeat | None = None
+        self._context: WorkerContext | None = None
         self._runner: asyncio.Runner | None = None
 
     def begin(self) -> None:
         """Say that this process is there; to be called once, in the child."""
-        if self._open_presence is not None:
-            self._presence = self._open_presence()
-            self._presence.start()
+        if self._open_heartbeat is not None:
+            self._heartbeat = self._open_heartbeat()
+            self._heartbeat.start()
         if self._ready:
             try:
                 self._opened()
@@ -139,67 +139,67 @@ class WorkerProcess:
 
     def run(self, order_id: str, owner: str) -> None:
         """Do an order, if there is something to do."""
-        station = self._opened()
+        context = self._opened()
         if self._runner is None:
             self._runner = asyncio.Runner()
         began = time.monotonic()
-        if self._runner.run(execute(station, order_id, owner, self._settings)) and self._presence is not None:
-            self._presence.worked(time.monotonic() - began)
+        if self._runner.run(execute(context, order_id, owner, self._settings)) and self._heartbeat is not None:
+            self._heartbeat.worked(time.monotonic() - began)
 
     def _opened(self) -> WorkerContext:
-        if self._station is None:
-            self._station = self._open_station()
-            if self._presence is not None and self._station.offer is not None:
-                self._presence.measured(self._station.offer, self._station.sheet, self._station.isolation)
-        return self._station
+        if self._context is None:
+            self._context = self._open_context()
+            if self._heartbeat is not None and self._context.offer is not None:
+                self._heartbeat.measured(self._context.offer, self._context.sheet, self._context.isolation)
+        return self._context
 
     def job_ended(self, job_id: str) -> None:
         """Free what is kept warm for a job."""
-        if self._station is not None:
-            self._station.workbench.close_job(job_id)
+        if self._context is not None:
+            self._context.workbench.close_job(job_id)
 
     def close(self) -> None:
         """Free what the process holds."""
-        if self._presence is not None:
-            self._presence.stop()
-        if self._station is not None:
-            self._station.workbench.close()
+        if self._heartbeat is not None:
+            self._heartbeat.stop()
+        if self._context is not None:
+            self._context.workbench.close()
         if self._runner is not None:
             self._runner.close()
-        self._station = self._runner = None
+        self._context = self._runner = None
 
 
-async def execute(station: WorkerContext, order_id: str, owner: str, settings: CelerySettings) -> bool:
+async def execute(context: WorkerContext, order_id: str, owner: str, settings: CelerySettings) -> bool:
     """Claim an order, work on it while its claim is kept alive, and store the answer under the claim's token. Whether
     there was something to do."""
-    claim = await station.orders.claim(order_id, owner, settings.claim_ttl_s, station.offer)
+    claim = await context.orders.claim(order_id, owner, settings.claim_ttl_s, context.offer)
     if claim is None:
         return False
     with log_context(job=claim.order.request.job_id, order=order_id), order_span(claim.order):
-        await _execute(station, claim, settings)
+        await _execute(context, claim, settings)
     return True
 
 
-async def _execute(station: WorkerContext, claim: WorkClaim, settings: CelerySettings) -> None:
+async def _execute(context: WorkerContext, claim: WorkClaim, settings: CelerySettings) -> None:
     stopped = threading.Event()
-    keeping = asyncio.create_task(_keep(station.orders, claim, settings, stopped))
+    keeping = asyncio.create_task(_keep(context.orders, claim, settings, stopped))
     try:
-        result = await asyncio.to_thread(do, station.workbench, claim.order.request, stopped.is_set)
+        result = await asyncio.to_thread(do, context.workbench, claim.order.request, stopped.is_set)
     except InfrastructureError as error:
-        await _fail(station.orders, claim, str(error))
+        await _fail(context.orders, claim, str(error))
     except Exception as error:
         log.exception("order %s failed for a fault of this program", claim.order.id)
-        await _fail(station.orders, claim, f"internal error: {type(error).__name__}: {error}")
+        await _fail(context.orders, claim, f"internal error: {type(error).__name__}: {error}")
     else:
         request = claim.order.request
         if isinstance(result, EvaluationReport) and isinstance(request, EvaluationRequest):
-            result = await with_listing_kept(result, request, station.artefacts)
-        await _answer(station.orders, claim, result)
+            result = await with_machine_code_kept(result, request, context.artefacts)
+        await _answer(context.orders, claim, result)
     finally:
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
     if stopped.is_set():
-        await asyncio.to_thread(station.workbench.close_job, claim.order.request.job_id)
+        await asyncio.to_thread(context.workbench.close_job, claim.order.request.job_id)
 
 
 async def _answer(orders: WorkStore, claim: WorkClaim, result: Report) -> None:
@@ -216,7 +216,7 @@ async def _fail(orders: WorkStore, claim: WorkClaim, fault: str) -> None:
 
 async def _stored(write: Callable[[], Awaitable[bool]]) -> bool:
     """Write an answer that cost minutes, again while the database is away; the token keeps a late one harmless."""
-    deadline = time.monotonic() + ANSWER_PATIENCE_S
+    deadline = time.monotonic() + ANSWER_RETRY_S
     while True:
         try:
             return await write()
@@ -266,7 +266,7 @@ def _configuration(settings: CelerySettings, *, works: bool) -> dict[str, object
         "task_queues": [Broadcast(ENDED_QUEUE, exchange=ended_exchange())],
         "worker_pool": f"{TaskPool.__module__}:{TaskPool.__name__}",
         "worker_concurrency": 1,
-        # A child that opens its station first is not up within Celery's 4 s.
+        # A child that opens its context first is not up within Celery's 4 s.
         "worker_proc_alive_timeout": 60.0,
         "worker_prefetch_multiplier": 1,
         "task_acks_late": True,

@@ -1,4 +1,4 @@
-"""The `EvaluationQueue` for distributed workers: orders are rows, Celery messages doorbells that carry their ids."""
+"""The `EvaluationQueue` for distributed workers: orders are rows, Celery messages wake-ups that carry their ids."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ MOST_BACKOFF_S = 5.0
 
 
 class CeleryQueue(EvaluationQueue):
-    """Places orders, rings, and waits for the rows: one query for all orders that are waited for.
+    """Places orders, wakes workers, and waits for the rows: one query for all orders that are waited for.
 
-    A message may be lost (a broker without persistence, a worker killed at the wrong moment), so a sweeper rings again
-    for orders that nobody has taken for a while, where the broker holds fewer messages than there are orders, or whose
-    worker went silent. A bell too many does nothing. While the broker or the database is away, orders wait.
+    A message may be lost (a broker without persistence, a worker killed at the wrong moment), so a sweeper sends it
+    again for orders that nobody has taken for a while, where the broker holds fewer messages than there are orders, or
+    whose worker went silent. A wake-up too many does nothing. While the broker or the database is away, orders wait.
     """
 
     def __init__(
@@ -39,26 +39,26 @@ class CeleryQueue(EvaluationQueue):
         clock: Clock,
         *,
         poll_s: float = 0.1,
-        ring_again_s: float = 15.0,
+        notify_again_s: float = 15.0,
         sweep_s: float = 5.0,
-        strand_s: float = 120.0,
+        no_worker_s: float = 120.0,
         give_up_s: float = 600.0,
         ahead: CompileAhead | None = None,
     ) -> None:
-        """`strand_s`: after so long without a worker whose results compare with the job's earlier ones, an order fails.
+        """`no_worker_s`: an order fails after so long without a worker whose results compare with the job's others.
         `give_up_s`: so long may broker or database be away before that is an infrastructure error.
         `ahead` has candidates compiled by workers without a device first."""
         self._orders = orders
         self._clock = clock
         self._poll_s = poll_s
-        self._ring_again_s = ring_again_s
-        self._sweep_s = min(sweep_s, ring_again_s)
-        self._strand_s = strand_s
+        self._notify_again_s = notify_again_s
+        self._sweep_s = min(sweep_s, notify_again_s)
+        self._no_worker_s = no_worker_s
         self._give_up_s = give_up_s
         self._ahead = ahead
-        self._bell = WorkNotifier(app, clock)
+        self._notifier = WorkNotifier(app, clock)
         self._waiting: dict[str, asyncio.Future[WorkState]] = {}
-        self._chores: list[asyncio.Task[None]] = []
+        self._tasks: list[asyncio.Task[None]] = []
         self._closed = False
 
     async def validate(self, request: ValidationRequest) -> ValidationReport:
@@ -83,14 +83,14 @@ class CeleryQueue(EvaluationQueue):
     async def cancel(self, job_id: str) -> None:
         """End the job's orders, whose workers notice within seconds, and have workers free what they keep for it."""
         await self._orders.cancel(job_id)
-        await self._bell.tell_ended(job_id)
+        await self._notifier.tell_ended(job_id)
 
     async def close(self) -> None:
         """Stop waiting; orders go on and their results stay."""
         self._closed = True
-        for chore in self._chores:
-            chore.cancel()
-        await asyncio.gather(*self._chores, return_exceptions=True)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         self._fail_all(QueueError("the evaluation queue was closed"))
 
     async def _done(self, order: WorkOrder) -> Report:
@@ -102,7 +102,7 @@ class CeleryQueue(EvaluationQueue):
             answer = self._waiting.get(order.id)
             if answer is None:
                 answer = self._waiting[order.id] = asyncio.get_running_loop().create_future()
-                self._bell.ring([WakeUp(order_id=order.id, device=order.request.device)])
+                self._notifier.notify([WakeUp(order_id=order.id, device=order.request.device)])
             state = await asyncio.shield(answer)
         if state.result is None:
             raise InfrastructureError(state.fault or "the order ended without a result")
@@ -122,13 +122,13 @@ class CeleryQueue(EvaluationQueue):
 
     def _begin(self) -> None:
         """Start what goes on beside the waiting, at the first order."""
-        if not self._chores:
-            chores = (
-                repeat("doorbells", self._bell.run, 0.0, self._clock),  # never ends by itself
+        if not self._tasks:
+            tasks = (
+                repeat("wake-ups", self._notifier.run, 0.0, self._clock),  # never ends by itself
                 repeat("answers of workers", self._look, self._poll_s, self._clock),
                 repeat("the sweeper of orders", self._sweep, self._sweep_s, self._clock),
             )
-            self._chores = [asyncio.create_task(chore) for chore in chores]
+            self._tasks = [asyncio.create_task(task) for task in tasks]
 
     async def _look(self) -> None:
         """Hand out what has ended."""
@@ -140,14 +140,14 @@ class CeleryQueue(EvaluationQueue):
                 answer.set_result(state)
 
     async def _sweep(self) -> None:
-        """Ring for what was lost; end what nobody can do."""
-        if self._bell.away_s > self._give_up_s:
-            self._fail_all(QueueError(f"the message broker cannot be reached: {self._bell.fault}"))
-        await self._orders.expire(self._strand_s)
+        """Wake workers for what was lost; end what nobody can do."""
+        if self._notifier.away_s > self._give_up_s:
+            self._fail_all(QueueError(f"the message broker cannot be reached: {self._notifier.fault}"))
+        await self._orders.expire(self._no_worker_s)
         waiting = await self._orders.waiting()
-        lost = {device for device, count in waiting.items() if await self._bell.length(device) < count}
-        bells = await self._orders.unattended(self._ring_again_s)
-        self._bell.ring(bell for bell in bells if bell.silent or bell.device in lost)
+        lost = {device for device, count in waiting.items() if await self._notifier.length(device) < count}
+        wake_ups = await self._orders.unattended(self._notify_again_s)
+        self._notifier.notify(wake_up for wake_up in wake_ups if wake_up.silent or wake_up.device in lost)
 
     def _fail_all(self, error: QueueError) -> None:
         for answer in self._waiting.values():

@@ -19,7 +19,7 @@ from services.domain.evaluations import (
     ValidationRequest,
     Verdict,
 )
-from services.machine_code import with_listing_kept
+from services.machine_code import with_machine_code_kept
 from services.ports.jobs import ArtefactStore, CandidateStore
 from services.ports.work import EvaluationQueue, Workbench
 
@@ -91,7 +91,7 @@ class InProcessQueue(EvaluationQueue):
             call = _Call(request.job_id, lambda stopped: self._workbench.evaluate(request, stopped))
             self._start(self._evaluations, request.evaluation_id, call)
         try:
-            report = await with_listing_kept(await asyncio.shield(call.answer), request, self._artefacts)
+            report = await with_machine_code_kept(await asyncio.shield(call.answer), request, self._artefacts)
         except InfrastructureError as error:
             return infrastructure_report(request, str(error))
         self._remember(request.evaluation_id, report)

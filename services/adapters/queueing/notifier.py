@@ -1,4 +1,4 @@
-"""Ringing for orders over Celery, however long the broker is away."""
+"""Waking workers for orders over Celery, however long the broker is away."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def ended_exchange() -> Exchange:
 
 
 class WorkNotifier:
-    """Sends doorbells in order. A bell that cannot be rung now is rung when the broker is back."""
+    """Sends wake-ups in order. One that cannot be sent now is sent when the broker is back."""
 
     def __init__(self, app: Celery, clock: Clock) -> None:
         self._app = app
@@ -53,10 +53,10 @@ class WorkNotifier:
         self.fault = ""
         """Why the broker could not be reached when that was tried last."""
 
-    def ring(self, bells: Iterable[WakeUp]) -> None:
-        """Ring for some orders soon."""
-        for bell in bells:
-            self._todo.put_nowait(bell)
+    def notify(self, wake_ups: Iterable[WakeUp]) -> None:
+        """Wake workers for some orders soon."""
+        for wake_up in wake_ups:
+            self._todo.put_nowait(wake_up)
 
     @property
     def away_s(self) -> float:
@@ -66,14 +66,14 @@ class WorkNotifier:
     async def run(self) -> None:
         """Send what there is to send, until cancelled."""
         while True:
-            bell = await self._todo.get()
+            wake_up = await self._todo.get()
             failures = 0
-            while not await self._sent(bell):
+            while not await self._sent(wake_up):
                 failures += 1
                 await self._clock.sleep(min(0.25 * 2**failures, MOST_BACKOFF_S))
 
     async def tell_ended(self, job_id: str) -> None:
-        """Have all workers free what they keep for a job; a bell nobody hears costs memory, never the job its end."""
+        """Have all workers free what they keep for a job; one that nobody receives costs memory, not the end."""
         try:
             await asyncio.to_thread(self._tell_all, job_id)
         except _BROKER_FAULTS as error:
@@ -86,11 +86,11 @@ class WorkNotifier:
         except _BROKER_FAULTS as error:
             raise QueueError(f"the message broker cannot be reached: {error}") from error
 
-    async def _sent(self, bell: WakeUp) -> bool:
-        queue = device_queue(bell.device)
+    async def _sent(self, wake_up: WakeUp) -> bool:
+        queue = device_queue(wake_up.device)
         try:
             await asyncio.to_thread(
-                self._app.send_task, TASK, args=[bell.order_id], queue=queue, ignore_result=True, retry=False
+                self._app.send_task, TASK, args=[wake_up.order_id], queue=queue, ignore_result=True, retry=False
             )
         except _BROKER_FAULTS as error:
             if self._away_since is None:

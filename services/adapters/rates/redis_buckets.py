@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 TIMEOUT_S = 0.25
 """A request waits no longer for Redis."""
-PATIENCE_S = 5.0
+RETRY_AFTER_S = 5.0
 """How long Redis is left alone after it failed."""
 
 # All or none: first whether every bucket has enough, then one from each. Time is Redis's own, so that the clocks of
@@ -84,7 +84,7 @@ class RedisBuckets:
     def _note_outage(self, error: Exception) -> None:
         if self._away_until is None:
             log.warning("Redis does not answer (%s): rate limits hold for each API process by itself", error)
-        self._away_until = self._clock.monotonic() + PATIENCE_S
+        self._away_until = self._clock.monotonic() + RETRY_AFTER_S
         RATE_LIMITS_ALONE.set(1)
 
     def _note_return(self) -> None:

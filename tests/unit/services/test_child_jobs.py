@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from services.catalogue import Catalogue
-from services.child_jobs import FamilyService
+from services.child_jobs import ChildJobService
 from services.domain.errors import ConflictError
 from services.domain.jobs import Budget, Job, JobSpec, JobStatus
 from services.jobs import JobService
@@ -22,7 +22,7 @@ from tests.unit.orchestrator.world import World
 KEPT_S = 10.0
 
 
-def family(world: World) -> tuple[FamilyService, JobService]:
+def family(world: World) -> tuple[ChildJobService, JobService]:
     catalogue = Catalogue(
         backends=("cpp",),
         devices=("cpu",),
@@ -32,14 +32,14 @@ def family(world: World) -> tuple[FamilyService, JobService]:
         resolve_model=lambda _name: ScriptedModel(agreeable_answers),
     )
     service = JobService(world.jobs, world.candidates, catalogue, world.clock)
-    return FamilyService(world.jobs, service, world.clock, kept_device_s=KEPT_S), service
+    return ChildJobService(world.jobs, service, world.clock, kept_device_s=KEPT_S), service
 
 
 def a_spec(budget: Budget) -> JobSpec:
     return JobSpec(problem=a_problem(), model="scripted", budget=budget)
 
 
-async def opened(world: World, budget: Budget) -> tuple[FamilyService, Job]:
+async def opened(world: World, budget: Budget) -> tuple[ChildJobService, Job]:
     families, _ = family(world)
     return families, await families.open("local", a_spec(budget))
 

@@ -14,7 +14,7 @@ import pytest
 
 from services.domain.errors import NotFoundError, SandboxError, StorageError, ToolchainError
 from services.domain.evaluations import Disassembly, EvaluationRequest
-from services.machine_code import read_listing, with_listing_kept, without_text
+from services.machine_code import read_listing, with_machine_code_kept, without_text
 from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits
 from services.testing import InMemoryArtefactStore, InMemoryDatabase, a_problem, a_report
 from workers.backends import listings
@@ -145,11 +145,11 @@ LISTING = Disassembly(
 
 async def test_a_listing_is_kept_by_its_hash_and_read_by_its_own_team() -> None:
     artefacts = InMemoryArtefactStore(InMemoryDatabase())
-    report = await with_listing_kept(replace(a_report(), listing=LISTING), a_request(), artefacts)
+    report = await with_machine_code_kept(replace(a_report(), listing=LISTING), a_request(), artefacts)
     assert report.listing is not None
     assert re.fullmatch("[0-9a-f]{64}", report.listing.hash or "")
     assert report.listing.text == ""
-    assert await with_listing_kept(report, a_request(), artefacts) == report
+    assert await with_machine_code_kept(report, a_request(), artefacts) == report
     assert await read_listing("local", report, artefacts) == LISTING.text
     with pytest.raises(NotFoundError, match="expired"):
         await read_listing("theirs", report, artefacts)
@@ -160,7 +160,7 @@ async def test_a_store_that_fails_costs_the_listing_and_never_the_report() -> No
         async def put(self, team_id: str, content: bytes, *, job_id: str | None = None) -> str:
             raise StorageError("its disk is full")
 
-    report = await with_listing_kept(replace(a_report(), listing=LISTING), a_request(), Full(InMemoryDatabase()))
+    report = await with_machine_code_kept(replace(a_report(), listing=LISTING), a_request(), Full(InMemoryDatabase()))
     assert report == replace(a_report(), listing=report.listing)
     assert report.listing is not None
     assert "its disk is full" in report.listing.note

@@ -14,7 +14,7 @@ from services.testing import FrozenClock
 PAUSE_S = 0.2
 
 
-class Chore:
+class Work:
     """Fails as it is told to, then does its work."""
 
     def __init__(self, *faults: Exception | None) -> None:
@@ -35,14 +35,14 @@ async def settled() -> None:
 
 async def test_no_fault_ends_it_and_each_is_told(caplog: pytest.LogCaptureFixture) -> None:
     clock = FrozenClock()
-    chore = Chore(StorageError("away"), StorageError("away still"), ValueError("a bug"), None, StorageError("again"))
+    work = Work(StorageError("away"), StorageError("away still"), ValueError("a bug"), None, StorageError("again"))
     with caplog.at_level(logging.WARNING):
-        async with repeating("answers", chore, PAUSE_S, clock):
+        async with repeating("answers", work, PAUSE_S, clock):
             for _ in range(6):
                 await settled()
                 clock.advance(AFTER_FAULT_S)
             await settled()
-    assert chore.done == 3
+    assert work.done == 3
     told = [(record.levelname, record.getMessage()) for record in caplog.records]
     assert [level for level, _ in told] == ["WARNING", "ERROR", "WARNING"]
     assert told[0] == ("WARNING", "answers: waiting, away")
@@ -51,31 +51,31 @@ async def test_no_fault_ends_it_and_each_is_told(caplog: pytest.LogCaptureFixtur
 
 
 async def test_a_fault_is_followed_by_a_longer_pause() -> None:
-    clock, chore = FrozenClock(), Chore(StorageError("away"))
-    async with repeating("answers", chore, PAUSE_S, clock):
+    clock, work = FrozenClock(), Work(StorageError("away"))
+    async with repeating("answers", work, PAUSE_S, clock):
         await settled()
         clock.advance(PAUSE_S * 1.1)
         await settled()
-        assert chore.done == 0
+        assert work.done == 0
         clock.advance(AFTER_FAULT_S)
         await settled()
-        assert chore.done == 1
+        assert work.done == 1
         clock.advance(PAUSE_S * 1.1)
         await settled()
-        assert chore.done == 2
+        assert work.done == 2
 
 
 async def test_it_ends_with_its_context() -> None:
-    clock, chore = FrozenClock(), Chore()
-    async with repeating("answers", chore, PAUSE_S, clock):
+    clock, work = FrozenClock(), Work()
+    async with repeating("answers", work, PAUSE_S, clock):
         await settled()
     clock.advance(10)
     await settled()
-    assert chore.done == 1
+    assert work.done == 1
 
 
 async def test_cancelling_ends_it() -> None:
-    task = asyncio.create_task(repeat("answers", Chore(ValueError("a bug")), PAUSE_S, FrozenClock()))
+    task = asyncio.create_task(repeat("answers", Work(ValueError("a bug")), PAUSE_S, FrozenClock()))
     await settled()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -18,7 +18,7 @@ from tests.unit.web.test_api import PROBLEM, Installation
 MODULE = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    pass\n"
 
 
-class Desk(Installation):
+class RequestInstallation(Installation):
     """An installation with requests and training data."""
 
     def __init__(self, runtime: Path) -> None:
@@ -31,35 +31,35 @@ class Desk(Installation):
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def installation(tmp_path: Path) -> RequestInstallation:
     runtime = tmp_path / "kernelwright_rt.py"
     runtime.write_text("")
-    return Desk(runtime)
+    return RequestInstallation(runtime)
 
 
-async def an_open_request(desk: Desk) -> str:
-    await desk.jobs.create(a_job())
-    return (await desk.requests.open(a_request(), 60)).id
+async def an_open_request(installation: RequestInstallation) -> str:
+    await installation.jobs.create(a_job())
+    return (await installation.requests.open(a_request(), 60)).id
 
 
-async def answer(desk: Desk, request_id: str, given: Any) -> Any:
-    return await desk.client.post(f"/requests/{request_id}/answer", json={"answer": given, "by": "me"})
+async def answer(installation: RequestInstallation, request_id: str, given: Any) -> Any:
+    return await installation.client.post(f"/requests/{request_id}/answer", json={"answer": given, "by": "me"})
 
 
-async def test_a_request_is_listed_shown_and_answered(desk: Desk) -> None:
-    request_id = await an_open_request(desk)
-    (listed,) = (await desk.client.get("/requests", params={"role": "coder"})).json()["requests"]
-    shown = (await desk.client.get(f"/requests/{listed['id']}")).json()
+async def test_a_request_is_listed_shown_and_answered(installation: RequestInstallation) -> None:
+    request_id = await an_open_request(installation)
+    (listed,) = (await installation.client.get("/requests", params={"role": "coder"})).json()["requests"]
+    shown = (await installation.client.get(f"/requests/{listed['id']}")).json()
     assert (shown["id"], shown["reply"]) == (request_id, None)
     assert shown["messages"][0]["content"] == "Write it."
-    answered = await answer(desk, request_id, {"summary": "mine", "source": MODULE})
+    answered = await answer(installation, request_id, {"summary": "mine", "source": MODULE})
     assert answered.status_code == 200, answered.text
     assert answered.json()["answered_by"] == "me"
-    assert (await desk.client.get("/requests")).json()["requests"] == []
+    assert (await installation.client.get("/requests")).json()["requests"] == []
 
 
-async def test_a_coder_may_send_its_module_as_text(desk: Desk) -> None:
-    assert (await answer(desk, await an_open_request(desk), MODULE)).status_code == 200
+async def test_a_coder_may_send_its_module_as_text(installation: RequestInstallation) -> None:
+    assert (await answer(installation, await an_open_request(installation), MODULE)).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -73,45 +73,47 @@ async def test_a_coder_may_send_its_module_as_text(desk: Desk) -> None:
     ],
 )
 async def test_an_answer_that_does_not_fit_is_refused_and_the_request_stays_open(
-    desk: Desk, given: Any, complaint: str
+    installation: RequestInstallation, given: Any, complaint: str
 ) -> None:
-    request_id = await an_open_request(desk)
-    refused = await answer(desk, request_id, given)
+    request_id = await an_open_request(installation)
+    refused = await answer(installation, request_id, given)
     assert refused.status_code == 422
     assert complaint in refused.json()["detail"]
     assert "stays open" in refused.json()["detail"]
-    assert len((await desk.client.get("/requests")).json()["requests"]) == 1
+    assert len((await installation.client.get("/requests")).json()["requests"]) == 1
 
 
-async def test_a_second_answer_and_an_unknown_request_are_refused(desk: Desk) -> None:
-    request_id = await an_open_request(desk)
-    await answer(desk, request_id, MODULE)
-    assert (await answer(desk, request_id, MODULE + "# more\n")).status_code == 409
-    assert (await answer(desk, "req-none", MODULE)).status_code == 404
+async def test_a_second_answer_and_an_unknown_request_are_refused(installation: RequestInstallation) -> None:
+    request_id = await an_open_request(installation)
+    await answer(installation, request_id, MODULE)
+    assert (await answer(installation, request_id, MODULE + "# more\n")).status_code == 409
+    assert (await answer(installation, "req-none", MODULE)).status_code == 404
 
 
-async def test_a_batch_with_one_mistake_queues_nothing(desk: Desk) -> None:
+async def test_a_batch_with_one_mistake_queues_nothing(installation: RequestInstallation) -> None:
     right = {"problem": PROBLEM, "candidate": MODULE}
-    refused = await desk.client.post("/evaluations/batch", json={"evaluations": [right, {**right, "backend": "no"}]})
+    refused = await installation.client.post(
+        "/evaluations/batch", json={"evaluations": [right, {**right, "backend": "no"}]}
+    )
     assert refused.status_code == 422
-    assert desk.database.jobs == {}
+    assert installation.database.jobs == {}
 
 
-async def test_a_batch_is_waited_for_and_tells_rewards(desk: Desk) -> None:
+async def test_a_batch_is_waited_for_and_tells_rewards(installation: RequestInstallation) -> None:
     right = {"problem": {**PROBLEM, "source": a_problem().source}, "candidate": MODULE, "idempotency_key": "once"}
-    queued = await desk.client.post("/evaluations/batch", json={"evaluations": [right, right]})
+    queued = await installation.client.post("/evaluations/batch", json={"evaluations": [right, right]})
     assert queued.status_code == 202, queued.text
-    assert (queued.json()["pending"], len(desk.database.jobs)) == (2, 1)
+    assert (queued.json()["pending"], len(installation.database.jobs)) == (2, 1)
     ids = {item["id"] for item in queued.json()["evaluations"]}
     (job_id,) = ids
-    await desk.jobs.request("local", job_id, "cancel")
-    ended = (await desk.client.get("/evaluations", params={"id": [job_id], "wait_s": 5})).json()
+    await installation.jobs.request("local", job_id, "cancel")
+    ended = (await installation.client.get("/evaluations", params={"id": [job_id], "wait_s": 5})).json()
     assert (ended["pending"], ended["evaluations"][0]["reward"]) == (0, None)
-    assert (await desk.client.get("/evaluations", params={"id": ["job-none"]})).status_code == 404
+    assert (await installation.client.get("/evaluations", params={"id": ["job-none"]})).status_code == 404
 
 
-async def test_training_data_comes_as_json_lines(desk: Desk) -> None:
-    answered = await desk.client.get("/trajectories", params={"format": "sft"})
+async def test_training_data_comes_as_json_lines(installation: RequestInstallation) -> None:
+    answered = await installation.client.get("/trajectories", params={"format": "sft"})
     assert (answered.status_code, answered.text) == (200, "")
     assert answered.headers["content-type"].startswith("application/x-ndjson")
-    assert (await desk.client.get("/trajectories", params={"format": "poem"})).status_code == 422
+    assert (await installation.client.get("/trajectories", params={"format": "poem"})).status_code == 422

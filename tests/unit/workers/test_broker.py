@@ -24,7 +24,7 @@ def _never() -> WorkerContext:
     raise AssertionError("nobody works here")
 
 
-def test_a_worker_looks_for_its_broker_at_a_steady_pace() -> None:
+def test_a_worker_polls_its_broker_at_a_steady_interval() -> None:
     app = create_app(CelerySettings(broker_url=f"redis://127.0.0.1:{a_free_port()}/0"), _never)
     pauses: list[float] = []
 
@@ -39,17 +39,19 @@ def test_a_worker_looks_for_its_broker_at_a_steady_pace() -> None:
 
 
 async def test_who_rings_hears_at_once_that_the_broker_is_away() -> None:
-    bell = WorkNotifier(create_app(CelerySettings(broker_url=f"redis://127.0.0.1:{a_free_port()}/0")), SystemClock())
+    notifier = WorkNotifier(
+        create_app(CelerySettings(broker_url=f"redis://127.0.0.1:{a_free_port()}/0")), SystemClock()
+    )
     began = time.monotonic()
     with pytest.raises(QueueError, match="cannot be reached"):
-        await bell.length("cpu")
-    await bell.tell_ended("job-1")
+        await notifier.length("cpu")
+    await notifier.tell_ended("job-1")
     assert time.monotonic() - began < 3.0
 
 
 async def test_who_rings_gives_a_broker_up_that_does_not_answer() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         settings = CelerySettings(broker_url=f"redis://127.0.0.1:{silent.getsockname()[1]}/0")
-        bell = WorkNotifier(create_app(settings), SystemClock())
+        notifier = WorkNotifier(create_app(settings), SystemClock())
         with pytest.raises(QueueError, match="cannot be reached"):
-            await asyncio.wait_for(bell.length("cpu"), ANSWER_S + 10.0)
+            await asyncio.wait_for(notifier.length("cpu"), ANSWER_S + 10.0)

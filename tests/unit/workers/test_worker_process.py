@@ -1,4 +1,4 @@
-"""When a worker's child opens its station."""
+"""When a worker's child opens its context."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class NoOrders:
 def a_process(failures: int = 0, *, ready: bool) -> tuple[WorkerProcess, list[str]]:
     opened: list[str] = []
 
-    def open_station() -> WorkerContext:
+    def open_context() -> WorkerContext:
         opened.append("opened")
         if len(opened) <= failures:
             raise SandboxError("no room for a sandbox")
         return WorkerContext(orders=cast("WorkStore", NoOrders()), workbench=cast("Workbench", Closing()))
 
-    return WorkerProcess(SETTINGS, open_station, ready=ready), opened
+    return WorkerProcess(SETTINGS, open_context, ready=ready), opened
 
 
-def test_a_station_is_opened_at_the_first_order_and_kept() -> None:
+def test_the_context_is_opened_at_the_first_order_and_kept() -> None:
     process, opened = a_process(ready=False)
     process.begin()
     assert opened == []
@@ -49,7 +49,7 @@ def test_a_station_is_opened_at_the_first_order_and_kept() -> None:
     process.close()
 
 
-def test_a_compile_workers_station_is_open_before_its_first_order() -> None:
+def test_a_compile_workers_context_is_open_before_its_first_order() -> None:
     process, opened = a_process(ready=True)
     process.begin()
     assert opened == ["opened"]
@@ -58,7 +58,7 @@ def test_a_compile_workers_station_is_open_before_its_first_order() -> None:
     process.close()
 
 
-def test_a_station_that_cannot_be_opened_at_the_start_is_tried_again_at_an_order(
+def test_a_context_that_cannot_be_opened_at_the_start_is_tried_again_at_an_order(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     process, opened = a_process(failures=1, ready=True)

@@ -1,4 +1,4 @@
-"""A berth: one warm, hardened container, in which one sandboxed process runs at a time."""
+"""One warm, hardened container, in which one sandboxed process runs at a time."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SandboxContainer:
     """One container; made by `open`, which returns when it is warm. Not thread-safe, except `destroy`."""
 
     def __init__(
-        self, api: APIClient, recipe: ContainerSpec, folder: Path, uid: int, *, gone: Callable[[], object]
+        self, api: APIClient, spec: ContainerSpec, folder: Path, uid: int, *, gone: Callable[[], object]
     ) -> None:
         self.uid = uid
         """Its user, inside and outside."""
@@ -52,9 +52,9 @@ class SandboxContainer:
         """The job it serves; None while it is new."""
         self.about: dict[str, JsonValue] = {}
         """What it said about its installation when it became warm."""
-        self.retires_at = time.monotonic() + recipe.lifetime_s / 2
+        self.retires_at = time.monotonic() + spec.lifetime_s / 2
         self._api = api
-        self._recipe = recipe
+        self._spec = spec
         self._folder = folder
         self._gone = gone
         """Called when it is destroyed."""
@@ -158,7 +158,7 @@ class SandboxContainer:
                 (self._folder / "s").unlink(missing_ok=True)
 
     def _start(self, name: str, labels: Mapping[str, str]) -> None:
-        arguments = container(self._api, self._recipe, folder=self._folder, uid=self.uid, labels=labels, name=name)
+        arguments = container(self._api, self._spec, folder=self._folder, uid=self.uid, labels=labels, name=name)
         self._id = str(self._api.create_container(**arguments)["Id"])
         self._api.start(self._id)
 
@@ -185,14 +185,14 @@ class SandboxContainer:
     def _last_words(self) -> str:
         """What a container like this one says when it is started without being removed at once."""
         try:
-            return _said(self._api, self._recipe, self._folder, self.uid)
+            return _said(self._api, self._spec, self._folder, self.uid)
         except (DockerException, requests.RequestException, OSError):
             return ""
 
 
-def _said(api: APIClient, recipe: ContainerSpec, folder: Path, uid: int) -> str:
+def _said(api: APIClient, spec: ContainerSpec, folder: Path, uid: int) -> str:
     """Start a container to its end and read what it printed."""
-    arguments: dict[str, Any] = container(api, recipe, folder=folder, uid=uid, labels={}, name="")
+    arguments: dict[str, Any] = container(api, spec, folder=folder, uid=uid, labels={}, name="")
     arguments["host_config"] |= {"AutoRemove": False, "LogConfig": {"Type": "json-file"}}
     made = api.create_container(**{**arguments, "name": None})
     try:

@@ -60,12 +60,12 @@ class ContainerSpec:
 
 
 def container(
-    api: APIClient, recipe: ContainerSpec, *, folder: Path, uid: int, labels: Mapping[str, str], name: str
+    api: APIClient, spec: ContainerSpec, *, folder: Path, uid: int, labels: Mapping[str, str], name: str
 ) -> dict[str, Any]:
     """The arguments with which `APIClient.create_container` makes one."""
-    entry, arguments = recipe.command()
+    entry, arguments = spec.command()
     return {
-        "image": recipe.image,
+        "image": spec.image,
         "entrypoint": entry,
         "command": arguments,
         "name": name,
@@ -76,11 +76,11 @@ def container(
         "hostname": "sandbox",
         "network_disabled": True,
         "stdin_open": False,
-        "host_config": host_config(api, recipe, folder),
+        "host_config": host_config(api, spec, folder),
     }
 
 
-def host_config(api: APIClient, recipe: ContainerSpec, folder: Path) -> dict[str, Any]:
+def host_config(api: APIClient, spec: ContainerSpec, folder: Path) -> dict[str, Any]:
     """No network, capability, new privilege, writable file, host namespace, swap; the socket's folder, read-only."""
     info = api.info()
     config: dict[str, Any] = api.create_host_config(
@@ -90,7 +90,7 @@ def host_config(api: APIClient, recipe: ContainerSpec, folder: Path) -> dict[str
         security_opt=["no-new-privileges:true", f"seccomp={seccomp.profile()}", *_apparmor(info)],
         read_only=True,
         tmpfs={"/tmp": "size=64m,mode=1777,nosuid,nodev,noexec"},  # noqa: S108
-        mounts=[Mount(HOME, str(folder), type="bind", read_only=True), *_installation(recipe)],
+        mounts=[Mount(HOME, str(folder), type="bind", read_only=True), *_installation(spec)],
         ipc_mode="private",
         cgroupns="private",
         shm_size=1 << 20,
@@ -100,10 +100,10 @@ def host_config(api: APIClient, recipe: ContainerSpec, folder: Path) -> dict[str
         mem_swappiness=None if str(info.get("CgroupVersion", "1")) == "2" else 0,
         cpu_shares=SHARES * len(os.sched_getaffinity(0)),  # threads compete with the host's threads as equals
         cpuset_cpus=own_cores().get(CORES_FILE),  # a container does not inherit the cores of who asks for it
-        nano_cpus=None if recipe.cpus is None else int(recipe.cpus * 1e9),
+        nano_cpus=None if spec.cpus is None else int(spec.cpus * 1e9),
         ulimits=[Ulimit(name=name, soft=value, hard=value) for name, value in ULIMITS.items()],
         log_config={"type": "none", "config": {}},
-        device_requests=_devices(recipe),
+        device_requests=_devices(spec),
     )
     # Each process inside mounts a /proc of its own, which the kernel permits only where this one is not covered. What
     # the covers hide is root's alone, and nothing inside is root.
@@ -121,16 +121,16 @@ def resources(limits: SandboxLimits, own_bytes: int) -> dict[str, int]:
     return {"Memory": memory, "MemorySwap": memory, "PidsLimit": limits.processes + OWN_PROCESSES}
 
 
-def _installation(recipe: ContainerSpec) -> list[Mount]:
-    if not recipe.host_python:
+def _installation(spec: ContainerSpec) -> list[Mount]:
+    if not spec.host_python:
         return []
     return [Mount(bind.target, bind.source, type="bind", read_only=True) for bind in python_binds()]
 
 
-def _devices(recipe: ContainerSpec) -> list[DeviceRequest] | None:
-    if recipe.gpu is None:
+def _devices(spec: ContainerSpec) -> list[DeviceRequest] | None:
+    if spec.gpu is None:
         return None
-    return [DeviceRequest(driver="nvidia", device_ids=[recipe.gpu], capabilities=[["gpu", "compute", "utility"]])]
+    return [DeviceRequest(driver="nvidia", device_ids=[spec.gpu], capabilities=[["gpu", "compute", "utility"]])]
 
 
 def _apparmor(info: Mapping[str, Any]) -> list[str]:

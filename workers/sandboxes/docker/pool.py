@@ -1,4 +1,4 @@
-"""The berths of one worker: some kept warm, each given to one process at a time, none shared between jobs."""
+"""The containers of one worker: some kept warm, each given to one process at a time, none shared between jobs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WAIT_S = 120.0
 
 
 class PooledContainer(Protocol):
-    """What a pool gives out: a berth."""
+    """What a pool gives out: a container."""
 
     owner: str | None
     """The job it serves; None while it is new."""
@@ -37,25 +37,25 @@ class PooledContainer(Protocol):
         """Remove it; may take a while."""
 
 
-B = TypeVar("B", bound=PooledContainer)
+C = TypeVar("C", bound=PooledContainer)
 
 
-class ContainerPool(Generic[B]):
-    """`make(name)` gives a warm berth, from any thread. `warm` are kept ready, `limit` exist at most.
+class ContainerPool(Generic[C]):
+    """`make(name)` gives a warm container, from any thread. `warm` are kept ready, `limit` exist at most.
 
-    `one_shot`: a berth that was used is never used again; else it serves further processes of the same job.
+    `one_shot`: a container that was used is never used again; else it serves further processes of the same job.
     """
 
-    def __init__(self, make: Callable[[str], B], *, prefix: str, warm: int, limit: int, one_shot: bool) -> None:
+    def __init__(self, make: Callable[[str], C], *, prefix: str, warm: int, limit: int, one_shot: bool) -> None:
         self._make = make
         self._prefix = prefix
         self._warm = warm
         self._limit = limit
         self._one_shot = one_shot
         self._numbers = itertools.count(1)
-        self._idle: list[B] = []
+        self._idle: list[C] = []
         """Longest unused first."""
-        self._taken: set[B] = set()
+        self._taken: set[C] = set()
         self._starting = 0
         self._fault: tuple[float, SandboxError] | None = None
         """When the last start that failed was begun, and why it failed."""
@@ -69,7 +69,7 @@ class ContainerPool(Generic[B]):
             self._refill()
 
     def wait_warm(self, timeout_s: float = WAIT_S) -> None:
-        """Wait until as many berths are idle as are kept warm. Raises `SandboxError` when one does not start."""
+        """Wait until as many containers are idle as are kept warm. Raises `SandboxError` when one does not start."""
         began = time.monotonic()
         with self._changed:
             self._refill()
@@ -77,59 +77,59 @@ class ContainerPool(Generic[B]):
                 self._wait(began, began + timeout_s)
                 self._refill()
 
-    def take(self, owner: str, need: object = None) -> B:
-        """A berth for one process of a job, if possible one that suits. Raises `SandboxError`."""
+    def take(self, owner: str, need: object = None) -> C:
+        """A container for one process of a job, if possible one that suits. Raises `SandboxError`."""
         began = time.monotonic()
         with self._changed:
-            while (berth := self._pick(owner, need)) is None:
+            while (container := self._pick(owner, need)) is None:
                 self._start_another()
                 self._wait(began, began + WAIT_S)
-            self._taken.add(berth)
+            self._taken.add(container)
         try:
-            berth.dedicate(owner, self._name(owner))
+            container.dedicate(owner, self._name(owner))
         except SandboxError:
-            self.give_back(berth, usable=False)
+            self.give_back(container, usable=False)
             raise
-        return berth
+        return container
 
-    def give_back(self, berth: B, *, usable: bool) -> None:
+    def give_back(self, container: C, *, usable: bool) -> None:
         """Its process has ended; `usable` where it may serve the same job again."""
         with self._changed:
-            self._taken.discard(berth)
-            if usable and not self._one_shot and not self._closed and berth.is_alive:
-                self._idle.append(berth)
+            self._taken.discard(container)
+            if usable and not self._one_shot and not self._closed and container.is_alive:
+                self._idle.append(container)
             else:
-                self._discard(berth)
+                self._discard(container)
             if not self._closed:
                 self._refill()
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Remove all berths and wait until they are gone."""
+        """Remove all containers and wait until they are gone."""
         with self._changed:
             self._closed = True
-            for berth in [*self._idle, *self._taken]:
-                self._discard(berth)
+            for container in [*self._idle, *self._taken]:
+                self._discard(container)
             self._idle.clear()
             self._taken.clear()
             self._changed.notify_all()
         for thread in list(self._threads):
             thread.join(30.0)
 
-    def _pick(self, owner: str, need: object) -> B | None:
-        """An idle berth: one that served this job and suits, else a new one, else one that must be changed."""
-        for berth in [berth for berth in self._idle if not berth.is_alive]:
-            self._idle.remove(berth)
-            self._discard(berth)
-        own = [berth for berth in self._idle if berth.owner == owner]
-        new = [berth for berth in self._idle if berth.owner is None]
-        for berth in [*(berth for berth in own if berth.suits(need)), *new, *own]:
-            self._idle.remove(berth)
-            return berth
+    def _pick(self, owner: str, need: object) -> C | None:
+        """An idle container: one that served this job and suits, else a new one, else one that must be changed."""
+        for container in [container for container in self._idle if not container.is_alive]:
+            self._idle.remove(container)
+            self._discard(container)
+        own = [container for container in self._idle if container.owner == owner]
+        new = [container for container in self._idle if container.owner is None]
+        for container in [*(container for container in own if container.suits(need)), *new, *own]:
+            self._idle.remove(container)
+            return container
         return None
 
     def _start_another(self) -> None:
-        """See that a berth is on its way, at the cost of another job's idle one where there are too many."""
+        """See that a container is on its way, at the cost of another job's idle one where there are too many."""
         if self._starting:
             return
         if self._living() >= self._limit:
@@ -150,10 +150,10 @@ class ContainerPool(Generic[B]):
         self._in_thread(self._open)
 
     def _open(self) -> None:
-        """In a thread: make a berth and put it among the idle ones."""
-        began, berth, fault = time.monotonic(), None, None
+        """In a thread: make a container and put it among the idle ones."""
+        began, container, fault = time.monotonic(), None, None
         try:
-            berth = self._make(self._name("warm"))
+            container = self._make(self._name("warm"))
         except SandboxError as error:
             fault = error
         except Exception as error:
@@ -162,10 +162,10 @@ class ContainerPool(Generic[B]):
         with self._changed:
             self._starting -= 1
             self._fault = None if fault is None else (began, fault)
-            if berth is not None and self._closed:
-                self._discard(berth)
-            elif berth is not None:
-                self._idle.append(berth)
+            if container is not None and self._closed:
+                self._discard(container)
+            elif container is not None:
+                self._idle.append(container)
             self._changed.notify_all()
 
     def _wait(self, began: float, deadline: float) -> None:
@@ -177,8 +177,8 @@ class ContainerPool(Generic[B]):
         if not self._changed.wait(max(0.0, deadline - time.monotonic())):
             raise SandboxError("no sandbox container became warm in time")
 
-    def _discard(self, berth: B) -> None:
-        self._in_thread(berth.destroy)
+    def _discard(self, container: C) -> None:
+        self._in_thread(container.destroy)
 
     def _in_thread(self, act: Callable[[], object]) -> None:
         """Talk to the daemon in a thread: it takes a good part of a second to remove a container."""
@@ -189,7 +189,7 @@ class ContainerPool(Generic[B]):
             finally:
                 self._threads.discard(threading.current_thread())
 
-        thread = threading.Thread(target=run, name="kernelwright-berth", daemon=True)
+        thread = threading.Thread(target=run, name="kernelwright-container", daemon=True)
         self._threads.add(thread)
         thread.start()
 

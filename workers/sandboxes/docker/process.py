@@ -14,25 +14,25 @@ from workers.sandboxes.forked import ForkedProcess
 
 
 class ContainedProcess(ForkedProcess):
-    """Gives its berth back at its end; where its supervisor does not answer, the container is removed."""
+    """Gives its container back at its end; where its supervisor does not answer, the container is removed."""
 
     def __init__(
         self,
         *,
-        berth: SandboxContainer,
+        container: SandboxContainer,
         pool: ContainerPool[SandboxContainer],
         connection: socket.socket,
         status: Channel,
         freezer: socket.socket,
     ) -> None:
         super().__init__(connection=connection, status=status, group=None, freezer=freezer)
-        self._berth = berth
+        self._container = container
         self._pool = pool
         self._taken_by_us = False
 
     def leave(self) -> None:
-        """Give the berth back; one whose process ended without a report is not used again."""
-        self._pool.give_back(self._berth, usable=self.was_reported)
+        """Give the container back; one whose process ended without a report is not used again."""
+        self._pool.give_back(self._container, usable=self.was_reported)
 
     def kill(self) -> None:
         """Kill the whole tree and wait for its end; idempotent."""
@@ -51,4 +51,4 @@ class ContainedProcess(ForkedProcess):
 
     def _kill_supervisor(self) -> None:
         self._taken_by_us = True
-        self._berth.destroy()
+        self._container.destroy()

@@ -1,6 +1,6 @@
 """`DockerSandbox`: the `Sandbox` port by hardened containers.
 
-A warm container (`docker_berth.py`) has no network, capability, new privilege, host namespace or writable file; its
+A warm container (`container.py`) has no network, capability, new privilege, host namespace or writable file; its
 first process has torch imported and forks what is asked for into fresh namespaces, without the system calls that made
 them. A container holds one process at a time and serves one job; see docs/decisions for why.
 """
@@ -96,7 +96,7 @@ class DockerSandbox:
 
     def __init__(
         self,
-        recipe: ContainerSpec,
+        spec: ContainerSpec,
         sockets: Path,
         *,
         address: str | None = None,
@@ -105,9 +105,9 @@ class DockerSandbox:
         limit: int = 16,
         one_shot: bool = False,
     ) -> None:
-        self._recipe = recipe
+        self._spec = spec
         self._api = connect(address)
-        self.image_id = find_image(self._api, recipe.image, version)
+        self.image_id = find_image(self._api, spec.image, version)
         self._users = UserPool()
         self._lease = FolderLease(sockets.resolve())
         self._reaper = Reaper(self._api, self._lease, sockets.resolve())
@@ -145,12 +145,12 @@ class DockerSandbox:
         """Engine, image and what is in it, for people. Raises `SandboxError`."""
         with daemon_errors("cannot ask the Docker daemon"):
             version, info = self._api.version(), self._api.info()
-        berth = self._pool.take(self._owner)
-        self._pool.give_back(berth, usable=True)
+        container = self._pool.take(self._owner)
+        self._pool.give_back(container, usable=True)
         return (
-            f"docker (engine {version['Version']}, cgroup v{info.get('CgroupVersion', 1)}); image {self._recipe.image} "
-            f"({self.image_id.removeprefix('sha256:')[:12]}); torch {berth.about.get('torch')} "
-            f"{'of this host' if self._recipe.host_python else 'of the image'}; candidates are stopped between calls"
+            f"docker (engine {version['Version']}, cgroup v{info.get('CgroupVersion', 1)}); image {self._spec.image} "
+            f"({self.image_id.removeprefix('sha256:')[:12]}); torch {container.about.get('torch')} "
+            f"{'of this host' if self._spec.host_python else 'of the image'}; candidates are stopped between calls"
         )
 
     def dedicate(self, owner: str) -> None:
@@ -162,10 +162,10 @@ class DockerSandbox:
     ) -> ContainedProcess:
         """Start a Python function in a fresh sandboxed process. Raises `SandboxError`."""
 
-        def plan(berth: SandboxContainer, copied: Sequence[Mount], own: Sequence[Bind]) -> SandboxPlan:
-            binds = [*berth.binds("system"), *berth.binds("python"), *own]
-            path = {"PATH": str(berth.about["path"])}
-            return _plan(berth, limits, copied, binds=binds, environment={**path, **environment}, entry=entry)
+        def plan(container: SandboxContainer, copied: Sequence[Mount], own: Sequence[Bind]) -> SandboxPlan:
+            binds = [*container.binds("system"), *container.binds("python"), *own]
+            path = {"PATH": str(container.about["path"])}
+            return _plan(container, limits, copied, binds=binds, environment={**path, **environment}, entry=entry)
 
         return self._fork(plan, limits, mounts)
 
@@ -180,12 +180,12 @@ class DockerSandbox:
     ) -> ExitStatus:
         """Run a program to its end; `directory` is copied in and back. Raises `SandboxError`, `ToolchainError`."""
 
-        def plan(berth: SandboxContainer, copied: Sequence[Mount], own: Sequence[Bind]) -> SandboxPlan:
+        def plan(container: SandboxContainer, copied: Sequence[Mount], own: Sequence[Bind]) -> SandboxPlan:
             return _plan(
-                berth,
+                container,
                 limits,
                 copied,
-                binds=[*berth.binds("system"), *own],
+                binds=[*container.binds("system"), *own],
                 environment=environment,
                 command=tuple(command),
                 directory=str(directory),
@@ -201,7 +201,7 @@ class DockerSandbox:
         if returned is not None:
             archives.restore(returned, directory)
         if process.missing is not None:
-            raise ToolchainError(f"cannot run {process.missing} (in the sandbox image {self._recipe.image})")
+            raise ToolchainError(f"cannot run {process.missing} (in the sandbox image {self._spec.image})")
         assert status is not None
         return status
 
@@ -223,35 +223,35 @@ class DockerSandbox:
             raise SandboxError("the sandbox is closed")
         for mount in mounts:
             _check(mount)
-        berth = self._pool.take(self._owner, limits)
+        container = self._pool.take(self._owner, limits)
         try:
-            berth.fit(limits)
-            own = [_bind(mount) for mount in mounts if _has(berth, mount)]
-            copied = [mount for mount in mounts if not _has(berth, mount)]
-            process = self._send(berth, plan(berth, copied, own), [*copied, *workspace])
+            container.fit(limits)
+            own = [_bind(mount) for mount in mounts if _has(container, mount)]
+            copied = [mount for mount in mounts if not _has(container, mount)]
+            process = self._send(container, plan(container, copied, own), [*copied, *workspace])
         except BaseException:
-            self._pool.give_back(berth, usable=False)
+            self._pool.give_back(container, usable=False)
             raise
         self._living.add(process)
         process.when_ended(lambda: self._living.discard(process))
         return process
 
-    def _send(self, berth: SandboxContainer, plan: SandboxPlan, mounts: Sequence[Mount]) -> ContainedProcess:
+    def _send(self, container: SandboxContainer, plan: SandboxPlan, mounts: Sequence[Mount]) -> ContainedProcess:
         archive = archives.pack(mounts)
         try:
-            return self._launch(berth, plan, archive)
+            return self._launch(container, plan, archive)
         finally:
             os.close(archive)
 
-    def _launch(self, berth: SandboxContainer, plan: SandboxPlan, archive: int) -> ContainedProcess:
+    def _launch(self, container: SandboxContainer, plan: SandboxPlan, archive: int) -> ContainedProcess:
         ours, theirs = socket.socketpair()
         status_ours, status_theirs = socket.socketpair()
         freezer_ours, freezer_theirs = socket.socketpair()
         process = ContainedProcess(
-            berth=berth, pool=self._pool, connection=ours, status=Channel(status_ours), freezer=freezer_ours
+            container=container, pool=self._pool, connection=ours, status=Channel(status_ours), freezer=freezer_ours
         )
         try:
-            berth.launch(plan, [theirs.fileno(), status_theirs.fileno(), freezer_theirs.fileno(), archive])
+            container.launch(plan, [theirs.fileno(), status_theirs.fileno(), freezer_theirs.fileno(), archive])
         except BaseException:
             process.abandon()
             raise
@@ -274,13 +274,13 @@ class DockerSandbox:
             number = self._made
         uid = self._users.take()
         folder = self._lease.folder / str(number)
-        berth = SandboxContainer(self._api, self._recipe, folder, uid, gone=lambda: self._users.give_back(uid))
-        berth.open(name, self._lease.labels(self._recipe.lifetime_s))
-        return berth
+        container = SandboxContainer(self._api, self._spec, folder, uid, gone=lambda: self._users.give_back(uid))
+        container.open(name, self._lease.labels(self._spec.lifetime_s))
+        return container
 
 
 def _plan(
-    berth: SandboxContainer,
+    container: SandboxContainer,
     limits: SandboxLimits,
     given: Sequence[Mount],
     *,
@@ -295,7 +295,7 @@ def _plan(
         command=command,
         directory=directory,
         level=Level.USER,
-        uid=berth.uid,
+        uid=container.uid,
         change_user=False,
         limits=limits,
         binds=tuple(binds),
@@ -307,9 +307,9 @@ def _plan(
     )
 
 
-def _has(berth: SandboxContainer, mount: Mount) -> bool:
+def _has(container: SandboxContainer, mount: Mount) -> bool:
     """Whether the container has the path of its own: devices that it was given, and what belongs to its Python."""
-    places = [DEVICES, *(Path(bind.target) for bind in berth.binds("python"))]
+    places = [DEVICES, *(Path(bind.target) for bind in container.binds("python"))]
     return any(mount.path.is_relative_to(place) for place in places)
 
 

@@ -13,15 +13,15 @@ from services.memory.selection import EpsilonGreedy, EpsilonSchedule, PoolSchedu
 from tests.unit.services.memory.builders import SITE, outcome
 
 
-def a_shelf() -> VectorTable:
+def a_table() -> VectorTable:
     """Twelve softmax items, ever less similar to (1, 0), and one of another backend that is the most similar."""
-    shelf = VectorTable(2)
+    table = VectorTable(2)
     for index in range(12):
         angle = 0.1 + 0.05 * index
         vector = np.array([[np.cos(angle), np.sin(angle)]], dtype=np.float32)
-        shelf.append([f"item-{index}"], [Keys(family="softmax", backend="cpp")], vector)
-    shelf.append(["triton"], [Keys(family="softmax", backend="triton")], np.array([[1.0, 0.0]], dtype=np.float32))
-    return shelf
+        table.append([f"item-{index}"], [Keys(family="softmax", backend="cpp")], vector)
+    table.append(["triton"], [Keys(family="softmax", backend="triton")], np.array([[1.0, 0.0]], dtype=np.float32))
+    return table
 
 
 QUERY = np.array([1.0, 0.0], dtype=np.float32)
@@ -33,7 +33,7 @@ def ask(**changes: object) -> Recall:
 
 
 def names(recall: Recall, learner: Learner) -> list[str]:
-    return [item.experience_id for item in recall.choose(a_shelf(), QUERY, learner)]
+    return [item.experience_id for item in recall.choose(a_table(), QUERY, learner)]
 
 
 def test_the_most_similar_that_fit_come_when_nothing_chooses_by_value() -> None:
@@ -57,7 +57,7 @@ def test_what_was_learned_decides_within_the_pool_and_only_there() -> None:
 def test_recalled_items_carry_similarity_and_value() -> None:
     learner = Learner(rule=BySimilarity())
     learner.rebuild([outcome(1, "item-1")])
-    first, second, _ = ask().choose(a_shelf(), QUERY, learner)
+    first, second, _ = ask().choose(a_table(), QUERY, learner)
     assert first.value is None
     assert second.value == learner.values.value(Stage.DRAFT, "item-1", "softmax", SITE)
     assert abs(first.similarity - np.cos(0.1)) < 1e-5
@@ -72,11 +72,11 @@ def test_an_empty_memory_gives_nothing() -> None:
     assert ask().choose(VectorTable(2), QUERY, Learner()) == ()
 
 
-def test_a_shelf_grows_without_losing_rows() -> None:
-    shelf = a_shelf()
-    assert shelf.vectors.shape == (13, 2)
-    assert len(shelf.keys) == len(shelf.ids) == 13
-    assert np.allclose(np.linalg.norm(shelf.vectors, axis=1), 1.0)
-    before = shelf.vectors.copy()
-    shelf.append([f"more-{n}" for n in range(100)], [Keys()] * 100, np.tile(QUERY, (100, 1)))
-    assert np.array_equal(shelf.vectors[:13], before)
+def test_a_table_grows_without_losing_rows() -> None:
+    table = a_table()
+    assert table.vectors.shape == (13, 2)
+    assert len(table.keys) == len(table.ids) == 13
+    assert np.allclose(np.linalg.norm(table.vectors, axis=1), 1.0)
+    before = table.vectors.copy()
+    table.append([f"more-{n}" for n in range(100)], [Keys()] * 100, np.tile(QUERY, (100, 1)))
+    assert np.array_equal(table.vectors[:13], before)

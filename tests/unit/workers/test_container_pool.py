@@ -9,7 +9,7 @@ from workers.sandboxes.docker.pool import ContainerPool, PooledContainer
 
 
 class Container:
-    """A berth without a container."""
+    """A container without a container."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -128,7 +128,7 @@ def test_a_fault_at_the_start_is_told_to_whoever_waits_and_passes() -> None:
 
 def test_names_say_what_a_container_is_for() -> None:
     pool = pool_of([])
-    berth: PooledContainer = pool.take("job-12/ü")
+    container: PooledContainer = pool.take("job-12/ü")
     pool.close()
-    assert isinstance(berth, Container)
-    assert berth.name.startswith("test-job-12--")
+    assert isinstance(container, Container)
+    assert container.name.startswith("test-job-12--")

@@ -1,6 +1,6 @@
 """The processes that the fault suite kills: the program's own parts, with a scripted model and kernels that do nothing.
 
-    python -m tests.faults.station orchestrator|worker|nursery
+    python -m tests.faults.processes orchestrator|worker|nursery
 
 `FAULT_LOG` names the file where every model call and every phase of an evaluation is written down before it happens.
 `FAULT_AT=operation:number:before|during|after` makes an orchestrator kill itself (SIGKILL) at the n-th call of an
@@ -156,9 +156,9 @@ class ContainedWorkbench(NoopWorkbench):
         from workers.sandboxes.docker.sandbox import DockerSandbox
 
         super().__init__(phase_s)
-        recipe = ContainerSpec(image=os.environ["FAULT_IMAGE"], host_python=True)
+        spec = ContainerSpec(image=os.environ["FAULT_IMAGE"], host_python=True)
         sockets, address = Path(os.environ["FAULT_SOCKETS"]), os.environ["FAULT_DOCKER"]
-        self._sandbox = DockerSandbox(recipe, sockets, address=address, warm=1)
+        self._sandbox = DockerSandbox(spec, sockets, address=address, warm=1)
         self._sandbox.start()
 
     def evaluate(self, request: EvaluationRequest, cancelled: Callable[[], bool]) -> EvaluationReport:
@@ -185,22 +185,22 @@ def worker(settings: Settings, device: str, evaluator: str) -> None:
     from workers.queue.heartbeat import Heartbeat
     from workers.queue.tasks import WorkerContext, create_app, worker_options
 
-    seat = acquire_slot(device)
+    slot = acquire_slot(device)
     bench = ContainedWorkbench if "FAULT_DOCKER" in os.environ else NoopWorkbench
 
-    def open_station() -> WorkerContext:
+    def open_context() -> WorkerContext:
         return WorkerContext(
             orders=SqlWorkStore(Database(settings.database), SystemClock()),
             workbench=bench(float(os.environ.get("FAULT_PHASE_S", "0"))),
             offer=Offer(device=device, backends=("cpp",), evaluator=evaluator),
         )
 
-    def open_presence() -> Heartbeat:
-        return Heartbeat(worker_node(device, seat.name), lambda: open_registry(settings))
+    def open_heartbeat() -> Heartbeat:
+        return Heartbeat(worker_node(device, slot.name), lambda: open_registry(settings))
 
-    app = create_app(celery_settings(settings), open_station, open_presence)
+    app = create_app(celery_settings(settings), open_context, open_heartbeat)
     signals.worker_ready.connect(lambda **_: note("worker ready"), weak=False)
-    app.worker_main(["worker", *worker_options(device, seat.name), "--loglevel", "INFO"])
+    app.worker_main(["worker", *worker_options(device, slot.name), "--loglevel", "INFO"])
 
 
 async def orchestrator(settings: Settings) -> None:

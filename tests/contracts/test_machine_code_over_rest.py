@@ -10,7 +10,7 @@ import httpx
 import pytest_asyncio
 
 from services.domain.evaluations import Disassembly, EvaluationRequest
-from services.machine_code import with_listing_kept
+from services.machine_code import with_machine_code_kept
 from services.testing import a_candidate, a_problem, a_report
 from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database
@@ -31,7 +31,7 @@ async def server(sqlite_address: str, tmp_path: Path) -> AsyncIterator[TeamServe
 async def judged(server: TeamServer, red: httpx.AsyncClient, listing: Disassembly | None) -> str:
     """A candidate of a job of the team red whose report came with some machine code."""
     job = await submitted(red)
-    lease = await server.desk.jobs.acquire("test", 60, job)
+    lease = await server.stores.jobs.acquire("test", 60, job)
     assert lease is not None
     candidate = replace(a_candidate(job, 0), team_id="red")
     candidates = SqlCandidateStore(server.database, server.clock)
@@ -47,7 +47,7 @@ async def judged(server: TeamServer, red: httpx.AsyncClient, listing: Disassembl
         backend="cpp",
     )
     store = SqlArtefactStore(server.database, server.clock)
-    await candidates.finish(request, await with_listing_kept(replace(a_report(), listing=listing), request, store))
+    await candidates.finish(request, await with_machine_code_kept(replace(a_report(), listing=listing), request, store))
     return candidate.id
 
 

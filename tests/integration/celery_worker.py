@@ -1,4 +1,4 @@
-"""The Celery application that the integration test's worker runs: `celery -A tests.integration.celery_station`."""
+"""The Celery application that the integration test's worker runs: `celery -A tests.integration.celery_worker`."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ class LoggingWorkbench(Workbench):
             file.write(f"{line}\n")
 
 
-def open_station() -> WorkerContext:
+def open_context() -> WorkerContext:
     database = Database(os.environ["TEST_DATABASE"])
     return WorkerContext(
         orders=SqlWorkStore(database, SystemClock()), workbench=LoggingWorkbench(Path(os.environ["TEST_LOG"]))
     )
 
 
-app = create_app(CelerySettings(broker_url=os.environ["TEST_BROKER"], claim_ttl_s=5.0, beat_s=0.2), open_station)
+app = create_app(CelerySettings(broker_url=os.environ["TEST_BROKER"], claim_ttl_s=5.0, beat_s=0.2), open_context)
