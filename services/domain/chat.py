@@ -70,7 +70,7 @@ class PlanFact:
     hypothesis_id: str | None = None
     """The idea of the tree that the plan tries, where the strategy keeps one."""
     hypotheses: tuple[HypothesisFact, ...] = ()
-    """Ideas that the Planner added or judged anew."""
+    """Ideas that the Planner added or rescored."""
 
 
 @dataclass(frozen=True, kw_only=True)
