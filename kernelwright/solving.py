@@ -59,7 +59,7 @@ class Solver:
         return await self._outcome(job, out)
 
     async def outcome(self, job_id: str, out: Path | None) -> SolveResult:
-        """What came of a job that has ended, written anew. Raises `NotFoundError`."""
+        """The results of a finished job, written again. Raises `NotFoundError`."""
         return await self._outcome(await self._here.service.get(LOCAL_TEAM, job_id), out)
 
     async def resumable(self, job_id: str, *, model: str | None = None, rounds: int | None = None) -> tuple[Job, int]:

@@ -1,4 +1,4 @@
-"""What people do with links to reports: make, list and revoke them, and follow one. Takes ports."""
+"""Use cases of report links: create, list, revoke and open one. Takes ports."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ShareService:
         self._clock = clock
 
     async def create(self, team_id: str, job_id: str, days: float) -> tuple[ReportShare, str]:
-        """A new link to a job, and its token, which cannot be had again.
+        """A new link to a job, and its token, which cannot be recovered.
 
         Raises `NotFoundError`, and `ConfigurationError` for a time that is not more than 0 and at most 365 days."""
         if not 0 < days <= MOST_DAYS:

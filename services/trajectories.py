@@ -3,7 +3,7 @@
 A step counts while its verdict still stands: it was accepted or rejected, judging again has not refuted it, and nobody
 retracted what it taught. From an accepted step that fell on, the rest of its job is left out, because later prompts
 show its kernel. Steps whose prompts quote another team's memory are left out, and whatever looks like a secret is cut
-out of every text. Rewards are computed anew over the steps that are left.
+out of every text. Rewards are recomputed over the remaining steps.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ async def _steps(jobs: JobService, team_id: str, job: Job) -> tuple[Step, ...]:
 
 
 def _fell(step: Step, entry: EvaluatedCandidate | None, retracted: frozenset[str]) -> bool:
-    """Whether a step was accepted and is not any more, or what it taught was taken back."""
+    """Whether an accepted step was refuted later, or its experiences retracted."""
     if step.verdict is not Verdict.ACCEPTED or entry is None:
         return False
     taught = {experience_id(entry.candidate.id, kind) for kind in ExperienceKind}

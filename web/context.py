@@ -1,4 +1,4 @@
-"""What the routes work with: the services of one installation, handed in by whoever builds the app."""
+"""The services of one installation that the routes use, passed in when the app is built."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class PlanFact:
     hypothesis_id: str | None = None
     """The idea of the tree that the plan tries, where the strategy keeps one."""
     hypotheses: tuple[HypothesisFact, ...] = ()
-    """Ideas that the Planner added or judged anew."""
+    """Ideas that the Planner added or rescored."""
     diagnosis: str | None = None
     """What is wrong with the start point or limits it, where one call diagnoses and plans."""
 

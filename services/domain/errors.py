@@ -154,4 +154,4 @@ class CallInterruptedError(asyncio.CancelledError):
 
 
 class LeaseLostError(InfrastructureError):
-    """Another orchestrator holds the job's lease; whoever sees this stops writing at once."""
+    """Another orchestrator holds the job's lease; stop writing at once."""

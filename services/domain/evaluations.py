@@ -101,7 +101,7 @@ class Speedup:
     ci95: tuple[float, float] | None = None
     """95 % confidence interval of `best_baseline`."""
     seed: float | None = None
-    """Against the kernel that the job started from, where there was one."""
+    """Against the job's seed kernel, if there was one."""
     seed_ci95: tuple[float, float] | None = None
     """95 % confidence interval of `seed`."""
 
@@ -183,7 +183,7 @@ class Tuned:
     parameters: dict[str, int | float | str | bool]
     """The winner's values."""
     tried: int
-    """How many settings were run."""
+    """How many configurations were run."""
     settings: tuple[TunedSetting, ...] = ()
     """What each of them came to, in the order they were tried."""
 
@@ -195,17 +195,17 @@ class Disassembly:
     form: str
     """`assembly`, `sass`, or `none`."""
     tool: str
-    """The program that made it; empty without one."""
+    """The program that produced it; empty if none."""
     functions: tuple[str, ...]
-    """The candidate's own functions that are in it."""
+    """The candidate's functions it contains."""
     cut: bool
-    """Whether there is more than was kept."""
+    """Whether it was truncated."""
     note: str
-    """Why there is none, and what would enable it; empty where there is one."""
+    """Why there is none and what would enable it; empty if there is one."""
     hash: str | None
-    """The artefact that holds the text; null where none is kept."""
+    """Hash of the artefact with the text; null if none is stored."""
     text: str = ""
-    """On its way from the worker to whoever keeps it as an artefact; empty from then on."""
+    """The text on its way from the worker to the artefact store; empty once stored."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,9 +222,9 @@ class Environment:
     referee_version: str
     tf32: bool
     clocks: dict[str, float] = field(default_factory=dict)
-    """Clock readings in MHz, where they can be read."""
+    """Clock rates in MHz, if they can be read."""
     isolation: str
-    """`docker`, `namespaces` or `limits`: the level that was reached, not the one that was asked for."""
+    """`docker`, `namespaces` or `limits`: the level that was reached, not the one requested."""
     between_calls: str = "unknown"
     """`stopped` where a candidate's processes ran only while they were asked, `running` where nothing could stop them:
     there, work outside of calls is looked for, but not impossible."""
@@ -263,7 +263,7 @@ class EvaluationReport:
     environment: Environment
     phases_s: PhasesS
     listing: Disassembly | None = None
-    """Its machine code; null where it was never built, or judged before listings were kept."""
+    """Machine code; null if the candidate was never built, or judged before machine code was recorded."""
     gain: Gain | None = None
     """Whether it is faster than the strongest baseline: `surely`, `within_noise` or `none`; null where nothing was
     measured, or judged before gains were told."""

@@ -32,7 +32,7 @@ class JobStatus(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether nothing will happen to the job any more."""
+        """Whether the job has ended for good."""
         return self in FINAL_STATUSES
 
 

@@ -1,4 +1,4 @@
-"""Links that show one job's report to whoever has them."""
+"""Links that show one job's report without signing in."""
 
 from __future__ import annotations
 

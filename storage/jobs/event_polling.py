@@ -81,7 +81,7 @@ class Followers:
         return tail[max(0, len(tail) - (position.last_seq - after)) :]
 
     async def _poll(self) -> None:
-        """Ends when nobody follows any more."""
+        """Ends when no follower is left."""
         while self._followed:
             try:
                 await self._look()

@@ -150,7 +150,7 @@ class SqlEventLog:
                     return
 
     async def _ended_in_silence(self, job_id: str, after: int, changed: asyncio.Event) -> bool:
-        """Wait for something new; whether nothing comes any more of a job that is final."""
+        """Wait for something new. True when the job is final and no more events will come."""
         await _wait(changed, self._orphan_s)
         if changed.is_set():
             return False

@@ -429,6 +429,7 @@ def test_a_page_of_nothing_names_what_was_not_found(visitor: Visitor) -> None:
     page = visitor.page
     page.goto("/jobs/job-none")
     page.get_by_role("heading", name="Job not found").wait_for()
+    page.get_by_text("No job with id job-none").wait_for()
     page.get_by_role("link", name="Back to jobs").click()
     page.get_by_role("heading", name="Jobs", exact=True).wait_for()
 

@@ -1,4 +1,4 @@
-"""A job's report as one page: for its team, and for whoever has a link to it."""
+"""A job's report as one page: for its team, and for anyone with a link."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def get_report(job_id: str, team: Team, services: Services) -> Response:
 async def create_report_share(
     job_id: str, team: WritingTeam, services: Services, request: Request, body: ReportShareBody | None = None
 ) -> NewReportShareView:
-    """Make a link that shows this job's report, and nothing else, to whoever has it."""
+    """Create a link that shows this job's report, and nothing else, without signing in."""
     share, token = await _shares(services).create(team, job_id, (body or ReportShareBody()).days)
     note_subject(request, f"{job_id} {share.id}")
     return NewReportShareView(**ReportShareView.of(share).model_dump(), path=f"{SHARED}{token}")
@@ -76,7 +76,7 @@ async def create_report_share(
 
 @router.get("/shares", responses=responses(404, 410, 422, 503))
 async def list_report_shares(job_id: str, team: Team, services: Services) -> list[ReportShareView]:
-    """The job's links, newest first; those that are revoked or have expired too."""
+    """The job's links, newest first, including revoked and expired ones."""
     return [ReportShareView.of(share) for share in await _shares(services).list(team, job_id)]
 
 
@@ -84,7 +84,7 @@ async def list_report_shares(job_id: str, team: Team, services: Services) -> lis
 async def revoke_report_share(
     job_id: str, share_id: str, team: WritingTeam, services: Services, request: Request
 ) -> ReportShareView:
-    """Close a link at once; again is harmless."""
+    """Revoke a link at once; repeating this is harmless."""
     note_subject(request, f"{job_id} {share_id}")
     return ReportShareView.of(await _shares(services).revoke(team, job_id, share_id))
 

@@ -40,7 +40,7 @@ class Group:
             raise
 
     def open_membership(self) -> int:
-        """A descriptor; whoever writes `0` to it joins the group."""
+        """A descriptor; a process that writes `0` to it joins the group."""
         return os.open(self.path / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
 
     def remove(self) -> None:

@@ -174,7 +174,7 @@ def adopt_orphans() -> None:
 
 
 def forbid_new_privileges() -> None:
-    """No set-user-id program can raise us any more."""
+    """From now on no set-user-id program can raise our privileges."""
     _prctl(_PR_SET_NO_NEW_PRIVS, 1, "prctl(NO_NEW_PRIVS)")
 
 

@@ -72,16 +72,16 @@ def test_shapes_of_the_same_class_go_before_nearer_words() -> None:
         trace("b", "two", 0.7, 1.5, shape_class="2d-r4-c4"),
     )
 
-    assert precedent((near, same), setting, "cpp", SUBJECT) == same
-    assert precedent((near,), setting, "cpp", SUBJECT) == near
+    assert nearest_example((near, same), setting, "cpp", SUBJECT) == same
+    assert nearest_example((near,), setting, "cpp", SUBJECT) == near
 
 
 def test_another_backends_kernel_comes_where_there_is_none_of_its_own() -> None:
     other = trace("a", "one", 0.9, 5.0, backend="triton", device="h200")
 
-    assert precedent((other,), SETTING, "cpp", SUBJECT) == other
+    assert nearest_example((other,), SETTING, "cpp", SUBJECT) == other
     own = trace("b", "two", 0.4, 1.1)
-    assert precedent((other, own), SETTING, "cpp", SUBJECT) == own
+    assert nearest_example((other, own), SETTING, "cpp", SUBJECT) == own
 
 
 def test_it_takes_the_first_place_of_a_full_context_once() -> None:

@@ -52,7 +52,7 @@ def _add(archive: tarfile.TarFile, path: Path) -> None:
 
 
 def pack_folder(folder: Path) -> int:
-    """A descriptor of an archive of the regular files below a folder, for whoever gave the folder."""
+    """A descriptor of an archive with the regular files below a folder, for its owner."""
     descriptor = os.memfd_create("kernelwright-results", os.MFD_CLOEXEC)
     with (
         os.fdopen(os.dup(descriptor), "wb") as file,

@@ -143,7 +143,7 @@ class SandboxContainer:
 
     @contextlib.contextmanager
     def _listening(self) -> Iterator[socket.socket]:
-        """The socket that goes in; nobody can connect to it any more afterwards."""
+        """The socket that goes in; nobody can connect to it afterwards."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
             folder = os.open(self._folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
             try:

@@ -238,7 +238,7 @@ function Problem({ draft, set, check }: Part & { check: Check }) {
             <Code
               text={draft.source}
               label="Problem source"
-              hint="A PyTorch module: class Model, get_inputs(), get_init_inputs()"
+              hint="Paste a PyTorch problem"
               onChange={(source) => set({ source })}
               fault={check.state === "bad" ? check.error.line : null}
               minHeight={360}
@@ -260,7 +260,7 @@ function Verdict({ check }: { check: Check }) {
     );
   }
   const words = {
-    empty: "Paste a module, drop a file, or choose an example. Nothing is executed before you submit.",
+    empty: "A module with class Model, get_inputs() and get_init_inputs(): paste it, drop a file, or choose an example. Nothing is executed before you submit.",
     asking: "Checking…",
     good: "✓ No problems found.",
     unknown: `Could not check the problem: ${check.state === "unknown" ? check.reason : ""}`,
@@ -328,13 +328,13 @@ function Limits({ draft, set }: Part) {
       value={draft[name] ?? ""}
       onChange={(value) => set({ [name]: typeof value === "number" && value > 0 ? value : null })}
       hideControls
-      style={{ flex: "1 1 120px" }}
+      style={{ flex: "1 1 96px" }}
     />
   );
   return (
     <Section title="Budget">
       <Group gap="sm" align="end">
-        <NumberInput label="Rounds" min={1} max={1000} value={draft.rounds} onChange={(value) => typeof value === "number" && set({ rounds: Math.round(value) })} style={{ flex: "1 1 100px" }} />
+        <NumberInput label="Rounds" min={1} max={1000} value={draft.rounds} onChange={(value) => typeof value === "number" && set({ rounds: Math.round(value) })} style={{ flex: "1 1 96px" }} />
         {limit("wallS", "Time (s)")}
         {limit("deviceS", "Device time (s)")}
         {limit("tokens", "Tokens")}

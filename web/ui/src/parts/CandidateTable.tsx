@@ -24,7 +24,7 @@ const COLUMNS: Column[] = [
   { key: "best_baseline", name: "Speedup", width: "84px", down: true, figure: (one) => ratio(one.speedup?.best_baseline) },
   { key: "eager", name: "× eager", width: "76px", down: true, figure: (one) => ratio(one.speedup?.eager) },
   { key: "compile", name: "× compile", width: "92px", down: true, figure: (one) => ratio(one.speedup?.compile) },
-  { key: "roofline_fraction", name: "Roofline", width: "84px", down: true, figure: (one) => percent(one.roofline_fraction) },
+  { key: "roofline_fraction", name: "Roof", width: "58px", down: true, figure: (one) => percent(one.roofline_fraction) },
 ];
 
 /** Columns that say something: a baseline nobody asked for has none. */

@@ -17,7 +17,7 @@ export function EffectTable({ effect }: { effect: EffectView }) {
   return (
     <>
       <Text size="sm" className="quiet" mb="xs">
-        {effect.steps_with} steps with memory against {effect.steps_without} held-out steps.
+        {effect.steps_with} {effect.steps_with === 1 ? "step" : "steps"} with memory against {effect.steps_without} held-out {effect.steps_without === 1 ? "step" : "steps"}.
         {effect.steps_without < 20 && " Too few held-out steps to be conclusive."}
       </Text>
       <div className="scroll-x" tabIndex={0} role="region" aria-label="Table of the effect of memory">

@@ -95,7 +95,7 @@ function Latencies({ report }: { report: EvaluationReport }) {
 
 function Shapes({ report }: { report: EvaluationReport }) {
   return (
-    <div className="scroll-x" tabIndex={0} role="region" aria-label="Shapes">
+    <div className="scroll-x" tabIndex={0} role="region" aria-label="Latency per shape">
       <table className="rows">
         <thead>
           <tr>

@@ -32,7 +32,7 @@ export function Profile({ report }: { report: EvaluationReport }) {
       )}
       {metrics.length > 0 && (
         <Section title="Counters">
-          <div className="scroll-x" tabIndex={0} role="region" aria-label="Counters">
+          <div className="scroll-x" tabIndex={0} role="region" aria-label="Counter values">
             <table className="rows" style={{ maxWidth: 900 }}>
               <tbody>
                 {metrics.map(([name, value]) => (

@@ -36,7 +36,8 @@ const NOT_LOADED = /dynamically imported module|importing a module script/i;
 
 function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  return NOT_LOADED.test(message) ? "This page could not be loaded while the server is away." : message;
+  if (NOT_LOADED.test(message)) return "This page could not be loaded while the server is away.";
+  return message.replace(/^no (job|candidate|experience) (\S+)$/, "No $1 with id $2");
 }
 
 /** `what` could not be loaded. `page`: it stands for a whole page, so its title is the page's heading. */
