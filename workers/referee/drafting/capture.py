@@ -55,7 +55,7 @@ def capture(model: torch.nn.Module, arguments: Sequence[Any], *, dynamic: bool, 
 
         seen["nodes"] = [node for node in graph.graph.nodes if node.op == "placeholder"]
         seen["shapes"] = _shape_environment()
-        compiled: Any = compile_fx(graph, examples, config_patches=dict(OPTIONS[way]))  # type: ignore[arg-type]
+        compiled: Any = compile_fx(graph, examples, config_patches=dict(OPTIONS[way]))
         return compiled  # type: ignore[no-any-return]
 
     torch._dynamo.reset()
