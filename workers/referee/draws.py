@@ -183,7 +183,16 @@ def drawn(arguments: list[Any], distribution: Distribution) -> list[Any]:
     places = [index for index, tensor in enumerate(tensors) if is_continuous(tensor)]
     for index in places[:1] if distribution.first_only else places:
         changed[index] = _structured(tensors[index], distribution.transform(tensors[index]))
+    if distribution.finite:
+        changed = [_single(tensor) for tensor in changed]
     return list(rebuilt(arguments, changed))
+
+
+def _single(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor of one number (a scale, a temperature) gets another: problems often hold it at one value."""
+    if tensor.numel() != 1 or not tensor.is_floating_point():
+        return tensor
+    return tensor * random.uniform(0.6, 1.6)  # noqa: S311 - seeded with the draw
 
 
 def nudged(arguments: list[Any], by: float = ROUNDING) -> list[Any]:
@@ -242,7 +251,7 @@ def resized(tensors: Sequence[torch.Tensor], new: int, *, last: bool) -> list[to
     size = _shared_size(tensors, last=last)
     if size is None or size < 1:
         return None
-    if new > size and any(_has_zeros_in_place(tensor) or _is_symmetric(tensor) for tensor in tensors):
+    if new > size and any(map(_has_zeros_in_place, tensors)):
         return None
     axis = -1 if last else 0
     return [
@@ -251,7 +260,7 @@ def resized(tensors: Sequence[torch.Tensor], new: int, *, last: bool) -> list[to
 
 
 def _shared_size(tensors: Sequence[torch.Tensor], *, last: bool) -> int | None:
-    if not tensors or tensors[0].dim() < (2 if last else 1):
+    if not tensors or tensors[0].dim() < (2 if last else 1) or any(map(_is_symmetric, tensors)):
         return None
     return int(tensors[0].shape[-1 if last else 0])
 

@@ -15,7 +15,15 @@ from services.domain.problems import ProblemAnalysis
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.bench import BaselineBench
-from workers.referee.comparison import ErrorScale, all_finite, error_scale, partly_finite, step_scale, worse
+from workers.referee.comparison import (
+    ERROR_MULTIPLE,
+    ErrorScale,
+    all_finite,
+    error_scale,
+    partly_finite,
+    step_scale,
+    worse,
+)
 from workers.referee.contract import Answer
 from workers.referee.draws import BIG, COARSE, OTHERS, OWN, ROUNDING, TELLING, WIDE, Distribution, drawn, nudged
 from workers.referee.errors import Refused
@@ -26,6 +34,8 @@ from workers.referee.stopwatch import stopwatch_for
 from workers.referee.worker_client import WorkerLink
 
 SEED_BITS = 31
+LONG_SUM = 2.0**-24 / ERROR_MULTIPLE
+"""Relative error of a sum in float by the root of its terms, as the share that the bound multiplies."""
 SMALL_BYTES = 16 << 20
 """Inputs of a call up to which every distribution is tried: draws, the reference and comparing cost time."""
 FEW = 3
@@ -180,17 +190,39 @@ class ReferenceState:
             self._metas[number] = [TensorMeta.of(tensor) for tensor in outputs]
         elif not (all_finite(outputs) if distribution.finite else partly_finite(outputs)):
             return None
+        return self.scales_on(arguments, outputs, distribution)
+
+    def scales_on(
+        self, arguments: list[Any], outputs: list[torch.Tensor], distribution: Distribution
+    ) -> tuple[ErrorScale, ...] | None:
+        """How exact the reference's outputs are for these very arguments; None where a rounding decides too much."""
         exact = self.problem.run_double(cloned(arguments) if self.mutates else arguments)
         exact_tensors = output_tensors(exact) if exact is not None else []
-        scales = _scales(outputs, exact_tensors)
-        if distribution.harsh and exact_tensors:
+        scales = tuple(map(self._with_depth, _scales(outputs, exact_tensors), outputs))
+        whole = any(not tensor.is_floating_point() for tensor in outputs)
+        if exact_tensors and (distribution.harsh or whole):
             moved = output_tensors(self.problem.run_double(nudged(arguments)))
-            scales = tuple(worse(one, other) for one, other in zip(scales, _scales(moved, exact_tensors), strict=True))
-        if exact_tensors and any(not tensor.is_floating_point() for tensor in exact_tensors):
-            moved = output_tensors(self.problem.run_double(nudged(arguments, COARSE)))
-            scales = tuple(map(_with_steps, scales, moved, exact_tensors)) if len(moved) == len(scales) else scales
+            if distribution.transform is not None and any(map(_jumps, moved, exact_tensors)):
+                return None  # whole numbers too large for a float to tell one from the next
+            if distribution.harsh:
+                scales = tuple(map(worse, scales, _scales(moved, exact_tensors)))
+        if exact_tensors and whole:
+            scales = tuple(map(_with_steps, scales, self._moved_coarsely(arguments), exact_tensors))
         self.place.release()
         return scales
+
+    def _moved_coarsely(self, arguments: list[Any]) -> list[torch.Tensor]:
+        return output_tensors(self.problem.run_double(nudged(arguments, COARSE)))
+
+    def _with_depth(self, scale: ErrorScale, output: torch.Tensor) -> ErrorScale:
+        """With the error of a long sum in float, one term after the other, whatever the reference sums in."""
+        if output.dtype is not torch.float32:
+            return scale
+        elements = max((spec.elements for spec in self.analysis.inputs), default=1)
+        depth = elements / max(1, output.numel())
+        if self.analysis.family == "scan":
+            depth = max([depth, *output.shape])
+        return dataclasses.replace(scale, relative=max(scale.relative, LONG_SUM * depth**0.5))
 
     def _learn_manners(self) -> None:
         self._mutates = False
@@ -207,6 +239,13 @@ def _scales(outputs: list[torch.Tensor], exact: list[torch.Tensor]) -> tuple[Err
     if len(exact) != len(outputs):
         return tuple(ErrorScale() for _ in outputs)
     return tuple(error_scale(output, other) for output, other in zip(outputs, exact, strict=True))
+
+
+def _jumps(moved: torch.Tensor, exact: torch.Tensor) -> bool:
+    """Whether a rounding of the inputs changes whole numbers by more than one step."""
+    if exact.is_floating_point() or exact.is_complex() or moved.shape != exact.shape or exact.numel() == 0:
+        return False
+    return int((moved.long() - exact.long()).abs().max()) > 1
 
 
 def _with_steps(scale: ErrorScale, moved: torch.Tensor, exact: torch.Tensor) -> ErrorScale:

@@ -75,22 +75,28 @@ def _derived(trial: Trial) -> list[list[Any]]:
         if tensors is not None and (taken := _taken(trial.state, arguments, tensors)):
             found.append(taken)
     arguments = trial.draw(0, OWN)
-    for size in _other_sizes(trial.state, flatten(arguments)):
-        tensors = resized(flatten(arguments), size, last=False)
+    for size, last in _other_sizes(trial.state, flatten(arguments)):
+        tensors = resized(flatten(arguments), size, last=last)
         if tensors is not None and (taken := _taken(trial.state, arguments, tensors)):
             found.append(taken)
     return found
 
 
-def _other_sizes(state: ReferenceState, tensors: list[torch.Tensor]) -> list[int]:
-    """Sizes of the leading dimension: one, more than announced, and zero."""
+def _other_sizes(state: ReferenceState, tensors: list[torch.Tensor]) -> list[tuple[int, bool]]:
+    """Sizes of the leading dimension: one, more than announced, and zero; and of the last one, more than announced."""
     if not tensors or tensors[0].dim() == 0 or tensors[0].shape[0] < 2:
         return []
-    size = tensors[0].shape[0]
-    larger = round(size * random.SystemRandom().uniform(1.0, GROWTH)) + 1
-    small = sum(tensor.nbytes for tensor in tensors) <= LARGEST_BYTES
+    larger = []
+    if sum(tensor.nbytes for tensor in tensors) <= LARGEST_BYTES:
+        larger = [(_grown(tensors[0].shape[0]), False)]
+        if tensors[0].dim() > 1:
+            larger.append((_grown(tensors[0].shape[-1]), True))
     # a grid of no blocks is an error of CUDA's that many kernels leave to whoever launches next
-    return [1, *([larger] if small else []), *([] if state.place.is_gpu else [0])]
+    return [(1, False), *larger, *([] if state.place.is_gpu else [(0, False)])]
+
+
+def _grown(size: int) -> int:
+    return round(size * random.SystemRandom().uniform(1.0, GROWTH)) + 1
 
 
 def _taken(state: ReferenceState, arguments: list[Any], tensors: list[torch.Tensor]) -> list[Any] | None:

@@ -1,5 +1,5 @@
 # problem: long_cumulative_sum
-# about: one running sum in float over two million values
+# about: one running sum in float over 16 384 values
 import torch
 import kernelwright_rt
 

@@ -7,4 +7,4 @@ class Model(torch.nn.Module):
 
 
 def get_inputs():
-    return [torch.rand(2, 2_000_000)]
+    return [torch.rand(64, 16_384)]

@@ -108,3 +108,14 @@ def test_what_cannot_be_traced_is_reported_and_not_raised(module: nn.Module) -> 
 def test_init_inputs_are_kept_where_they_are_plain() -> None:
     assert analysed(Plain(), torch.randn(2, 2), init=(3, "a", [1, 2])).init_inputs == (3, "a", (1, 2))
     assert analysed(Plain(), torch.randn(2, 2), init=(torch.ones(1),)).init_inputs == ()
+
+
+class Rows(nn.Module):
+    def forward(self, table: Tensor, index: Tensor) -> Tensor:
+        return torch.index_select(table, 0, index) + table[0]
+
+
+def test_of_a_table_what_is_taken_counts() -> None:
+    found = analysed(Rows(), torch.zeros(1000, 8), torch.arange(4))
+    index, taken, output = 8 * 4, 4 * (4 * 8 + 8), 4 * 4 * 8
+    assert found.bytes_moved == index + taken + output

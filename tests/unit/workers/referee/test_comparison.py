@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from workers.referee.comparison import ErrorScale, compare, error_scale, tolerances
+from workers.referee.comparison import ErrorScale, compare, error_scale, step_scale, tolerances
 
 TABLE = tolerances(None)
 EXACT = ErrorScale()
@@ -120,3 +120,20 @@ def test_16_bit_results_are_held_to_a_few_roundings(kind: torch.dtype, share: fl
     guessed = (exact * (1 + share)).to(kind)
     assert compare(guessed, expected, scale, TABLE) is not None
     assert compare(guessed, expected, EXACT, TABLE) is None or kind is torch.bfloat16
+
+
+def test_rounded_figures_may_be_a_step_off_where_a_rounding_of_the_inputs_changes_them() -> None:
+    expected = torch.arange(10_000)
+    actual = expected.clone()
+    actual[:2] += 1
+    assert compare(actual, expected, EXACT, TABLE) is not None
+    assert compare(actual, expected, ErrorScale(steps=1e-6), TABLE) is None
+    actual[:50] += 1
+    assert compare(actual, expected, ErrorScale(steps=1e-6), TABLE) is not None
+    assert compare(expected.roll(1), expected, ErrorScale(steps=0.5), TABLE) is not None
+
+
+def test_places_that_were_chosen_are_not_rounded_figures() -> None:
+    chosen = torch.tensor([3, 70, 12])
+    assert step_scale(torch.tensor([3, 71, 12]), chosen) == pytest.approx(1 / 3)
+    assert step_scale(torch.tensor([4, 12, 70]), chosen) == 0.0
