@@ -12,7 +12,7 @@ from services.domain.candidates import EvaluatedCandidate, Origin
 from services.domain.digests import CandidateDigest, digest_candidate
 from services.domain.evaluations import DeviceSheet, EvaluationReport, GateName, Speedup, Verdict
 from services.domain.events import Event, EventKind
-from services.domain.jobs import Budget, Job, JobSpec, JobStatus
+from services.domain.jobs import DEFAULT_STRATEGY, Budget, Job, JobSpec, JobStatus
 from services.domain.nodes import NodeRole, NodeState, ServiceNode
 from services.domain.problems import Problem, ProblemAnalysis
 
@@ -76,7 +76,7 @@ class JobBody(TargetBody):
     """A new job."""
 
     model: Name = "playbook"
-    strategy: Name = "greedy"
+    strategy: Name = DEFAULT_STRATEGY
     beam: Annotated[int, Field(ge=1, le=16)] = 1
     """Candidates made at the same time; each counts as one round."""
     budget: BudgetBody = BudgetBody()

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from services.domain.errors import ConfigurationError
+from services.domain.jobs import DEFAULT_STRATEGY
 
 FILE = "kernelwright.toml"
 
@@ -28,7 +29,7 @@ class Defaults(_Strict):
     backend: str = "cpp"
     device: str = "cpu"
     model: str = "playbook"
-    strategy: str = "greedy"
+    strategy: str = DEFAULT_STRATEGY
     rounds: int = Field(default=8, ge=1, le=1000)
     baselines: tuple[str, ...] = ("eager", "compile")
     min_speedup: float = Field(default=1.0, ge=0)

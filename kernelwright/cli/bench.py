@@ -16,6 +16,7 @@ from kernelwright.cli.output import answers, errors, interruptible, print_json, 
 from kernelwright.figures import interval, ratio
 from services.domain.errors import UserError
 from services.domain.evaluations import Speedup
+from services.domain.jobs import DEFAULT_STRATEGY
 
 if TYPE_CHECKING:
     from kernelwright.solving import SolveResult
@@ -57,7 +58,7 @@ def bench(
     backend: Annotated[str, typer.Option(help="Language of the kernels.")] = "cpp",
     device: Annotated[str, typer.Option(help="Where they run.")] = "cpu",
     model: Annotated[str, typer.Option(help="The chat model; playbook works offline.")] = "playbook",
-    strategy: Annotated[str, typer.Option(help="Search strategy.")] = "greedy",
+    strategy: Annotated[str, typer.Option(help="Search strategy.")] = DEFAULT_STRATEGY,
     beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates at the same time; each is one round.")] = 1,
     rounds: Annotated[int, typer.Option(min=1, max=1000, help="Evaluated rounds per problem.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,

@@ -13,6 +13,7 @@ import typer
 from kernelwright.cli.output import answers, errors, interruptible, print_json, say
 from services.domain.errors import NotFoundError, UserError
 from services.domain.formats import ExportFormat
+from services.domain.jobs import DEFAULT_STRATEGY
 
 if TYPE_CHECKING:
     from services.client import Client
@@ -28,7 +29,7 @@ def submit(
     backend: Annotated[str, typer.Option(help="Language of the kernel.")] = "cpp",
     device: Annotated[str, typer.Option(help="Where it runs.")] = "cpu",
     model: Annotated[str, typer.Option(help="The chat model.")] = "playbook",
-    strategy: Annotated[str, typer.Option(help="Search strategy.")] = "greedy",
+    strategy: Annotated[str, typer.Option(help="Search strategy.")] = DEFAULT_STRATEGY,
     beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates at the same time; each is one round.")] = 1,
     rounds: Annotated[int, typer.Option(min=1, max=1000, help="Evaluated rounds at most.")] = 10,
     seed_candidate: Annotated[Path | None, typer.Option(help="A kernel to start from.")] = None,

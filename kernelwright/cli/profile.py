@@ -11,6 +11,7 @@ import typer
 
 from kernelwright.cli.output import errors, interruptible, print_json, say
 from services.domain.errors import UserError
+from services.domain.jobs import DEFAULT_STRATEGY
 
 if TYPE_CHECKING:
     from kernelwright.model_plan import ModelPlan
@@ -63,7 +64,7 @@ def profile(
     backend: Annotated[str, typer.Option(help="Language of the kernels.")] = "cpp",
     device: Annotated[str, typer.Option(help="Where it runs.")] = "cpu",
     model: Annotated[str, typer.Option(help="The chat model; playbook works offline.")] = "playbook",
-    strategy: Annotated[str, typer.Option(help="Search strategy.")] = "greedy",
+    strategy: Annotated[str, typer.Option(help="Search strategy.")] = DEFAULT_STRATEGY,
     rounds: Annotated[int, typer.Option(min=2, max=1000, help="Evaluated rounds of all jobs together.")] = 13,
     wall: Annotated[float | None, typer.Option(min=1, help="Seconds of all jobs together.")] = None,
     baselines: Annotated[str, typer.Option(help="Comma-separated: eager, compile, compile_max.")] = "eager,compile",

@@ -10,6 +10,7 @@ import typer
 
 from kernelwright.cli.output import errors, interruptible, print_json, say
 from services.domain.errors import UserError
+from services.domain.jobs import DEFAULT_STRATEGY
 
 if TYPE_CHECKING:
     from kernelwright.solving import Listener, SolveResult
@@ -21,7 +22,7 @@ def run(
     backend: Annotated[str, typer.Option(help="Language of the kernel.")] = "cpp",
     device: Annotated[str, typer.Option(help="Where it runs.")] = "cpu",
     model: Annotated[str | None, typer.Option(help="The chat model (default: playbook, which works offline).")] = None,
-    strategy: Annotated[str, typer.Option(help="Search strategy.")] = "greedy",
+    strategy: Annotated[str, typer.Option(help="Search strategy.")] = DEFAULT_STRATEGY,
     beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates at the same time; each is one round.")] = 1,
     rounds: Annotated[int | None, typer.Option(min=1, max=1000, help="Evaluated rounds at most (default 10).")] = None,
     wall: Annotated[float | None, typer.Option(min=1, help="Seconds at most.")] = None,
