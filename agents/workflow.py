@@ -35,6 +35,7 @@ from services.domain.texts import shortened
 from services.learning import evidence
 from services.ports.runtime import Clock
 from services.ports.work import EvaluationQueue
+from services.telemetry.observed import observed_evaluation
 
 T = TypeVar("T")
 Run = Runtime[JobContext]
@@ -316,7 +317,8 @@ class Workflow:
     async def _judged(self, context: JobContext, request: EvaluationRequest) -> EvaluationReport:
         """The queue's report, stored. An infrastructure error is asked again, then raised."""
         for failures in range(1, self._retry_policy.attempts + 1):
-            report = await self._queue.evaluate(request)
+            with observed_evaluation(request) as counted:
+                report = counted(await self._queue.evaluate(request))
             if report.verdict is not Verdict.INFRASTRUCTURE_ERROR:
                 if await context.stores.candidates.finish(request, report):
                     return report

@@ -20,9 +20,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernelwright.wiring.workbench import LocalWorkbench, devices, make_workbench
+from kernelwright.wiring.workbench import devices, make_workbench
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationRequest
 from services.domain.problems import Problem
+from workers.judging.evaluator import Evaluator
 
 ROOT = Path(__file__).parents[1] / "tests" / "gpu"
 SHORT_LIMIT_S, LIMIT_S = 2.0, 60.0
@@ -78,7 +79,7 @@ def problem_of(file: str) -> Problem:
     return Problem(name=name, source=source, path=f"{name}.py")
 
 
-def evaluate(workbench: LocalWorkbench, kind: Kind, device: str, turn: int) -> tuple[EvaluationReport, float]:
+def evaluate(workbench: Evaluator, kind: Kind, device: str, turn: int) -> tuple[EvaluationReport, float]:
     problem = problem_of(kind.file)
     request = EvaluationRequest(
         evaluation_id=f"eval-{turn}",

@@ -23,9 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelwright.problem_files import read_problem, read_source
-from kernelwright.wiring.workbench import LocalWorkbench, make_workbench
+from kernelwright.wiring.workbench import make_workbench
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationRequest
 from services.domain.problems import Problem
+from workers.judging.evaluator import Evaluator
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "problems"
 PHASES = ("warm", "compile", "load", "correctness", "integrity", "timing", "profile", "total")
@@ -54,7 +55,7 @@ def cases(arguments: argparse.Namespace) -> Iterator[Case]:
             yield Case(problem=problem, source=read_source(Path(row["kernel_path"]), "kernel"))
 
 
-def measured(workbench: LocalWorkbench, case: Case, repeats: int) -> list[EvaluationReport]:
+def measured(workbench: Evaluator, case: Case, repeats: int) -> list[EvaluationReport]:
     """Reports of the same kernel, compiled anew each time."""
     workbench.validate(
         ValidationRequest(job_id="bench", team_id="local", problem=case.problem, device="cpu", backend="cpp")

@@ -26,9 +26,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernelwright.wiring.workbench import LocalWorkbench, devices, make_workbench
+from kernelwright.wiring.workbench import devices, make_workbench
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationRequest
 from services.domain.problems import Problem
+from workers.judging.evaluator import Evaluator
 
 CANDIDATES = Path(__file__).parent / "candidates"
 CORRECTNESS_TRIALS, TIMING_TRIALS = 5, 100
@@ -105,7 +106,7 @@ def kernelbench(checkout: Path, case: Case) -> Judged:
     return Judged(verdict=verdict, median_ms=found["ms"], seconds=seconds, note=note)
 
 
-def kernelwright(workbench: LocalWorkbench, case: Case, device: str) -> Ours:
+def kernelwright(workbench: Evaluator, case: Case, device: str) -> Ours:
     cold, _ = _evaluated(workbench, case, device, "cold")
     full, report = _evaluated(workbench, case, device, "full")
     quick, _ = _evaluated(workbench, case, device, "quick")
@@ -116,7 +117,7 @@ def kernelwright(workbench: LocalWorkbench, case: Case, device: str) -> Ours:
     return Ours(cold=cold, full=full, quick=quick, floor_s=floor)
 
 
-def validate(workbench: LocalWorkbench, case: Case, device: str) -> Judged:
+def validate(workbench: Evaluator, case: Case, device: str) -> Judged:
     report = workbench.validate(
         ValidationRequest(job_id=_job(case), team_id="local", problem=case.problem, device=device, backend=case.backend)
     )
@@ -124,7 +125,7 @@ def validate(workbench: LocalWorkbench, case: Case, device: str) -> Judged:
     return Judged(verdict="refused" if refusal else "validated", median_ms=None, seconds=report.seconds, note=refusal)
 
 
-def _evaluated(workbench: LocalWorkbench, case: Case, device: str, kind: str) -> tuple[Judged, EvaluationReport]:
+def _evaluated(workbench: Evaluator, case: Case, device: str, kind: str) -> tuple[Judged, EvaluationReport]:
     request = EvaluationRequest(
         evaluation_id=f"eval-{case.name}-{kind}",
         job_id=_job(case),

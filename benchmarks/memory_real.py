@@ -126,6 +126,10 @@ class _Lent:
         self._pause = pause
         self.close_job = bench.close_job
 
+    def of(self, _device: str) -> Workbench:
+        """Itself: it has one device."""
+        return self
+
     def validate(self, request: ValidationRequest, cancelled: Callable[[], bool] = lambda: False) -> ValidationReport:
         """The workbench's, in its time."""
         wait_while(self._pause)

@@ -35,8 +35,8 @@ from services.testing.builders import MOMENT
 from storage.contents.blobs import ensure_team
 from storage.database import Database
 from storage.jobs.checkpoints import SqlCheckpointSaver
+from storage.jobs.creation import job_to_row
 from storage.jobs.events import SqlEventLog
-from storage.jobs.rows import job_to_row
 from storage.jobs.store import SqlJobStore
 from storage.memory.store import SqlMemory
 from storage.tables import jobs as jobs_table

@@ -41,6 +41,8 @@ from services.ports.models import ChatModel
 from services.ports.runtime import Clock
 from services.ports.search import Strategy
 from services.ports.work import EvaluationQueue
+from services.telemetry.observed import observed_evaluation
+from services.telemetry.traces import job_span
 
 _NO_LIMIT = 1_000_000_000
 """LangGraph's bound on supersteps is no stop rule of ours."""
@@ -88,6 +90,11 @@ class JobRun:
         self._jobs = with_.stores.jobs
         self._monitor = JobMonitor(job, with_.renewal, with_.clock, with_.polling, lease)
         self._context: JobContext | None = None
+
+    @classmethod
+    async def begin(cls, lease: LeaseHolder, with_: Collaborators) -> JobRun:
+        """The run of the job that a lease is for. Raises `NotFoundError`."""
+        return cls(await with_.stores.jobs.get(lease.current.team_id, lease.current.job_id), lease, with_)
 
     async def finish(self) -> Job:
         """Work until the job is final. Raises `LeaseLostError` when another orchestrator took it, `StorageError` when
@@ -195,7 +202,8 @@ class JobRun:
         )
         for failures in range(1, retry_policy.attempts + 1):
             try:
-                report = await self._with.queue.validate(request)
+                with job_span(self._job.id, "validate"):
+                    report = await self._with.queue.validate(request)
             except InfrastructureError as error:
                 if failures == retry_policy.attempts:
                     raise InfrastructureError(f"the problem could not be validated: {error}") from error
@@ -214,7 +222,8 @@ class JobRun:
         candidate = seed_of(self._job, self._with.clock.now())
         await self._with.stores.candidates.add(self._lease.current, candidate)
         request = evaluation_of(self._job, candidate, self._with.evaluation_timeout_s)
-        report = await self._with.queue.evaluate(request)
+        with observed_evaluation(request) as counted:
+            report = counted(await self._with.queue.evaluate(request))
         if report.verdict is Verdict.INFRASTRUCTURE_ERROR:
             return None
         await self._with.stores.candidates.finish(request, report)

@@ -170,15 +170,14 @@ class Orchestrator:
                 log_context(job=lease.job_id),
                 job_span(lease.job_id, "orchestrate"),
             ):
-                job = await self._finished(await jobs.get(lease.team_id, lease.job_id), holder)
+                job = await self._finished(await JobRun.begin(holder, self._with), lease)
         finally:
             await jobs.release(holder.current)
         JOBS_ENDED.labels(job.status.value).inc()
         return job
 
-    async def _finished(self, job: Job, holder: LeaseHolder) -> Job:
+    async def _finished(self, run: JobRun, lease: Lease) -> Job:
         """The job at its end; what this program or the machine fails at is its message."""
-        run = JobRun(job, holder, self._with)
         try:
             return await self._finish(run)
         except (LeaseLostError, StorageError):
@@ -186,7 +185,7 @@ class Orchestrator:
         except KernelwrightError as error:
             return await run.end(Ending(status=JobStatus.FAILED, message=str(error), resumable=True))
         except Exception as error:
-            log.exception("job %s failed for a fault of this program", job.id)
+            log.exception("job %s failed for a fault of this program", lease.job_id)
             message = f"internal error: {type(error).__name__}: {error}"
             return await run.end(Ending(status=JobStatus.FAILED, message=message, resumable=True))
 

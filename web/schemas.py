@@ -19,7 +19,7 @@ from services.domain.evaluations import (
     default_baselines,
 )
 from services.domain.events import Event, EventKind
-from services.domain.jobs import AgentsMode, Budget, Job, JobSpec, JobStatus
+from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode, Budget, Job, JobSpec, JobStatus
 from services.domain.nodes import NodeRole, NodeState, ServiceNode
 from services.domain.problems import Problem, ProblemAnalysis
 
@@ -84,7 +84,7 @@ class JobBody(TargetBody):
     """A new job."""
 
     model: Name = "playbook"
-    strategy: Name = "greedy"
+    strategy: Name = DEFAULT_STRATEGY
     beam: Annotated[int, Field(ge=1, le=16)] = 1
     """Candidates made at the same time; each counts as one round."""
     agents: AgentsMode = AgentsMode.FULL

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from services.domain.errors import ConfigurationError
-from services.domain.jobs import AgentsMode, Budget
+from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode, Budget
 
 FILE = "kernelwright.toml"
 
@@ -29,7 +29,7 @@ class Defaults(_Strict):
     backend: str = "cpp"
     device: str = "cpu"
     model: str = "playbook"
-    strategy: str = "greedy"
+    strategy: str = DEFAULT_STRATEGY
     rounds: int = Field(default=8, ge=1, le=1000)
     agents: AgentsMode = AgentsMode.FULL
     """Model calls a round: `lean` or `full`."""

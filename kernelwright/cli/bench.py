@@ -17,7 +17,7 @@ from kernelwright.cli.output import answers, errors, interruptible, print_json, 
 from kernelwright.figures import interval, ratio
 from services.domain.errors import UserError
 from services.domain.evaluations import Speedup
-from services.domain.jobs import AgentsMode
+from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode
 
 if TYPE_CHECKING:
     from kernelwright.solving import SolveResult
@@ -61,7 +61,7 @@ def bench(
     backend: Annotated[str, typer.Option(help="Kernel language.")] = "cpp",
     device: Annotated[str, typer.Option(help="Device to run on.")] = "cpu",
     model: Annotated[str, typer.Option(help="Chat model; playbook works offline.")] = "playbook",
-    strategy: Annotated[str, typer.Option(help="Search strategy.")] = "greedy",
+    strategy: Annotated[str, typer.Option(help="Search strategy.")] = DEFAULT_STRATEGY,
     beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates per step; each counts as one round.")] = 1,
     agents: AgentsOption = AgentsMode.FULL,
     verify_first: VerifyFirst = False,

@@ -14,7 +14,7 @@ from kernelwright.cli.options import AgentsOption, CompilerDraftOption, DeviceSe
 from kernelwright.cli.output import answers, errors, interruptible, print_json, say
 from services.domain.errors import NotFoundError, UserError
 from services.domain.formats import ExportFormat
-from services.domain.jobs import AgentsMode, JobStatus
+from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode, JobStatus
 
 if TYPE_CHECKING:
     from services.client import Client
@@ -30,7 +30,7 @@ def submit(
     backend: Annotated[str, typer.Option(help="Kernel language.")] = "cpp",
     device: Annotated[str, typer.Option(help="Device to run on.")] = "cpu",
     model: Annotated[str, typer.Option(help="Chat model.")] = "playbook",
-    strategy: Annotated[str, typer.Option(help="Search strategy.")] = "greedy",
+    strategy: Annotated[str, typer.Option(help="Search strategy.")] = DEFAULT_STRATEGY,
     beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates per step; each counts as one round.")] = 1,
     agents: AgentsOption = AgentsMode.FULL,
     verify_first: VerifyFirst = False,

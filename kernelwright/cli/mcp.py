@@ -14,6 +14,7 @@ import typer
 
 from kernelwright.cli.client import LOCAL, Server, open_client
 from services.domain.errors import KernelwrightError, NotFoundError
+from services.domain.jobs import DEFAULT_STRATEGY
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -71,7 +72,7 @@ class Tools:
         model: str = "manual",
         backend: str = "cpp",
         device: str = "cpu",
-        strategy: str = "greedy",
+        strategy: str = DEFAULT_STRATEGY,
         rounds: int = 10,
         seed_candidate: str | None = None,
     ) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import typer
 
 from kernelwright.cli.output import errors, interruptible, print_json, say
 from services.domain.errors import UserError
+from services.domain.jobs import DEFAULT_STRATEGY
 
 if TYPE_CHECKING:
     from kernelwright.model_plan import ModelPlan
@@ -65,7 +66,7 @@ def profile(
     backend: Annotated[str, typer.Option(help="Kernel language.")] = "cpp",
     device: Annotated[str, typer.Option(help="Device to run on.")] = "cpu",
     model: Annotated[str, typer.Option(help="Chat model; playbook works offline.")] = "playbook",
-    strategy: Annotated[str, typer.Option(help="Search strategy.")] = "greedy",
+    strategy: Annotated[str, typer.Option(help="Search strategy.")] = DEFAULT_STRATEGY,
     rounds: Annotated[int, typer.Option(min=2, max=1000, help="Maximum number of rounds, all jobs together.")] = 13,
     wall: Annotated[
         float | None, typer.Option(min=1, help="Maximum wall-clock time in seconds, all jobs together.")

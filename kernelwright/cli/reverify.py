@@ -13,6 +13,7 @@ from kernelwright.cli.output import interruptible, print_json, say
 from services.domain.jobs import LOCAL_TEAM
 
 if TYPE_CHECKING:
+    from services.domain.evaluations import EvaluationReport, EvaluationRequest
     from services.domain.verdicts import Verification
     from services.reverification import Judge, Outdated, Reverification
 
@@ -45,12 +46,13 @@ def reverify(
 async def _reverify(*, everything: bool, listing: bool, limit: int | None, as_json: bool) -> int:
     from kernelwright.settings import load_settings
     from kernelwright.wiring.installation import make_reverification, open_installation
-    from kernelwright.wiring.sandboxes import sandbox_maker
     from kernelwright.wiring.workbench import Workbenches
+    from kernelwright.wiring.workers import open_workbench
+    from services.machine_code import without_text
 
     settings = load_settings()
     async with open_installation(settings) as installation:
-        with Workbenches(settings.directory, sandbox_maker(settings)) as benches:
+        with Workbenches(lambda device: open_workbench(settings, device)) as benches:
             service = make_reverification(installation, benches.environment)
             found, elsewhere = await service.outdated(LOCAL_TEAM, everything=everything)
             if elsewhere:
@@ -58,7 +60,11 @@ async def _reverify(*, everything: bool, listing: bool, limit: int | None, as_js
             if listing:
                 _print_list(found[:limit], as_json=as_json)
                 return 0
-            done = [await _verify(service, item, benches.evaluate) for item in found[:limit]]
+
+            def judge(request: EvaluationRequest) -> EvaluationReport:
+                return without_text(benches.of(request.device).evaluate(request))
+
+            done = [await _verify(service, item, judge) for item in found[:limit]]
     _print_done(done, as_json=as_json)
     return _exit_code(done)
 

@@ -11,7 +11,7 @@ import typer
 from kernelwright.cli.options import AgentsOption, CompilerDraftOption, DeviceSeconds, Dollars, Tokens, VerifyFirst
 from kernelwright.cli.output import errors, interruptible, print_json, say
 from services.domain.errors import UserError
-from services.domain.jobs import AgentsMode
+from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode
 
 if TYPE_CHECKING:
     from kernelwright.solving import Listener, SolveResult
@@ -23,7 +23,7 @@ def run(
     backend: Annotated[str, typer.Option(help="Kernel language.")] = "cpp",
     device: Annotated[str, typer.Option(help="Device to run on.")] = "cpu",
     model: Annotated[str | None, typer.Option(help="Chat model (default: playbook, which works offline).")] = None,
-    strategy: Annotated[str, typer.Option(help="Search strategy.")] = "greedy",
+    strategy: Annotated[str, typer.Option(help="Search strategy.")] = DEFAULT_STRATEGY,
     beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates per step; each counts as one round.")] = 1,
     agents: AgentsOption = AgentsMode.FULL,
     verify_first: VerifyFirst = False,

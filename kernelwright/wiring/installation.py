@@ -17,7 +17,7 @@ from kernelwright.settings import Settings
 from kernelwright.wiring.access import bring_up, make_access, make_quotas
 from kernelwright.wiring.reply_events import delta_events
 from kernelwright.wiring.workbench import (
-    EveryDevice,
+    Workbenches,
     backends,
     devices,
 )
@@ -252,9 +252,7 @@ def _remote_embedder(settings: Settings, local: Embedder) -> Embedder:
 @asynccontextmanager
 async def open_queue(installation: Installation) -> AsyncIterator[EvaluationQueue]:
     """The evaluation queue that the settings name. Raises `InfrastructureError`."""
-    from services.telemetry.observed import ObservedQueue
-
-    queue = ObservedQueue(_make_queue(installation))
+    queue = _make_queue(installation)
     try:
         yield queue
     finally:
@@ -373,8 +371,8 @@ def _in_process_queue(installation: Installation) -> EvaluationQueue:
     from services.adapters.queueing.in_process import InProcessQueue
 
     settings = installation.settings
-    workbench = EveryDevice({"cpu": open_workbench(settings)}, lambda device: open_workbench(settings, device))
-    return InProcessQueue(workbench, installation.stores.candidates, installation.stores.artefacts)
+    workbenches = Workbenches(lambda device: open_workbench(settings, device), "cpu")
+    return InProcessQueue(workbenches, installation.stores.candidates, installation.stores.artefacts)
 
 
 def _celery_queue(installation: Installation) -> EvaluationQueue:

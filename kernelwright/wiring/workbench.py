@@ -16,19 +16,7 @@ from typing import TYPE_CHECKING
 
 from services.domain.codec import CodecError, loads
 from services.domain.errors import ConfigurationError, InfrastructureError
-from services.domain.evaluations import (
-    DeviceSheet,
-    Environment,
-    EvaluationReport,
-    EvaluationRequest,
-    ProblemRefusal,
-    ValidationReport,
-    ValidationRequest,
-)
-from services.domain.models import ModelProfile
-from services.domain.nodes import Offer
-from services.domain.problems import Problem
-from services.machine_code import without_text
+from services.domain.evaluations import DeviceSheet, Environment
 from workers.backends.plugged import plugged_in
 
 if TYPE_CHECKING:
@@ -98,66 +86,34 @@ def check_device(device: str, backend: str) -> None:
         raise ConfigurationError(f"the backend {backend} does not run on the device {device}: it needs {others}")
 
 
-class LocalWorkbench:
-    """A worker that owns its sandbox."""
+class Workbenches:
+    """What judges on this machine's devices, each made when it is first asked for."""
 
-    def __init__(self, evaluator: Evaluator, sandbox: LocalSandbox, device: DeviceSheet, offer: Offer) -> None:
-        self.device = device
-        """What it judges on."""
-        self.offer = offer
-        """What it takes, and with what its results compare."""
-        self._evaluator = evaluator
-        self._sandbox = sandbox
-
-    @property
-    def isolation(self) -> str:
-        """The level that its sandbox reached."""
-        return self._sandbox.isolation
-
-    def validate(self, request: ValidationRequest, cancelled: Callable[[], bool] = lambda: False) -> ValidationReport:
-        """Run a problem's reference. Raises `InfrastructureError`."""
-        return self._evaluator.validate(request, cancelled)
-
-    def evaluate(self, request: EvaluationRequest, cancelled: Callable[[], bool]) -> EvaluationReport:
-        """Judge a candidate."""
-        return self._evaluator.evaluate(request, cancelled)
-
-    def profile(
-        self, job_id: str, problem: Problem, cancelled: Callable[[], bool] = lambda: False
-    ) -> ModelProfile | ProblemRefusal:
-        """Where a model's time goes, and its parts as problems. Raises `InfrastructureError`."""
-        return self._evaluator.profile(job_id, problem, cancelled)
-
-    def environment(self, backend: str) -> Environment:
-        """What a report made now would say that its figures depend on."""
-        return self._evaluator.environment(backend)
-
-    def close_job(self, job_id: str) -> None:
-        """Free what is kept warm for a job."""
-        self._evaluator.close_job(job_id)
-
-    def close(self) -> None:
-        """Free everything."""
-        try:
-            self._evaluator.close()
-        finally:
-            self._sandbox.close()
-
-
-class EveryDevice:
-    """A worker for each of this machine's devices, made when a job first asks for it; calls go by their device."""
-
-    def __init__(self, made: Mapping[str, LocalWorkbench], make: Callable[[str], LocalWorkbench]) -> None:
-        self._made = dict(made)
+    def __init__(self, make: Callable[[str], Evaluator], *devices: str) -> None:
+        """`make` makes the one of a device; those of `devices` are made at once."""
         self._make = make
+        self._made = {device: make(device) for device in devices}
 
-    def validate(self, request: ValidationRequest, cancelled: Callable[[], bool] = lambda: False) -> ValidationReport:
-        """Run a problem's reference. Raises `InfrastructureError`."""
-        return self._of(request.device).validate(request, cancelled)
+    def __enter__(self) -> Workbenches:
+        return self
 
-    def evaluate(self, request: EvaluationRequest, cancelled: Callable[[], bool]) -> EvaluationReport:
-        """Judge a candidate. Raises `InfrastructureError`."""
-        return self._of(request.device).evaluate(request, cancelled)
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def of(self, device: str) -> Evaluator:
+        """The one of a device. Raises `InfrastructureError`."""
+        if device not in self._made:
+            try:
+                self._made[device] = self._make(device)
+            except ConfigurationError as error:  # the card has gone since the job was accepted
+                raise InfrastructureError(str(error)) from None
+        return self._made[device]
+
+    def environment(self, device: str, backend: str) -> Environment | None:
+        """What a report made now would depend on; None for a device or backend that this machine does not have."""
+        if device not in devices() or backend not in backends(device):
+            return None
+        return self.of(device).environment(backend)
 
     def close_job(self, job_id: str) -> None:
         """Free what is kept warm for a job."""
@@ -168,45 +124,6 @@ class EveryDevice:
         """Free everything."""
         for workbench in list(self._made.values()):
             workbench.close()
-
-    def _of(self, device: str) -> LocalWorkbench:
-        if device not in self._made:
-            try:
-                self._made[device] = self._make(device)
-            except ConfigurationError as error:  # the card has gone since the job was accepted
-                raise InfrastructureError(str(error)) from None
-        return self._made[device]
-
-
-class Workbenches:
-    """The workers of this machine's devices, each made when it is first asked for. Closed at the end of a `with`."""
-
-    def __init__(self, directory: Path, make: Callable[[str], LocalSandbox] | None = None) -> None:
-        self._directory = directory
-        self._make = make or make_sandbox
-        self._made: dict[str, LocalWorkbench] = {}
-
-    def __enter__(self) -> Workbenches:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        for workbench in self._made.values():
-            workbench.close()
-
-    def environment(self, device: str, backend: str) -> Environment | None:
-        """What a report made now would depend on; None for a device or backend that this machine does not have."""
-        if device not in devices() or backend not in backends(device):
-            return None
-        return self._of(device).environment(backend)
-
-    def evaluate(self, request: EvaluationRequest) -> EvaluationReport:
-        """Judge a candidate on the device that its request names."""
-        return without_text(self._of(request.device).evaluate(request, lambda: False))
-
-    def _of(self, device: str) -> LocalWorkbench:
-        if device not in self._made:
-            self._made[device] = make_workbench(self._directory, device, make=self._make)
-        return self._made[device]
 
 
 def make_sandbox(device: str = "cpu") -> ProcessSandbox:
@@ -223,7 +140,7 @@ def make_workbench(
     make: Callable[[str], LocalSandbox] = make_sandbox,
     baselines_max_age_s: float = 3600.0,
     compiled: Path | None = None,
-) -> LocalWorkbench:
+) -> Evaluator:
     """The worker of this machine, with its caches under a directory, in the sandbox that `make` gives. What compile
     workers have built is taken from `compiled`.
 
@@ -243,7 +160,7 @@ def make_workbench(
             for backend in made.backends.values():
                 if isinstance(backend, CppBackend):
                     backend.read_ahead(compiled)
-        evaluator = Evaluator(
+        return Evaluator(
             sandbox,
             made.backends,
             made.sheet,
@@ -253,11 +170,11 @@ def make_workbench(
             lock=made.lock,
             baselines_max_age_s=baselines_max_age_s,
             measure_again=made.measure_again,
+            owns_sandbox=True,
         )
     except BaseException:
         sandbox.close()
         raise
-    return LocalWorkbench(evaluator, sandbox, made.sheet, offer_of(made.sheet, tuple(made.backends)))
 
 
 def make_compile_bench(
@@ -278,14 +195,6 @@ def make_compile_bench(
     except BaseException:
         sandbox.close()
         raise
-
-
-def offer_of(sheet: DeviceSheet, backends: tuple[str, ...]) -> Offer:
-    """What a worker of a device offers: results compare where referee, hardware and toolchain are the same."""
-    from workers.judging.evaluator import REFEREE_VERSION
-
-    evaluator = f"referee {REFEREE_VERSION}; {sheet.model}; {sheet.toolchain}"
-    return Offer(device=sheet.name, backends=backends, evaluator=evaluator)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,6 @@ from kernelwright.settings import Settings
 from kernelwright.wiring.sandboxes import sandbox_maker
 from kernelwright.wiring.workbench import (
     MEMORY_BYTES,
-    LocalWorkbench,
     backends,
     compile_backends,
     make_compile_bench,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from services.ports.runtime import Clock
     from services.ports.work import NodeRegistry
+    from workers.judging.evaluator import Evaluator
     from workers.queue.compile_worker import CompileBench
     from workers.queue.heartbeat import Heartbeat
     from workers.queue.tasks import CelerySettings
@@ -39,7 +39,7 @@ BEAT_S = 5.0
 """How often an orchestrator says that it is there."""
 
 
-def open_workbench(settings: Settings, device: str = "cpu") -> LocalWorkbench:
+def open_workbench(settings: Settings, device: str = "cpu") -> Evaluator:
     """What judges candidates on a device of this machine."""
     return make_workbench(
         settings.directory,
@@ -72,6 +72,7 @@ def make_celery_worker(settings: Settings, device: str, name: str) -> Celery:
         from storage.contents.files import open_files
         from storage.database import Database
         from storage.jobs.work_orders import SqlWorkStore
+        from workers.queue.compile_worker import CompileBench
 
         bench = _compile_bench(settings) if device == COMPILE else open_workbench(settings, device)
         database, clock = Database(settings.database), SystemClock()
@@ -79,7 +80,7 @@ def make_celery_worker(settings: Settings, device: str, name: str) -> Celery:
             orders=SqlWorkStore(database, clock),
             workbench=bench,
             offer=bench.offer,
-            sheet=bench.device if isinstance(bench, LocalWorkbench) else None,
+            sheet=None if isinstance(bench, CompileBench) else bench.device,
             isolation=bench.isolation,
             artefacts=SqlArtefactStore(database, clock, files=open_files(settings.artefacts)),
         )

@@ -9,6 +9,8 @@ from enum import StrEnum
 from services.domain.errors import ConflictError
 from services.domain.problems import Problem, ProblemAnalysis
 
+DEFAULT_STRATEGY = "greedy"
+"""How a job searches that does not say how."""
 LOCAL_TEAM = "local"
 """The team of every row in embedded mode."""
 EVALUATE_ONLY = "evaluate-only"
@@ -88,7 +90,7 @@ class JobSpec:
     backend: str = "cpp"
     device: str = "cpu"
     model: str = "playbook"
-    strategy: str = "greedy"
+    strategy: str = DEFAULT_STRATEGY
     beam: int = 1
     """Candidates made and judged at the same time; each counts as one of the budget's rounds."""
     agents: AgentsMode = AgentsMode.FULL

@@ -99,3 +99,16 @@ class Workbench(Protocol):
 
     def close(self) -> None:
         """Free everything. May come from another thread while a call hangs, and must end that call."""
+
+
+class Workbenches(Protocol):
+    """The workbenches of a machine's devices."""
+
+    def of(self, device: str) -> Workbench:
+        """The one of a device; it may take a minute to be made. Raises `InfrastructureError`."""
+
+    def close_job(self, job_id: str) -> None:
+        """Free what is kept warm for a job; harmless where there is nothing."""
+
+    def close(self) -> None:
+        """Free everything. May come from another thread while a call hangs, and must end that call."""

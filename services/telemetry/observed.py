@@ -1,17 +1,18 @@
-"""Ports that count and trace what passes through them, and change nothing."""
+"""Model calls and evaluations, counted and traced."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from opentelemetry.trace import SpanKind
 
 from services.domain.chat import ChatReply, ChatRequest
 from services.domain.errors import ModelError
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.usage import Usage
 from services.ports.models import ChatModel, MeteredChatModel
-from services.ports.work import EvaluationQueue
 from services.telemetry import genai, metrics
 from services.telemetry.traces import job_span
 
@@ -63,32 +64,17 @@ def observed_model(model: ChatModel) -> ChatModel:
     return ObservedMeteredModel(model) if isinstance(model, MeteredChatModel) else ObservedModel(model)
 
 
-class ObservedQueue(EvaluationQueue):
-    """An evaluation queue whose answers are seen."""
+@contextmanager
+def observed_evaluation(request: EvaluationRequest) -> Iterator[Callable[[EvaluationReport], EvaluationReport]]:
+    """An evaluation is seen while the context lasts; the function it gives counts the report and returns it."""
+    began = time.monotonic()
+    where = {"kernelwright.candidate": request.candidate_id, "kernelwright.device": request.device}
+    with job_span(request.job_id, "evaluate", where) as span:
 
-    def __init__(self, queue: EvaluationQueue) -> None:
-        self._queue = queue
-
-    async def validate(self, request: ValidationRequest) -> ValidationReport:
-        """The queue's answer."""
-        with job_span(request.job_id, "validate"):
-            return await self._queue.validate(request)
-
-    async def evaluate(self, request: EvaluationRequest) -> EvaluationReport:
-        """The queue's answer."""
-        began = time.monotonic()
-        where = {"kernelwright.candidate": request.candidate_id, "kernelwright.device": request.device}
-        with job_span(request.job_id, "evaluate", where) as span:
-            report = await self._queue.evaluate(request)
+        def counted(report: EvaluationReport) -> EvaluationReport:
             span.set_attribute("kernelwright.verdict", report.verdict.value)
-        metrics.EVALUATION_SECONDS.labels(request.device).observe(time.monotonic() - began)
-        metrics.count_report(request.device, request.backend, report)
-        return report
+            metrics.EVALUATION_SECONDS.labels(request.device).observe(time.monotonic() - began)
+            metrics.count_report(request.device, request.backend, report)
+            return report
 
-    async def cancel(self, job_id: str) -> None:
-        """The queue's."""
-        await self._queue.cancel(job_id)
-
-    async def close(self) -> None:
-        """The queue's."""
-        await self._queue.close()
+        yield counted

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, literal, select
+from sqlalchemy.exc import IntegrityError
 
 from services.domain.codec import dumps
+from services.domain.errors import ConflictError
 from services.domain.events import EventKind
 from services.domain.jobs import Job, JobStatus
 from services.domain.steps import NewEvent
-from storage.contents.blobs import KEPT, ensure_team, text_row
+from services.ports.runtime import Clock
+from storage.contents.blobs import KEPT, ensure_team, put_texts, text_row
 from storage.database import Database
 from storage.jobs.events import first_events
-from storage.jobs.rows import job_to_row, row_of
+from storage.jobs.rows import row_of
 from storage.tables import events, jobs
 from storage.teams.webhooks import listening
 
@@ -39,8 +43,25 @@ _CREATE = (
 """Stores a job with its source and its first event; nothing where a receiver waits for that event."""
 
 
-async def store_new(database: Database, job: Job, at: datetime) -> None:
-    """Store a job with its first event. Raises SQLAlchemy's `IntegrityError` where its id is taken."""
+class JobCreation:
+    """The part of the `JobStore` port that makes jobs."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def create(self, job: Job) -> None:
+        """Store a new job with its first event. Raises `ConflictError` where its id is taken."""
+        try:
+            await _store_new(self._database, job, self._clock.now())
+        except IntegrityError:
+            raise ConflictError(f"job {job.id} exists already") from None
+        self._database.known_teams.add(job.team_id)
+        self._database.changes.notify(job.id)
+
+
+async def _store_new(database: Database, job: Job, at: datetime) -> None:
+    """Raises `IntegrityError` where the job's id is taken."""
     first = status_event(job.status, job.message)
 
     def work(connection: Connection) -> None:
@@ -51,6 +72,15 @@ async def store_new(database: Database, job: Job, at: datetime) -> None:
 
     if not await _stored_at_once(database, job, first, at):
         await database.write(work)
+
+
+def job_to_row(connection: Connection, job: Job) -> dict[str, Any]:
+    """The row of a new job; keeps its sources."""
+    spec = job.spec
+    source_hash, *seeds = put_texts(
+        connection, job.team_id, [spec.problem.source, *([] if spec.seed_candidate is None else [spec.seed_candidate])]
+    )
+    return row_of(job, source_hash, seeds[0] if seeds else None)
 
 
 async def _stored_at_once(database: Database, job: Job, first: NewEvent, at: datetime) -> bool:

@@ -17,15 +17,6 @@ from storage.db.cursors import behind, encode_cursor, newest_first
 from storage.tables import jobs
 
 
-def job_to_row(connection: Connection, job: Job) -> dict[str, Any]:
-    """The row of a new job; keeps its sources."""
-    spec = job.spec
-    source_hash, *seeds = put_texts(
-        connection, job.team_id, [spec.problem.source, *([] if spec.seed_candidate is None else [spec.seed_candidate])]
-    )
-    return row_of(job, source_hash, seeds[0] if seeds else None)
-
-
 def row_of(job: Job, source_hash: str, seed_hash: str | None) -> dict[str, Any]:
     """The row of a new job whose sources are kept."""
     spec = job.spec

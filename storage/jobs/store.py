@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, select, update
-from sqlalchemy.exc import IntegrityError
 
 from services.domain.codec import dumps, loads
 from services.domain.deletion import Deletion
@@ -27,11 +26,9 @@ from services.domain.jobs import (
 )
 from services.domain.problems import ProblemAnalysis
 from services.domain.steps import ModelCall, Step, StepRecord
-from services.ports.runtime import Clock
-from storage.database import Database
 from storage.jobs import leases
 from storage.jobs.candidates import tighten
-from storage.jobs.creation import store_new
+from storage.jobs.creation import JobCreation
 from storage.jobs.deletion import check_not_deleted, erase_job
 from storage.jobs.digests import recorded_uses, step_digests
 from storage.jobs.events import append_events
@@ -46,21 +43,8 @@ _AFRESH = {"cancel_requested": False, "pause_requested": False, "message": None}
 """What a job that failed forgets when it goes on."""
 
 
-class SqlJobStore:
+class SqlJobStore(JobCreation):
     """Jobs, leases and steps; each method is one transaction."""
-
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
-        self._clock = clock
-
-    async def create(self, job: Job) -> None:
-        """Store a new job with its first event. Raises `ConflictError` where its id is taken."""
-        try:
-            await store_new(self._database, job, self._clock.now())
-        except IntegrityError:
-            raise ConflictError(f"job {job.id} exists already") from None
-        self._database.known_teams.add(job.team_id)
-        self._database.changes.notify(job.id)
 
     async def get(self, team_id: str, job_id: str) -> Job:
         """One job. Raises `NotFoundError`."""

@@ -28,6 +28,9 @@ class RecordingWorkbench(Workbench):
         self.freed: list[str] = []
         self.closed = False
 
+    def of(self, _device: str) -> Workbench:
+        return self
+
     def validate(self, request: ValidationRequest, cancelled: Callable[[], bool] = lambda: False) -> ValidationReport:
         self.calls.append(f"validate {request.job_id}")
         if request.problem.source == "break":

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from kernelwright.wiring.workbench import LocalWorkbench, devices, make_workbench
+from kernelwright.wiring.workbench import devices, make_workbench
 from services.domain.evaluations import EvaluationReport, ValidationReport, ValidationRequest
 from tests.gpu.judge import backend_of, judge, problem_of
+from workers.judging.evaluator import Evaluator
 
 HERE = Path(__file__).parent
 Judge = Callable[..., EvaluationReport]
@@ -25,14 +26,14 @@ def device() -> str:
 
 
 @pytest.fixture(scope="session")
-def workbench(device: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalWorkbench]:
+def workbench(device: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluator]:
     made = make_workbench(tmp_path_factory.mktemp("gpu"), device)
     yield made
     made.close()
 
 
 @pytest.fixture(scope="session")
-def judged(workbench: LocalWorkbench, device: str) -> Judge:
+def judged(workbench: Evaluator, device: str) -> Judge:
     """Judges a candidate of this folder, after its problem was validated once."""
     validated: dict[str, ValidationReport] = {}
 

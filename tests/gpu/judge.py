@@ -7,9 +7,10 @@ import sys
 import time
 from pathlib import Path
 
-from kernelwright.wiring.workbench import LocalWorkbench, devices, make_workbench
+from kernelwright.wiring.workbench import devices, make_workbench
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationRequest
 from services.domain.problems import Problem
+from workers.judging.evaluator import Evaluator
 
 HERE = Path(__file__).parent
 
@@ -26,7 +27,7 @@ def backend_of(path: Path) -> str:
 
 
 def judge(
-    workbench: LocalWorkbench,
+    workbench: Evaluator,
     path: Path,
     device: str,
     *,

@@ -33,6 +33,7 @@ from services.domain.evaluations import (
     Verdict,
 )
 from services.domain.models import ModelProfile
+from services.domain.nodes import Offer
 from services.domain.problems import Problem, ProblemAnalysis
 from services.domain.ratios import with_seed
 from services.domain.tunables import with_values
@@ -114,6 +115,7 @@ class Evaluator:
         memory_bytes: int = 8 << 30,
         baselines_max_age_s: float = 3600.0,
         measure_again: Callable[[], DeviceSheet] | None = None,
+        owns_sandbox: bool = False,
     ) -> None:
         self._sandbox = sandbox
         self._backends = dict(backends)
@@ -127,8 +129,25 @@ class Evaluator:
         self._measure_again = measure_again
         self._sure_until = -math.inf
         """When the device's sheet may be doubted again, on the monotonic clock."""
+        self._owns_sandbox = owns_sandbox
         self._cases: OrderedDict[str, _Case] = OrderedDict()
         self._lock = threading.Lock()
+
+    @property
+    def device(self) -> DeviceSheet:
+        """What it judges on."""
+        return self._device
+
+    @property
+    def offer(self) -> Offer:
+        """What it takes; results compare where referee, hardware and toolchain are the same."""
+        evaluator = f"referee {REFEREE_VERSION}; {self._device.model}; {self._device.toolchain}"
+        return Offer(device=self._device.name, backends=tuple(self._backends), evaluator=evaluator)
+
+    @property
+    def isolation(self) -> str:
+        """The level that its sandbox reached. Raises `SandboxError`."""
+        return self._sandbox.isolation
 
     def validate(self, request: ValidationRequest, cancelled: Callable[[], bool] = lambda: False) -> ValidationReport:
         """Run the problem's reference: an analysis with baselines, or a refusal. Raises `InfrastructureError`."""
@@ -209,11 +228,15 @@ class Evaluator:
                 self._discard(self._cases.pop(key))
 
     def close(self) -> None:
-        """End all referees; the sandbox stays its owner's."""
-        with self._lock:
-            for case in self._cases.values():
-                self._discard(case)
-            self._cases.clear()
+        """End all referees, and the sandbox where it is its own."""
+        try:
+            with self._lock:
+                for case in self._cases.values():
+                    self._discard(case)
+                self._cases.clear()
+        finally:
+            if self._owns_sandbox:
+                self._sandbox.close()
 
     def _evaluate(
         self, request: EvaluationRequest, environment: Environment, cancelled: Callable[[], bool]

@@ -21,7 +21,7 @@ from services.domain.evaluations import (
 )
 from services.machine_code import with_machine_code_kept
 from services.ports.jobs import ArtefactStore, CandidateStore
-from services.ports.work import EvaluationQueue, Workbench
+from services.ports.work import EvaluationQueue, Workbenches
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class _Call(Generic[T]):
 
 
 class InProcessQueue(EvaluationQueue):
-    """Runs a workbench's calls one after another, in the order they were asked for.
+    """Runs the calls of workbenches one after another, in the order they were asked for.
 
     A call that was asked for before is not run again: the same running call, a remembered answer, or the stored report
     answers (an `infrastructure_error` is no answer and is tried again). Bound to the event loop that uses it.
@@ -51,14 +51,14 @@ class InProcessQueue(EvaluationQueue):
 
     def __init__(
         self,
-        workbench: Workbench,
+        workbenches: Workbenches,
         candidates: CandidateStore | None = None,
         artefacts: ArtefactStore | None = None,
         *,
         grace_s: float = 10.0,
     ) -> None:
         """`artefacts` keeps the machine code that comes with reports."""
-        self._workbench = workbench
+        self._workbenches = workbenches
         self._artefacts = artefacts
         self._candidates = candidates
         self._grace_s = grace_s
@@ -75,7 +75,9 @@ class InProcessQueue(EvaluationQueue):
             raise QueueError("the evaluation queue is closed")
         call = self._validations.get(request.job_id)
         if call is None:
-            call = _Call(request.job_id, lambda stopped: self._workbench.validate(request, stopped))
+            call = _Call(
+                request.job_id, lambda stopped: self._workbenches.of(request.device).validate(request, stopped)
+            )
             self._start(self._validations, request.job_id, call)
         return await asyncio.shield(call.answer)
 
@@ -88,7 +90,9 @@ class InProcessQueue(EvaluationQueue):
             return infrastructure_report(request, "the evaluation queue is closed")
         call = self._evaluations.get(request.evaluation_id)
         if call is None:
-            call = _Call(request.job_id, lambda stopped: self._workbench.evaluate(request, stopped))
+            call = _Call(
+                request.job_id, lambda stopped: self._workbenches.of(request.device).evaluate(request, stopped)
+            )
             self._start(self._evaluations, request.evaluation_id, call)
         try:
             report = await with_machine_code_kept(await asyncio.shield(call.answer), request, self._artefacts)
@@ -112,7 +116,7 @@ class InProcessQueue(EvaluationQueue):
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self._grace_s)
         # Past the grace a call hangs; closing the workbench takes its processes away, which ends it.
-        await asyncio.to_thread(self._workbench.close)
+        await asyncio.to_thread(self._workbenches.close)
         await asyncio.to_thread(self._thread.shutdown)
 
     async def _known(self, evaluation_id: str) -> EvaluationReport | None:
@@ -167,7 +171,7 @@ class InProcessQueue(EvaluationQueue):
 
     async def _free(self, job_id: str) -> None:
         try:
-            await self._in_thread(lambda: self._workbench.close_job(job_id))
+            await self._in_thread(lambda: self._workbenches.close_job(job_id))
         except InfrastructureError as error:
             log.warning("could not free what job %s held: %s", job_id, error)
 

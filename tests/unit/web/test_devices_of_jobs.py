@@ -7,11 +7,12 @@ from typing import cast
 
 import pytest
 
-from kernelwright.wiring.workbench import EveryDevice, LocalWorkbench
+from kernelwright.wiring.workbench import Workbenches
 from services.catalogue import Catalogue
 from services.domain.errors import ConfigurationError, InfrastructureError
 from services.domain.jobs import JobSpec
-from services.testing.builders import a_candidate, a_job, an_evaluation_request
+from services.testing.builders import a_job
+from workers.judging.evaluator import Evaluator
 
 CATALOGUE = Catalogue(
     backends=("cpp", "triton", "cuda"),
@@ -39,30 +40,25 @@ def test_a_backend_of_another_device_is_refused_with_those_that_fit(device: str,
 
 
 def test_a_device_that_has_gone_is_the_machine_s_failure() -> None:
-    def gone(device: str) -> LocalWorkbench:
+    def gone(device: str) -> Evaluator:
         raise ConfigurationError(f"unknown device {device!r}")
 
-    workbench = EveryDevice({}, gone)
     with pytest.raises(InfrastructureError, match="unknown device"):
-        workbench.evaluate(an_evaluation_request(a_candidate()), lambda: False)
+        Workbenches(gone).of("h200")
 
 
 def test_a_worker_is_made_once_for_a_device() -> None:
     made: list[str] = []
 
     class Worker:
-        def evaluate(self, request: object, cancelled: object) -> str:
-            return "judged"
-
         def close(self) -> None:
             made.append("closed")
 
-    def make(device: str) -> LocalWorkbench:
+    def make(device: str) -> Evaluator:
         made.append(device)
-        return cast("LocalWorkbench", Worker())
+        return cast("Evaluator", Worker())
 
-    workbench = EveryDevice({}, make)
-    for _ in range(2):
-        workbench.evaluate(an_evaluation_request(a_candidate()), lambda: False)
-    workbench.close()
-    assert made == [an_evaluation_request(a_candidate()).device, "closed"]
+    with Workbenches(make, "cpu") as workbenches:
+        assert workbenches.of("cpu") is workbenches.of("cpu")
+        assert workbenches.of("h200") is not workbenches.of("cpu")
+    assert made == ["cpu", "h200", "closed", "closed"]

@@ -17,9 +17,9 @@ from services.ports.models import MeteredChatModel
 from services.telemetry import metrics
 from services.telemetry.genai import provider_of
 from services.telemetry.logs import configure_logs, log_context
-from services.telemetry.observed import ObservedQueue, observed_model
+from services.telemetry.observed import observed_evaluation, observed_model
 from services.telemetry.traces import job_span, trace_of
-from services.testing import FakeQueue, ScriptedModel, a_candidate, a_report, an_evaluation_request
+from services.testing import ScriptedModel, a_candidate, a_report, an_evaluation_request
 
 
 @pytest.fixture
@@ -62,8 +62,8 @@ def test_a_traceback_stays_within_its_line(stream: io.StringIO) -> None:
 
 async def test_evaluations_are_counted_by_verdict_and_phase() -> None:
     before = value("kernelwright_candidates_total", device="cpu", verdict="rejected")
-    queue = ObservedQueue(FakeQueue([a_report(Verdict.REJECTED)]))
-    report = await queue.evaluate(an_evaluation_request(a_candidate()))
+    with observed_evaluation(an_evaluation_request(a_candidate())) as counted:
+        report = counted(a_report(Verdict.REJECTED))
     assert report.verdict is Verdict.REJECTED
     assert value("kernelwright_candidates_total", device="cpu", verdict="rejected") == before + 1
     assert value("kernelwright_evaluation_seconds_count", device="cpu") >= 1
