@@ -28,7 +28,7 @@ SOFT_SHARE, SOFT_OF_ALL, SOFT_SAMPLES = 0.12, 0.06, 16
 been called by either. A partial sum that torch finishes is no library kernel."""
 PLENTY = 200
 """Samples at work that settle it."""
-FURTHER_S, LITTLE_S = 0.12, 0.02
+FURTHER_S, LITTLE_S = 0.08, 0.02
 """How long calls go on after the timed ones, where there are few samples and where there are plenty."""
 WATCHED_CALLS = 3
 WATCHED_S = 0.02
