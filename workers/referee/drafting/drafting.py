@@ -20,8 +20,9 @@ def draft(
 
     `way` of `capture.OPTIONS` holds for the known sizes; the code for any size is the compiler's without a search."""
     assert isinstance(model, torch.nn.Module)
+    own = [[_apart(value) for value in arguments] for arguments in inputs]
     try:
-        problem = _problem(model, inputs, name, library, way)
+        problem = _problem(model, own, name, library, way)
         try:
             return {"source": written(problem)}
         except NoDraftError:
@@ -30,6 +31,11 @@ def draft(
             return {"source": written(dataclasses.replace(problem, graphs=problem.graphs[:-1]))}
     except NoDraftError as reason:
         return {"reason": str(reason)}
+
+
+def _apart(value: Any) -> Any:
+    """A tensor in memory of its own: those of an input set share a block, which the compiler would take for aliases."""
+    return value.clone() if isinstance(value, torch.Tensor) else value
 
 
 def _problem(
