@@ -16,9 +16,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kernelwright.figures import interval, microseconds, ratio
-from kernelwright.wiring.workbench import LocalWorkbench, devices, make_workbench
+from kernelwright.wiring.workbench import devices, make_workbench
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationRequest, default_baselines
 from services.domain.problems import Problem
+from workers.judging.evaluator import Evaluator
 
 ROOT = Path(__file__).parents[1]
 OWN = ROOT / "benchmarks" / "problems" / "drafts"
@@ -30,7 +31,7 @@ def problems(device: str) -> list[Path]:
     return sorted(OWN.glob("gpu_*.py"))
 
 
-def judged(workbench: LocalWorkbench, path: Path, device: str, keep: Path | None) -> tuple[str, str]:
+def judged(workbench: Evaluator, path: Path, device: str, keep: Path | None) -> tuple[str, str]:
     """A problem's row, and what has to be said of it."""
     problem = Problem(name=path.stem, source=path.read_text(encoding="utf-8"), path=str(path))
     backend, baselines = "cpp" if device == "cpu" else "triton", default_baselines(device)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kernelwright.wiring.workbench import LocalWorkbench
 from services.domain.evaluations import EvaluationRequest, ValidationRequest, Verdict
 from services.domain.problems import Problem
+from workers.judging.evaluator import Evaluator
 
 pytestmark = pytest.mark.gpu
 
@@ -29,7 +29,7 @@ def source_of(expression: str, dtype: str, rows: int, columns: int) -> str:
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("operator", sorted(OPERATORS))
-def test_a_draft_is_accepted(operator: str, dtype: str, workbench: LocalWorkbench, device: str) -> None:
+def test_a_draft_is_accepted(operator: str, dtype: str, workbench: Evaluator, device: str) -> None:
     source = source_of(OPERATORS[operator], dtype, 2049, 1537)
     problem = Problem(name=f"{operator}-{dtype}", source=source, path="p.py")
     job, baselines = f"job-{operator}-{dtype}", ("eager", "compile")
@@ -68,7 +68,7 @@ def test_a_draft_is_accepted(operator: str, dtype: str, workbench: LocalWorkbenc
     assert report.verdict is Verdict.ACCEPTED
 
 
-def test_a_job_about_cuda_has_no_draft(workbench: LocalWorkbench, device: str) -> None:
+def test_a_job_about_cuda_has_no_draft(workbench: Evaluator, device: str) -> None:
     source = source_of(OPERATORS["pointwise"], "float32", 64, 64)
 
     found = workbench.validate(
