@@ -222,7 +222,9 @@ class ReferenceState:
         depth = elements / max(1, output.numel())
         if self.analysis.family == "scan":
             depth = max([depth, *output.shape])
-        return dataclasses.replace(scale, relative=max(scale.relative, LONG_SUM * depth**0.5))
+        relative = LONG_SUM * depth**0.5
+        peak = ERROR_MULTIPLE * relative * (scale.rms or 0.0)
+        return dataclasses.replace(scale, relative=max(scale.relative, relative), peak=max(scale.peak, peak))
 
     def _learn_manners(self) -> None:
         self._mutates = False
