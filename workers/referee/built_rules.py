@@ -27,6 +27,10 @@ SYSTEM_FILES = re.compile(
 )
 TORCH_FILES = re.compile(r"lib(?:c10|c10_cuda|torch|torch_cpu|torch_cuda|torch_python)\.so|libpython3[\d.]*\.so[\d.]*")
 CUDA_FILES = re.compile(r"lib(?:cuda|cudart|nvrtc)\.so\.\d+")
+_CUDA_STARTERS = re.compile(r"libcudart_static_[0-9a-f]{40}|_ZL\d+__sti____cudaRegisterAll\w*")
+"""What nvcc and the runtime that it links in run at load time: they register the kernels."""
+_OF_CUDA = re.compile(r"cudart_static|__sti__|cudaRegisterAll|constructor|init_array|__asm__\s*\(\s*\"")
+"""What a source says that would pass something of its own off as that."""
 _MATH = (
     "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp10 exp2 expm1 fabs fdim "
     "floor fma fmax fmin fmod frexp hypot ilogb j0 j1 jn ldexp lgamma lgamma_r llrint llround log log10 log1p "
@@ -101,11 +105,12 @@ def examine_built(libraries: Sequence[BuiltLibrary], sources: Sequence[str], lib
     named = {
         mention.name.removeprefix("::").removeprefix("std::") for text in sources for mention in read_cpp(text).calls
     }
-    found = {remark for built in libraries for remark in _of(built, named, library)}
+    forged = any(_OF_CUDA.search(text) for text in sources)
+    found = {remark for built in libraries for remark in _of(built, named, library, forged=forged)}
     return sorted(found, key=lambda remark: (not remark.hard, remark.text))
 
 
-def _of(built: BuiltLibrary, named: set[str], library: frozenset[str]) -> Iterator[Remark]:
+def _of(built: BuiltLibrary, named: set[str], library: frozenset[str], *, forged: bool = False) -> Iterator[Remark]:
     if built.broken:
         yield _remark(f"a built library cannot be read: {built.broken}")
         return
@@ -113,7 +118,8 @@ def _of(built: BuiltLibrary, named: set[str], library: frozenset[str]) -> Iterat
         if (reason := _refused_file(name, built.language, library)) is not None:
             yield _remark(f"`{name}` {reason}")
     for name in built.starters:
-        yield _remark(f"`{name}` runs when it is loaded")
+        if forged or not (built.language.endswith("cuda") and _CUDA_STARTERS.fullmatch(name)):
+            yield _remark(f"`{name}` runs when it is loaded")
     for name in built.instructions:
         reason, hard = _INSTRUCTIONS[name]
         yield Remark(line=0, text=f"a built library: the instruction `{name}` {reason}", hard=hard)

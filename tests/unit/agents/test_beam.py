@@ -40,7 +40,8 @@ async def test_a_beam_makes_its_candidates_at_the_same_time_from_the_same_knowle
     job = await world.run(a_beam(4))
 
     assert job.status in (JobStatus.SOLVED, JobStatus.NO_GAIN)
-    assert job.message == "all 8 rounds are used"
+    assert job.message is not None
+    assert job.message.endswith("all 8 rounds are used")
     steps = world.steps()
     assert [step.index for step in steps] == list(range(8))
     assert [step.start_point for step in steps[:4]] == [None] * 4
@@ -84,7 +85,7 @@ async def test_branches_never_pass_the_token_budget_together(tokens: int) -> Non
 
     used = sum(step.usage.input_tokens + step.usage.output_tokens for step in world.steps())
     assert 0 < used <= tokens
-    assert job.status in (JobStatus.SOLVED, JobStatus.UNSOLVED)
+    assert job.status in (JobStatus.SOLVED, JobStatus.NO_GAIN, JobStatus.UNSOLVED)
 
 
 async def test_branches_never_pass_the_device_budget_together() -> None:

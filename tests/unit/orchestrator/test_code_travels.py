@@ -117,7 +117,7 @@ async def test_a_job_begins_with_a_kernel_that_another_one_proved_once_it_holds_
     assert (candidate.origin, candidate.source, candidate.parent_id) == (Origin.RECALLED, KERNEL, None)
     assert candidate.summary == "proven in job-0 at 1.80× the best baseline, measured again here"
     assert (second.stage, second.start_point) == (Stage.REFINE, candidate.id)
-    assert job.status is JobStatus.SOLVED
+    assert job.status is JobStatus.NO_GAIN
     assert prompts(world, AgentRole.CODER)[0].count(KERNEL) == 1, "the start point, and not once more as an experience"
 
 
@@ -127,7 +127,7 @@ async def test_a_proven_kernel_that_fails_here_is_one_failed_round_and_no_more()
 
     job = await world.run(a_second_job())
 
-    assert job.status is JobStatus.SOLVED
+    assert job.status is JobStatus.NO_GAIN
     assert [(step.verdict, step.reward) for step in world.steps()] == [
         (Verdict.REJECTED, -1.0),
         (Verdict.ACCEPTED, 1.0),

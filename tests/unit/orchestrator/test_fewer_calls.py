@@ -46,7 +46,7 @@ async def test_a_lean_round_is_two_calls_and_the_diagnosis_reaches_the_coder() -
 
     job = await world.run(a_lean_job())
 
-    assert job.status is JobStatus.SOLVED
+    assert job.status is JobStatus.NO_GAIN
     assert [[call.role.value for call in step.calls] for step in world.steps()] == [["planner", "coder"]] * 3
     coder = world.model.asked(AgentRole.CODER)[1]
     assert "one core works, step 1" in coder.messages[1].content
@@ -74,7 +74,7 @@ async def test_every_strategy_works_with_lean_agents(strategy: str) -> None:
 
     job = await world.run(a_lean_job(4, strategy=strategy))
 
-    assert job.status is JobStatus.SOLVED
+    assert job.status is JobStatus.NO_GAIN
     assert len(world.steps()) == 4
 
 
@@ -116,7 +116,7 @@ async def test_with_verify_first_a_doubted_candidate_is_never_run() -> None:
     world = World(model=PricedModel(doubting))
     job = await world.run(a_lean_job(2, verify_first=True))
 
-    assert job.status is JobStatus.SOLVED
+    assert job.status is JobStatus.NO_GAIN
     assert [request.candidate_id for request in world.queue.evaluated] == [candidate_id("job-1", 1)]
     first, second = world.steps()
     assert (first.verdict, first.reward) == (None, None)
@@ -137,7 +137,7 @@ async def test_a_planner_without_a_way_on_ends_its_line_and_the_leader_is_confir
 
     job = await world.run(a_job(budget=Budget(rounds=8)))
 
-    assert job.status is JobStatus.SOLVED
+    assert job.status is JobStatus.NO_GAIN
     assert [step.failure for step in world.steps()] == [None, None, "no plan: the floor is reached", None]
     confirmation = await world.candidates.get("local", candidate_id("job-1", 3))
     assert confirmation.candidate.parent_id == candidate_id("job-1", 1)
