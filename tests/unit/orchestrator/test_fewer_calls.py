@@ -116,7 +116,7 @@ async def test_with_verify_first_a_doubted_candidate_is_never_run() -> None:
     world = World(model=PricedModel(doubting))
     job = await world.run(a_lean_job(2, verify_first=True))
 
-    assert job.status is JobStatus.NO_GAIN
+    assert job.status is JobStatus.SOLVED
     assert [request.candidate_id for request in world.queue.evaluated] == [candidate_id("job-1", 1)]
     first, second = world.steps()
     assert (first.verdict, first.reward) == (None, None)
