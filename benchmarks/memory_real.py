@@ -104,7 +104,7 @@ async def _job(here: Installation, orchestrator: Orchestrator, course: Course, p
         key = f"{label}/{problem.name}/{attempt}"
         job, _ = await here.service.submit(LOCAL_TEAM, spec, idempotency_key=key)
         job = await orchestrator.run_job(job.id, LOCAL_TEAM)
-        if job.status is JobStatus.SOLVED:
+        if job.status in (JobStatus.SOLVED, JobStatus.NO_GAIN):
             return job
         print(f"{label}: {problem.name}: {job.status.value}: {job.message}", flush=True)
     raise SystemExit(f"{problem.name} was not solved in {ATTEMPTS} jobs: see the lines above, then run again")

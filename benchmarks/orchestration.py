@@ -142,7 +142,7 @@ async def run_jobs(ground: Ground, first: int, count: int, steps: int) -> Cost:
     jobs = await asyncio.gather(*(runner.run_job(name) for name in names))
     cost = Cost(seconds=time.perf_counter() - began, cpu_s=time.process_time() - cpu_began, steps=count * steps)
     for job in jobs:
-        if job.status not in (JobStatus.SOLVED, JobStatus.UNSOLVED) or job.steps_done != steps:
+        if job.status not in (JobStatus.SOLVED, JobStatus.NO_GAIN, JobStatus.UNSOLVED) or job.steps_done != steps:
             raise SystemExit(f"{job.id} ended {job.status.value} after {job.steps_done} steps: {job.message}")
     return cost
 

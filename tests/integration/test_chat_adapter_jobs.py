@@ -27,7 +27,7 @@ async def test_each_adapter_drives_a_job_to_its_end_and_no_key_reaches_the_disk(
         job = await place.orchestrator.run_job("job-1")
         used = await place.used("job-1")
         await place.database.close()
-    assert job.status is JobStatus.SOLVED, job.message
+    assert job.status in (JobStatus.SOLVED, JobStatus.NO_GAIN), job.message
     assert used.calls == len(bench.server.seen) == 9, (
         "the second opinion accuses without a quotation, is asked again, and convicts nobody"
     )
@@ -63,7 +63,7 @@ async def test_an_empty_reply_is_asked_for_again_in_a_turn_that_says_something(n
         job = await place.orchestrator.run_job("job-1")
         step, _ = await place.stores.jobs.steps("local", "job-1")
         await place.database.close()
-    assert job.status is JobStatus.SOLVED, job.message
+    assert job.status in (JobStatus.SOLVED, JobStatus.NO_GAIN), job.message
     first, second = step.calls[:2]
     assert (first.reply, first.error) == ("", "the model stopped with error")
     assert [message.role for message in second.prompt] == ["system", "user", "assistant", "user"]

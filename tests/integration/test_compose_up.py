@@ -13,7 +13,7 @@ from tests.e2e.programs import SMALL
 
 pytestmark = pytest.mark.integration
 
-FINAL = ("solved", "unsolved", "refused", "failed", "cancelled")
+FINAL = ("solved", "no_gain", "unsolved", "refused", "failed", "cancelled")
 
 
 @pytest.mark.timeout(900)

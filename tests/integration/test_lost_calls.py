@@ -76,7 +76,7 @@ async def test_a_job_that_failed_starts_from_the_right_sum_with_a_model_that_wor
         job, place = await run_again(tmp_path, bench, name)
         steps = await place.stores.jobs.steps("local", "job-1")
         await place.database.close()
-    assert job.status is JobStatus.SOLVED, job.message
+    assert job.status in (JobStatus.SOLVED, JobStatus.NO_GAIN), job.message
     assert [call.usage.calls for call in lost] == [failed]
     assert steps[0].calls[0] == lost[0], "the step that went on holds what was lost before"
     assert sum(call.usage.calls for step in steps for call in step.calls) == len(bench.server.seen)

@@ -43,7 +43,7 @@ def _printed(name: str, jobs: int, seed: int) -> bool:
 
 
 def _row(found: Survey) -> str:
-    ends = ", ".join(str(found.statuses[status]) for status in ("solved", "unsolved", "failed"))
+    ends = ", ".join(str(found.statuses[status]) for status in ("solved", "no_gain", "unsolved", "failed"))
     cells = (
         f"`{found.model.partition(':')[0]}`", found.jobs, found.ended, ends, found.calls,
         f"{found.requests} ({found.share_of_faults:.0%})", found.most_requests, found.stopped_by_budget,

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
 async def test_jobs_end_within_their_budgets_while_three_of_ten_requests_fail(name: str, tmp_path: Path) -> None:
     found = await survey(name, 20, tmp_path)
     assert found.ended == 20
-    assert found.statuses["solved"] >= 5
+    assert found.statuses["solved"] + found.statuses["no_gain"] >= 5
     assert found.crashes == []
     assert found.over_cap == []
     assert found.over_budget == []
