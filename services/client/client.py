@@ -229,7 +229,9 @@ class Client:
             if answer.status_code == 204:
                 return
             for event in EventSource(answer).iter_sse():
-                if event.id:  # heartbeats are comments; what has no number cannot be resumed from
+                # A heartbeat comes with the number of the event before it and no data; what has no number cannot be
+                # resumed from.
+                if event.id and event.data:
                     yield Sent(id=int(event.id), kind=event.event, data=event.json())
 
     def _json(self, method: str, path: str, **options: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from tests.fakes.chat_bench import NAMES
 from tests.model_faults.survey import CAP, Survey, survey
 
 HEAD = (
-    "| adapter | jobs | ended | solved, unsolved, failed | calls | HTTP requests (of them faults) | "
+    "| adapter | jobs | ended | solved, no gain, unsolved, failed | calls | HTTP requests (of them faults) | "
     f"most requests for one question (cap {CAP}) | stopped by a budget | budgets passed | crashes | time |\n"
     "|---|---|---|---|---|---|---|---|---|---|---|\n"
 )
