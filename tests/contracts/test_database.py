@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 from alembic import command
-from alembic.autogenerate import compare_metadata
 from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
 
 from services.domain.errors import ConfigurationError, StorageError
@@ -19,7 +17,7 @@ from services.testing import FrozenClock, a_job, a_problem
 from storage.database import MIGRATIONS, Database
 from storage.jobs.store import SqlJobStore
 from storage.tables import metadata
-from tests.databases import postgres_database
+from tests.databases import differences, postgres_database
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -29,10 +27,6 @@ def empty_address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[st
         return
     with postgres_database() as address:
         yield address
-
-
-def differences(connection: Connection) -> list[object]:
-    return list(compare_metadata(MigrationContext.configure(connection), metadata))
 
 
 def downgrade(connection: Connection) -> None:

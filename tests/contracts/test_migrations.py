@@ -11,9 +11,7 @@ from typing import Any
 
 import pytest
 from alembic import command
-from alembic.autogenerate import compare_metadata
 from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, insert, inspect, text
 
@@ -24,8 +22,8 @@ from services.testing import FrozenClock
 from storage.database import MIGRATIONS, Database
 from storage.jobs.store import SqlJobStore
 from storage.memory.value_log import read_log
-from storage.tables import evaluations, memory_log, metadata
-from tests.databases import postgres_database
+from storage.tables import evaluations, memory_log
+from tests.databases import differences, postgres_database
 
 VERSIONS = [script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions()][:0:-1]
 """All but the newest, oldest first."""
@@ -64,12 +62,6 @@ def fill(connection: Connection) -> None:
         ),
         {"spec": spec, "at": moment},
     )
-
-
-def differences(connection: Connection) -> list[object]:
-    """Between the migrated schema and the declared one, apart from the index that needs an extension."""
-    known = {"include_name": lambda name, kind, _parents: (kind, name) != ("index", "ix_jobs_search")}
-    return list(compare_metadata(MigrationContext.configure(connection, opts=known), metadata))
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -23,4 +23,4 @@ async def test_jobs_end_within_their_budgets_while_three_of_ten_requests_fail(na
     assert found.over_budget == []
     assert found.stopped_by_budget >= 1, "budgets that never bind would show nothing"
     assert set(found.faults) == {fault.name for fault in FAULTS}
-    assert found.share_of_faults > 0.2
+    assert found.share_of_faults > 0.1, "fewer than 0.3 of them, since a job that meets many soon has no budget left"

@@ -14,7 +14,8 @@ from workers.sampler.maps import Mapping as CodeMapping
 from workers.sampler.perf_events import Sample
 from workers.sampler.symbols import symbols_of
 
-MAX_FUNCTIONS = 12
+MAX_FUNCTIONS = 400
+"""More than the kernels of any model: what a problem permits is told by name, and MKL has a dozen for one product."""
 MAX_PLACES = 4000
 
 
