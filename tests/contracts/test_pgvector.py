@@ -147,7 +147,8 @@ async def test_what_comes_later_is_found_and_what_is_retracted_is_not(database: 
 async def test_a_team_meets_only_its_own_and_what_is_shared_with_it(database: Database) -> None:
     memory = SqlMemory(database, EMBEDDER, shelving=_by_index)
     records = SqlMemoryRecords(database, memory, EMBEDDER.name, FrozenClock())
-    await memory.remember([an_experience("exp-ours", team_id="ours"), an_experience("exp-theirs", team_id="theirs")])
+    ours = an_experience("exp-ours", team_id="ours", text="keep the sums in registers")
+    await memory.remember([ours, an_experience("exp-theirs", team_id="theirs")])
     theirs = query("vectorise", team_id="theirs")
     assert [item.experience.id for item in await memory.recall(theirs)] == ["exp-theirs"]
     await records.share("ours", "theirs", "ada")
