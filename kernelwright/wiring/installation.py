@@ -17,7 +17,7 @@ from kernelwright.settings import Settings
 from kernelwright.wiring.access import bring_up, make_access, make_quotas
 from kernelwright.wiring.reply_events import delta_events
 from kernelwright.wiring.workbench import (
-    Workbenches,
+    WorkbenchPool,
     backends,
     devices,
 )
@@ -371,7 +371,7 @@ def _in_process_queue(installation: Installation) -> EvaluationQueue:
     from services.adapters.queueing.in_process import InProcessQueue
 
     settings = installation.settings
-    workbenches = Workbenches(lambda device: open_workbench(settings, device), "cpu")
+    workbenches = WorkbenchPool(lambda device: open_workbench(settings, device), "cpu")
     return InProcessQueue(workbenches, installation.stores.candidates, installation.stores.artefacts)
 
 
