@@ -66,20 +66,20 @@ async def search_experiences(
 @router.get("/effect", responses=responses(404, 503))
 async def memory_effect(team: Team, services: Services, backend: Key = None) -> EffectView:
     """What memory does to success, rounds and speedup: steps with it against steps held out, 95 % intervals."""
-    return EffectView.of(await _memory(services).effect(team, backend))
+    return EffectView.model_validate(await _memory(services).effect(team, backend))
 
 
 @router.get("/effects", responses=responses(404, 503))
 async def memory_effects(team: Team, services: Services) -> dict[str, EffectView]:
     """The same for each backend that the team has used."""
     found = await _memory(services).effects(team)
-    return {backend: EffectView.of(effect) for backend, effect in found.items()}
+    return {backend: EffectView.model_validate(effect) for backend, effect in found.items()}
 
 
 @router.get("/shares", responses=responses(404, 503))
 async def list_shares(team: Team, services: Services) -> list[ShareView]:
     """Which teams recall this team's experiences, and whose experiences it recalls."""
-    return [ShareView.of(share) for share in await _memory(services).shares(team)]
+    return [ShareView.model_validate(share) for share in await _memory(services).shares(team)]
 
 
 @router.put("/shares/{reader}", status_code=204, responses=responses(404, 422, 503))
@@ -99,7 +99,7 @@ async def memory_audit(
     team: Team, services: Services, limit: Annotated[int, Query(ge=1, le=500)] = 50
 ) -> list[AuditView]:
     """What was changed by hand, latest first."""
-    return [AuditView.of(action) for action in await _memory(services).audit(team, limit)]
+    return [AuditView.model_validate(action) for action in await _memory(services).audit(team, limit)]
 
 
 @router.get("/export", response_class=Response, responses={200: {"content": {NDJSON: {}}}, **responses(404, 503)})
@@ -129,7 +129,7 @@ async def get_experience(experience_id: str, team: Team, services: Services) -> 
 @router.get("/{experience_id}/provenance", responses=responses(404, 422, 503))
 async def get_provenance(experience_id: str, team: Team, services: Services) -> ProvenanceView:
     """What an experience was derived from and what came of it: a graph of bounded size, of what the team owns."""
-    return ProvenanceView.of(await _memory(services).provenance(team, experience_id))
+    return ProvenanceView.model_validate(await _memory(services).provenance(team, experience_id))
 
 
 @router.post("/{subject}/retract", responses=responses(404, 422, 503))

@@ -11,7 +11,6 @@ from fastapi.responses import HTMLResponse
 from pydantic import Field
 
 from services.domain.errors import NotFoundError
-from services.domain.shares import ReportShare
 from services.report_links import ShareService
 from web.audited import AuditedRoute, note_subject
 from web.context import Services, Team, WebServices, WritingTeam
@@ -44,11 +43,6 @@ class ReportShareView(View):
     expires_at: datetime
     revoked_at: datetime | None
 
-    @classmethod
-    def of(cls, share: ReportShare) -> ReportShareView:
-        """The answer about a link."""
-        return cls(**{name: getattr(share, name) for name in ReportShareView.model_fields})
-
 
 class NewReportShareView(ReportShareView):
     """A link that was just made: the only time that its address is told."""
@@ -71,13 +65,13 @@ async def create_report_share(
     """Create a link that shows this job's report, and nothing else, without signing in."""
     share, token = await _shares(services).create(team, job_id, (body or ReportShareBody()).days)
     note_subject(request, f"{job_id} {share.id}")
-    return NewReportShareView(**ReportShareView.of(share).model_dump(), path=f"{SHARED}{token}")
+    return NewReportShareView(**ReportShareView.model_validate(share).model_dump(), path=f"{SHARED}{token}")
 
 
 @router.get("/shares", responses=responses(404, 410, 422, 503))
 async def list_report_shares(job_id: str, team: Team, services: Services) -> list[ReportShareView]:
     """The job's links, newest first, including revoked and expired ones."""
-    return [ReportShareView.of(share) for share in await _shares(services).list(team, job_id)]
+    return [ReportShareView.model_validate(share) for share in await _shares(services).list(team, job_id)]
 
 
 @router.delete("/shares/{share_id}", responses=responses(404, 410, 422, 503))
@@ -86,7 +80,7 @@ async def revoke_report_share(
 ) -> ReportShareView:
     """Revoke a link at once; repeating this is harmless."""
     note_subject(request, f"{job_id} {share_id}")
-    return ReportShareView.of(await _shares(services).revoke(team, job_id, share_id))
+    return ReportShareView.model_validate(await _shares(services).revoke(team, job_id, share_id))
 
 
 @public.get(SHARED + "{token}", response_class=HTMLResponse, include_in_schema=False)

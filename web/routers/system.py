@@ -41,23 +41,13 @@ async def metrics(_caller: Observer, services: Services) -> Response:
 @router.get("/workers", responses=responses(503))
 async def list_workers(_team: Team, services: Services) -> list[WorkerView]:
     """Workers that take evaluations."""
-    return [
-        WorkerView(
-            name=worker.name,
-            device=worker.device,
-            backends=worker.backends,
-            isolation=worker.isolation,
-            sheet=worker.sheet,
-            node=None if worker.node is None else NodeView.of(worker.node),
-        )
-        for worker in await services.workers()
-    ]
+    return [WorkerView.model_validate(worker) for worker in await services.workers()]
 
 
 @router.get("/nodes", responses=responses(503))
 async def list_nodes(_team: Team, services: Services) -> list[NodeView]:
     """Processes seen within the last half minute: orchestrators, and workers of their own."""
-    return [NodeView.of(node) for node in await services.nodes()]
+    return [NodeView.model_validate(node) for node in await services.nodes()]
 
 
 @router.get("/me")
