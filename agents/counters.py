@@ -19,7 +19,7 @@ _STALL = "stall_"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
+class CounterGroup:
     """Counters that are read together."""
 
     title: str
@@ -28,8 +28,8 @@ class Group:
 
 
 _GROUPS = (
-    Group(title="time", units={"total_us": "µs", "kernels": "", "duration_us": "µs", "custom_share": "of 1"}),
-    Group(
+    CounterGroup(title="time", units={"total_us": "µs", "kernels": "", "duration_us": "µs", "custom_share": "of 1"}),
+    CounterGroup(
         title="throughput, % of peak",
         units={
             "dram_pct": "%",
@@ -41,7 +41,7 @@ _GROUPS = (
             "dram_bytes": "bytes",
         },
     ),
-    Group(
+    CounterGroup(
         title="launch and occupancy",
         units={
             "waves": "",
@@ -56,8 +56,8 @@ _GROUPS = (
             "limit_blocks": "blocks an SM",
         },
     ),
-    Group(title="instructions", units={"instructions": "", "local_loads": "", "local_stores": "", "cycles": ""}),
-    Group(
+    CounterGroup(title="instructions", units={"instructions": "", "local_loads": "", "local_stores": "", "cycles": ""}),
+    CounterGroup(
         title="caches and branches",
         units={"cache-misses": "", "cache-references": "", "branch-misses": "", "branches": ""},
     ),
@@ -79,7 +79,7 @@ def describe(profile: Profile, selected: Sequence[str] = ()) -> list[str]:
     return [*lines, *(f"{name} = {_short(shown[name])}" for name in others[: MOST - len(lines)])]
 
 
-def _line(group: Group, shown: Mapping[str, float]) -> str:
+def _line(group: CounterGroup, shown: Mapping[str, float]) -> str:
     parts = [f"{name} {_short(shown[name])}{_unit(unit)}" for name, unit in group.units.items() if name in shown]
     return f"{group.title}: {', '.join(parts)}" if parts else ""
 

@@ -7,7 +7,7 @@ among them beforehand, so that no order of events, and no crash in between, can 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +15,7 @@ from agents.budget import Spent
 from agents.context import JobContext
 from agents.drafting import free_rounds, is_due
 from agents.leaderboard import kept_rounds, leader, next_move, searched
+from agents.rules import JobRules
 from agents.state import WorkflowState, fresh_step
 from services.domain.chat import AttemptFact
 from services.domain.experiences import StartValues
@@ -33,19 +34,7 @@ _BRANCH_SEED = 104_729
 """Sets the branches' seeds apart, for strategies that throw dice by seed and number of attempts."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoundRules:
-    """What holds for every round."""
-
-    holdout_share: float = 0.0
-    """Steps (0 to 1) that run without memory."""
-    evaluation_s: float = 0.0
-    """Device seconds that an evaluation reserves."""
-    confirmations: int = 0
-    """Leaders that are measured a second time at a job's end, at most."""
-
-
-async def begin_round(context: JobContext, rules: RoundRules, now: datetime, next_width: int | None) -> WorkflowState:
+async def begin_round(context: JobContext, rules: JobRules, now: datetime, next_width: int | None) -> WorkflowState:
     """The state of the next round: one step, or several branches in `round`; with `stop` where there is none."""
     known, spec = len(context.attempts), context.job.spec
     free = free_rounds(spec, context.validation, context.attempts)
@@ -135,7 +124,7 @@ def after_round(ends: Sequence[dict[str, Any]]) -> int:
     return max(1, sum(not end.get("stop") for end in ends))
 
 
-def _width(context: JobContext, rules: RoundRules, next_width: int | None) -> int:
+def _width(context: JobContext, rules: JobRules, next_width: int | None) -> int:
     spec, known = context.job.spec, len(context.attempts)
     due = is_due(spec, context.validation, context.attempts)
     alone = EVALUATE_ONLY in spec.tags or due or (not known and spec.seed_candidate is not None)
@@ -149,13 +138,13 @@ def _width(context: JobContext, rules: RoundRules, next_width: int | None) -> in
     return max(1, min(wanted, left, _affordable(context, rules, wanted)))
 
 
-def _affordable(context: JobContext, rules: RoundRules, wanted: int) -> int:
+def _affordable(context: JobContext, rules: JobRules, wanted: int) -> int:
     """How many steps like the dearest one so far are left in the budgets: more branches would only fail together."""
     budget, spent, dearest = context.job.spec.budget, context.recorded, context.dearest
     left = [
         _times(budget.tokens, _tokens(spent.usage), _tokens(dearest.usage)),
         _times(budget.dollars, spent.usage.dollars or 0.0, dearest.usage.dollars or 0.0),
-        _times(budget.device_s, spent.device_s, rules.evaluation_s),
+        _times(budget.device_s, spent.device_s, rules.evaluation_timeout_s),
     ]
     return min([wanted, *(times for times in left if times is not None)])
 
@@ -221,4 +210,4 @@ async def _start_values(context: JobContext) -> StartValues:
     return await context.stores.memory.start_values(context.job.team_id, setting.family, setting.site, accepted)
 
 
-__all__ = ["RoundRules", "after_round", "begin_round"]
+__all__ = ["after_round", "begin_round"]

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar, cast
 from langgraph.runtime import Runtime
 
 from agents import describe
-from agents.asking import Agent, Asker, RetryPolicy
+from agents.asking import Agent, Asker
 from agents.budget import BudgetSpentError, reserve_device
 from agents.coder import Draft, read_draft
 from agents.context import JobContext
@@ -20,7 +20,8 @@ from agents.planner import chosen_start, plan_in_brief, plan_schema, read_plan
 from agents.profiler import measured_diagnosis, read_diagnosis
 from agents.recording import candidate_of, step_record
 from agents.replies import CoderReply, ProfilerReply
-from agents.rounds import NO_PLAN, RoundRules, after_round, begin_round
+from agents.rounds import NO_PLAN, after_round, begin_round
+from agents.rules import JobRules
 from agents.seeding import SUMMARY, adopted_draft, evaluation_of
 from agents.state import BranchOutput, WorkflowState
 from services.domain.candidates import Candidate, EvaluatedCandidate, evaluation_id
@@ -76,30 +77,11 @@ class AgentTurn(Generic[T]):
 class Workflow:
     """Planner, Coder, referee, Profiler and Judge in turns, until a stop rule holds."""
 
-    def __init__(
-        self,
-        queue: EvaluationQueue,
-        clock: Clock,
-        *,
-        retry_policy: RetryPolicy,
-        machine_retry_policy: RetryPolicy | None = None,
-        evaluation_timeout_s: float = 120.0,
-        context_size: int = 6,
-        holdout_share: float = 0.0,
-        confirmations: int = 0,
-    ) -> None:
-        """`context_size`: experiences recalled for a step. `holdout_share`: steps (0 to 1) that run without memory.
-        `confirmations`: leaders that are measured a second time at a job's end, at most. `machine_retry_policy` is for
-        workers that fail, `retry_policy` for models and, by default, for both."""
+    def __init__(self, queue: EvaluationQueue, clock: Clock, rules: JobRules) -> None:
         self._queue = queue
         self._clock = clock
-        self._retry_policy = machine_retry_policy or retry_policy
-        self._asker = Asker(clock, retry_policy)
-        self._timeout_s = evaluation_timeout_s
-        self._context_size = context_size
-        self._rules = RoundRules(
-            holdout_share=holdout_share, evaluation_s=evaluation_timeout_s, confirmations=confirmations
-        )
+        self._rules = rules
+        self._asker = Asker(clock, rules.model_retries)
 
     async def analyse(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:  # noqa: ARG002 -- langgraph names it
         """Take stock of the validated problem and what was done before; begin the first step."""
@@ -114,7 +96,7 @@ class Workflow:
             return {"recalled": []}
         found = await context.stores.memory.recall(self._query(state, context))
         proven = None if state["holdout"] else await self._nearest_example(context)
-        found = with_nearest_example(found, proven, self._context_size)
+        found = with_nearest_example(found, proven, self._rules.context_size)
         await self._pass_on_notice(context, state["step"])
         adopted = proven if proven is not None and context.adopts(state, proven) else None
         if adopted is not None:
@@ -141,7 +123,7 @@ class Workflow:
             start_point=start.candidate_id if start is not None else None,
             left_out=context.own_experiences(),
             experts_only=state["holdout"],
-            limit=self._context_size,
+            limit=self._rules.context_size,
             seed=context.job.spec.seed + state["step"],
         )
 
@@ -198,7 +180,7 @@ class Workflow:
         where: dict[str, JsonValue] = {"step": state["step"], "candidate_id": current.candidate.id}
         if report is None:
             try:
-                reserve_device(context.budget(state), context.spent(state), self._timeout_s)
+                reserve_device(context.budget(state), context.spent(state), self._rules.evaluation_timeout_s)
             except BudgetSpentError as spent:
                 return {"failure": str(spent), "stop": str(spent)}
             await context.emit(EventKind.EVALUATION_STARTED, where)
@@ -312,22 +294,24 @@ class Workflow:
 
     def _evaluation(self, context: JobContext, candidate: Candidate, *, thorough: bool) -> EvaluationRequest:
         first = context.attempts[0].report if context.attempts and context.job.spec.seed_candidate is not None else None
-        return evaluation_of(context.job, candidate, self._timeout_s, thorough=thorough, seed=seed_figures(first))
+        return evaluation_of(
+            context.job, candidate, self._rules.evaluation_timeout_s, thorough=thorough, seed=seed_figures(first)
+        )
 
     async def _judged(self, context: JobContext, request: EvaluationRequest) -> EvaluationReport:
         """The queue's report, stored. An infrastructure error is asked again, then raised."""
-        for failures in range(1, self._retry_policy.attempts + 1):
+        for failures in range(1, self._rules.worker_retries.attempts + 1):
             with observed_evaluation(request) as counted:
                 report = counted(await self._queue.evaluate(request))
             if report.verdict is not Verdict.INFRASTRUCTURE_ERROR:
                 if await context.stores.candidates.finish(request, report):
                     return report
                 return await context.stores.candidates.report(request.evaluation_id) or report
-            if failures < self._retry_policy.attempts:
-                await self._clock.sleep(self._retry_policy.wait_s(failures))
+            if failures < self._rules.worker_retries.attempts:
+                await self._clock.sleep(self._rules.worker_retries.wait_s(failures))
         detail = " ".join(gate.detail for gate in report.gates if gate.detail)
         raise InfrastructureError(
-            f"no worker could evaluate {request.candidate_id} in {self._retry_policy.attempts} attempts"
+            f"no worker could evaluate {request.candidate_id} in {self._rules.worker_retries.attempts} attempts"
             + (f": {detail}" if detail else "")
         )
 

@@ -15,6 +15,8 @@ from typing import Any
 import typer.core
 from typer.main import get_command
 
+from kernelwright.settings import Settings
+
 ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "reference"
 
@@ -70,7 +72,7 @@ def _settings() -> str:
     for field in fields(ROOT / "kernelwright" / "settings.py", "Settings"):
         if field.name != "model_config":
             variable = f"`KERNELWRIGHT_{field.name.upper()}`"
-            lines.append(f"| {variable} | {_code(field.kind)} | {_code(field.default)} | {field.text} |")
+            lines.append(f"| {variable} | {_code(field.kind)} | {_code(_value(field))} | {field.text} |")
     lines += [
         "",
         "## Model providers",
@@ -139,6 +141,13 @@ def _options(command: typer.core.TyperCommand, context: Any) -> Iterator[str]:
         yield "|---|---|"
         for names, text in rows:
             yield f"| `{_cell(names)}` | {_cell(text)} |"
+
+
+def _value(setting: Field) -> str | None:
+    """A setting's default; one that is a constant's name is shown as its value."""
+    if setting.default is not None and setting.default.isupper():
+        return repr(Settings.model_fields[setting.name].default)
+    return setting.default
 
 
 def _cell(text: str) -> str:

@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from kernelwright.provider_options import ProviderOptions
 from services.domain.errors import ConfigurationError
+from services.domain.evaluations import EVALUATION_TIMEOUT_S
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -117,7 +118,7 @@ class Settings(BaseSettings):
     """Seconds that a request of the manual model waits for its answer."""
     compiler_draft: bool = True
     """Whether jobs begin with the compiler's own code as a candidate, unless they say otherwise."""
-    evaluation_timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 120.0
+    evaluation_timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = EVALUATION_TIMEOUT_S
     baselines_max_age_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 3600.0
     """Age from which the latencies of a problem's reference are measured again within a job."""
     holdout: Annotated[float, Field(ge=0, le=1)] = 0.0

@@ -2,7 +2,8 @@
 
 from agents.asking import RetryPolicy
 from agents.context import Stores
+from agents.rules import JobRules
 from orchestrator.job_monitor import PollingIntervals
 from orchestrator.service import Orchestrator
 
-__all__ = ["Orchestrator", "PollingIntervals", "RetryPolicy", "Stores"]
+__all__ = ["JobRules", "Orchestrator", "PollingIntervals", "RetryPolicy", "Stores"]

@@ -11,15 +11,16 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from agents.asking import RetryPolicy
 from agents.context import JobContext, Stores
 from agents.drafting import absence
 from agents.ending import without_gain
 from agents.graph import Graph
 from agents.job_lease import LeaseHolder
 from agents.rounds import useless_model
+from agents.rules import JobRules
 from agents.seeding import evaluation_of, must_prove, seed_fault, seed_of
 from agents.state import WorkflowState
+from agents.strategies.registry import strategy as strategy_of
 from orchestrator.drain import Drain
 from orchestrator.job_monitor import Interruption, JobMonitor, PollingIntervals
 from orchestrator.lease_renewal import LeaseRenewal
@@ -39,7 +40,6 @@ from services.domain.jobs import EVALUATE_ONLY, Job, JobStatus
 from services.domain.problems import Problem
 from services.ports.models import ChatModel
 from services.ports.runtime import Clock
-from services.ports.search import Strategy
 from services.ports.work import EvaluationQueue
 from services.telemetry.observed import observed_evaluation
 from services.telemetry.traces import job_span
@@ -56,18 +56,15 @@ class Collaborators:
     queue: EvaluationQueue
     models: Callable[[str], ChatModel]
     """The model of a name. Raises `ConfigurationError`."""
-    strategies: Callable[[str], Strategy]
-    """The strategy of a name. Raises `ConfigurationError`."""
     public_source: Callable[[Problem], str]
     """A problem's text without what is held out."""
     graph: Graph
     checkpoints: BaseCheckpointSaver[Any]
     clock: Clock
-    retry_policy: RetryPolicy
+    rules: JobRules
     polling: PollingIntervals
     renewal: LeaseRenewal
     drain: Drain
-    evaluation_timeout_s: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +135,7 @@ class JobRun:
     async def _prepare(self) -> str | None:
         """Build the context from stored knowledge, or validate the problem; why it is refused, or None."""
         job = self._job
-        model, strategy = self._model(), self._with.strategies(job.spec.strategy)
+        model, strategy = self._model(), strategy_of(job.spec.strategy)
         validation = await self._known_validation()
         if validation is None:
             validation = await self._validate()
@@ -190,7 +187,7 @@ class JobRun:
         """Ask the queue; the machine's failures are retried. Raises `InfrastructureError`."""
         if self._job.status is not JobStatus.VALIDATING:
             self._job = await self._jobs.set_status(self._lease.current, JobStatus.VALIDATING)
-        spec, retry_policy = self._job.spec, self._with.retry_policy
+        spec, retry_policy = self._job.spec, self._with.rules.worker_retries
         request = ValidationRequest(
             job_id=self._job.id,
             team_id=self._job.team_id,
@@ -221,7 +218,7 @@ class JobRun:
         await self._lease.ensure()
         candidate = seed_of(self._job, self._with.clock.now())
         await self._with.stores.candidates.add(self._lease.current, candidate)
-        request = evaluation_of(self._job, candidate, self._with.evaluation_timeout_s)
+        request = evaluation_of(self._job, candidate, self._with.rules.evaluation_timeout_s)
         with observed_evaluation(request) as counted:
             report = counted(await self._with.queue.evaluate(request))
         if report.verdict is Verdict.INFRASTRUCTURE_ERROR:

@@ -9,11 +9,10 @@ from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from agents.asking import RetryPolicy
 from agents.context import Stores
 from agents.graph import build_graph
 from agents.job_lease import LeaseHolder
-from agents.strategies.registry import strategy
+from agents.rules import JobRules
 from agents.workflow import Workflow
 from orchestrator.drain import Drain, DrainingSaver
 from orchestrator.job_monitor import PollingIntervals
@@ -24,7 +23,6 @@ from services.domain.jobs import LOCAL_TEAM, Job, JobStatus, Lease
 from services.domain.problems import Problem
 from services.ports.models import ChatModel
 from services.ports.runtime import Clock
-from services.ports.search import Strategy
 from services.ports.work import EvaluationQueue
 from services.telemetry.logs import log_context
 from services.telemetry.metrics import JOBS_ENDED, LEASES_LOST
@@ -47,54 +45,33 @@ class Orchestrator:
         clock: Clock,
         owner: str,
         is_gone: Callable[[str], bool] = lambda _owner: False,
-        strategies: Callable[[str], Strategy] = strategy,
-        retry_policy: RetryPolicy | None = None,
-        machine_retry_policy: RetryPolicy | None = None,
+        rules: JobRules | None = None,
         polling: PollingIntervals | None = None,
-        evaluation_timeout_s: float = 120.0,
-        context_size: int = 6,
-        holdout_share: float = 0.0,
-        confirmations: int = 0,
-        team_cap: int | None = None,
         after_job: Callable[[str], Awaitable[object]] | None = None,
     ) -> None:
         """`owner` names this orchestrator and must be unique: host, process and a random part. `is_gone` says whether
-        the orchestrator of a name has certainly ended: its lease is then not waited for. `holdout_share`: steps (0 to
-        1) that run without memory, so that its effect can be measured. `team_cap`: jobs of one team that run at once,
-        on all orchestrators together. `after_job` is called with the team's id when a job has ended; it must not
-        raise. `machine_retry_policy`: how often a worker's failures are retried; by default like models'."""
-        retry_policy, polling = retry_policy or RetryPolicy(), polling or PollingIntervals()
-        workflow = Workflow(
-            queue,
-            clock,
-            retry_policy=retry_policy,
-            machine_retry_policy=machine_retry_policy,
-            evaluation_timeout_s=evaluation_timeout_s,
-            context_size=context_size,
-            holdout_share=holdout_share,
-            confirmations=confirmations,
-        )
+        the orchestrator of a name has certainly ended: its lease is then not waited for. `after_job` is called with the
+        team's id when a job has ended; it must not raise."""
+        rules, polling = rules or JobRules(), polling or PollingIntervals()
+        workflow = Workflow(queue, clock, rules)
         self._owner = owner
         self._is_gone = is_gone
-        self._team_cap = team_cap
         self._drain = Drain()
         self._after_job = after_job
         self._with = Collaborators(
             stores=stores,
             queue=queue,
             models=models,
-            strategies=strategies,
             public_source=public_source,
             graph=build_graph(workflow, DrainingSaver(checkpoints, self._drain)),
             checkpoints=checkpoints,
             clock=clock,
-            retry_policy=machine_retry_policy or retry_policy,
+            rules=rules,
             polling=polling,
             renewal=LeaseRenewal(
                 stores.jobs, clock, owner, fresh_s=polling.poll_s / 2, lease_ttl_s=polling.lease_ttl_s
             ),
             drain=self._drain,
-            evaluation_timeout_s=evaluation_timeout_s,
         )
 
     async def run_job(self, job_id: str, team_id: str = LOCAL_TEAM) -> Job:
@@ -138,7 +115,7 @@ class Orchestrator:
     async def _acquire(self, job_id: str | None) -> Lease | None:
         ttl_s = self._with.polling.lease_ttl_s
         return await self._with.stores.jobs.acquire(
-            self._owner, ttl_s, job_id, team_cap=self._team_cap, busy=self._drain.jobs
+            self._owner, ttl_s, job_id, team_cap=self._with.rules.team_cap, busy=self._drain.jobs
         )
 
     async def _release_dead_lease(self, job_id: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,10 +12,9 @@ from tests.ending import close_all
 if TYPE_CHECKING:
     from tests.spreading import Groups
 
-TESTS = Path(__file__).parent
-SECOND_TRY = frozenset({"contracts", "integration", "e2e", "faults"})
-"""Tiers whose tests start servers, browsers and containers and may fail because the machine was busy. They are tried
-once more, and the summary names them; the corpus of cheats never is: a cheat accepted once is a cheat accepted."""
+BROWSER = "browser"
+"""The fixture of tests that drive a real browser. They may fail because the machine was busy, are run once more, and
+the summary lists each re-run; no other test is: what fails once is a defect."""
 
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as under nohup; the programs that are tested would inherit it
@@ -25,8 +23,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as under nohup; the pro
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        tier = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
-        if tier in SECOND_TRY:
+        if BROWSER in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 

@@ -39,8 +39,7 @@ def note_subject(request: Request, subject: str) -> None:
 
 async def _enter(request: Request, action: str) -> None:
     caller: Principal | None = getattr(request.state, "caller", None)
-    access = services_of(request).access
-    if caller is None or access is None:
+    if caller is None:
         return
     subject = getattr(request.state, "subject", None) or next(iter(request.path_params.values()), "")
-    await access.record(caller, action, str(subject)[:500])
+    await services_of(request).access.record(caller, action, str(subject)[:500])

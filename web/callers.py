@@ -22,7 +22,7 @@ Bearer = Annotated[HTTPAuthorizationCredentials | None, Depends(_scheme)]
 async def identified(
     request: Request,
     bearer: HTTPAuthorizationCredentials | None,
-    access: AccessService | None,
+    access: AccessService,
     server_token: str | None,
     *,
     is_open: bool,
@@ -34,11 +34,11 @@ async def identified(
         given = bearer.credentials
         if server_token is not None and hmac.compare_digest(given.encode(), server_token.encode()):
             return local_principal("server-token")
-        if access is not None and given.startswith(TOKEN_MARK):
+        if given.startswith(TOKEN_MARK):
             return await access.by_token(given)
         if not is_open:
             raise AuthenticationError("Invalid or revoked token")
-    if bearer is None and access is not None and (secret := session_secret(request)) is not None:
+    if bearer is None and (secret := session_secret(request)) is not None:
         refuse_other_sites(request, has_cookie=True)
         return await access.by_session(secret)
     if is_open:

@@ -46,18 +46,6 @@ class WorkerInfo:
     """Its process as it registered itself; None where it has not."""
 
 
-async def _no_workers() -> Sequence[WorkerInfo]:
-    return ()
-
-
-async def _no_nodes() -> Sequence[ServiceNode]:
-    return ()
-
-
-async def _always_ready() -> None:
-    return
-
-
 @dataclass(frozen=True, kw_only=True)
 class WebServices:
     """Everything the app needs."""
@@ -65,48 +53,46 @@ class WebServices:
     jobs: JobService
     events: EventLog
     exporter: Exporter
-    experiences: ExperienceService | None = None
-    """The memory; None where this server keeps none."""
-    requests: RequestService | None = None
-    """Requests of manual models; None where this server has none."""
-    trajectories: TrajectoryService | None = None
-    """Training data; None where this server gives none."""
-    shares: ShareService | None = None
-    """Links to reports; None where this server gives none."""
-    webhooks: WebhookService | None = None
-    """Webhooks; None where this server sends none."""
-    artefacts: ArtefactStore | None = None
-    """Machine code of candidates; None where this server keeps none."""
-    compiler_draft: bool = False
+    experiences: ExperienceService
+    requests: RequestService
+    """Requests of manual models."""
+    trajectories: TrajectoryService
+    """Training data."""
+    shares: ShareService
+    """Links to reports."""
+    webhooks: WebhookService
+    artefacts: ArtefactStore
+    """Machine code of candidates."""
+    compiler_draft: bool
     """Whether jobs that do not say begin with the compiler's own code."""
-    ui: Path | None = None
+    ui: Path | None
     """Folder of the web UI's build; None where it was never built."""
-    examples: Callable[[], Sequence[Problem]] = tuple
-    workers: Callable[[], Awaitable[Sequence[WorkerInfo]]] = _no_workers
-    nodes: Callable[[], Awaitable[Sequence[ServiceNode]]] = _no_nodes
+    examples: Callable[[], Sequence[Problem]]
+    workers: Callable[[], Awaitable[Sequence[WorkerInfo]]]
+    nodes: Callable[[], Awaitable[Sequence[ServiceNode]]]
     """Every process of the installation that was seen lately."""
-    ready: Callable[[], Awaitable[None]] = _always_ready
+    ready: Callable[[], Awaitable[None]]
     """Raises an `InfrastructureError` when requests cannot be served."""
-    version: str = "0"
+    version: str
     """The program's version."""
-    access: AccessService | None = None
-    """Users, tokens and the audit log; None where this server has no database of them."""
-    quotas: QuotaService | None = None
-    """What teams may use; None where nothing is limited."""
-    rates: RateLimiter | None = None
-    """How many requests callers may send; None for any number."""
-    identity: IdentityProvider | None = None
+    access: AccessService
+    """Users, tokens and the audit log."""
+    quotas: QuotaService
+    """What teams may use."""
+    rates: RateLimiter
+    """How many requests callers may send."""
+    identity: IdentityProvider | None
     """Where people sign in; None where only tokens work."""
-    public_url: str | None = None
+    public_url: str | None
     """This server's address as browsers see it, without a slash at the end; None where it is the one they ask."""
-    token: str | None = None
+    token: str | None
     """The server's own token, whose holder may do everything in the team that runs the installation."""
-    open_here: bool = True
+    open_here: bool
     """Whether a caller without token or session is the one user of this machine; never with `token`."""
-    hosts: tuple[str, ...] | None = ("127.0.0.1", "localhost", "[::1]")
+    hosts: tuple[str, ...] | None
     """Names the server answers to, against DNS rebinding; None answers to any."""
-    metrics: Callable[[], Awaitable[bytes]] | None = None
-    """Metrics in Prometheus's text format; None where this server has none."""
+    metrics: Callable[[], Awaitable[bytes]]
+    """Metrics in Prometheus's text format."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the server shuts down: endless responses end."""
 
@@ -123,8 +109,7 @@ async def caller_of(request: Request, services: Services, bearer: Bearer) -> Pri
     """Who makes this request. Raises `AuthenticationError`, and `ForbiddenError` where it comes from another site."""
     is_open = services.open_here and services.token is None
     caller = await identified(request, bearer, services.access, services.token, is_open=is_open)
-    if services.rates is not None:
-        await services.rates.check(caller)
+    await services.rates.check(caller)
     request.state.caller = caller
     return caller
 

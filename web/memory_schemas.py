@@ -11,15 +11,13 @@ from services.domain.evaluations import Verdict
 from services.domain.experiences import (
     Experience,
     ExperienceKind,
-    MemoryAction,
-    MemoryShare,
     RecalledExperience,
     StepUse,
 )
 from services.domain.jobs import Stage
-from services.domain.provenance import Provenance, ProvenanceEdge, ProvenanceNode
+from services.domain.provenance import ProvenanceEdge, ProvenanceNode
 from services.experiences import ExperienceCard, ValuedExperience, ValuedPage, Worth
-from services.memory.effect import Effect, Interval
+from services.memory.effect import Interval
 from services.memory.values import Change
 from web.schemas import Body, View
 
@@ -149,11 +147,6 @@ class ProvenanceView(View):
     cut: bool
     """Whether there is more than is shown."""
 
-    @classmethod
-    def of(cls, found: Provenance) -> ProvenanceView:
-        """The answer."""
-        return cls(nodes=found.nodes, edges=found.edges, cut=found.cut)
-
 
 class EffectView(View):
     """The measured effect of memory."""
@@ -167,11 +160,6 @@ class EffectView(View):
     rounds_without: Interval
     rounds_saved: Interval
     speedup_ratio: Interval
-
-    @classmethod
-    def of(cls, effect: Effect) -> EffectView:
-        """The answer."""
-        return cls(**{name: getattr(effect, name) for name in cls.model_fields})
 
 
 class RetractBody(Body):
@@ -204,11 +192,6 @@ class AuditView(View):
     actor: str
     at: datetime
 
-    @classmethod
-    def of(cls, action: MemoryAction) -> AuditView:
-        """The audit's line."""
-        return cls(action=action.action, subject=action.subject, reason=action.reason, actor=action.actor, at=action.at)
-
 
 class ShareView(View):
     """That one team may recall another one's experiences."""
@@ -218,11 +201,6 @@ class ShareView(View):
     reader: str
     granted_by: str
     at: datetime
-
-    @classmethod
-    def of(cls, share: MemoryShare) -> ShareView:
-        """The listing's line."""
-        return cls(team_id=share.team_id, reader=share.reader, granted_by=share.granted_by, at=share.at)
 
 
 def _summary(item: Experience) -> dict[str, Any]:

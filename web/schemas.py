@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from services.domain.access import Role, TokenScope
 from services.domain.candidates import EvaluatedCandidate, Origin
-from services.domain.digests import CandidateDigest, digest_candidate
+from services.domain.digests import digest_candidate
 from services.domain.evaluations import (
     DeviceSheet,
     EvaluationReport,
@@ -18,9 +18,9 @@ from services.domain.evaluations import (
     Verdict,
     default_baselines,
 )
-from services.domain.events import Event, EventKind
+from services.domain.events import EventKind
 from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode, Budget, Job, JobSpec, JobStatus
-from services.domain.nodes import NodeRole, NodeState, ServiceNode
+from services.domain.nodes import NodeRole, NodeState
 from services.domain.problems import Problem, ProblemAnalysis
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -35,9 +35,9 @@ class Body(BaseModel):
 
 
 class View(BaseModel):
-    """Base of answers."""
+    """Base of answers. `model_validate` takes a domain value whose attributes have the fields' names."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, from_attributes=True)
 
 
 class ProblemBody(Body):
@@ -273,11 +273,6 @@ class CandidateSummary(View):
     """Settings of its `TUNABLES` that were tried."""
     device_s: float
 
-    @classmethod
-    def of(cls, digest: CandidateDigest) -> CandidateSummary:
-        """The listing's line about a candidate."""
-        return cls(**_summary_fields(digest))
-
 
 class CandidateView(CandidateSummary):
     """A candidate with its source and report."""
@@ -288,7 +283,8 @@ class CandidateView(CandidateSummary):
     @classmethod
     def of_entry(cls, entry: EvaluatedCandidate) -> CandidateView:
         """The answer about a candidate."""
-        return cls(**_summary_fields(digest_candidate(entry)), source=entry.candidate.source, report=entry.report)
+        summary = CandidateSummary.model_validate(digest_candidate(entry))
+        return cls(**dict(summary), source=entry.candidate.source, report=entry.report)
 
 
 class EventView(View):
@@ -299,11 +295,6 @@ class EventView(View):
     kind: EventKind
     data: dict[str, Any]
     at: datetime
-
-    @classmethod
-    def of(cls, event: Event) -> EventView:
-        """The log's line."""
-        return cls(job_id=event.job_id, seq=event.seq, kind=event.kind, data=event.data, at=event.at)
 
 
 class EvaluationView(View):
@@ -353,11 +344,6 @@ class NodeView(View):
     started_at: datetime
     seen_at: datetime
 
-    @classmethod
-    def of(cls, node: ServiceNode) -> NodeView:
-        """The answer about a process."""
-        return cls(**{name: getattr(node, name) for name in NodeView.model_fields})
-
 
 class WorkerView(View):
     """A worker that takes evaluations."""
@@ -396,7 +382,3 @@ class HealthView(View):
     """The state of the server."""
 
     status: str
-
-
-def _summary_fields(digest: CandidateDigest) -> dict[str, Any]:
-    return {name: getattr(digest, name) for name in CandidateSummary.model_fields}

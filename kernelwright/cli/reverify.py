@@ -46,13 +46,13 @@ def reverify(
 async def _reverify(*, everything: bool, listing: bool, limit: int | None, as_json: bool) -> int:
     from kernelwright.settings import load_settings
     from kernelwright.wiring.installation import make_reverification, open_installation
-    from kernelwright.wiring.workbench import Workbenches
+    from kernelwright.wiring.workbench import WorkbenchPool
     from kernelwright.wiring.workers import open_workbench
     from services.machine_code import without_text
 
     settings = load_settings()
     async with open_installation(settings) as installation:
-        with Workbenches(lambda device: open_workbench(settings, device)) as benches:
+        with WorkbenchPool(lambda device: open_workbench(settings, device)) as benches:
             service = make_reverification(installation, benches.environment)
             found, elsewhere = await service.outdated(LOCAL_TEAM, everything=everything)
             if elsewhere:

@@ -17,7 +17,7 @@ from kernelwright.settings import Settings
 from kernelwright.wiring.access import bring_up, make_access, make_quotas
 from kernelwright.wiring.reply_events import delta_events
 from kernelwright.wiring.workbench import (
-    Workbenches,
+    WorkbenchPool,
     backends,
     devices,
 )
@@ -263,7 +263,7 @@ def make_orchestrator(installation: Installation, queue: EvaluationQueue, owner:
     """An orchestrator with a name of its own (or the given one) over an installation and a queue."""
     os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
     from agents.asking import RetryPolicy
-    from orchestrator import Orchestrator, PollingIntervals
+    from orchestrator import JobRules, Orchestrator, PollingIntervals
     from services.telemetry.observed import observed_model
     from storage.jobs.checkpoints import SqlCheckpointSaver
 
@@ -279,12 +279,14 @@ def make_orchestrator(installation: Installation, queue: EvaluationQueue, owner:
         clock=installation.clock,
         owner=owner or own_name(),
         is_gone=is_gone,
-        machine_retry_policy=host_retry_policy if settings.queue == "celery" else None,
+        rules=JobRules(
+            worker_retries=host_retry_policy if settings.queue == "celery" else RetryPolicy(),
+            evaluation_timeout_s=settings.evaluation_timeout_s,
+            holdout_share=settings.holdout,
+            confirmations=CONFIRMATIONS,
+            team_cap=settings.team_concurrency,
+        ),
         polling=PollingIntervals(lease_ttl_s=settings.lease_s),
-        evaluation_timeout_s=settings.evaluation_timeout_s,
-        holdout_share=settings.holdout,
-        confirmations=CONFIRMATIONS,
-        team_cap=settings.team_concurrency,
         after_job=Housekeeper(installation.records, cap=settings.memory_cap).after_job,
     )
 
@@ -371,7 +373,7 @@ def _in_process_queue(installation: Installation) -> EvaluationQueue:
     from services.adapters.queueing.in_process import InProcessQueue
 
     settings = installation.settings
-    workbenches = Workbenches(lambda device: open_workbench(settings, device), "cpu")
+    workbenches = WorkbenchPool(lambda device: open_workbench(settings, device), "cpu")
     return InProcessQueue(workbenches, installation.stores.candidates, installation.stores.artefacts)
 
 

@@ -86,7 +86,7 @@ def check_device(device: str, backend: str) -> None:
         raise ConfigurationError(f"the backend {backend} does not run on the device {device}: it needs {others}")
 
 
-class Workbenches:
+class WorkbenchPool:
     """What judges on this machine's devices, each made when it is first asked for."""
 
     def __init__(self, make: Callable[[str], Evaluator], *devices: str) -> None:
@@ -94,7 +94,7 @@ class Workbenches:
         self._make = make
         self._made = {device: make(device) for device in devices}
 
-    def __enter__(self) -> Workbenches:
+    def __enter__(self) -> WorkbenchPool:
         return self
 
     def __exit__(self, *_exception: object) -> None:

@@ -7,6 +7,9 @@ from enum import StrEnum
 
 from services.domain.problems import Problem, ProblemAnalysis
 
+EVALUATION_TIMEOUT_S = 120.0
+"""How long an evaluation may take where nothing else is said."""
+
 
 class Verdict(StrEnum):
     """The referee's conclusion."""
@@ -384,7 +387,7 @@ class EvaluationRequest:
     backend: str
     baselines: tuple[str, ...] = ("eager", "compile")
     """Which baselines to compare with: `eager`, `compile`, `compile_max`."""
-    timeout_s: float = 120.0
+    timeout_s: float = EVALUATION_TIMEOUT_S
     """Wall seconds after which the evaluation is stopped and the candidate blamed for hanging."""
     profile: bool = True
     """Whether to run a candidate once more below a profiler that needs a process of its own (ncu: some seconds)."""

@@ -165,11 +165,6 @@ class JobFilter:
     tags: tuple[str, ...] = ()
     """All of these."""
 
-    @property
-    def narrows(self) -> bool:
-        """Whether it asks for more than a status."""
-        return bool(self.text.strip() or self.tags)
-
     def admits(self, job: Job) -> bool:
         """Whether a listing shows the job."""
         return (

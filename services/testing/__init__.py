@@ -1,5 +1,6 @@
 """Doubles of the ports, and builders of domain values, for tests and benchmarks."""
 
+from services.testing.audit import InMemoryAuditLog
 from services.testing.builders import (
     a_candidate,
     a_device,
@@ -27,6 +28,7 @@ __all__ = [
     "FakeQueue",
     "FrozenClock",
     "InMemoryArtefactStore",
+    "InMemoryAuditLog",
     "InMemoryCandidateStore",
     "InMemoryDatabase",
     "InMemoryEventLog",

@@ -11,7 +11,6 @@ import httpx
 from services.access import AccessService
 from services.catalogue import Catalogue
 from services.domain.access import Identity, Principal, Role, TokenScope
-from services.exports import Exporter
 from services.jobs import JobService
 from services.quotas import QuotaService
 from services.requests import RequestService
@@ -27,8 +26,8 @@ from storage.teams.credentials import SqlKeyStore
 from storage.teams.quotas import SqlQuotaStore
 from storage.teams.store import SqlTeamStore
 from tests.contracts.test_memory_exchange import MemoryStores
+from tests.web_services import web_services
 from web.app import create_app
-from web.context import WebServices
 from web.cookies import SESSION
 
 PROBLEM = {"name": "relu", "source": a_problem().source, "path": "relu.py"}
@@ -51,18 +50,17 @@ class TeamServer:
         )
         quotas = self.quotas = QuotaService(SqlQuotaStore(database, clock), clock)
         jobs = JobService(self.stores.jobs, SqlCandidateStore(database, clock), known, clock, quotas)
-        self.services = WebServices(
-            jobs=jobs,
-            events=SqlEventLog(database, clock),
-            exporter=Exporter(jobs, runtime),
-            experiences=self.stores.service,
-            requests=RequestService(SqlRequestStore(database, clock), lambda *_: None, clock),
-            trajectories=TrajectoryService(jobs, self.stores.records),
-            access=self.access,
-            artefacts=SqlArtefactStore(database, clock),
-            quotas=quotas,
-            **{"open_here": False, **settings},
-        )
+        own = {
+            "events": SqlEventLog(database, clock),
+            "experiences": self.stores.service,
+            "requests": RequestService(SqlRequestStore(database, clock), lambda *_: None, clock),
+            "trajectories": TrajectoryService(jobs, self.stores.records),
+            "artefacts": SqlArtefactStore(database, clock),
+            "access": self.access,
+            "quotas": quotas,
+            "open_here": False,
+        }
+        self.services = web_services(database, clock, jobs, runtime, **{**own, **settings})
         self.app = create_app(self.services)
         self._transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
 

@@ -14,7 +14,6 @@ import pytest_asyncio
 from kernelwright import cli
 from services.catalogue import Catalogue
 from services.domain.candidates import candidate_id
-from services.exports import Exporter
 from services.jobs import JobService
 from services.testing import an_experience
 from storage.database import Database
@@ -22,8 +21,8 @@ from storage.jobs.candidates import SqlCandidateStore
 from storage.jobs.events import SqlEventLog
 from tests.contracts.test_memory_exchange import MemoryStores
 from tests.contracts.value_writer import SHARED, a_record, opened_job, some_records
+from tests.web_services import web_services
 from web.app import create_app
-from web.context import WebServices
 
 
 class Server:
@@ -35,8 +34,8 @@ class Server:
         )
         jobs = JobService(self.stores.jobs, candidates, known, self.stores.clock)
         events = SqlEventLog(database, self.stores.clock)
-        services = WebServices(
-            jobs=jobs, events=events, exporter=Exporter(jobs, runtime), experiences=self.stores.service
+        services = web_services(
+            database, self.stores.clock, jobs, runtime, events=events, experiences=self.stores.service
         )
         transport = httpx.ASGITransport(create_app(services), raise_app_exceptions=False)
         self.client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000/api/v1")

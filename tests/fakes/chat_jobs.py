@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from orchestrator import Orchestrator, RetryPolicy, Stores
+from orchestrator import JobRules, Orchestrator, RetryPolicy, Stores
 from services.adapters.embeddings.hashing import HashingEmbedder
 from services.domain.evaluations import Verdict
 from services.domain.jobs import Budget, JobSpec
@@ -72,7 +72,7 @@ class Place:
             checkpoints=SqlCheckpointSaver(self.database),
             clock=clock,
             owner="bench",
-            retry_policy=PATIENCE,
+            rules=JobRules(model_retries=PATIENCE, worker_retries=PATIENCE),
         )
 
     async def submit(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import Orchestrator, PollingIntervals, RetryPolicy, Stores
+from orchestrator import JobRules, Orchestrator, PollingIntervals, RetryPolicy, Stores
 from services.adapters.embeddings.hashing import HashingEmbedder
 from services.domain.evaluations import Verdict
 from services.domain.events import EventKind
@@ -26,6 +26,8 @@ from storage.memory.value_log import read_log
 from tests.unit.orchestrator.world import Fuse, KilledError, fused, only
 
 pytestmark = pytest.mark.integration
+
+AT_ONCE = RetryPolicy(backoff_s=0.0)
 
 
 class Place:
@@ -59,7 +61,7 @@ class Place:
             checkpoints=SqlCheckpointSaver(self.database),
             clock=SystemClock(),
             owner=owner,
-            retry_policy=RetryPolicy(backoff_s=0.0),
+            rules=JobRules(model_retries=AT_ONCE, worker_retries=AT_ONCE),
             polling=PollingIntervals(lease_ttl_s=0.3, poll_s=0.05),
         )
 

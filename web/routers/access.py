@@ -8,9 +8,8 @@ from fastapi import APIRouter, Path, Query, Request
 
 from services.access import AccessService
 from services.domain.access import Principal, TokenScope, User
-from services.domain.errors import ConfigurationError, NotFoundError
+from services.domain.errors import ConfigurationError
 from services.domain.quotas import Period, Quota, Resource
-from services.quotas import QuotaService
 from web.access_schemas import (
     ActPageView,
     ActView,
@@ -26,7 +25,7 @@ from web.access_schemas import (
     TokenBody,
     TokenView,
 )
-from web.context import Admin, Operator, Reader, Services, WebServices
+from web.context import Admin, Operator, Reader, Services
 from web.cookies import session_secret
 from web.errors import responses
 
@@ -37,7 +36,7 @@ Id = Annotated[str, Path(max_length=200)]
 @router.get("/teams", responses=responses(404, 503))
 async def list_teams(caller: Reader, services: Services) -> list[TeamView]:
     """The caller's teams; all of them for admins of the team that runs the installation."""
-    access = access_of(services)
+    access = services.access
     known = await access.teams()
     if caller.runs_installation and caller.may(TokenScope.ADMIN):
         return [TeamView.of(team) for team in known]
@@ -50,44 +49,44 @@ async def list_teams(caller: Reader, services: Services) -> list[TeamView]:
 @router.post("/teams", status_code=201, responses=responses(404, 409, 422, 503))
 async def create_team(body: TeamBody, caller: Operator, services: Services) -> TeamView:
     """Make a team. Only for admins of the team that runs the installation."""
-    return TeamView.of(await access_of(services).create_team(body.name, caller.actor))
+    return TeamView.of(await services.access.create_team(body.name, caller.actor))
 
 
 @router.get("/members", responses=responses(404, 503))
 async def list_members(caller: Reader, services: Services) -> list[MemberView]:
     """The team's members, by login."""
-    return [MemberView.of(member) for member in await access_of(services).members(caller.team_id)]
+    return [MemberView.of(member) for member in await services.access.members(caller.team_id)]
 
 
 @router.post("/members", status_code=201, responses=responses(404, 409, 422, 503))
 async def add_member(body: MemberBody, caller: Admin, services: Services) -> MemberView:
     """Make somebody a member, who may sign in from then on."""
-    access = access_of(services)
+    access = services.access
     return MemberView.of(await access.add_member(caller.team_id, body.login, body.role, caller.actor, body.name))
 
 
 @router.put("/members/{user_id}", responses=responses(404, 409, 422, 503))
 async def set_role(user_id: Id, body: RoleBody, caller: Admin, services: Services) -> MemberView:
     """Give a member another role."""
-    return MemberView.of(await access_of(services).set_role(caller.team_id, user_id, body.role, caller.actor))
+    return MemberView.of(await services.access.set_role(caller.team_id, user_id, body.role, caller.actor))
 
 
 @router.delete("/members/{user_id}", status_code=204, responses=responses(404, 409, 422, 503))
 async def remove_member(user_id: Id, caller: Admin, services: Services) -> None:
     """End a membership; the person's tokens of this team open nothing from then on."""
-    await access_of(services).remove_member(caller.team_id, user_id, caller.actor)
+    await services.access.remove_member(caller.team_id, user_id, caller.actor)
 
 
 @router.get("/tokens", responses=responses(404, 503))
 async def list_tokens(caller: Reader, services: Services) -> list[TokenView]:
     """The team's tokens for admins, one's own for others, newest first; never their secrets."""
-    return [TokenView.of(token) for token in await access_of(services).tokens(caller)]
+    return [TokenView.of(token) for token in await services.access.tokens(caller)]
 
 
 @router.post("/tokens", status_code=201, responses=responses(404, 422, 503))
 async def create_token(body: TokenBody, caller: Reader, services: Services) -> NewTokenView:
     """Make a token. Its text is in this answer and nowhere else; it never permits more than its maker may do."""
-    access = access_of(services)
+    access = services.access
     owner = await _owner(access, caller, body)
     return NewTokenView.made(await access.create_token(caller, body.name, body.scopes, days=body.days, owner=owner))
 
@@ -95,13 +94,13 @@ async def create_token(body: TokenBody, caller: Reader, services: Services) -> N
 @router.delete("/tokens/{token_id}", status_code=204, responses=responses(404, 422, 503))
 async def revoke_token(token_id: Id, caller: Reader, services: Services) -> None:
     """End a token at once; again is harmless."""
-    await access_of(services).revoke(caller, token_id)
+    await services.access.revoke(caller, token_id)
 
 
 @router.get("/quotas", responses=responses(404, 503))
 async def list_quotas(caller: Reader, services: Services) -> list[QuotaView]:
     """What the team may use in a day or month (UTC), and what it has used."""
-    return [QuotaView.of(standing) for standing in await _quotas(services).standings(caller.team_id)]
+    return [QuotaView.of(standing) for standing in await services.quotas.standings(caller.team_id)]
 
 
 @router.put("/teams/{team}/quotas/{resource}/{period}", status_code=204, responses=responses(404, 422, 503))
@@ -110,13 +109,13 @@ async def set_quota(
 ) -> None:
     """Limit what a team may use. Only for admins of the team that runs the installation."""
     quota = Quota(resource=resource, period=period, most=body.most)
-    await _quotas(services).set(team, quota, caller.actor)
+    await services.quotas.set(team, quota, caller.actor)
 
 
 @router.delete("/teams/{team}/quotas/{resource}/{period}", status_code=204, responses=responses(404, 422, 503))
 async def drop_quota(team: Id, resource: Resource, period: Period, caller: Operator, services: Services) -> None:
     """Take a limit away; harmless where there is none. Only for admins of the team that runs the installation."""
-    await _quotas(services).drop(team, resource, period, caller.actor)
+    await services.quotas.drop(team, resource, period, caller.actor)
 
 
 @router.get("/audit", responses=responses(404, 422, 503))
@@ -127,7 +126,7 @@ async def list_audit(
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> ActPageView:
     """Who did what in the team, latest first."""
-    found = await access_of(services).audit(caller.team_id, before=before, limit=limit + 1)
+    found = await services.access.audit(caller.team_id, before=before, limit=limit + 1)
     page = tuple(map(ActView.of, found[:limit]))
     return ActPageView(entries=page, next_before=page[-1].id if len(found) > limit else None)
 
@@ -138,20 +137,7 @@ async def choose_team(body: SessionBody, _caller: Reader, request: Request, serv
     secret = session_secret(request)
     if secret is None:
         raise ConfigurationError("a token belongs to one team: take a token of the other one")
-    await access_of(services).look_at(secret, body.team)
-
-
-def access_of(services: WebServices) -> AccessService:
-    """The use cases of access. Raises `NotFoundError` where this server has none."""
-    if services.access is None:
-        raise NotFoundError("this server has no users and tokens")
-    return services.access
-
-
-def _quotas(services: WebServices) -> QuotaService:
-    if services.quotas is None:
-        raise NotFoundError("this server has no quotas")
-    return services.quotas
+    await services.access.look_at(secret, body.team)
 
 
 async def _owner(access: AccessService, caller: Principal, body: TokenBody) -> User | None:

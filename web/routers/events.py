@@ -70,7 +70,7 @@ async def read_log(
 ) -> list[EventView]:
     """Events so far with a number above `after`, at once: for a first view, and where nothing can be streamed."""
     await services.jobs.get(team, job_id)
-    return [EventView.of(event) for event in await services.events.read(job_id, after, limit)]
+    return [EventView.model_validate(event) for event in await services.events.read(job_id, after, limit)]
 
 
 async def gapless(log: EventLog, job_id: str, after: int) -> AsyncIterator[Event]:

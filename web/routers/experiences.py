@@ -8,12 +8,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.responses import StreamingResponse
 
-from services.domain.errors import NotFoundError
 from services.domain.evaluations import Verdict
 from services.domain.experiences import ExperienceFilter, ExperienceKind
-from services.experiences import ExperienceService, ImportRefusedError
+from services.experiences import ImportRefusedError
 from web.audited import AuditedRoute
-from web.context import Admin, Services, Team, WebServices, Writer
+from web.context import Admin, Services, Team, Writer
 from web.errors import problem_response, responses
 from web.memory_schemas import (
     AuditView,
@@ -49,7 +48,7 @@ async def list_experiences(
 ) -> ExperiencePageView:
     """The team's experiences with their learned values, newest first."""
     wanted = ExperienceFilter(kind=kind, family=family, backend=backend, verdict=verdict, job_id=job)
-    return ExperiencePageView.of(await _memory(services).page(team, wanted, limit=limit, cursor=cursor))
+    return ExperiencePageView.of(await services.experiences.page(team, wanted, limit=limit, cursor=cursor))
 
 
 @router.get("/search", responses=responses(404, 422, 503))
@@ -60,38 +59,38 @@ async def search_experiences(
     limit: Annotated[int, Query(ge=1, le=200)] = 20,
 ) -> list[FoundExperienceView]:
     """The nearest experiences to a text, those of teams that share theirs included."""
-    return [FoundExperienceView.found(item) for item in await _memory(services).search(team, q, limit)]
+    return [FoundExperienceView.found(item) for item in await services.experiences.search(team, q, limit)]
 
 
 @router.get("/effect", responses=responses(404, 503))
 async def memory_effect(team: Team, services: Services, backend: Key = None) -> EffectView:
     """What memory does to success, rounds and speedup: steps with it against steps held out, 95 % intervals."""
-    return EffectView.of(await _memory(services).effect(team, backend))
+    return EffectView.model_validate(await services.experiences.effect(team, backend))
 
 
 @router.get("/effects", responses=responses(404, 503))
 async def memory_effects(team: Team, services: Services) -> dict[str, EffectView]:
     """The same for each backend that the team has used."""
-    found = await _memory(services).effects(team)
-    return {backend: EffectView.of(effect) for backend, effect in found.items()}
+    found = await services.experiences.effects(team)
+    return {backend: EffectView.model_validate(effect) for backend, effect in found.items()}
 
 
 @router.get("/shares", responses=responses(404, 503))
 async def list_shares(team: Team, services: Services) -> list[ShareView]:
     """Which teams recall this team's experiences, and whose experiences it recalls."""
-    return [ShareView.of(share) for share in await _memory(services).shares(team)]
+    return [ShareView.model_validate(share) for share in await services.experiences.shares(team)]
 
 
 @router.put("/shares/{reader}", status_code=204, responses=responses(404, 422, 503))
 async def share_experiences(reader: Reader, caller: Admin, services: Services) -> None:
     """Let another team recall this team's experiences."""
-    await _memory(services).share(caller.team_id, reader, caller.signed("api"))
+    await services.experiences.share(caller.team_id, reader, caller.signed("api"))
 
 
 @router.delete("/shares/{reader}", status_code=204, responses=responses(404, 422, 503))
 async def unshare_experiences(reader: Reader, caller: Admin, services: Services) -> None:
     """Take that back; harmless where it was not granted."""
-    await _memory(services).unshare(caller.team_id, reader, caller.signed("api"))
+    await services.experiences.unshare(caller.team_id, reader, caller.signed("api"))
 
 
 @router.get("/audit", responses=responses(404, 422, 503))
@@ -99,19 +98,19 @@ async def memory_audit(
     team: Team, services: Services, limit: Annotated[int, Query(ge=1, le=500)] = 50
 ) -> list[AuditView]:
     """What was changed by hand, latest first."""
-    return [AuditView.of(action) for action in await _memory(services).audit(team, limit)]
+    return [AuditView.model_validate(action) for action in await services.experiences.audit(team, limit)]
 
 
 @router.get("/export", response_class=Response, responses={200: {"content": {NDJSON: {}}}, **responses(404, 503)})
 async def export_experiences(team: Team, services: Services) -> StreamingResponse:
     """The memory as JSON lines with vectors and values, without secrets."""
-    return StreamingResponse(await _memory(services).export(team), media_type=NDJSON)
+    return StreamingResponse(await services.experiences.export(team), media_type=NDJSON)
 
 
 @router.post("/import", response_model=ImportView, responses=responses(404, 422, 503), openapi_extra=_BODY)
 async def import_experiences(request: Request, caller: Writer, services: Services) -> Any:
     """Take in JSON lines that another memory exported; nothing when a line is refused (422 with every reason)."""
-    memory = _memory(services)
+    memory = services.experiences
     try:
         new = await memory.import_(caller.team_id, io.BytesIO(await request.body()), caller.signed("api"))
     except ImportRefusedError as error:
@@ -123,23 +122,17 @@ async def import_experiences(request: Request, caller: Writer, services: Service
 @router.get("/{experience_id}", responses=responses(404, 422, 503))
 async def get_experience(experience_id: str, team: Team, services: Services) -> ExperienceView:
     """One experience with its value history and the steps that used it."""
-    return ExperienceView.of_card(await _memory(services).show(team, experience_id))
+    return ExperienceView.of_card(await services.experiences.show(team, experience_id))
 
 
 @router.get("/{experience_id}/provenance", responses=responses(404, 422, 503))
 async def get_provenance(experience_id: str, team: Team, services: Services) -> ProvenanceView:
     """What an experience was derived from and what came of it: a graph of bounded size, of what the team owns."""
-    return ProvenanceView.of(await _memory(services).provenance(team, experience_id))
+    return ProvenanceView.model_validate(await services.experiences.provenance(team, experience_id))
 
 
 @router.post("/{subject}/retract", responses=responses(404, 422, 503))
 async def retract_experience(subject: str, body: RetractBody, caller: Admin, services: Services) -> RetractionView:
     """Take back an experience, or all that a candidate or evaluation taught, and undo every credit it gave."""
-    retracted = await _memory(services).retract(caller.team_id, subject, body.reason, caller.signed(body.actor))
+    retracted = await services.experiences.retract(caller.team_id, subject, body.reason, caller.signed(body.actor))
     return RetractionView(subject=subject, experiences=retracted)
-
-
-def _memory(services: WebServices) -> ExperienceService:
-    if services.experiences is None:
-        raise NotFoundError("this server keeps no memory")
-    return services.experiences

@@ -101,7 +101,7 @@ async def get_result(job_id: str, team: Team, services: Services) -> ResultDocum
 @router.get("/{job_id}/candidates", responses=responses(404, 410, 422, 503))
 async def list_candidates(job_id: str, team: Team, services: Services) -> list[CandidateSummary]:
     """A job's candidates in order of their steps."""
-    return [CandidateSummary.of(digest) for digest in await services.jobs.digests(team, job_id)]
+    return [CandidateSummary.model_validate(digest) for digest in await services.jobs.digests(team, job_id)]
 
 
 @router.get("/{job_id}/children", responses=responses(404, 410, 422, 503))

@@ -11,10 +11,8 @@ from fastapi.responses import HTMLResponse
 from pydantic import Field
 
 from services.domain.errors import NotFoundError
-from services.domain.shares import ReportShare
-from services.report_links import ShareService
 from web.audited import AuditedRoute, note_subject
-from web.context import Services, Team, WebServices, WritingTeam
+from web.context import Services, Team, WritingTeam
 from web.errors import responses
 from web.schemas import Body, View
 
@@ -44,11 +42,6 @@ class ReportShareView(View):
     expires_at: datetime
     revoked_at: datetime | None
 
-    @classmethod
-    def of(cls, share: ReportShare) -> ReportShareView:
-        """The answer about a link."""
-        return cls(**{name: getattr(share, name) for name in ReportShareView.model_fields})
-
 
 class NewReportShareView(ReportShareView):
     """A link that was just made: the only time that its address is told."""
@@ -69,15 +62,15 @@ async def create_report_share(
     job_id: str, team: WritingTeam, services: Services, request: Request, body: ReportShareBody | None = None
 ) -> NewReportShareView:
     """Create a link that shows this job's report, and nothing else, without signing in."""
-    share, token = await _shares(services).create(team, job_id, (body or ReportShareBody()).days)
+    share, token = await services.shares.create(team, job_id, (body or ReportShareBody()).days)
     note_subject(request, f"{job_id} {share.id}")
-    return NewReportShareView(**ReportShareView.of(share).model_dump(), path=f"{SHARED}{token}")
+    return NewReportShareView(**ReportShareView.model_validate(share).model_dump(), path=f"{SHARED}{token}")
 
 
 @router.get("/shares", responses=responses(404, 410, 422, 503))
 async def list_report_shares(job_id: str, team: Team, services: Services) -> list[ReportShareView]:
     """The job's links, newest first, including revoked and expired ones."""
-    return [ReportShareView.of(share) for share in await _shares(services).list(team, job_id)]
+    return [ReportShareView.model_validate(share) for share in await services.shares.list(team, job_id)]
 
 
 @router.delete("/shares/{share_id}", responses=responses(404, 410, 422, 503))
@@ -86,14 +79,14 @@ async def revoke_report_share(
 ) -> ReportShareView:
     """Revoke a link at once; repeating this is harmless."""
     note_subject(request, f"{job_id} {share_id}")
-    return ReportShareView.of(await _shares(services).revoke(team, job_id, share_id))
+    return ReportShareView.model_validate(await services.shares.revoke(team, job_id, share_id))
 
 
 @public.get(SHARED + "{token}", response_class=HTMLResponse, include_in_schema=False)
 async def shared_report(token: str, services: Services) -> Response:
     """The report behind a link, without signing in."""
     try:
-        return _page(await _shares(services).page(token))
+        return _page(await services.shares.page(token))
     except NotFoundError as error:
         return _page(_CLOSED.format(message=html.escape(str(error))), status=404)
 
@@ -123,9 +116,3 @@ _CLOSED = """<!doctype html>
 def _page(text: str, headers: dict[str, str] | None = None, status: int = 200) -> Response:
     own = {"Content-Security-Policy": PAGE_POLICY, **_UNKEPT, **(headers or {})}
     return HTMLResponse(text, status_code=status, headers=own)
-
-
-def _shares(services: WebServices) -> ShareService:
-    if services.shares is None:
-        raise NotFoundError("this server shares no reports")
-    return services.shares

@@ -10,11 +10,9 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from services.domain.chat import AgentRole, ChatMessage
-from services.domain.errors import NotFoundError
 from services.domain.requests import ModelRequest
-from services.requests import RequestService
 from web.audited import AuditedRoute
-from web.context import Services, Team, WebServices, Writer
+from web.context import Services, Team, Writer
 from web.errors import responses
 from web.schemas import Body, Name, View
 
@@ -90,7 +88,7 @@ async def list_requests(
     """The team's open requests, oldest first; with `wait_s` it waits until there is one."""
     if job is not None:
         await services.jobs.get(team, job)
-    found = await _requests(services).waiting(
+    found = await services.requests.waiting(
         team, job_id=job, role=role, limit=limit, wait_s=wait_s, stopped=services.stopping.is_set
     )
     return RequestPageView(requests=tuple(RequestSummary.of(item) for item in found))
@@ -99,18 +97,12 @@ async def list_requests(
 @router.get("/{request_id}", responses=responses(404, 422, 503))
 async def get_request(request_id: str, team: Team, services: Services) -> RequestView:
     """One request with its prompt and the schema of its answer."""
-    return RequestView.full(await _requests(services).get(team, request_id))
+    return RequestView.full(await services.requests.get(team, request_id))
 
 
 @router.post("/{request_id}/answer", responses=responses(404, 409, 422, 503))
 async def answer_request(request_id: str, body: AnswerBody, caller: Writer, services: Services) -> RequestView:
     """Answer a request. 422 says what does not fit and leaves it open; 409 where it was answered or its job ended."""
     return RequestView.full(
-        await _requests(services).answer(caller.team_id, request_id, body.text(), caller.signed(body.by))
+        await services.requests.answer(caller.team_id, request_id, body.text(), caller.signed(body.by))
     )
-
-
-def _requests(services: WebServices) -> RequestService:
-    if services.requests is None:
-        raise NotFoundError("this server takes no answers for manual models")
-    return services.requests

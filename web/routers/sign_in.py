@@ -24,7 +24,6 @@ from web.cookies import (
     take_session,
 )
 from web.errors import responses
-from web.routers.access import access_of
 from web.schemas import View
 
 router = APIRouter(prefix="/auth", tags=["sign-in"])
@@ -85,7 +84,7 @@ async def sign_out(request: Request, services: Services) -> Response:
     refuse_other_sites(request, has_cookie=secret is not None)
     response = Response(status_code=204)
     if secret is not None:
-        await access_of(services).sign_out(secret)
+        await services.access.sign_out(secret)
         take_session(response)
     return response
 
@@ -99,7 +98,7 @@ async def _signed_in(request: Request, services: WebServices, code: str, state: 
         raise AuthenticationError(f"{provider.name} says: {error or 'no code'}")
     attempt, back = begun
     identity = await provider.finish(f"{home}/auth/callback", code, attempt)
-    secret = await access_of(services).sign_in(identity)
+    secret = await services.access.sign_in(identity)
     response = RedirectResponse(back, 303)
     give_session(response, secret, secure=home.startswith("https:"), hours=SESSION_HOURS)
     return response

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 
 from services.domain.access import Principal
-from services.domain.errors import NotFoundError
 from web.access_schemas import in_order
 from web.context import Observer, Reader, Services, Team, WebServices
 from web.errors import responses
@@ -33,31 +32,19 @@ async def readyz(services: Services) -> HealthView:
 @health.get("/metrics", response_class=PlainTextResponse, responses=responses(401, 403, 404, 503))
 async def metrics(_caller: Observer, services: Services) -> Response:
     """Metrics in Prometheus's text format."""
-    if services.metrics is None:
-        raise NotFoundError("this server has no metrics")
     return Response(await services.metrics(), media_type=METRICS_TYPE)
 
 
 @router.get("/workers", responses=responses(503))
 async def list_workers(_team: Team, services: Services) -> list[WorkerView]:
     """Workers that take evaluations."""
-    return [
-        WorkerView(
-            name=worker.name,
-            device=worker.device,
-            backends=worker.backends,
-            isolation=worker.isolation,
-            sheet=worker.sheet,
-            node=None if worker.node is None else NodeView.of(worker.node),
-        )
-        for worker in await services.workers()
-    ]
+    return [WorkerView.model_validate(worker) for worker in await services.workers()]
 
 
 @router.get("/nodes", responses=responses(503))
 async def list_nodes(_team: Team, services: Services) -> list[NodeView]:
     """Processes seen within the last half minute: orchestrators, and workers of their own."""
-    return [NodeView.of(node) for node in await services.nodes()]
+    return [NodeView.model_validate(node) for node in await services.nodes()]
 
 
 @router.get("/me")
@@ -80,6 +67,6 @@ async def me(caller: Reader, services: Services) -> MeView:
 
 
 async def _teams(caller: Principal, services: WebServices) -> tuple[str, ...]:
-    if caller.user is None or caller.token_id is not None or services.access is None:
+    if caller.user is None or caller.token_id is not None:
         return (caller.team_id,)
     return tuple(member.team_id for member in await services.access.teams_of(caller.user))

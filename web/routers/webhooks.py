@@ -8,12 +8,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from services.domain.errors import NotFoundError
 from services.domain.events import EventKind
 from services.domain.webhooks import Delivery, DeliveryStatus, Webhook
-from services.webhooks import WebhookService
 from web.audited import AuditedRoute, note_subject
-from web.context import AdminTeam, Services, WebServices
+from web.context import AdminTeam, Services
 from web.errors import responses
 from web.schemas import Body, View
 
@@ -86,7 +84,7 @@ class DeliveryView(View):
 @router.post("", status_code=201, responses=responses(404, 422, 503))
 async def create_webhook(body: WebhookBody, team: AdminTeam, services: Services, request: Request) -> NewWebhookView:
     """Tell an address of the team's events from now on. Messages are signed as Standard Webhooks says."""
-    made = await _webhooks(services).create(team, body.url, body.kinds)
+    made = await services.webhooks.create(team, body.url, body.kinds)
     note_subject(request, made.id)
     return NewWebhookView(**WebhookView.of(made).model_dump(), secret=made.secret)
 
@@ -94,26 +92,26 @@ async def create_webhook(body: WebhookBody, team: AdminTeam, services: Services,
 @router.get("", responses=responses(404, 503))
 async def list_webhooks(team: AdminTeam, services: Services) -> list[WebhookView]:
     """The team's webhooks, oldest first."""
-    return [WebhookView.of(webhook) for webhook in await _webhooks(services).list(team)]
+    return [WebhookView.of(webhook) for webhook in await services.webhooks.list(team)]
 
 
 @router.patch("/{webhook_id}", responses=responses(404, 422, 503))
 async def switch_webhook(webhook_id: str, body: WebhookSwitch, team: AdminTeam, services: Services) -> WebhookView:
     """Switch a webhook on or off; while off it is told of nothing, and what happens meanwhile is not told later."""
-    return WebhookView.of(await _webhooks(services).enable(team, webhook_id, enabled=body.enabled))
+    return WebhookView.of(await services.webhooks.enable(team, webhook_id, enabled=body.enabled))
 
 
 @router.delete("/{webhook_id}", status_code=204, responses=responses(404, 422, 503))
 async def remove_webhook(webhook_id: str, team: AdminTeam, services: Services) -> Response:
     """Remove a webhook with its log."""
-    await _webhooks(services).remove(team, webhook_id)
+    await services.webhooks.remove(team, webhook_id)
     return Response(status_code=204)
 
 
 @router.post("/{webhook_id}/test", status_code=202, responses=responses(404, 422, 503))
 async def try_webhook(webhook_id: str, team: AdminTeam, services: Services) -> DeliveryView:
     """Send a message of type `webhook.test`."""
-    return DeliveryView.of(await _webhooks(services).check(team, webhook_id))
+    return DeliveryView.of(await services.webhooks.check(team, webhook_id))
 
 
 @router.get("/{webhook_id}/deliveries", responses=responses(404, 422, 503))
@@ -121,16 +119,10 @@ async def list_deliveries(
     webhook_id: str, team: AdminTeam, services: Services, limit: Annotated[int, Query(ge=1, le=200)] = 50
 ) -> list[DeliveryView]:
     """What was sent or is to be sent, newest first; ends are kept for 30 days."""
-    return [DeliveryView.of(one) for one in await _webhooks(services).deliveries(team, webhook_id, limit)]
+    return [DeliveryView.of(one) for one in await services.webhooks.deliveries(team, webhook_id, limit)]
 
 
 @router.post("/{webhook_id}/deliveries/{delivery_id}/resend", status_code=202, responses=responses(404, 422, 503))
 async def resend_delivery(webhook_id: str, delivery_id: str, team: AdminTeam, services: Services) -> DeliveryView:
     """Send a message once more, under its own id."""
-    return DeliveryView.of(await _webhooks(services).resend(team, webhook_id, delivery_id))
-
-
-def _webhooks(services: WebServices) -> WebhookService:
-    if services.webhooks is None:
-        raise NotFoundError("this server sends no webhooks")
-    return services.webhooks
+    return DeliveryView.of(await services.webhooks.resend(team, webhook_id, delivery_id))

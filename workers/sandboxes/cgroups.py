@@ -26,7 +26,7 @@ class Hierarchy:
     """Holds the line `oom_kill N`."""
 
 
-class Group:
+class ControlGroup:
     """One group with limits (what is written into which of its files). Raises `OSError` when it cannot be made."""
 
     def __init__(self, parent: Path, limits: Mapping[str, str]) -> None:
@@ -56,7 +56,7 @@ class Group:
                 return
 
 
-class MemoryGroup(Group):
+class MemoryGroup(ControlGroup):
     """One with a memory limit."""
 
     def __init__(self, hierarchy: Hierarchy, memory_bytes: int) -> None:
@@ -100,7 +100,7 @@ def own_cores() -> dict[str, str]:
     return {CORES_FILE: ",".join(map(str, sorted(cores)))}
 
 
-def core_group() -> Group | None:
+def core_group() -> ControlGroup | None:
     """A group on our cores in a hierarchy of its own (version 1); None where there is nothing to confine or no way."""
     cores = own_cores()
     if not cores or os.geteuid() != 0:
@@ -109,7 +109,7 @@ def core_group() -> Group | None:
         with contextlib.suppress(OSError):
             _remove_orphans(parent)
             nodes = (parent / "cpuset.mems").read_text(encoding="ascii").strip()
-            return Group(parent, {"cpuset.mems": nodes, **cores})
+            return ControlGroup(parent, {"cpuset.mems": nodes, **cores})
     return None
 
 

@@ -18,7 +18,7 @@ from services.ports.sandboxes import ExitStatus, Mount, SandboxLimits
 from workers.ipc.wire import Channel, WireError
 from workers.sandboxes import bubblewrap
 from workers.sandboxes import environment as surroundings
-from workers.sandboxes.cgroups import Group, Hierarchy, MemoryGroup, core_group, find_hierarchy
+from workers.sandboxes.cgroups import ControlGroup, Hierarchy, MemoryGroup, core_group, find_hierarchy
 from workers.sandboxes.forked import ForkedProcess, NotStartedError
 from workers.sandboxes.launcher import Zygote
 from workers.sandboxes.plan import BASE_PATH, TEMPORARY, Bind, Level, SandboxPlan
@@ -260,7 +260,7 @@ class ProcessSandbox:
         process.when_ended(lambda: self._living.discard(process))
         return process
 
-    def _launch(self, plan: SandboxPlan, group: MemoryGroup | None, cores: Group | None) -> ForkedProcess:
+    def _launch(self, plan: SandboxPlan, group: MemoryGroup | None, cores: ControlGroup | None) -> ForkedProcess:
         ours, theirs = socket.socketpair()
         status_ours, status_theirs = socket.socketpair()
         freezer_ours, freezer_theirs = socket.socketpair()

@@ -16,8 +16,7 @@ from pathlib import Path
 
 from services.domain.events import JsonValue
 from workers.ipc.wire import Channel, WireError
-from workers.sandboxes import linux
-from workers.sandboxes.docker import archives
+from workers.sandboxes import archives, linux
 from workers.sandboxes.freezing import TreeFreezer
 from workers.sandboxes.plan import Level, SandboxPlan
 

@@ -10,8 +10,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from workers.sandboxes import linux
-from workers.sandboxes.docker import archives
+from workers.sandboxes import archives, linux
 from workers.sandboxes.plan import TEMPORARY, Bind, SandboxPlan
 
 STAGES = ("/tmp", "/mnt", "/run", "/var")  # noqa: S108 - any directory that exists will do

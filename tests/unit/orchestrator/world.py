@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from orchestrator import Orchestrator, PollingIntervals, RetryPolicy, Stores
+from orchestrator import JobRules, Orchestrator, PollingIntervals, RetryPolicy, Stores
 from services.domain.errors import ConfigurationError
 from services.domain.events import Event, EventKind
 from services.domain.jobs import Job
@@ -32,6 +32,7 @@ from services.testing import (
 )
 
 T = TypeVar("T")
+AT_ONCE = RetryPolicy(attempts=3, backoff_s=0.0)
 
 
 class KilledError(BaseException):
@@ -144,11 +145,14 @@ class World:
             clock=self.clock,
             owner=owner,
             is_gone=lambda name: name in gone,
-            retry_policy=RetryPolicy(attempts=3, backoff_s=0.0),
+            rules=JobRules(
+                model_retries=AT_ONCE,
+                worker_retries=AT_ONCE,
+                evaluation_timeout_s=timeout_s,
+                holdout_share=self.holdout_share,
+                confirmations=self.confirmations,
+            ),
             polling=self.polling,
-            evaluation_timeout_s=timeout_s,
-            holdout_share=self.holdout_share,
-            confirmations=self.confirmations,
         )
 
     async def run(self, job: Job, *, timeout_s: float = 120.0) -> Job:

@@ -23,7 +23,6 @@ from services.domain.errors import StorageError
 from services.domain.events import EventKind
 from services.domain.jobs import LOCAL_TEAM
 from services.domain.steps import StepRecord
-from services.exports import Exporter
 from services.jobs import JobService
 from services.testing import (
     FrozenClock,
@@ -38,8 +37,9 @@ from services.testing import (
     a_step,
     an_evaluation_request,
 )
+from storage.database import Database
+from tests.web_services import web_services
 from web.app import create_app
-from web.context import WebServices
 from web.routers.events import batches, gapless
 
 MODELS = ModelRegistry(ModelSettings(), FrozenClock(), offline={"playbook": lambda: ScriptedModel([])})
@@ -62,7 +62,10 @@ class Installation:
         self.candidates = InMemoryCandidateStore(self.database)
         self.events = InMemoryEventLog(self.database)
         service = JobService(self.jobs, self.candidates, CATALOGUE, self.database.clock)
-        self.services = WebServices(jobs=service, events=self.events, exporter=Exporter(service, runtime), **settings)
+        teams = Database(f"sqlite:///{runtime.parent}/teams.db")
+        self.services = web_services(
+            teams, self.database.clock, service, runtime, **{"events": self.events, **settings}
+        )
         app = create_app(self.services, max_body_bytes=100_000)
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         self.client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000/api/v1")

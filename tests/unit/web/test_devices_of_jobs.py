@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from kernelwright.wiring.workbench import Workbenches
+from kernelwright.wiring.workbench import WorkbenchPool
 from services.catalogue import Catalogue
 from services.domain.errors import ConfigurationError, InfrastructureError
 from services.domain.jobs import JobSpec
@@ -44,7 +44,7 @@ def test_a_device_that_has_gone_is_the_machine_s_failure() -> None:
         raise ConfigurationError(f"unknown device {device!r}")
 
     with pytest.raises(InfrastructureError, match="unknown device"):
-        Workbenches(gone).of("h200")
+        WorkbenchPool(gone).of("h200")
 
 
 def test_a_worker_is_made_once_for_a_device() -> None:
@@ -58,7 +58,7 @@ def test_a_worker_is_made_once_for_a_device() -> None:
         made.append(device)
         return cast("Evaluator", Worker())
 
-    with Workbenches(make, "cpu") as workbenches:
+    with WorkbenchPool(make, "cpu") as workbenches:
         assert workbenches.of("cpu") is workbenches.of("cpu")
         assert workbenches.of("h200") is not workbenches.of("cpu")
     assert made == ["cpu", "h200", "closed", "closed"]

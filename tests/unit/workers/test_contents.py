@@ -11,7 +11,7 @@ import pytest
 
 from services.domain.errors import SandboxError
 from services.ports.sandboxes import Mount
-from workers.sandboxes.docker import archives
+from workers.sandboxes import archives
 
 
 def archive_of(*members: tarfile.TarInfo) -> int:

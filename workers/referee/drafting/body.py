@@ -29,7 +29,7 @@ Launch = Callable[[str, list[ast.expr]], list[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Body:
+class MethodBody:
     """A method's statements, without indentation of their own."""
 
     lines: tuple[str, ...]
@@ -37,7 +37,7 @@ class Body:
     """The tensors that it returns."""
 
 
-def rewritten(graph: CompiledGraph, library: frozenset[str], launch: Launch) -> Body:
+def rewritten(graph: CompiledGraph, library: frozenset[str], launch: Launch) -> MethodBody:
     """The body for one of the compiler's programs. Raises `NoDraftError` for what a candidate cannot carry."""
     return _Rewriting(graph, library, launch).body()
 
@@ -50,11 +50,11 @@ class _Rewriting:
         self._inputs: dict[str, str] = {}
         self._results: tuple[str, ...] | None = None
 
-    def body(self) -> Body:
+    def body(self) -> MethodBody:
         lines = [line for statement in _call_of(self._graph.code).body for line in self._statement(statement)]
         if self._results is None:
             raise NoDraftError("the compiled code returns nothing")
-        return Body(lines=tuple(lines), results=self._results)
+        return MethodBody(lines=tuple(lines), results=self._results)
 
     def _statement(self, node: ast.stmt) -> Iterator[str]:
         if isinstance(node, ast.With) and _name(node.items[0].context_expr).startswith("torch.cuda._DeviceGuard"):

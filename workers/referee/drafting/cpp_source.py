@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Sequence
 
-from workers.referee.drafting.body import Body, rewritten
+from workers.referee.drafting.body import MethodBody, rewritten
 from workers.referee.drafting.graph import CompiledGraph, DraftedProblem, NoDraftError
 
 FLAGS = ("-ffp-contract=off",)
@@ -29,7 +29,7 @@ class CppKernels:
         self._problem = problem
         self._texts: dict[str, str] = {}
 
-    def body(self, number: int, graph: CompiledGraph) -> Body:
+    def body(self, number: int, graph: CompiledGraph) -> MethodBody:
         """The statements for one program; its kernels are added. Raises `NoDraftError`."""
         known = {name: (types, text) for name, types, text in _KERNEL.findall(graph.code)}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workers.referee.drafting.body import Body
+from workers.referee.drafting.body import MethodBody
 from workers.referee.drafting.cpp_source import FLAGS, CppKernels
 from workers.referee.drafting.graph import CompiledGraph, DraftedProblem, NoDraftError, TensorArgument
 from workers.referee.drafting.triton_source import TritonKernels
@@ -70,7 +70,7 @@ def _head(kernels: CppKernels | TritonKernels) -> str:
     )
 
 
-def _members(problem: DraftedProblem, bodies: Sequence[Body]) -> list[str]:
+def _members(problem: DraftedProblem, bodies: Sequence[MethodBody]) -> list[str]:
     lines = ["def __init__(self, *args, **kwargs):", "    super().__init__()"]
     for one in problem.state:
         made = f"torch.zeros({one.shape!r}, dtype=torch.{one.dtype})"
@@ -123,7 +123,7 @@ def _conditions(graph: CompiledGraph) -> list[str]:
     return lines
 
 
-def _returned(body: Body, problem: DraftedProblem) -> str:
+def _returned(body: MethodBody, problem: DraftedProblem) -> str:
     if not problem.returns_tuple and len(body.results) != 1:
         raise NoDraftError(f"the compiled code returns {len(body.results)} tensors where forward returns one")
     return f"return ({', '.join(body.results)},)" if problem.returns_tuple else f"return {body.results[0]}"

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from workers.referee.drafting.body import Body, rewritten
+from workers.referee.drafting.body import MethodBody, rewritten
 from workers.referee.drafting.graph import CompiledGraph, DraftedProblem, KernelConfig, NoDraftError
 
 MOST_TUNED = 3
@@ -72,7 +72,7 @@ class TritonKernels:
         """Of all kernels."""
         return tuple(self._texts)
 
-    def body(self, number: int, graph: CompiledGraph) -> Body:
+    def body(self, number: int, graph: CompiledGraph) -> MethodBody:
         """The statements for one program; its kernels are added. Raises `NoDraftError`."""
         texts = {name: text for name, _, text in _KERNEL.findall(graph.code)}
         choices = {name: kernels.replace(",", " ").split() for name, kernels in _CHOICE.findall(graph.code)}

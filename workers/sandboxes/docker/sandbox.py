@@ -20,8 +20,8 @@ from docker.utils import kwargs_from_env
 from services.domain.errors import ConfigurationError, SandboxError, ToolchainError
 from services.ports.sandboxes import ExitStatus, Mount, SandboxLimits
 from workers.ipc.wire import Channel
+from workers.sandboxes import archives
 from workers.sandboxes import environment as surroundings
-from workers.sandboxes.docker import archives
 from workers.sandboxes.docker.container import SandboxContainer, daemon_errors
 from workers.sandboxes.docker.container_spec import VERSION_LABEL, ContainerSpec
 from workers.sandboxes.docker.leases import FolderLease, Reaper

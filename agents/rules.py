@@ -1,0 +1,28 @@
+"""The rules that every job of an orchestrator runs under."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from agents.asking import RetryPolicy
+from services.domain.evaluations import EVALUATION_TIMEOUT_S
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobRules:
+    """What holds for every job, whatever it asks for."""
+
+    model_retries: RetryPolicy = field(default_factory=RetryPolicy)
+    """How often a failed call of a model is tried again."""
+    worker_retries: RetryPolicy = field(default_factory=RetryPolicy)
+    """How often an order is tried again whose worker failed."""
+    evaluation_timeout_s: float = EVALUATION_TIMEOUT_S
+    """Seconds that one evaluation may take, and that it reserves of a job's device seconds."""
+    context_size: int = 6
+    """Experiences recalled for a step, at most."""
+    holdout_share: float = 0.0
+    """Steps (0 to 1) that run without memory, so that its effect can be measured."""
+    confirmations: int = 0
+    """Leaders that are measured a second time at a job's end, at most."""
+    team_cap: int | None = None
+    """Jobs of one team that run at once, on all orchestrators together; None for any number."""

@@ -1,0 +1,44 @@
+"""The audit log in memory and on both kinds of database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from services.ports.teams import AuditLog
+from services.testing import FrozenClock, InMemoryAuditLog
+from storage.database import Database
+from storage.teams.audit import SqlAuditLog
+
+
+@pytest_asyncio.fixture(params=["memory", "sqlite", "postgres"])
+async def log(request: pytest.FixtureRequest) -> AsyncIterator[AuditLog]:
+    if request.param == "memory":
+        yield InMemoryAuditLog(FrozenClock())
+        return
+    database = Database(request.getfixturevalue(f"{request.param}_address"))
+    yield SqlAuditLog(database, FrozenClock())
+    await database.close()
+
+
+async def test_a_teams_entries_are_read_latest_first_and_by_pages(log: AuditLog) -> None:
+    for number in range(4):
+        await log.append("red", "user:ann", "submit_job", f"job-{number}", "by hand")
+        await log.append("blue", "user:bob", "cancel_job")
+
+    first = await log.read("red", limit=3)
+    rest = await log.read("red", before=first[-1].id)
+
+    assert [entry.subject for entry in (*first, *rest)] == ["job-3", "job-2", "job-1", "job-0"]
+    assert {(entry.team_id, entry.actor, entry.action, entry.detail) for entry in (*first, *rest)} == {
+        ("red", "user:ann", "submit_job", "by hand")
+    }
+    assert [entry.id for entry in first] == sorted((entry.id for entry in first), reverse=True)
+    assert first[0].at == FrozenClock().now()
+
+
+async def test_a_team_without_entries_has_none(log: AuditLog) -> None:
+    await log.append("red", "user:ann", "submit_job")
+    assert await log.read("blue") == ()

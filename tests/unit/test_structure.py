@@ -1,0 +1,42 @@
+"""Modules import each other in one direction, and a class name means one thing.
+
+A circle makes two modules one that is in two files; a name with two meanings makes a search useless.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import structure
+
+
+def test_no_modules_or_folders_import_each_other_in_a_circle() -> None:
+    assert structure.import_circles() == []
+
+
+def test_no_class_name_is_defined_twice() -> None:
+    assert structure.class_names_defined_twice() == {}
+
+
+def test_a_circle_is_told_in_the_order_of_its_imports() -> None:
+    imports = {"a": {"b"}, "b": {"c"}, "c": {"b"}}
+    assert structure.circle_among(imports) in (["b", "c", "b"], ["c", "b", "c"])
+    three = structure.circle_among({"a": {"b"}, "b": {"c"}, "c": {"a"}})
+    assert {"a": "b", "b": "c", "c": "a"}[three[0]] == three[1]
+
+
+def test_imports_in_functions_and_for_types_are_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "arranged"
+    (package / "lower").mkdir(parents=True)
+    for init in (package / "__init__.py", package / "lower" / "__init__.py"):
+        init.touch()
+    (package / "upper.py").write_text("def late():\n    from arranged.lower import part\n    return part\n")
+    (package / "lower" / "part.py").write_text(
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from arranged.upper import late\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    circles = structure.import_circles("arranged")
+    assert len(circles) == 1
+    assert set(circles[0].split(" -> ")) == {"arranged.upper", "arranged.lower"}

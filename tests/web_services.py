@@ -1,0 +1,87 @@
+"""The services of an app under test: what a test names, and the real ones over doubles for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from services.access import AccessService
+from services.experiences import ExperienceService, VectorSpace
+from services.exports import Exporter
+from services.jobs import JobService
+from services.ports.runtime import Clock
+from services.quotas import QuotaService
+from services.rates import LocalBuckets, RateLimiter
+from services.report_links import ShareService
+from services.requests import RequestService
+from services.testing import (
+    InMemoryArtefactStore,
+    InMemoryAuditLog,
+    InMemoryDatabase,
+    InMemoryMemory,
+    InMemoryMemoryRecords,
+    InMemoryRequestStore,
+    InMemoryShareStore,
+    InMemoryWebhookStore,
+)
+from services.trajectories import TrajectoryService
+from services.webhooks import WebhookService
+from storage.database import Database
+from storage.teams.credentials import SqlKeyStore
+from storage.teams.quotas import SqlQuotaStore
+from storage.teams.store import SqlTeamStore
+from web.context import WebServices
+
+HOSTS = ("127.0.0.1", "localhost", "[::1]")
+
+
+def web_services(database: Database, clock: Clock, jobs: JobService, runtime: Path, **given: Any) -> WebServices:
+    """`database` holds users, tokens and quotas; it is opened only where a test uses them. What is kept beside the
+    jobs, in memory, starts empty."""
+    beside = InMemoryDatabase(clock=clock)
+    memory, records = InMemoryMemory(beside), InMemoryMemoryRecords(beside)
+    exporter = Exporter(jobs, runtime)
+    return WebServices(
+        **{
+            "jobs": jobs,
+            "exporter": exporter,
+            "experiences": ExperienceService(memory, records, VectorSpace(name="none", dimensions=1), clock),
+            "requests": RequestService(InMemoryRequestStore(beside), lambda *_: None, clock),
+            "trajectories": TrajectoryService(jobs, records),
+            "shares": ShareService(InMemoryShareStore(clock), jobs, exporter, clock),
+            "webhooks": WebhookService(InMemoryWebhookStore(beside), lambda _url: None, clock),
+            "artefacts": InMemoryArtefactStore(beside),
+            "compiler_draft": False,
+            "ui": None,
+            "examples": tuple,
+            "workers": _none,
+            "nodes": _none,
+            "ready": _ready,
+            "version": "0",
+            "access": AccessService(
+                SqlTeamStore(database, clock), SqlKeyStore(database, clock), InMemoryAuditLog(clock), clock
+            ),
+            "quotas": QuotaService(SqlQuotaStore(database, clock), clock),
+            "rates": RateLimiter(LocalBuckets(clock), per_caller=1_000_000, per_team=1_000_000),
+            "identity": None,
+            "public_url": None,
+            "token": None,
+            "open_here": True,
+            "hosts": HOSTS,
+            "metrics": _no_figures,
+            **given,
+        }
+    )
+
+
+async def _none() -> Sequence[Any]:
+    return ()
+
+
+async def _ready() -> None:
+    return
+
+
+async def _no_figures() -> bytes:
+    return b""
