@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -128,7 +129,8 @@ class CeleryQueue(EvaluationQueue):
                 repeat("answers of workers", self._look, self._poll_s, self._clock),
                 repeat("the sweeper of orders", self._sweep, self._sweep_s, self._clock),
             )
-            self._tasks = [asyncio.create_task(task) for task in tasks]
+            # In a context of their own: their log lines are not about the job whose order came first.
+            self._tasks = [asyncio.create_task(task, context=contextvars.Context()) for task in tasks]
 
     async def _look(self) -> None:
         """Hand out what has ended."""
