@@ -163,6 +163,7 @@ async def _serve(port: int | None, host: str | None, *, alone: bool) -> None:
             dispatching(installation),
             limiting(installation) as rates,
         ):
+            await installation.quotas.count()  # else the first submission of each limited team waits for it
             services = make_web_services(installation, host=host, local_worker=not alone, rates=rates)
             stop = asyncio.Event()
             async with (

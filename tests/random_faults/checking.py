@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from langchain_core.runnables import RunnableConfig
+
 from services.domain.events import EventKind
 from services.domain.jobs import Job, JobStatus
 from services.domain.value_log import OutcomeEntry
@@ -30,7 +32,8 @@ def _of_job(ground: Ground, job: Job) -> Iterator[str]:
         yield f"doubled or lost: {job.id} has the steps {indices}"
     if database.held(job.id):
         yield f"held: {job.id} has a lease after its end"
-    if job.id in ground.saver.storage:
+    thread: RunnableConfig = {"configurable": {"thread_id": job.id, "checkpoint_ns": ""}}
+    if ground.saver.get_tuple(thread) is not None:
         yield f"left over: {job.id} has a checkpoint after its end"
     tokens = ground.jobs.tokens.get(job.id, [])
     if tokens != sorted(tokens):
