@@ -19,6 +19,11 @@ def own_name() -> str:
     return f"{socket.gethostname()}-{_place()}-{os.getpid()}-{start}-{secrets.token_hex(4)}"
 
 
+def host_of(owner: str) -> str:
+    """The host in a name."""
+    return owner.rsplit("-", 4)[0]
+
+
 def is_gone(owner: str) -> bool:
     """Whether a name is of a process of this very place (kernel and PID namespace) that has ended; False when in
     doubt."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
@@ -44,6 +45,7 @@ from services.ports.work import EvaluationQueue
 from services.telemetry.observed import observed_evaluation
 from services.telemetry.traces import job_span
 
+log = logging.getLogger(__name__)
 _NO_LIMIT = 1_000_000_000
 """LangGraph's bound on supersteps is no stop rule of ours."""
 
@@ -277,7 +279,9 @@ class JobRun:
         """Wait, the lease kept, until the job is wanted again (None) or must stop for another reason."""
         if self._job.status is not JobStatus.PAUSED:
             self._job = await self._jobs.set_status(self._lease.current, JobStatus.PAUSED)
+        log.info("the job is paused: it waits to be resumed")
         interruption = await self._monitor.until_resumed()
+        log.info("the job is no longer paused%s", "" if interruption is None else f", but stopped: {interruption}")
         if interruption is None:
             self._job = await self._jobs.set_status(self._lease.current, JobStatus.RUNNING)
         return interruption
@@ -287,6 +291,7 @@ class JobRun:
         if self._context is not None:
             await self._context.keep_calls()
         job = await self._jobs.set_status(self._lease.current, ending.status, message=ending.message)
+        log.info("the job ended %s%s", ending.status, f": {ending.message}" if ending.message else "")
         await self._with.queue.cancel(job.id)
         if not ending.resumable:
             await self._with.checkpoints.adelete_thread(job.id)

@@ -87,6 +87,8 @@ class Orchestrator:
                 return await self._run(lease)
             if await self._release_dead_lease(job_id):
                 continue
+            if waited_s == 0:
+                log.info("job %s is held by another orchestrator: waiting for its lease", job_id)
             if waited_s > polling.lease_ttl_s * 1.2:
                 raise ConflictError(f"job {job_id} is run by another orchestrator: watch it, or stop that one")
             await self._with.clock.sleep(polling.poll_s)
@@ -147,6 +149,8 @@ class Orchestrator:
                 log_context(job=lease.job_id),
                 job_span(lease.job_id, "orchestrate"),
             ):
+                how = "taken over" if lease.token > 1 else "claimed"
+                log.info("the job of team %s was %s by %s (token %d)", lease.team_id, how, lease.owner, lease.token)
                 job = await self._finished(await JobRun.begin(holder, self._with), lease)
         finally:
             await jobs.release(holder.current)
@@ -178,6 +182,10 @@ class Orchestrator:
             await self._run(lease)
         except LeaseLostError as error:
             LEASES_LOST.inc()
-            log.warning("job %s was let go: %s", lease.job_id, error)
+            self._let_go(lease, error)
         except StorageError as error:
+            self._let_go(lease, error)
+
+    def _let_go(self, lease: Lease, error: KernelwrightError) -> None:
+        with log_context(job=lease.job_id):
             log.warning("job %s was let go: %s", lease.job_id, error)

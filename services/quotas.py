@@ -55,6 +55,11 @@ class QuotaService:
             left_s = (spent.resets_at - self._clock.now()).total_seconds()
             raise LimitError(_told(spent), retry_after_s=max(1.0, left_s))
 
+    async def count(self) -> None:
+        """Count what limited teams have used so far: later checks add only what is new."""
+        for team_id in await self._quotas.limited_teams():
+            await self.standings(team_id)
+
     async def enforce(self, jobs: JobStore, events: EventLog) -> tuple[str, ...]:
         """Pause what teams run that have used up tokens, dollars or device time; ids of the paused jobs."""
         paused: list[str] = []

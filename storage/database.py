@@ -107,6 +107,7 @@ class Database:
 
     def _upgrade(self, connection: Connection) -> None:
         if connection.dialect.name == "postgresql":
+            connection.execute(text("SET LOCAL statement_timeout = 0"))
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _UPGRADE_LOCK})
         found = _revisions(connection)
         if found and not found <= _known_revisions():
@@ -127,6 +128,8 @@ class Database:
             raise UserError(f"{version!r} is no schema version before {max(found)}; there are: {earlier}")
         config = _alembic_config()
         config.attributes["connection"] = connection
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SET LOCAL statement_timeout = 0"))
         command.downgrade(config, version)
 
     def _make_directory(self) -> None:

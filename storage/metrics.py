@@ -51,20 +51,25 @@ class DatabaseMetrics:
             self._effect_text = _rendered_effect(await self._effect(LOCAL_TEAM))
         return self._effect_text
 
-    def _count(self, connection: Connection) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+    def _count(self, connection: Connection) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any], Sequence[Any]]:
         seen = self._clock.now() - timedelta(seconds=NODE_TTL_S)
         by_status = select(jobs.c.status, func.count()).group_by(jobs.c.status)
         orders = select(work_orders.c.device, work_orders.c.status, func.count())
         orders = orders.where(work_orders.c.status.in_(_OPEN)).group_by(work_orders.c.device, work_orders.c.status)
         living = select(nodes).where(nodes.c.seen_at > seen)
+        oldest = select(work_orders.c.device, func.min(work_orders.c.updated_at))
+        oldest = oldest.where(work_orders.c.status == "queued").group_by(work_orders.c.device)
+        now = self._clock.now()
+        ages = [(device, (now - since).total_seconds()) for device, since in connection.execute(oldest)]
         return (
             connection.execute(by_status).all(),
             connection.execute(orders).all(),
+            ages,
             connection.execute(living).all(),
         )
 
 
-def _rendered(by_status: Sequence[Any], orders: Sequence[Any], living: Sequence[Any]) -> bytes:
+def _rendered(by_status: Sequence[Any], orders: Sequence[Any], ages: Sequence[Any], living: Sequence[Any]) -> bytes:
     registry = CollectorRegistry()
     job_gauge = Gauge("kernelwright_jobs", "Jobs by status.", ["status"], registry=registry)
     for job_row in by_status:
@@ -72,6 +77,11 @@ def _rendered(by_status: Sequence[Any], orders: Sequence[Any], living: Sequence[
     depth = Gauge("kernelwright_orders", "Open work orders (queue depth).", ["device", "status"], registry=registry)
     for order in orders:
         depth.labels(order[0], order[1]).set(order[2])
+    oldest = Gauge(
+        "kernelwright_oldest_order_seconds", "Age of the order that waits longest.", ["device"], registry=registry
+    )
+    for device, age_s in ages:
+        oldest.labels(device).set(age_s)
     present = Gauge("kernelwright_nodes", "Living nodes.", ["role", "device", "version", "state"], registry=registry)
     busy = Gauge(
         "kernelwright_worker_busy_seconds_total", "Seconds a worker spent on orders.", ["node"], registry=registry

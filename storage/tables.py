@@ -429,15 +429,30 @@ work_orders = Table(
     Column("attempts", Integer, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
-    Column("rung_at", UtcDateTime),
     Column("evaluator", CleanText),
+    Column("taken_at", UtcDateTime),
+    Column("charged_s", Float, nullable=False, server_default="0"),
     Index(None, "job_id", "status"),
+    Index(None, "device", "status"),
     Index(None, "status", "updated_at"),
     Index(None, "problem_hash"),
     Index(None, "source_hash"),
 )
-"""What workers are asked to do: the row is the truth, a broker message only names it. `rung_at`: when somebody last
-rang for it; `evaluator`: who answered, so that one job's results come from one evaluator."""
+"""What workers are asked to do: the row is the truth, a broker message only wakes a worker. `evaluator`: who answered,
+so that one job's results come from one evaluator. `taken_at`, `charged_s`: when it was claimed last, and what its team
+was charged for that in advance."""
+
+device_shares = Table(
+    "device_shares",
+    metadata,
+    Column("team_id", Text, ForeignKey("teams.id"), primary_key=True),
+    Column("device", Text, primary_key=True),
+    Column("used_s", Float, nullable=False),
+    Column("began_s", Float, nullable=False),
+    Column("mean_s", Float, nullable=False),
+)
+"""Whose turn it is on a device (`storage.jobs.work_turns`): seconds a team used, how many it had used when it took its
+last order, and what its orders took lately."""
 
 nodes = Table(
     "nodes",

@@ -9,6 +9,7 @@ from fastapi.middleware.gzip import GZipMiddleware
 from pydantic.json_schema import models_json_schema
 
 from web import errors
+from web.access_log import AccessLog
 from web.api_reference import add_api_reference
 from web.context import WebServices
 from web.frontend import SafeHeaders, add_frontend
@@ -66,6 +67,7 @@ def create_app(services: WebServices, *, max_body_bytes: int = MAX_BODY_BYTES) -
     app.add_middleware(GZipMiddleware, minimum_size=1024, compresslevel=5)
     app.add_middleware(SafeHeaders)
     app.add_middleware(RequestGuard, hosts=services.hosts, max_body_bytes=max_body_bytes)
+    app.add_middleware(AccessLog)
     _document_problems(app)
     return app
 

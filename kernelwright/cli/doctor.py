@@ -20,15 +20,19 @@ def doctor(
     check_api: Annotated[
         str | None, typer.Option(metavar="URL", help="Only check that the API at this address reaches its database.")
     ] = None,
+    check_orchestrator: Annotated[
+        bool, typer.Option(help="Only check that an orchestrator of this host was seen in the last 30 s.")
+    ] = False,
 ) -> None:
     """Check this machine, or a server. Exit code 2 if something required is missing."""
     from kernelwright.doctor.machine import diagnose
-    from kernelwright.doctor.server import api_answers, worker_answers
+    from kernelwright.doctor.server import api_answers, orchestrator_lives, worker_answers
     from kernelwright.settings import load_settings
 
     settings = load_settings()
     asked = [worker_answers(settings, check_worker)] if check_worker else []
     asked += [api_answers(check_api)] if check_api else []
+    asked += [orchestrator_lives(settings)] if check_orchestrator else []
     if remote is not None:
         from kernelwright.distribution import version
         from kernelwright.doctor.server import diagnose_remote

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import logging
 import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -74,10 +75,22 @@ def worker(
     _observe(settings, "worker")
     asyncio.run(_admit(settings))
     slot = acquire_slot(device)
+    quiet = ["--quiet"] if settings.log_format == "json" else []  # its banner is no JSON
     options = [*worker_options(device, slot.name), "--loglevel", settings.log_level]
     app = make_celery_worker(settings, device, slot.name)
     _drain_when_told(settings, slot.name)
-    app.worker_main(["worker", *options])
+    _keep_logs()
+    app.worker_main([*quiet, "worker", *options])
+
+
+def _keep_logs() -> None:
+    """Celery leaves the logs as they are: whoever hears this signal has configured them."""
+    from celery import signals
+
+    def configured(**_: object) -> None:
+        """Nothing is left to do."""
+
+    signals.setup_logging.connect(configured, weak=False)
 
 
 async def _admit(settings: Settings) -> None:
@@ -150,13 +163,14 @@ async def _serve(port: int | None, host: str | None, *, alone: bool) -> None:
             dispatching(installation),
             limiting(installation) as rates,
         ):
+            await installation.quotas.count()  # else the first submission of each limited team waits for it
             services = make_web_services(installation, host=host, local_worker=not alone, rates=rates)
             stop = asyncio.Event()
             async with (
                 contextlib.nullcontext() if alone else _orchestrating(installation, stop),
                 _calling_roll(installation),
             ):
-                await _answer(services, listener, stop)
+                await _answer(settings, services, listener, stop)
 
 
 @contextlib.asynccontextmanager
@@ -169,19 +183,23 @@ async def _calling_roll(installation: Installation) -> AsyncIterator[None]:
         yield
 
 
-async def _answer(services: WebServices, listener: socket.socket, stop: asyncio.Event) -> None:
+async def _answer(settings: Settings, services: WebServices, listener: socket.socket, stop: asyncio.Event) -> None:
     """Answer requests until a signal comes."""
     import uvicorn
 
     from kernelwright.wiring.web import make_app
 
     config = uvicorn.Config(
-        make_app(services), log_level="warning", timeout_graceful_shutdown=GRACE_S, access_log=False
+        make_app(services),
+        log_config=None,  # uvicorn's lines look like all others
+        timeout_graceful_shutdown=GRACE_S,
+        access_log=False,  # `web.access_log` says more
     )
     server = uvicorn.Server(config)
     collect_less()
     address, port = listener.getsockname()[:2]
-    say(f"Kernelwright at http://{address if ':' not in address else f'[{address}]'}:{port}  (API: /docs)")
+    shown = address if ":" not in address else f"[{address}]"
+    _tell(settings, f"Kernelwright at http://{shown}:{port}  (API: /docs)")
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     watching = asyncio.create_task(_watch(server, services, stop))
     try:
@@ -242,9 +260,9 @@ async def _orchestrate() -> None:
         _orchestrating(installation, stop, drain_s=settings.drain_s),
     ):
         collect_less()
-        say(f"orchestrating jobs of {_shown(settings)}")
+        _tell(settings, f"orchestrating jobs of {_shown(settings)}")
         await stop.wait()
-        say("draining; jobs continue with the next orchestrator")
+        _tell(settings, "draining; jobs continue with the next orchestrator")
 
 
 @contextlib.contextmanager
@@ -261,6 +279,14 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
         # each answer on a kept connection would wait 40 ms for the client's delayed acknowledgement.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield listener
+
+
+def _tell(settings: Settings, message: str) -> None:
+    """Say how a part stands: on standard output, or as a log line where lines are read by programs."""
+    if settings.log_format == "json":
+        logging.getLogger(__name__).info(message)
+    else:
+        say(message)
 
 
 def _shown(settings: Settings) -> str:

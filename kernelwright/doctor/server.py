@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import socket
 from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -12,6 +13,7 @@ import httpx
 
 from kernelwright.admission import MOST_SKEW_S, broker_time, check_clock, check_version
 from kernelwright.doctor.findings import Finding
+from kernelwright.orchestrator_names import host_of
 from kernelwright.settings import Settings
 from services.domain.errors import KernelwrightError, QueueError
 
@@ -193,3 +195,31 @@ def api_answers(url: str, timeout_s: float = API_ANSWER_S) -> Finding:
         detail = f"{url}: HTTP {answer.status_code}: {answer.text[:300]}"
         return Finding(name="api", state="missing", detail=detail, remedy="Make its database reachable.")
     return Finding(name="api", state="ok", detail=f"{url} reaches its database")
+
+
+def orchestrator_lives(settings: Settings) -> Finding:
+    """Whether an orchestrator on this host still says that it is there: one that hangs does not."""
+    host = socket.gethostname()
+    try:
+        names = asyncio.run(_orchestrators(settings))
+    except KernelwrightError as error:
+        return Finding(name="orchestrator", state="missing", detail=str(error), remedy="Make its database reachable.")
+    own = [name for name in names if host_of(name) == host]
+    if not own:
+        detail = f"no orchestrator on {host} was seen lately"
+        return Finding(name="orchestrator", state="missing", detail=detail, remedy="kernelwright orchestrator")
+    return Finding(name="orchestrator", state="ok", detail=f"{own[0]} is there")
+
+
+async def _orchestrators(settings: Settings) -> list[str]:
+    from services.domain.nodes import NodeRole
+    from services.runtime.clock import SystemClock
+    from storage.database import Database
+    from storage.nodes import SqlNodeRegistry
+
+    database = Database(settings.database)
+    try:
+        living = await SqlNodeRegistry(database, SystemClock()).living(NodeRole.ORCHESTRATOR)
+        return [node.name for node in living]
+    finally:
+        await database.close()

@@ -1,4 +1,5 @@
-"""Work orders: what distributed workers are asked to do. The stored order is the truth, a message only names it."""
+"""Work orders: what distributed workers are asked to do. The stored order is the truth, a message only
+wakes a worker."""
 
 from __future__ import annotations
 
@@ -54,16 +55,6 @@ class WorkState:
     """Why it failed or was cancelled."""
     claim_expires_at: datetime | None = None
     """Until when the running worker holds it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class WakeUp:
-    """An order that somebody should be told of."""
-
-    order_id: str
-    device: str
-    silent: bool = False
-    """Whether a worker had taken it and was heard of no more."""
 
 
 def order_of(request: Request) -> WorkOrder:

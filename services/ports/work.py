@@ -7,7 +7,7 @@ from typing import Protocol
 
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
 from services.domain.nodes import NodeRole, Offer, ServiceNode
-from services.domain.work import Report, WakeUp, WorkClaim, WorkOrder, WorkState
+from services.domain.work import Report, WorkClaim, WorkOrder, WorkState
 
 
 class EvaluationQueue(Protocol):
@@ -27,7 +27,7 @@ class EvaluationQueue(Protocol):
 
 
 class WorkStore(Protocol):
-    """Work orders as rows: placed by who waits, claimed by compare-and-set, answered under a fencing token."""
+    """Work orders as rows: placed by who waits, taken in turn, answered under a fencing token."""
 
     async def place(self, order: WorkOrder) -> WorkState:
         """Store an order as queued; one that is known stays as it is, unless it failed or was cancelled."""
@@ -35,19 +35,18 @@ class WorkStore(Protocol):
     async def state(self, order_id: str) -> WorkState:
         """What is known about an order. Raises `NotFoundError`."""
 
-    async def claim(self, order_id: str, owner: str, ttl_s: float, offer: Offer | None = None) -> WorkClaim | None:
-        """Take an order that is queued, or whose claim ran out or is this owner's (whose earlier process is dead then);
-        None where there is nothing to do, or nothing for this offer: it lacks the device or backend, or another
-        evaluator has answered for the same job. An order that outlived too many claims fails instead."""
+    async def take(self, owner: str, ttl_s: float, offer: Offer) -> WorkClaim | None:
+        """Claim the order whose turn it is, of those that are queued, or whose claim ran out or is this owner's (whose
+        earlier process is dead then): of the team that used the device least, its most urgent job's, its oldest.
+
+        None where nothing waits for this offer: another device or backend, or another evaluator has answered for the
+        same job. An order that outlived too many claims fails instead."""
 
     async def ended(self, order_ids: Sequence[str]) -> Mapping[str, WorkState]:
         """Those of some orders that have ended, in one query."""
 
-    async def unattended(self, older_s: float, limit: int = 1000) -> tuple[WakeUp, ...]:
-        """Open orders that nobody works on and nobody rang for in the last seconds; they count as rung for now."""
-
     async def waiting(self) -> Mapping[str, int]:
-        """How many orders are queued, by device."""
+        """How many open orders nobody works on, by device."""
 
     async def expire(self, older_s: float) -> int:
         """Fail orders queued for so long whose job another evaluator began that no worker has any more; how many."""

@@ -40,4 +40,7 @@ def configure_logs(style: str, level: str = "INFO", stream: Any = None) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level)
+    logging.getLogger("uvicorn").setLevel(max(logging.WARNING, root.level))  # it tells of each start and stop
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it writes whole addresses, and some carry secrets
+    logging.captureWarnings(capture=True)
     logging.getLogger("alembic").setLevel(logging.WARNING)  # it names each of its plug-ins whenever it is loaded

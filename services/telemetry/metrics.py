@@ -32,6 +32,13 @@ MODEL_DOLLARS = Counter("kernelwright_model_dollars", "Price of model calls whos
 JOBS_ENDED = Counter("kernelwright_jobs_ended", "Jobs that this orchestrator took to their end.", ["status"])
 LEASES_LOST = Counter("kernelwright_leases_lost", "Jobs that another orchestrator took while this one held them.")
 
+REQUEST_SECONDS = Histogram(
+    "kernelwright_request_seconds",
+    "From a request of the API to the beginning of its answer.",
+    ["method", "status"],
+    buckets=(0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10),
+)
+
 RATE_LIMITS_ALONE = Gauge(
     "kernelwright_rate_limits_alone", "1 while this API process limits requests by itself, for Redis does not answer."
 )

@@ -25,6 +25,10 @@ _SIGNS: tuple[tuple[tuple[str, ...], str], ...] = (
         ("readonly database", "read-only", "readonlysqltransaction"),
         "it is read-only: check the permissions of the file, its directory and its disk",
     ),
+    (
+        ("querycanceled", "statement timeout"),
+        "the statement took too long and was ended: ask for less, or see what keeps the server busy",
+    ),
     (("database is locked",), "another process has kept it locked for too long"),
     (("not a database", "malformed"), "the file is damaged or is not an SQLite database"),
     (

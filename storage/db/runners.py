@@ -123,6 +123,9 @@ class SqliteRunner:
         self._reader.dispose()
 
 
+READ_S, WRITE_S = 20, 60
+"""So long a statement may take on PostgreSQL: one that reads or stands alone, and one within a transaction that writes.
+Long commands and changes of the schema have no such limit."""
 IDLE_S = 1.0
 """A pooled connection that was used so lately is taken as it is, without asking whether it still works."""
 CONNECTIONS_PER_CORE = 2
@@ -140,13 +143,21 @@ class PostgresRunner:
     single statements go without them, on connections of their own; PostgreSQL's default isolation gives readers no more
     within a transaction than without."""
 
-    def __init__(self, url: URL, *, connections: int | None = None, patience_s: float = 30.0) -> None:
+    def __init__(
+        self,
+        url: URL,
+        *,
+        connections: int | None = None,
+        patience_s: float = 30.0,
+        read_s: float = READ_S,
+        write_s: float = WRITE_S,
+    ) -> None:
         """`connections`: how many there are at most, beside the one for long commands; by default some for each core.
-        `patience_s`: how long to wait for one that others use."""
+        `patience_s`: how long to wait for one that others use. `read_s`, `write_s`: limits of a statement."""
         half = (connections or _connections()) // 2
         by_itself: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "skip_autocommit_rollback": True}
-        self._transactions = _Lane(url, half, patience_s)
-        self._statements = _Lane(url, half, patience_s, **by_itself)
+        self._transactions = _Lane(url, half, patience_s, limit_s=write_s)
+        self._statements = _Lane(url, half, patience_s, limit_s=read_s, **by_itself)
         self._commands = _Lane(url, 1, patience_s, **by_itself)
 
     async def read(self, work: Work[T]) -> T:
@@ -183,13 +194,19 @@ def _connections() -> int:
     return min(max(CONNECTIONS_PER_CORE * (os.cpu_count() or 1), FEWEST_CONNECTIONS), MOST_CONNECTIONS)
 
 
+def _with_limit(url: URL, limit_s: float) -> str:
+    """The options that a server is given with a connection: those of the address come last, and win."""
+    asked = url.query.get("options", "")
+    return f"-c statement_timeout={limit_s * 1000:.0f} {asked if isinstance(asked, str) else ' '.join(asked)}".strip()
+
+
 class _Lane:
     """Connections of one kind, and as many threads that work on them."""
 
-    def __init__(self, url: URL, size: int, patience_s: float, **options: Any) -> None:
-        self._engine = create_engine(
-            url, pool_size=size, max_overflow=0, connect_args={"connect_timeout": 10}, **options
-        )
+    def __init__(self, url: URL, size: int, patience_s: float, *, limit_s: float | None = None, **options: Any) -> None:
+        """`limit_s`: after so long the server ends a statement."""
+        own = {"connect_timeout": 10, **({} if limit_s is None else {"options": _with_limit(url, limit_s)})}
+        self._engine = create_engine(url, pool_size=size, max_overflow=0, connect_args=own, **options)
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="postgres")
         self._patience_s = patience_s
         self._lent: dict[ConnectionPoolEntry, DBAPIConnection] = {}

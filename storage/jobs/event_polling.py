@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import json
 import logging
 from collections import Counter
@@ -58,7 +59,7 @@ class Followers:
         """An event that is set when there is something new, while the context lasts."""
         self._followed[job_id] += 1
         if self._polling is None or self._polling.done():
-            self._polling = asyncio.create_task(self._poll())
+            self._polling = asyncio.create_task(self._poll(), context=contextvars.Context())
         try:
             with self._database.changes.watch(job_id) as changed:
                 yield changed

@@ -7,23 +7,24 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, or_, select, update
+from sqlalchemy import Connection, Row, Select, Update, func, select, update
 
 from services.domain.codec import dumps, loads
 from services.domain.compilations import CompileReport, CompileRequest
 from services.domain.errors import NotFoundError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
 from services.domain.nodes import NODE_TTL_S, NodeRole, Offer
-from services.domain.work import Report, WakeUp, WorkClaim, WorkOrder, WorkState, WorkStatus
+from services.domain.work import Report, WorkClaim, WorkOrder, WorkState, WorkStatus
 from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team, get_texts, put_texts
 from storage.database import Database
 from storage.db.statements import insert_one_new
+from storage.jobs.work_turns import COMPILATION, SETTLED, charge, next_order, settle, unclaimed
 from storage.tables import nodes, work_orders
 
 ATTEMPTS = 3
 """How many claims an order gets before it counts as poison."""
-VALIDATION, EVALUATION, COMPILATION = "validation", "evaluation", "compilation"
+VALIDATION, EVALUATION = "validation", "evaluation"
 _AGAIN = {WorkStatus.FAILED, WorkStatus.CANCELLED}
 _OPEN = {WorkStatus.QUEUED, WorkStatus.RUNNING}
 
@@ -38,8 +39,8 @@ class SqlWorkStore:
     async def place(self, order: WorkOrder) -> WorkState:
         """Store an order as queued; one that is known stays as it is, unless it failed or was cancelled."""
         now = self._clock.now()
-        # Whoever places an order rings for it.
-        queued = {"status": str(WorkStatus.QUEUED), "attempts": 0, "fault": None, "updated_at": now, "rung_at": now}
+        queued = {"status": str(WorkStatus.QUEUED), "attempts": 0, "fault": None, "updated_at": now}
+        queued |= {"taken_at": None, "charged_s": 0.0}
 
         team_id = order.request.team_id
 
@@ -60,31 +61,17 @@ class SqlWorkStore:
         """What is known about an order. Raises `NotFoundError`."""
         return await self._database.read(lambda connection: _state(_row(connection, order_id)))
 
-    async def claim(self, order_id: str, owner: str, ttl_s: float, offer: Offer | None = None) -> WorkClaim | None:
-        """Take an order that is queued, or whose claim ran out or is this owner's; None where there is none to take."""
+    async def take(self, owner: str, ttl_s: float, offer: Offer) -> WorkClaim | None:
+        """Claim the order whose turn it is, of those that the offer fits; None where there is none."""
         now = self._clock.now()
 
         def work(connection: Connection) -> WorkClaim | None:
-            row = _row(connection, order_id, lock=True)
-            if not _is_free(row, owner, now) or not _suits(connection, row, offer):
-                return None
-            if row.attempts >= ATTEMPTS:
+            while (row := next_order(connection, owner, offer, now)) is not None:
+                if row.attempts < ATTEMPTS:
+                    return _claimed(connection, row, owner, offer, now, ttl_s)
                 fault = f"the worker died {row.attempts} times on it"
-                _change(connection, order_id, status=str(WorkStatus.FAILED), fault=fault, updated_at=now)
-                return None
-            expires_at, token = now + timedelta(seconds=ttl_s), row.claim_token + 1
-            _change(
-                connection,
-                order_id,
-                status=str(WorkStatus.RUNNING),
-                claim_owner=owner,
-                claim_token=token,
-                claim_expires_at=expires_at,
-                attempts=row.attempts + 1,
-                evaluator=offer.evaluator if offer is not None else row.evaluator,
-                updated_at=now,
-            )
-            return WorkClaim(order=_order(connection, row), owner=owner, token=token, expires_at=expires_at)
+                _change(connection, row.id, status=str(WorkStatus.FAILED), fault=fault, updated_at=now)
+            return None
 
         return await self._database.write(work)
 
@@ -96,32 +83,9 @@ class SqlWorkStore:
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return {row.id: _state(row) for row in rows}
 
-    async def unattended(self, older_s: float, limit: int = 1000) -> tuple[WakeUp, ...]:
-        """Open orders that nobody works on and nobody rang for lately; they count as rung for now."""
-        now = self._clock.now()
-        # A worker that went silent is replaced at the first look, not when no wake-up has been sent for long.
-        silent = or_(
-            work_orders.c.rung_at.is_(None),
-            work_orders.c.rung_at <= now - timedelta(seconds=older_s),
-            and_(work_orders.c.status == WorkStatus.RUNNING, work_orders.c.rung_at <= work_orders.c.claim_expires_at),
-        )
-        query = select(work_orders.c.id, work_orders.c.device, work_orders.c.status).where(_nobody(now), silent)
-        query = query.order_by(work_orders.c.created_at).limit(limit)
-
-        def work(connection: Connection) -> tuple[WakeUp, ...]:
-            rows = connection.execute(query.with_for_update(skip_locked=True)).all()
-            if rows:
-                rung = update(work_orders).where(work_orders.c.id.in_([row.id for row in rows]))
-                connection.execute(rung.values(rung_at=now))
-            return tuple(
-                WakeUp(order_id=row.id, device=row.device, silent=row.status == WorkStatus.RUNNING) for row in rows
-            )
-
-        return await self._database.write(work)
-
     async def waiting(self) -> Mapping[str, int]:
-        """How many orders are queued, by device."""
-        query = select(work_orders.c.device, func.count()).where(work_orders.c.status == WorkStatus.QUEUED)
+        """How many open orders nobody works on, by device."""
+        query = select(work_orders.c.device, func.count()).where(unclaimed(self._clock.now()))
         query = query.group_by(work_orders.c.device)
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return {row[0]: row[1] for row in rows}
@@ -144,60 +108,63 @@ class SqlWorkStore:
 
     async def renew(self, claim: WorkClaim, ttl_s: float) -> bool:
         """Extend a claim; False when the order was cancelled or taken over."""
-        return await self._answer(claim, claim_expires_at=self._clock.now() + timedelta(seconds=ttl_s))
+        now = self._clock.now()
+        query = _held(claim).values(claim_expires_at=now + timedelta(seconds=ttl_s), updated_at=now)
+        return await self._database.write(lambda connection: connection.execute(query).rowcount == 1)
 
     async def finish(self, claim: WorkClaim, result: Report) -> bool:
         """Store the answer; False when the claim is not the current one."""
-        return await self._answer(claim, status=str(WorkStatus.DONE), result=dumps(result), fault=None)
+        return await self._end(_held(claim), status=str(WorkStatus.DONE), result=dumps(result), fault=None) == 1
 
     async def fail(self, claim: WorkClaim, fault: str) -> bool:
         """Store that the machine failed; False when the claim is not the current one."""
-        return await self._answer(claim, status=str(WorkStatus.FAILED), fault=fault)
+        return await self._end(_held(claim), status=str(WorkStatus.FAILED), fault=fault) == 1
 
     async def cancel(self, job_id: str) -> None:
         """End the job's orders that are not done."""
-        ended = {"status": str(WorkStatus.CANCELLED), "fault": "the job was cancelled", "updated_at": self._clock.now()}
         query = update(work_orders).where(work_orders.c.job_id == job_id, work_orders.c.status.in_(_OPEN))
-        await self._database.write(lambda connection: connection.execute(query.values(ended)))
+        await self._end(query, status=str(WorkStatus.CANCELLED), fault="the job was cancelled")
 
-    async def _answer(self, claim: WorkClaim, **values: Any) -> bool:
-        query = update(work_orders).where(
-            work_orders.c.id == claim.order.id,
-            work_orders.c.team_id == claim.order.request.team_id,
-            work_orders.c.claim_token == claim.token,
-            work_orders.c.status == WorkStatus.RUNNING,
-        )
-        changed = query.values(**values, updated_at=self._clock.now())
-        return await self._database.write(lambda connection: connection.execute(changed).rowcount == 1)
+    async def _end(self, orders: Update, **values: Any) -> int:
+        """Write how orders end and settle what their teams used; how many there were."""
+        now = self._clock.now()
+        query = orders.values(**values, updated_at=now).returning(*SETTLED)
 
+        def work(connection: Connection) -> int:
+            ended = connection.execute(query).all()
+            for row in ended:
+                settle(connection, row, now)
+            return len(ended)
 
-def _is_free(row: Row[Any], owner: str, now: datetime) -> bool:
-    taken = row.status == WorkStatus.RUNNING and row.claim_owner != owner and row.claim_expires_at > now
-    return row.status in _OPEN and not taken
+        return await self._database.write(work)
 
 
-def _suits(connection: Connection, row: Row[Any], offer: Offer | None) -> bool:
-    """Whether a worker's offer fits an order: its device, its backend, and who answered for the job before."""
-    if offer is None:
-        return True
-    if row.device != offer.device or row.backend not in offer.backends:
-        return False
-    if row.kind == COMPILATION:
-        return True
-    before = select(work_orders.c.evaluator).where(
-        work_orders.c.job_id == row.job_id,
-        work_orders.c.kind != COMPILATION,
-        work_orders.c.status == WorkStatus.DONE,
-        work_orders.c.evaluator.is_not(None),
+def _held(claim: WorkClaim) -> Update:
+    """A change of the order that a claim is for, while the claim is the current one."""
+    return update(work_orders).where(
+        work_orders.c.id == claim.order.id,
+        work_orders.c.team_id == claim.order.request.team_id,
+        work_orders.c.claim_token == claim.token,
+        work_orders.c.status == WorkStatus.RUNNING,
     )
-    found = connection.execute(before.limit(1)).scalar_one_or_none()
-    return found is None or found == offer.evaluator
 
 
-def _nobody(now: datetime) -> ColumnElement[bool]:
-    """Open, and no living claim on it."""
-    expired = and_(work_orders.c.status == WorkStatus.RUNNING, work_orders.c.claim_expires_at <= now)
-    return or_(work_orders.c.status == WorkStatus.QUEUED, expired)
+def _claimed(connection: Connection, row: Row[Any], owner: str, offer: Offer, now: datetime, ttl_s: float) -> WorkClaim:
+    expires_at, token = now + timedelta(seconds=ttl_s), row.claim_token + 1
+    _change(
+        connection,
+        row.id,
+        status=str(WorkStatus.RUNNING),
+        claim_owner=owner,
+        claim_token=token,
+        claim_expires_at=expires_at,
+        attempts=row.attempts + 1,
+        evaluator=offer.evaluator,
+        taken_at=now,
+        charged_s=charge(connection, row.team_id, row.device),
+        updated_at=now,
+    )
+    return WorkClaim(order=_order(connection, row), owner=owner, token=token, expires_at=expires_at)
 
 
 def _without_worker(now: datetime, older_s: float) -> Select[Any]:
@@ -223,9 +190,8 @@ def _without_worker(now: datetime, older_s: float) -> Select[Any]:
     )
 
 
-def _row(connection: Connection, order_id: str, *, lock: bool = False) -> Row[Any]:
-    query = select(work_orders).where(work_orders.c.id == order_id)
-    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+def _row(connection: Connection, order_id: str) -> Row[Any]:
+    row = connection.execute(select(work_orders).where(work_orders.c.id == order_id)).one_or_none()
     if row is None:
         raise NotFoundError(f"no work order {order_id}")
     return row

@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 import pytest_asyncio
+from sqlalchemy import update
 
 from kernelwright import cli
 from services.domain.chat import AgentRole, ChatMessage
@@ -22,6 +23,8 @@ from services.testing import FrozenClock, a_candidate, a_report, a_step, an_eval
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
 from storage.jobs.events import SqlEventLog
+from storage.tables import jobs
+from storage.teams.quotas import SETTLED
 from tests.contracts.teams_server import PROBLEM, TeamServer
 
 
@@ -177,3 +180,15 @@ def test_quotas_are_set_and_shown_on_the_command_line(
     for wrong in ("jobs=5", "cats=5/day", "jobs=-1/day"):
         assert cli.execute(["team", "quota", "red", wrong]) == 2
         assert "write RESOURCE=MOST/PERIOD" in capsys.readouterr().err
+
+
+async def test_use_that_was_counted_at_the_start_is_not_counted_again_at_a_check(
+    server: TeamServer, red: httpx.AsyncClient, local: httpx.AsyncClient
+) -> None:
+    await limit(local, "jobs", 10, "month")
+    await red.post("/jobs", json={"problem": PROBLEM})
+    server.clock.advance(SETTLED.total_seconds() + 1)
+    await server.quotas.count()
+    await server.database.write(lambda connection: connection.execute(update(jobs).values(team_id="local")))
+    (standing,) = await server.quotas.standings("red")
+    assert standing.used == 1, "the row is gone from where it was counted"

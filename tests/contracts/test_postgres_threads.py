@@ -14,6 +14,7 @@ from services.domain.jobs import JobSpec, JobStatus
 from services.testing import FrozenClock, a_job, a_problem
 from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database
+from storage.db.errors import clear_faults
 from storage.db.runners import PostgresRunner
 from storage.jobs.store import SqlJobStore
 from storage.tables import job_artefacts
@@ -101,3 +102,29 @@ async def test_one_new_content_is_kept_for_all_jobs_that_put_it(postgres_address
     with pytest.raises(StorageError, match="nobody is not there"):
         await artefacts.put("local", b"the same", job_id="nobody")
     await database.close()
+
+
+async def test_a_statement_that_takes_too_long_is_ended_and_told(postgres_address: str) -> None:
+    url = make_url(postgres_address)
+    runner = PostgresRunner(url, connections=2, read_s=0.2, write_s=0.4)
+    limits = [
+        (runner.read, "200ms"),
+        (runner.write_one, "200ms"),
+        (runner.read_in_transaction, "400ms"),
+        (runner.write, "400ms"),
+        (runner.outside, "0"),
+    ]
+    for run, limit in limits:
+        shown = await run(lambda connection: connection.execute(text("SHOW statement_timeout")).scalar_one())
+        assert shown == limit
+    with pytest.raises(StorageError, match="took too long and was ended"), clear_faults(url):
+        await runner.read(lambda connection: connection.execute(text("SELECT pg_sleep(5)")).all())
+    await runner.outside(lambda connection: connection.execute(text("SELECT pg_sleep(0.6)")).all())
+    await runner.close()
+
+
+async def test_a_limit_of_the_address_is_kept(postgres_address: str) -> None:
+    url = make_url(postgres_address).update_query_dict({"options": "-c statement_timeout=7000"})
+    runner = PostgresRunner(url, connections=2)
+    assert await runner.read(lambda c: c.execute(text("SHOW statement_timeout")).scalar_one()) == "7s"
+    await runner.close()

@@ -29,6 +29,7 @@ EVALUATION = order_of(an_evaluation_request(a_candidate(source="class ModelNew: 
 VALIDATION = order_of(
     ValidationRequest(job_id="job-1", team_id="local", problem=a_problem(), device="cpu", backend="cpp")
 )
+OFFER = Offer(device=EVALUATION.request.device, backends=("cpp",), evaluator="referee 1; this CPU")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +45,7 @@ def setup(database: Database) -> Setup:
 
 
 async def claimed(setup: Setup, owner: str = "one") -> WorkClaim:
-    claim = await setup.store.claim(EVALUATION.id, owner, 30)
+    claim = await setup.store.take(owner, 30, OFFER)
     assert claim is not None
     return claim
 
@@ -52,17 +53,18 @@ async def claimed(setup: Setup, owner: str = "one") -> WorkClaim:
 async def test_an_order_reaches_its_worker_as_it_was_placed(setup: Setup) -> None:
     for order in (EVALUATION, VALIDATION):
         assert (await setup.store.place(order)).status is WorkStatus.QUEUED
-        claim = await setup.store.claim(order.id, "one", 30)
+        claim = await setup.store.take("one", 30, OFFER)
         assert claim is not None
         assert claim.order == order
         assert (await setup.store.state(order.id)).status is WorkStatus.RUNNING
+        await setup.store.fail(claim, "enough seen")
 
 
 async def test_answers_come_back_as_they_were_given(setup: Setup) -> None:
     report = ValidationReport(analysis=an_analysis(), refusal=None, device=a_device())
     for order, answer in ((EVALUATION, a_report()), (VALIDATION, report)):
         await setup.store.place(order)
-        claim = await setup.store.claim(order.id, "one", 30)
+        claim = await setup.store.take("one", 30, OFFER)
         assert claim is not None
         assert await setup.store.finish(claim, answer) is True
         state = await setup.store.state(order.id)
@@ -71,7 +73,7 @@ async def test_answers_come_back_as_they_were_given(setup: Setup) -> None:
 
 async def test_one_of_many_racing_workers_gets_an_order(setup: Setup) -> None:
     await setup.store.place(EVALUATION)
-    claims = await asyncio.gather(*(setup.store.claim(EVALUATION.id, f"racer-{n}", 30) for n in range(8)))
+    claims = await asyncio.gather(*(setup.store.take(f"racer-{n}", 30, OFFER) for n in range(8)))
     assert len([claim for claim in claims if claim is not None]) == 1
 
 
@@ -79,7 +81,7 @@ async def test_a_finished_order_is_not_done_again(setup: Setup) -> None:
     await setup.store.place(EVALUATION)
     await setup.store.finish(await claimed(setup), a_report())
     assert (await setup.store.place(EVALUATION)).status is WorkStatus.DONE
-    assert await setup.store.claim(EVALUATION.id, "two", 30) is None
+    assert await setup.store.take("two", 30, OFFER) is None
 
 
 async def test_an_answer_under_an_old_token_is_refused(setup: Setup) -> None:
@@ -101,7 +103,7 @@ async def test_a_renewed_claim_is_not_taken_over(setup: Setup) -> None:
     setup.clock.advance(20)
     assert await setup.store.renew(claim, 30) is True
     setup.clock.advance(20)
-    assert await setup.store.claim(EVALUATION.id, "two", 30) is None
+    assert await setup.store.take("two", 30, OFFER) is None
 
 
 async def test_a_worker_that_came_back_takes_its_order_at_once(setup: Setup) -> None:
@@ -114,7 +116,7 @@ async def test_a_poisonous_order_fails_after_some_claims(setup: Setup) -> None:
     await setup.store.place(EVALUATION)
     for _ in range(ATTEMPTS):
         await claimed(setup)
-    assert await setup.store.claim(EVALUATION.id, "one", 30) is None
+    assert await setup.store.take("one", 30, OFFER) is None
     state = await setup.store.state(EVALUATION.id)
     assert (state.status, state.result) == (WorkStatus.FAILED, None)
     assert "died" in str(state.fault)
@@ -131,7 +133,7 @@ async def test_a_failed_order_that_is_placed_again_is_queued_again(setup: Setup)
 
 async def test_cancelling_ends_what_is_open_and_leaves_what_is_done(setup: Setup) -> None:
     await setup.store.place(VALIDATION)
-    done = await setup.store.claim(VALIDATION.id, "one", 30)
+    done = await setup.store.take("one", 30, OFFER)
     assert done is not None
     await setup.store.finish(done, ValidationReport(analysis=an_analysis(), refusal=None, device=None))
     await setup.store.place(EVALUATION)
@@ -146,37 +148,32 @@ async def test_cancelling_ends_what_is_open_and_leaves_what_is_done(setup: Setup
 async def test_an_unknown_order_is_not_found(setup: Setup) -> None:
     with pytest.raises(NotFoundError):
         await setup.store.state("eval-none")
-    with pytest.raises(NotFoundError):
-        await setup.store.claim("eval-none", "one", 30)
-
-
-OFFER = Offer(device=EVALUATION.request.device, backends=("cpp",), evaluator="referee 1; this CPU")
 
 
 async def test_a_worker_takes_only_what_its_device_and_backends_can_do(setup: Setup) -> None:
     await setup.store.place(EVALUATION)
     for offer in (replace(OFFER, device="h200"), replace(OFFER, backends=("triton",))):
-        assert await setup.store.claim(EVALUATION.id, "one", 30, offer) is None
+        assert await setup.store.take("one", 30, offer) is None
     assert (await setup.store.state(EVALUATION.id)).status is WorkStatus.QUEUED
-    assert await setup.store.claim(EVALUATION.id, "one", 30, OFFER) is not None
+    assert await setup.store.take("one", 30, OFFER) is not None
 
 
 async def test_results_of_two_evaluators_are_never_mixed_in_one_job(setup: Setup) -> None:
     await setup.store.place(VALIDATION)
-    first = await setup.store.claim(VALIDATION.id, "one", 30, OFFER)
+    first = await setup.store.take("one", 30, OFFER)
     assert first is not None
     await setup.store.finish(first, ValidationReport(analysis=an_analysis(), refusal=None, device=None))
     await setup.store.place(EVALUATION)
     newer = replace(OFFER, evaluator="referee 2; this CPU")
-    assert await setup.store.claim(EVALUATION.id, "two", 30, newer) is None
-    assert await setup.store.claim(EVALUATION.id, "one", 30, OFFER) is not None
+    assert await setup.store.take("two", 30, newer) is None
+    assert await setup.store.take("one", 30, OFFER) is not None
 
 
 async def test_a_job_whose_evaluator_is_gone_fails_instead_of_waiting_for_ever(
     setup: Setup, database: Database
 ) -> None:
     await setup.store.place(VALIDATION)
-    first = await setup.store.claim(VALIDATION.id, "one", 30, OFFER)
+    first = await setup.store.take("one", 30, OFFER)
     assert first is not None
     await setup.store.finish(first, ValidationReport(analysis=an_analysis(), refusal=None, device=None))
     await setup.store.place(EVALUATION)
@@ -198,18 +195,22 @@ async def test_the_ends_of_many_orders_are_read_at_once(setup: Setup) -> None:
     assert await setup.store.ended([]) == {}
 
 
-async def test_orders_that_nobody_attends_to_are_rung_for_once_in_a_while(setup: Setup) -> None:
+async def test_an_order_waits_while_it_is_queued_and_once_its_worker_went_silent(setup: Setup) -> None:
     await setup.store.place(VALIDATION)
     await setup.store.place(EVALUATION)
     assert await setup.store.waiting() == {"cpu": 2}
-    assert await setup.store.unattended(15) == (), "whoever placed them has just sent a wake-up"
     await claimed(setup)
-    setup.clock.advance(16)
-    lost = await setup.store.unattended(15)
-    assert [(wake_up.order_id, wake_up.silent) for wake_up in lost] == [(VALIDATION.id, False)]
-    assert await setup.store.unattended(15) == ()
-    setup.clock.advance(20)
-    assert {(wake_up.order_id, wake_up.silent) for wake_up in await setup.store.unattended(15)} == {
-        (VALIDATION.id, False),
-        (EVALUATION.id, True),
-    }
+    assert await setup.store.waiting() == {"cpu": 1}
+    setup.clock.advance(31)
+    assert await setup.store.waiting() == {"cpu": 2}
+
+
+async def test_a_worker_with_a_poisonous_order_before_it_takes_the_next_one(setup: Setup) -> None:
+    await setup.store.place(EVALUATION)
+    for _ in range(ATTEMPTS):
+        await claimed(setup)
+    setup.clock.advance(1)
+    await setup.store.place(VALIDATION)
+    claim = await setup.store.take("one", 30, OFFER)
+    assert claim is not None
+    assert claim.order == VALIDATION

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import uuid
 from contextlib import ExitStack
 from pathlib import Path
@@ -51,14 +52,17 @@ def test_a_job_is_done_by_three_processes_and_its_referee_ends_with_it(tmp_path:
         "KERNELWRIGHT_REDIS_URL": BROKER,
         "KERNELWRIGHT_REDIS_PREFIX": prefix,
         "KERNELWRIGHT_SERVER": f"http://127.0.0.1:{port}",
+        "KERNELWRIGHT_LOG_FORMAT": "json",
     }
     with ExitStack() as programs:
         api = programs.enter_context(running("api", "--port", str(port), home=home, **settings))
         api.wait_for("http://127")
         orchestrator = programs.enter_context(running("orchestrator", home=home, **settings))
-        orchestrator.wait_for("^orchestrating jobs of ")
+        orchestrator.wait_for("orchestrating jobs of ")
         worker = programs.enter_context(running("worker", home=home, **settings))
         worker.wait_for("ready")
+        asked = run("doctor", "--check-orchestrator", home=home, **settings)
+        assert asked.returncode == 0, asked.stdout + asked.stderr
 
         job_id = run("submit", problem, "--rounds", "2", home=home, **settings).stdout.strip()
         with running("watch", job_id, "--json", home=home, **settings) as watching:
@@ -80,6 +84,14 @@ def test_a_job_is_done_by_three_processes_and_its_referee_ends_with_it(tmp_path:
         assert shown["node"]["toolchain"] == shown["sheet"]["toolchain"]
         judged = httpx.get(f"{server}/candidates/{document['best']['candidate_id']}", timeout=30).json()["report"]
         assert shown["isolation"] == judged["environment"]["isolation"]
+        said = [json.loads(line) for program in (api, orchestrator, worker) for line in program.lines]
+        told = [line["event"] for line in said if line.get("job") == job_id]
+        assert any("was claimed by" in event for event in told)
+        assert any(event.startswith("the job ended") for event in told)
+        assert any(event.startswith(f"GET /api/v1/jobs/{job_id}") for event in told)
+        assert any(line["logger"].startswith("celery") for line in said)
+        orchestrator.stop(signal.SIGTERM)
+        assert run("doctor", "--check-orchestrator", home=home, **settings).returncode == 2
     left = list(broker.scan_iter(f"{prefix}*"))
     assert not [key for key in left if b"device.cpu" in key and broker.type(key) == b"list"], "no order is left"
     for key in left:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
+from services.domain.nodes import Offer
 from services.ports.work import Workbench
 from services.runtime.clock import SystemClock
 from services.testing import a_device, a_report, an_analysis
@@ -55,7 +56,9 @@ class LoggingWorkbench(Workbench):
 def open_context() -> WorkerContext:
     database = Database(os.environ["TEST_DATABASE"])
     return WorkerContext(
-        orders=SqlWorkStore(database, SystemClock()), workbench=LoggingWorkbench(Path(os.environ["TEST_LOG"]))
+        orders=SqlWorkStore(database, SystemClock()),
+        workbench=LoggingWorkbench(Path(os.environ["TEST_LOG"])),
+        offer=Offer(device=os.environ["TEST_DEVICE"], backends=("cpp",), evaluator="logging"),
     )
 
 

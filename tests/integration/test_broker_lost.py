@@ -66,6 +66,7 @@ def started_worker(broker: RedisServer, database: str, log: Path, output: Path) 
     command = [sys.executable, "-m", "celery", "-A", "tests.integration.celery_worker", "worker", "--loglevel", "INFO"]
     command += worker_options("cpu", "cpu@here")
     environment = {**os.environ, "TEST_BROKER": broker.url, "TEST_DATABASE": database, "TEST_LOG": str(log)}
+    environment["TEST_DEVICE"] = "cpu"
     with output.open("wb") as file:
         return subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=file, stderr=subprocess.STDOUT, start_new_session=True

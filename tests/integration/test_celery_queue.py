@@ -20,10 +20,12 @@ from celery import Celery
 from services.adapters.queueing.celery_queue import CeleryQueue
 from services.adapters.queueing.notifier import TASK, device_queue
 from services.domain.evaluations import EvaluationRequest, ValidationRequest, Verdict
+from services.domain.jobs import JobSpec
 from services.domain.work import order_of
 from services.runtime.clock import SystemClock
-from services.testing import a_candidate, a_problem, a_report, an_evaluation_request
+from services.testing import a_candidate, a_job, a_problem, a_report, an_evaluation_request
 from storage.database import Database
+from storage.jobs.store import SqlJobStore
 from storage.jobs.work_orders import SqlWorkStore
 from workers.queue.tasks import CelerySettings, create_app, queues_of
 
@@ -41,6 +43,7 @@ class Setup:
     app: Celery
     device: str
     log: Path
+    jobs: SqlJobStore
 
     def evaluation(self, source: str, step: int = 0, job_id: str = "job-1") -> EvaluationRequest:
         return replace(an_evaluation_request(a_candidate(job_id, step, source=source)), device=self.device)
@@ -66,6 +69,7 @@ async def setup(tmp_path: Path) -> AsyncIterator[Setup]:
     database = Database(address)
     await database.upgrade()
     environment = {**os.environ, "TEST_BROKER": BROKER, "TEST_DATABASE": address, "TEST_LOG": str(log)}
+    environment["TEST_DEVICE"] = device
     command = [sys.executable, "-m", "celery", "-A", "tests.integration.celery_worker", "worker", "--loglevel"]
     command += ["WARNING", "-Q", queues_of(device), "-n", f"{device}@here", "--concurrency", "1"]
     output = (tmp_path / "worker.txt").open("wb")
@@ -73,8 +77,8 @@ async def setup(tmp_path: Path) -> AsyncIterator[Setup]:
         command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
     )
     app = create_app(CelerySettings(broker_url=BROKER))
-    queue = CeleryQueue(app, SqlWorkStore(database, SystemClock()), SystemClock(), poll_s=0.05, notify_again_s=3.0)
-    yield Setup(queue=queue, app=app, device=device, log=log)
+    queue = CeleryQueue(app, SqlWorkStore(database, SystemClock()), SystemClock(), poll_s=0.05, sweep_s=3.0)
+    yield Setup(queue=queue, app=app, device=device, log=log, jobs=SqlJobStore(database, SystemClock()))
     await queue.close()
     await asyncio.to_thread(end, worker)
     output.close()
@@ -112,7 +116,7 @@ async def test_a_worker_validates_evaluates_and_does_nothing_twice(setup: Setup)
     evaluations = [setup.evaluation("ok", step) for step in range(3)]
     reports = await asyncio.wait_for(asyncio.gather(*map(setup.queue.evaluate, evaluations * 2)), 60)
     assert reports == [a_report()] * 6
-    setup.app.send_task(TASK, args=[evaluations[0].evaluation_id], queue=device_queue(setup.device))
+    setup.app.send_task(TASK, queue=device_queue(setup.device))
     await asyncio.wait_for(setup.queue.evaluate(setup.evaluation("ok", 9)), 60)
     assert sorted(setup.did()) == sorted(
         ["validate job-1", *(f"ok {setup.evaluation('ok', step).candidate_id}" for step in (0, 1, 2, 9))]
@@ -125,6 +129,28 @@ async def test_a_poisonous_order_ends_and_the_worker_lives_on(setup: Setup) -> N
     assert "died 3 times" in report.gates[0].detail
     assert len([line for line in setup.did() if line.startswith("die")]) == 3
     assert await asyncio.wait_for(setup.queue.evaluate(setup.evaluation("ok", 1)), 60) == a_report()
+
+
+async def test_another_team_and_an_urgent_job_go_before_thirty_orders_that_wait(setup: Setup) -> None:
+    blocker = asyncio.create_task(setup.queue.evaluate(setup.evaluation("hang", job_id="a-first")))
+    await until(lambda: any(line.startswith("hang") for line in setup.did()))
+    many = [setup.evaluation("wait 0.02", job_id=f"a-{number:02}") for number in range(30)]
+    waiting = [asyncio.create_task(setup.queue.evaluate(request)) for request in many]
+    client = broker()
+    await until(lambda: client.llen(device_queue(setup.device)) == 30)
+    client.close()
+    urgent = a_job("a-urgent", spec=JobSpec(problem=a_problem(), priority=100))
+    await setup.jobs.create(urgent)
+    other = replace(setup.evaluation("of b", job_id="b-only"), team_id="b")
+    last = [setup.evaluation("urgent", job_id="a-urgent"), other]
+    waiting += [asyncio.create_task(setup.queue.evaluate(request)) for request in last]
+    await asyncio.sleep(0.5)  # both are placed
+    await setup.queue.cancel("a-first")
+    assert await asyncio.wait_for(asyncio.gather(*waiting), 60) == [a_report()] * 32
+    assert (await blocker).verdict is Verdict.INFRASTRUCTURE_ERROR
+    began = [line for line in setup.did() if line.startswith(("wait", "urgent", "of b"))]
+    assert [line.rpartition(" ")[0] for line in began[:3]] == ["of b", "urgent", "wait 0.02"]
+    assert len(began) == 32
 
 
 async def test_a_cancelled_job_frees_its_worker(setup: Setup) -> None:

@@ -112,15 +112,17 @@ async def test_a_compilation_is_an_order_that_mixes_with_no_evaluator(database: 
     await orders.place(order_of(replace(REQUEST, job_id=request.job_id)))
     await orders.place(order_of(request))
     offer = Offer(device=COMPILE, backends=("cpp",), evaluator="g++")
-    assert await orders.claim(order_of(request).id, "compiler", 30, offer) is None, "it has no device"
-    claim = await orders.claim("cmp-1", "compiler", 30, offer)
+    claim = await orders.take("compiler", 30, offer)
     assert claim is not None
     assert claim.order.request == replace(REQUEST, job_id=request.job_id)
     assert await orders.finish(claim, CompileReport(ok=True, libraries=1, seconds=0.5))
     state = await orders.state("cmp-1")
     assert (state.status, state.result) == (WorkStatus.DONE, CompileReport(ok=True, libraries=1, seconds=0.5))
+    assert await orders.take("compiler", 30, offer) is None, "it has no device"
     device = Offer(device="cpu", backends=("cpp",), evaluator="referee 2")
-    assert await orders.claim(order_of(request).id, "device", 30, device) is not None
+    taken = await orders.take("device", 30, device)
+    assert taken is not None
+    assert taken.order.id == order_of(request).id
 
 
 async def test_nothing_is_compiled_ahead_where_no_compile_worker_lives(database: Database) -> None:

@@ -1,4 +1,4 @@
-"""The Celery application of device workers: a task that takes an order's id and does what its row says, and one that
+"""The Celery application of device workers: a task that takes the order whose turn it is and does it, and one that
 frees what is kept warm for a job that has ended."""
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class WorkerContext:
 
     orders: WorkStore
     workbench: Workbench
-    offer: Offer | None = None
-    """What the worker takes; None takes anything."""
+    offer: Offer
+    """What the worker takes."""
     sheet: DeviceSheet | None = None
     """What was measured of the worker's device, where it has one."""
     isolation: str | None = None
@@ -137,19 +137,19 @@ class WorkerProcess:
             except InfrastructureError as error:
                 log.warning("the worker will try again at its first order: %s", error)
 
-    def run(self, order_id: str, owner: str) -> None:
-        """Do an order, if there is something to do."""
+    def run(self, owner: str) -> None:
+        """Take an order and do it, if there is one."""
         context = self._opened()
         if self._runner is None:
             self._runner = asyncio.Runner()
         began = time.monotonic()
-        if self._runner.run(execute(context, order_id, owner, self._settings)) and self._heartbeat is not None:
+        if self._runner.run(execute(context, owner, self._settings)) and self._heartbeat is not None:
             self._heartbeat.worked(time.monotonic() - began)
 
     def _opened(self) -> WorkerContext:
         if self._context is None:
             self._context = self._open_context()
-            if self._heartbeat is not None and self._context.offer is not None:
+            if self._heartbeat is not None:
                 self._heartbeat.measured(self._context.offer, self._context.sheet, self._context.isolation)
         return self._context
 
@@ -169,13 +169,13 @@ class WorkerProcess:
         self._context = self._runner = None
 
 
-async def execute(context: WorkerContext, order_id: str, owner: str, settings: CelerySettings) -> bool:
-    """Claim an order, work on it while its claim is kept alive, and store the answer under the claim's token. Whether
+async def execute(context: WorkerContext, owner: str, settings: CelerySettings) -> bool:
+    """Take an order, work on it while its claim is kept alive, and store the answer under the claim's token. Whether
     there was something to do."""
-    claim = await context.orders.claim(order_id, owner, settings.claim_ttl_s, context.offer)
+    claim = await context.orders.take(owner, settings.claim_ttl_s, context.offer)
     if claim is None:
         return False
-    with log_context(job=claim.order.request.job_id, order=order_id), order_span(claim.order):
+    with log_context(job=claim.order.request.job_id, order=claim.order.id), order_span(claim.order):
         await _execute(context, claim, settings)
     return True
 
@@ -240,8 +240,8 @@ async def _keep(orders: WorkStore, claim: WorkClaim, settings: CelerySettings, s
 
 
 def _register(app: Celery, process: WorkerProcess) -> None:
-    def run_order(task: Task[Any, Any], order_id: str) -> None:
-        process.run(order_id, str(task.request.hostname))
+    def run_order(task: Task[Any, Any], *_of_earlier_versions: str) -> None:
+        process.run(str(task.request.hostname))
 
     # A claim that the database refuses for a moment is no failure of the order: the sweeper rings again.
     app.task(name=TASK, bind=True, max_retries=2, default_retry_delay=0)(run_order)

@@ -1,9 +1,10 @@
-"""The `EvaluationQueue` for distributed workers: orders are rows, Celery messages wake-ups that carry their ids."""
+"""The `EvaluationQueue` for distributed workers: orders are rows, Celery messages wake-ups."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -14,7 +15,7 @@ from services.adapters.queueing.failures import infrastructure_report
 from services.adapters.queueing.notifier import WorkNotifier
 from services.domain.errors import InfrastructureError, QueueError, StorageError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
-from services.domain.work import Report, WakeUp, WorkOrder, WorkState, WorkStatus, order_of
+from services.domain.work import Report, WorkOrder, WorkState, WorkStatus, order_of
 from services.ports.runtime import Clock
 from services.ports.work import EvaluationQueue, WorkStore
 from services.runtime.periodic import repeat
@@ -22,14 +23,16 @@ from services.runtime.periodic import repeat
 T = TypeVar("T")
 _OPEN = frozenset({WorkStatus.QUEUED, WorkStatus.RUNNING})
 MOST_BACKOFF_S = 5.0
+MOST_WAKE_UPS = 100
+"""So many a device are sent at one look: orders that no worker may take must not keep workers busy."""
 
 
 class CeleryQueue(EvaluationQueue):
     """Places orders, wakes workers, and waits for the rows: one query for all orders that are waited for.
 
-    A message may be lost (a broker without persistence, a worker killed at the wrong moment), so a sweeper sends it
-    again for orders that nobody has taken for a while, where the broker holds fewer messages than there are orders, or
-    whose worker went silent. A wake-up too many does nothing. While the broker or the database is away, orders wait.
+    A worker that is woken takes the order whose turn it is. A message may be lost (a broker without persistence, a
+    worker killed at the wrong moment), so a sweeper sends one for each order that nobody works on beyond the messages
+    that the broker holds. A wake-up too many does nothing. While the broker or the database is away, orders wait.
     """
 
     def __init__(
@@ -39,7 +42,6 @@ class CeleryQueue(EvaluationQueue):
         clock: Clock,
         *,
         poll_s: float = 0.1,
-        notify_again_s: float = 15.0,
         sweep_s: float = 5.0,
         no_worker_s: float = 120.0,
         give_up_s: float = 600.0,
@@ -51,8 +53,7 @@ class CeleryQueue(EvaluationQueue):
         self._orders = orders
         self._clock = clock
         self._poll_s = poll_s
-        self._notify_again_s = notify_again_s
-        self._sweep_s = min(sweep_s, notify_again_s)
+        self._sweep_s = sweep_s
         self._no_worker_s = no_worker_s
         self._give_up_s = give_up_s
         self._ahead = ahead
@@ -102,7 +103,7 @@ class CeleryQueue(EvaluationQueue):
             answer = self._waiting.get(order.id)
             if answer is None:
                 answer = self._waiting[order.id] = asyncio.get_running_loop().create_future()
-                self._notifier.notify([WakeUp(order_id=order.id, device=order.request.device)])
+                self._notifier.notify(order.request.device)
             state = await asyncio.shield(answer)
         if state.result is None:
             raise InfrastructureError(state.fault or "the order ended without a result")
@@ -128,7 +129,8 @@ class CeleryQueue(EvaluationQueue):
                 repeat("answers of workers", self._look, self._poll_s, self._clock),
                 repeat("the sweeper of orders", self._sweep, self._sweep_s, self._clock),
             )
-            self._tasks = [asyncio.create_task(task) for task in tasks]
+            # In a context of their own: their log lines are not about the job whose order came first.
+            self._tasks = [asyncio.create_task(task, context=contextvars.Context()) for task in tasks]
 
     async def _look(self) -> None:
         """Hand out what has ended."""
@@ -144,10 +146,9 @@ class CeleryQueue(EvaluationQueue):
         if self._notifier.away_s > self._give_up_s:
             self._fail_all(QueueError(f"the message broker cannot be reached: {self._notifier.fault}"))
         await self._orders.expire(self._no_worker_s)
-        waiting = await self._orders.waiting()
-        lost = {device for device, count in waiting.items() if await self._notifier.length(device) < count}
-        wake_ups = await self._orders.unattended(self._notify_again_s)
-        self._notifier.notify(wake_up for wake_up in wake_ups if wake_up.silent or wake_up.device in lost)
+        for device, count in (await self._orders.waiting()).items():
+            lost = count - await self._notifier.length(device)
+            self._notifier.notify(device, times=min(lost, MOST_WAKE_UPS))
 
     def _fail_all(self, error: QueueError) -> None:
         for answer in self._waiting.values():

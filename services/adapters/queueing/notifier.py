@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
 from typing import Any
 
 from celery import Celery
@@ -15,13 +14,12 @@ from redis.exceptions import RedisError
 
 from services.domain.compilations import COMPILE
 from services.domain.errors import QueueError
-from services.domain.work import WakeUp
 from services.ports.runtime import Clock
 
 log = logging.getLogger(__name__)
 
 TASK = "kernelwright.run_order"
-"""Name of the Celery task that does an order; its argument is the order's id."""
+"""Name of the Celery task that takes an order and does it. It has no argument: whose turn it is shows when it runs."""
 ENDED_TASK = "kernelwright.job_ended"
 """Name of the Celery task that frees what a worker keeps warm for a job; its argument is the job's id."""
 ENDED_QUEUE = "kernelwright.ended"
@@ -48,15 +46,15 @@ class WorkNotifier:
     def __init__(self, app: Celery, clock: Clock) -> None:
         self._app = app
         self._clock = clock
-        self._todo: asyncio.Queue[WakeUp] = asyncio.Queue()
+        self._todo: asyncio.Queue[str] = asyncio.Queue()
         self._away_since: float | None = None
         self.fault = ""
         """Why the broker could not be reached when that was tried last."""
 
-    def notify(self, wake_ups: Iterable[WakeUp]) -> None:
-        """Wake workers for some orders soon."""
-        for wake_up in wake_ups:
-            self._todo.put_nowait(wake_up)
+    def notify(self, device: str, *, times: int = 1) -> None:
+        """Wake a worker of a device soon, once for each of some orders."""
+        for _ in range(times):
+            self._todo.put_nowait(device)
 
     @property
     def away_s(self) -> float:
@@ -66,9 +64,9 @@ class WorkNotifier:
     async def run(self) -> None:
         """Send what there is to send, until cancelled."""
         while True:
-            wake_up = await self._todo.get()
+            device = await self._todo.get()
             failures = 0
-            while not await self._sent(wake_up):
+            while not await self._sent(device):
                 failures += 1
                 await self._clock.sleep(min(0.25 * 2**failures, MOST_BACKOFF_S))
 
@@ -86,12 +84,10 @@ class WorkNotifier:
         except _BROKER_FAULTS as error:
             raise QueueError(f"the message broker cannot be reached: {error}") from error
 
-    async def _sent(self, wake_up: WakeUp) -> bool:
-        queue = device_queue(wake_up.device)
+    async def _sent(self, device: str) -> bool:
+        queue = device_queue(device)
         try:
-            await asyncio.to_thread(
-                self._app.send_task, TASK, args=[wake_up.order_id], queue=queue, ignore_result=True, retry=False
-            )
+            await asyncio.to_thread(self._app.send_task, TASK, queue=queue, ignore_result=True, retry=False)
         except _BROKER_FAULTS as error:
             if self._away_since is None:
                 self._away_since = time.monotonic()

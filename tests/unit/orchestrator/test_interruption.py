@@ -59,3 +59,14 @@ async def test_the_lease_of_an_orchestrator_that_is_known_to_be_dead_is_not_wait
     assert job.status is JobStatus.SOLVED
     assert world.clock.now() == before
     assert len(world.model.requests) <= CLEAN_CALLS + 1
+
+
+async def test_claims_takeovers_and_ends_are_logged_with_their_job(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", logger="orchestrator")
+    world, killed = await killed_after(60)
+    assert killed
+    await world.orchestrator(owner="second", gone=("first",)).run_job("job-1")
+    claimed, taken_over, ended = (record.getMessage() for record in caplog.records)
+    assert "was claimed by first (token 1)" in claimed
+    assert "was taken over by second (token 2)" in taken_over
+    assert ended.startswith("the job ended solved")

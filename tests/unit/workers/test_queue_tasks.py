@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from services.adapters.queueing.celery_queue import CeleryQueue
+from services.domain.nodes import Offer
 from services.domain.work import WorkState
 from services.runtime.clock import SystemClock
 from services.testing import a_candidate, a_report, an_evaluation_request
@@ -39,7 +40,8 @@ async def test_answers_are_handed_out_after_a_look_that_failed(tmp_path: Path) -
     request = an_evaluation_request(a_candidate())
     asked = asyncio.create_task(queue.evaluate(request))
     await asyncio.wait_for(orders.failed.wait(), 20)
-    claim = await orders.claim(request.evaluation_id, "worker", 30.0)
+    offer = Offer(device=request.device, backends=(request.backend,), evaluator="none")
+    claim = await orders.take("worker", 30.0, offer)
     assert claim is not None
     await orders.finish(claim, a_report())
     assert await asyncio.wait_for(asked, 20) == a_report()

@@ -7,6 +7,7 @@ from typing import cast
 import pytest
 
 from services.domain.errors import SandboxError
+from services.domain.nodes import Offer
 from services.ports.work import Workbench, WorkStore
 from workers.queue.tasks import CelerySettings, WorkerContext, WorkerProcess
 
@@ -21,9 +22,9 @@ class Closing:
 
 
 class NoOrders:
-    """No order is there to be claimed."""
+    """No order is there to be taken."""
 
-    async def claim(self, *_: object) -> None:
+    async def take(self, *_: object) -> None:
         """None."""
 
 
@@ -34,7 +35,8 @@ def a_process(failures: int = 0, *, ready: bool) -> tuple[WorkerProcess, list[st
         opened.append("opened")
         if len(opened) <= failures:
             raise SandboxError("no room for a sandbox")
-        return WorkerContext(orders=cast("WorkStore", NoOrders()), workbench=cast("Workbench", Closing()))
+        offer = Offer(device="cpu", backends=("cpp",), evaluator="none")
+        return WorkerContext(orders=cast("WorkStore", NoOrders()), workbench=cast("Workbench", Closing()), offer=offer)
 
     return WorkerProcess(SETTINGS, open_context, ready=ready), opened
 
@@ -43,8 +45,8 @@ def test_the_context_is_opened_at_the_first_order_and_kept() -> None:
     process, opened = a_process(ready=False)
     process.begin()
     assert opened == []
-    process.run("order-1", "one")
-    process.run("order-2", "one")
+    process.run("one")
+    process.run("one")
     assert opened == ["opened"]
     process.close()
 
@@ -53,7 +55,7 @@ def test_a_compile_workers_context_is_open_before_its_first_order() -> None:
     process, opened = a_process(ready=True)
     process.begin()
     assert opened == ["opened"]
-    process.run("order-1", "one")
+    process.run("one")
     assert opened == ["opened"]
     process.close()
 
@@ -64,6 +66,6 @@ def test_a_context_that_cannot_be_opened_at_the_start_is_tried_again_at_an_order
     process, opened = a_process(failures=1, ready=True)
     process.begin()
     assert "no room for a sandbox" in caplog.text
-    process.run("order-1", "one")
+    process.run("one")
     assert opened == ["opened", "opened"]
     process.close()

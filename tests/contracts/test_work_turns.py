@@ -1,0 +1,125 @@
+"""Whose order a worker takes next: promises of every `WorkStore`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import pytest
+
+from services.domain.jobs import JobSpec
+from services.domain.nodes import Offer
+from services.domain.work import WorkClaim, order_of
+from services.testing import FrozenClock, a_candidate, a_job, a_problem, a_report, an_evaluation_request
+from storage.database import Database
+from storage.jobs.store import SqlJobStore
+from storage.jobs.work_orders import SqlWorkStore
+from storage.jobs.work_turns import CREDIT_S
+
+OFFER = Offer(device="cpu", backends=("cpp",), evaluator="referee 1; this CPU")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Floor:
+    """One device's orders, and jobs that they belong to."""
+
+    orders: SqlWorkStore
+    jobs: SqlJobStore
+    clock: FrozenClock
+
+    async def job(self, job_id: str, team: str, priority: int = 0) -> None:
+        """A job with one order."""
+        self.clock.advance(0.01)
+        spec = JobSpec(problem=a_problem(), priority=priority)
+        await self.jobs.create(replace(a_job(job_id, spec=spec), team_id=team, created_at=self.clock.now()))
+        await self.order(job_id, team)
+
+    async def order(self, job_id: str, team: str, step: int = 0) -> None:
+        """One more order of a job."""
+        await self.orders.place(order_of(replace(an_evaluation_request(a_candidate(job_id, step)), team_id=team)))
+
+    async def take(self, worker: str = "one") -> WorkClaim:
+        """What a worker gets."""
+        claim = await self.orders.take(worker, 600, OFFER)
+        assert claim is not None
+        return claim
+
+    async def done(self, seconds: float, worker: str = "one") -> tuple[str, str]:
+        """Have a worker do an order; its team and job."""
+        claim = await self.take(worker)
+        self.clock.advance(seconds)
+        assert await self.orders.finish(claim, a_report())
+        return claim.order.request.team_id, claim.order.request.job_id
+
+
+@pytest.fixture
+def floor(database: Database) -> Floor:
+    clock = FrozenClock()
+    return Floor(orders=SqlWorkStore(database, clock), jobs=SqlJobStore(database, clock), clock=clock)
+
+
+async def test_one_job_of_another_team_and_an_urgent_one_start_before_thirty_that_wait(floor: Floor) -> None:
+    for number in range(31):
+        await floor.job(f"a-{number:02}", "a")
+    running = await floor.take()
+    await floor.job("b-0", "b")
+    await floor.job("a-urgent", "a", priority=100)
+    floor.clock.advance(2)
+    await floor.orders.finish(running, a_report())
+    assert [(await floor.done(2))[1] for _ in range(4)] == ["b-0", "a-urgent", "a-01", "a-02"]
+
+
+async def test_teams_with_work_waiting_share_a_device_by_seconds_and_not_by_orders(floor: Floor) -> None:
+    for number in range(60):
+        await floor.job(f"short-{number:02}", "short")
+        await floor.job(f"long-{number:02}", "long")
+    used: Counter[str] = Counter()
+    while sum(used.values()) < 200:
+        team = (await floor.take()).order.request.team_id
+        seconds = 2 if team == "short" else 10
+        await floor.done(seconds)  # the same worker's own claim comes first
+        used[team] += seconds
+    assert abs(used["short"] - used["long"]) <= 20
+
+
+async def test_a_team_does_not_take_every_worker_that_is_free_at_once(floor: Floor) -> None:
+    for number in range(6):
+        await floor.job(f"a-{number}", "a")
+        await floor.job(f"b-{number}", "b")
+    taken = Counter([(await floor.take(f"worker-{n}")).order.request.team_id for n in range(6)])
+    assert taken == {"a": 3, "b": 3}
+
+
+async def test_a_team_that_asked_for_nothing_saves_up_no_more_than_a_little(floor: Floor) -> None:
+    await floor.job("b-first", "b")
+    await floor.done(1)
+    for number in range(12):
+        await floor.job(f"a-{number:02}", "a")
+        await floor.done(100)
+    for number in range(20):
+        await floor.job(f"new-a-{number:02}", "a")
+        await floor.job(f"new-b-{number:02}", "b")
+    teams = [(await floor.done(20))[0] for _ in range(20)]
+    assert teams[0] == "b"
+    assert teams[:8].count("b") * 20 <= CREDIT_S + 100 + 20, "it may catch up with the last order, and no further"
+    assert abs(teams[10:].count("a") - 5) <= 1
+
+
+async def test_a_cancelled_order_costs_what_it_took(floor: Floor) -> None:
+    for number in range(3):
+        await floor.job(f"a-{number}", "a")
+        await floor.job(f"b-{number}", "b")
+    first = await floor.take()
+    floor.clock.advance(50)
+    await floor.orders.cancel(first.order.request.job_id)
+    other = {"a": "b", "b": "a"}[first.order.request.team_id]
+    assert [(await floor.done(20))[0] for _ in range(2)] == [other, other]
+
+
+async def test_workers_that_ask_at_once_get_an_order_each(floor: Floor) -> None:
+    for number in range(12):
+        await floor.job(f"job-{number:02}", f"team-{number % 3}")
+    claims = await asyncio.gather(*(floor.orders.take(f"worker-{n}", 600, OFFER) for n in range(16)))
+    ids = [claim.order.id for claim in claims if claim is not None]
+    assert len(ids) == len(set(ids)) == 12

@@ -1,0 +1,51 @@
+"""One log line for each answered request, and how long requests wait for their answers."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from services.telemetry.logs import log_context
+from services.telemetry.metrics import REQUEST_SECONDS
+from web.routers.reports import SHARED
+
+log = logging.getLogger("kernelwright.access")
+QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
+"""Asked every few seconds by machines: lines of level DEBUG."""
+
+
+class AccessLog:
+    """ASGI middleware. Paths are logged without their queries, and without the secrets in links to shared reports."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began = time.perf_counter()
+
+        async def noted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                _note(scope, message["status"], time.perf_counter() - began)
+            await send(message)
+
+        await self._app(scope, receive, noted)
+
+
+def _note(scope: Scope, status: int, seconds: float) -> None:
+    """Seconds until the answer began: an event stream goes on for hours."""
+    REQUEST_SECONDS.labels(scope["method"], f"{status // 100}xx").observe(seconds)
+    job = scope.get("path_params", {}).get("job_id")
+    level = logging.DEBUG if scope["path"] in QUIET else logging.INFO
+    with log_context(**({"job": str(job)} if job else {})):
+        log.log(level, "%s %s %d in %.1f ms", scope["method"], _shown(scope), status, 1e3 * seconds)
+
+
+def _shown(scope: Scope) -> str:
+    path = str(scope["path"])
+    return f"{SHARED}…" if path.startswith(SHARED) else path
