@@ -56,6 +56,14 @@ def test_the_client_solves_the_tutorials_problem(tmp_path: Path) -> None:
     assert "class ModelNew" in printed
 
 
+def test_a_decorated_function_is_solved_and_falls_back(tmp_path: Path) -> None:
+    (script,) = snippets("functions.md")
+    answered = "\nprint(solution.speedup, normalise(x[:9], weight).shape, len(solution._repr_html_()))\n"
+    printed = run_beside(script + answered, tmp_path)
+    assert re.search(r"normalise: (solved|no_gain), accepted, [\d.]+×", printed)
+    assert "torch.Size([9, 1024])" in printed
+
+
 def test_a_backend_that_a_package_plugs_in_judges_the_tutorials_kernel(tmp_path: Path) -> None:
     backend, kernel = snippets("tutorials/new-backend.md")
     assert len([line for line in backend.splitlines() if line.strip()]) <= 40

@@ -1,0 +1,148 @@
+"""A problem made of a function and example inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from kernelwright.functions.capture import CapturedFunction, capture
+from kernelwright.functions.examples import ExampleError, Inputs, drawing, input_sets
+from services.domain.problems import Problem
+
+_HEAD = '''"""`{name}` of {path}, as kernelwright.solve found it."""
+
+from __future__ import annotations
+
+{source}
+'''
+
+_MODEL = """class Model(torch.nn.Module):
+    def forward(self, {parameters}):
+        return {name}({parameters})"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionProblem:
+    """A function as a problem."""
+
+    captured: CapturedFunction
+    problem: Problem
+    announced: tuple[Inputs, ...]
+    """Complete arguments of the example calls, defaults filled in."""
+    held_out: tuple[Inputs, ...]
+    """The same of calls whose shapes no agent sees."""
+
+
+def make_problem(
+    function: Callable[..., Any],
+    example_inputs: Sequence[Any],
+    held_out: Sequence[Any] = (),
+    *,
+    allow_library: tuple[str, ...] = (),
+) -> FunctionProblem:
+    """The problem of a function. Calls the function with copies of the first example.
+
+    Raises `ProblemError` where the function does not stand by itself, raises, changes its arguments, returns no tensor
+    or cannot be traced."""
+    captured = capture(function)
+    try:
+        announced = _completed(captured, example_inputs)
+        hidden = _completed(captured, held_out) if held_out else ()
+        source = _source(captured, announced, hidden)
+    except ExampleError as error:
+        raise captured.error(f"cannot be solved with these example inputs: {error}", "Change the examples.") from None
+    for inputs in (*announced, *hidden):
+        _try(captured, function, inputs)
+    _trace(captured, function, announced[0])
+    problem = Problem(name=captured.name, source=source, path=f"{captured.name}.py", allow_library=allow_library)
+    return FunctionProblem(captured=captured, problem=problem, announced=announced, held_out=hidden)
+
+
+def _completed(captured: CapturedFunction, given: Sequence[Any]) -> tuple[Inputs, ...]:
+    """The example calls with the defaults of what they leave out."""
+    defaults = tuple(parameter.default for parameter in captured.parameters)
+    completed = []
+    for inputs in input_sets(given, len(defaults)):
+        rest = defaults[len(inputs) :]
+        missing = [p.name for p in captured.parameters[len(inputs) :] if p.default is p.empty]
+        if missing:
+            raise ExampleError(f"an example leaves out the argument `{missing[0]}`")
+        completed.append((*inputs, *rest))
+    return tuple(completed)
+
+
+def _source(captured: CapturedFunction, announced: tuple[Inputs, ...], held_out: tuple[Inputs, ...]) -> str:
+    names = ", ".join(parameter.name for parameter in captured.parameters)
+    parts = [
+        _HEAD.format(name=captured.name, path=captured.path.rsplit("/", 1)[-1], source=captured.source).rstrip(),
+        _MODEL.format(name=captured.name, parameters=names),
+        drawing("get_inputs", announced[0]),
+        "def get_init_inputs():\n    return []",
+        *(_list("INPUT_SETS", "_example", announced[1:])),
+        *(_list("HELD_OUT", "_held_out", held_out)),
+    ]
+    return "\n\n\n".join(parts) + "\n"
+
+
+def _list(name: str, prefix: str, sets: tuple[Inputs, ...]) -> list[str]:
+    if not sets:
+        return []
+    functions = [f"{prefix}_{index}" for index in range(len(sets))]
+    drawn = [drawing(function, inputs) for function, inputs in zip(functions, sets, strict=True)]
+    return [*drawn, f"{name} = [{', '.join(functions)}]"]
+
+
+def _try(captured: CapturedFunction, function: Callable[..., Any], inputs: Inputs) -> None:
+    """Call the function with copies; it returns tensors and leaves its arguments alone."""
+    copies = _copies(inputs)
+    try:
+        with torch.no_grad():
+            output = function(*copies)
+    except Exception as error:
+        raise captured.error(f"raised {type(error).__name__}: {error}", "Make it run with these examples.") from error
+    for parameter, before, after in zip(captured.parameters, inputs, copies, strict=True):
+        if isinstance(before, torch.Tensor) and not torch.equal(_bits(before), _bits(after)):
+            remedy = "Return a new tensor instead (x + 1, not x.add_(1)): a kernel must leave its inputs alone."
+            raise captured.error(f"changes its argument `{parameter.name}`", remedy)
+    if not _is_output(output):
+        raise captured.error(f"returns a {type(output).__name__}", "Return a tensor, or a tuple of tensors.")
+
+
+def _trace(captured: CapturedFunction, function: Callable[..., Any], inputs: Inputs) -> None:
+    """Raise unless the operators that it calls can be told, as every agent starts from them."""
+    from workers.referee.analysis import exported
+
+    try:
+        exported(_Traced(function), _copies(inputs))
+    except Exception as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        remedy = "Use torch.where for conditions on values, and no .item(), NumPy or printing of tensors."
+        raise captured.error(f"cannot be traced ({reason})", remedy) from error
+
+
+class _Traced(nn.Module):
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self._function = function
+
+    def forward(self, *inputs: Any) -> Any:
+        return self._function(*inputs)
+
+
+def _copies(inputs: Inputs) -> Inputs:
+    return tuple(value.detach().clone() if isinstance(value, torch.Tensor) else value for value in inputs)
+
+
+def _bits(value: torch.Tensor) -> torch.Tensor:
+    """The tensor's bytes, so that NaN equals itself."""
+    return value.detach().reshape(-1).view(torch.uint8)
+
+
+def _is_output(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return bool(value) and all(_is_output(item) for item in value)
+    return isinstance(value, torch.Tensor)
