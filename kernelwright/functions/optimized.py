@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 from kernelwright.functions.capture import Dependency
-from kernelwright.functions.signature import Dispatcher, Signature
+from kernelwright.functions.signature import CallGuard, Signature
 from kernelwright.functions.solution import Solution
 from kernelwright.functions.solving import solve
 
@@ -26,7 +26,7 @@ class OptimizedFunction:
         """Of the last `solve`."""
         self._options = options
         self._forward: Callable[..., Any] | None = None
-        self._admits = Dispatcher(frozenset()).admits
+        self._admits = CallGuard(frozenset()).admits
         self._defaults: tuple[Any, ...] = ()
         self._arity = 0
         self._dependencies: tuple[Dependency, ...] = ()
@@ -71,7 +71,7 @@ class OptimizedFunction:
         the values of arguments that a call leaves out, one for each positional parameter."""
         self._defaults, self._dependencies = defaults, dependencies
         self._arity = len(defaults)
-        self._forward, self._admits = forward, Dispatcher(proven).admits
+        self._forward, self._admits = forward, CallGuard(proven).admits
 
     def reset(self) -> None:
         """Call the original only."""

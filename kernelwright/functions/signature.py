@@ -51,7 +51,7 @@ def aligned(arguments: tuple[Any, ...]) -> bool:
     return not any(value.data_ptr() % ALIGNMENT for value in arguments if isinstance(value, Tensor))
 
 
-class Dispatcher:
+class CallGuard:
     """Decides which calls a kernel is proven for, in about a microsecond where it has seen one like it."""
 
     def __init__(self, proven: frozenset[Signature]) -> None:

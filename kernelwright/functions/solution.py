@@ -21,7 +21,7 @@ from services.domain.evaluations import EvaluationReport, Gain, GateName, GateSt
 from services.domain.jobs import JobStatus
 
 
-class Kernel:
+class ProvenKernel:
     """A proven kernel: call it like the function."""
 
     def __init__(self, path: Path, report: EvaluationReport, defaults: tuple[Any, ...]) -> None:
@@ -44,7 +44,7 @@ class Kernel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evidence:
+class KernelEvidence:
     """The referee's report on the kernel."""
 
     report: EvaluationReport
@@ -86,9 +86,9 @@ class Solution:
         return self.result.report
 
     @property
-    def evidence(self) -> Evidence | None:
+    def evidence(self) -> KernelEvidence | None:
         """The same, as notebooks show it."""
-        return None if self.report is None else Evidence(report=self.report)
+        return None if self.report is None else KernelEvidence(report=self.report)
 
     @property
     def speedup(self) -> float | None:
@@ -107,12 +107,12 @@ class Solution:
         return self.result.export.folder
 
     @cached_property
-    def kernel(self) -> Kernel:
+    def kernel(self) -> ProvenKernel:
         """The best correct kernel, built and loaded when first asked for. Raises `UserError` if there is none."""
         path = self.result.export.kernel
         if path is None or self.report is None:
             raise UserError(f"job {self.job_id} found no correct kernel ({self.status}): {self.message}")
-        return Kernel(path, self.report, tuple(parameter.default for parameter in self.made.captured.parameters))
+        return ProvenKernel(path, self.report, tuple(parameter.default for parameter in self.made.captured.parameters))
 
     @property
     def gains(self) -> bool:

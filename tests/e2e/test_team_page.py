@@ -81,7 +81,7 @@ def _invite(page: Any, login: str) -> None:
 
 
 def _make_and_end_a_token(page: Any, name: str) -> None:
-    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_role("textbox", name="Name", exact=True).fill(name)
     page.get_by_role("button", name="Create token").click()
     shown = page.locator("[data-token-text] code")
     shown.wait_for()

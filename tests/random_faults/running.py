@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from langgraph.checkpoint.memory import InMemorySaver
 
+from agents.rules import JobRules
 from orchestrator import Orchestrator, PollingIntervals, RetryPolicy, Stores
 from services.domain.errors import KernelwrightError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
@@ -33,6 +34,7 @@ from tests.random_faults.schedule import Kind, Schedule
 from tests.unit.orchestrator.world import KilledError, only, public_source
 
 TTL_S = 15.0
+RETRIES = RetryPolicy(attempts=4, backoff_s=0.0)
 ROUNDS = 2
 LAST_LIVES = 3
 """Orchestrators without faults that may follow: a job may have to be let go once more."""
@@ -102,7 +104,7 @@ class Ground:
             checkpoints=FencedSaver(self.saver, self.database, life),
             clock=self.clock,
             owner=f"orchestrator-{self.lives}",
-            retry_policy=RetryPolicy(attempts=4, backoff_s=0.0),
+            rules=JobRules(model_retries=RETRIES, worker_retries=RETRIES),
             polling=PollingIntervals(lease_ttl_s=TTL_S),
         )
 
