@@ -17,7 +17,7 @@ from services.child_jobs import ChildJobService
 from services.domain.assembly import assembled, kept_operators
 from services.domain.errors import ConflictError, ProblemError
 from services.domain.evaluations import EvaluationReport, ProblemRefusal, Speedup, Verdict
-from services.domain.jobs import LOCAL_TEAM, Job, JobSpec, JobStatus
+from services.domain.jobs import LOCAL_TEAM, WHOLE_MODEL, Job, JobSpec, JobStatus
 from services.domain.models import ModelPart, ModelProfile, amdahl
 from services.domain.problems import Problem
 from services.domain.ratios import eager_bounds
@@ -27,8 +27,6 @@ from services.problems import lint_problem
 if TYPE_CHECKING:
     from kernelwright.wiring.workbench import LocalSandbox
 
-TAG = "model"
-"""Of the job of a whole model; those of its parts have `part`."""
 WORTH = 1.005
 """A part that could not speed the model up by half a percent, were it as fast as the roofline, is left as it is."""
 Tell = Callable[[str], None]
@@ -77,6 +75,11 @@ class ModelOutcome:
     source_path: str | None
     """The assembled model."""
 
+    @property
+    def gained(self) -> bool:
+        """Whether there is an assembled model that is surely faster than the original."""
+        return self.source_path is not None and self.status is not JobStatus.NO_GAIN
+
 
 def profile_model(
     settings: Settings, problem: Problem, device: str, make: Callable[[str], LocalSandbox]
@@ -113,7 +116,7 @@ class ModelRun:
     @classmethod
     async def begin(cls, here: Installation, solver: Solver, plan: ModelPlan) -> ModelRun:
         """Store the whole model's job, and the plan beside its results. Raises `UserError`."""
-        parent = await _child_jobs(here).open(LOCAL_TEAM, replace(plan.spec, tags=(*plan.spec.tags, TAG)))
+        parent = await _child_jobs(here).open(LOCAL_TEAM, replace(plan.spec, tags=(*plan.spec.tags, WHOLE_MODEL)))
         keep_plan(here.settings.results(parent.id), plan)
         return cls(here, solver, parent.id, plan)
 

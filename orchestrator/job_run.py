@@ -37,7 +37,7 @@ from services.domain.errors import (
 )
 from services.domain.evaluations import ProblemRefusal, ValidationReport, ValidationRequest, Verdict
 from services.domain.events import EventKind, JsonValue
-from services.domain.jobs import EVALUATE_ONLY, Job, JobStatus
+from services.domain.jobs import EVALUATE_ONLY, WHOLE_MODEL, Job, JobStatus
 from services.domain.problems import Problem
 from services.ports.models import ChatModel
 from services.ports.runtime import Clock
@@ -249,7 +249,9 @@ class JobRun:
         if best is None:
             return Ending(status=JobStatus.UNSOLVED, message=reason)
         report = await self._with.stores.candidates.report(evaluation_id(best))
-        vain = None if report is None or EVALUATE_ONLY in self._job.spec.tags else without_gain(report)
+        tags = self._job.spec.tags
+        only_judged = EVALUATE_ONLY in tags and WHOLE_MODEL not in tags
+        vain = None if report is None or only_judged else without_gain(report)
         if vain is None:
             return Ending(status=JobStatus.SOLVED, message=reason)
         return Ending(status=JobStatus.NO_GAIN, message=f"{vain}; {reason}" if reason else vain)

@@ -80,7 +80,8 @@ def profile(
 ) -> None:
     """Rank a model's parts by possible gain and write them as problems; with --run, solve them.
 
-    Exit code 0; with --run, 1 if the optimised model was not accepted or no kernel was found."""
+    Exit code 0; with --run, 1 if the optimised model was not accepted or is not surely faster, or no
+    kernel was found."""
     from kernelwright.settings import load_settings
     from services.domain.jobs import Budget
 
@@ -104,7 +105,7 @@ def profile(
             _, outcome = _solved(settings, _plan(found, spec, parts, swap_all, out), None, out)
     if as_json:
         print_json(_document(found, paths, outcome))
-    raise typer.Exit(0 if outcome is None or outcome.source_path is not None else 1)
+    raise typer.Exit(0 if outcome is None or outcome.gained else 1)
 
 
 def _spec(

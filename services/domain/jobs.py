@@ -15,6 +15,8 @@ LOCAL_TEAM = "local"
 """The team of every row in embedded mode."""
 EVALUATE_ONLY = "evaluate-only"
 """Tag of a job that wants its seed candidate judged and nothing else: no agent is asked."""
+WHOLE_MODEL = "model"
+"""Tag of a job whose seed candidate is a model put together from its parts' kernels; theirs have `part`."""
 
 
 class JobStatus(StrEnum):

@@ -120,8 +120,8 @@ def _take_the_bundle(page: Any, job_id: str, folder: Path) -> None:
 def _find_what_was_learned(page: Any) -> str:
     page.get_by_role("navigation").get_by_role("link", name="Memory").click()
     page.get_by_role("combobox", name="Kind").click()
-    page.get_by_role("option", name="success").click()
-    page.wait_for_url("**kind=success*")
+    page.get_by_role("option", name="trace").click()
+    page.wait_for_url("**kind=trace*")
     page.get_by_role("region", name="Experiences").get_by_role("link").first.click()
     page.wait_for_url("**/memory/exp-*")
     page.get_by_role("heading", name="Content").wait_for()
@@ -144,7 +144,7 @@ def _cancel_another(service: Service, page: Any) -> None:
     page.get_by_role("button", name="Cancel").click()
     page.locator("[data-status=cancelled]").wait_for()
     assert service.get(f"/jobs/{job_id}")["status"] == "cancelled"
-    page.get_by_text("Cancelled by user").wait_for()
+    page.get_by_role("paragraph").filter(has_text="Cancelled by user").wait_for()
     shown = page.locator("main").inner_text()
     assert not re.search(r"working…|Evaluating…|in progress| yet", shown), shown
 

@@ -335,6 +335,20 @@ async def test_a_job_that_only_evaluates_asks_no_model() -> None:
     assert await world.candidates.report(evaluation_id(candidate_id("job-1", 0))) == a_report()
 
 
+@pytest.mark.parametrize(
+    ("tags", "status"), [(("evaluate-only",), JobStatus.SOLVED), (("model", "evaluate-only"), JobStatus.NO_GAIN)]
+)
+async def test_a_whole_model_must_be_faster_and_a_kernel_that_is_only_evaluated_need_not(
+    tags: tuple[str, ...], status: JobStatus
+) -> None:
+    spec = replace(a_job(budget=Budget(rounds=1)).spec, seed_candidate="class ModelNew: pass\n", tags=tags)
+    world = World(queue=FakeQueue([a_report(median_us=300.0)]))
+
+    job = await world.run(a_job(spec=spec))
+
+    assert job.status is status
+
+
 async def test_edits_are_applied_to_the_start_point() -> None:
     def answers(request: ChatRequest) -> str:
         if request.role is AgentRole.CODER and request.facts.step == 1:
