@@ -14,12 +14,14 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.e2e.programs import ROOT, SMALL, Program, a_free_port, until
+from tests.e2e.programs import ROOT, SMALL, WELL, Program, a_free_port, until
 
 UI = ROOT / "web" / "ui"
 AXE = UI / "node_modules" / "axe-core" / "axe.min.js"
 CHROMIUM = os.environ.get("KERNELWRIGHT_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 WAIT_MS = 120_000
+ENDED_WELL = ", ".join(f"[data-status={status}]" for status in WELL)
+"""Selects the status of a job that has a correct kernel."""
 PICTURES = os.environ.get("KERNELWRIGHT_SCREENSHOTS")
 """Folder that the pictures of the documentation go to; without it none are taken."""
 AT_REST = """() => new Promise(resolve => {

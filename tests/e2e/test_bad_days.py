@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.e2e.browsing import Service, Visitor, serving, visiting
+from tests.e2e.browsing import ENDED_WELL, Service, Visitor, serving, visiting
 from tests.e2e.programs import SMALL, run
 from tests.e2e.test_web_ui import HOSTILE, sign_in
 
@@ -148,7 +148,7 @@ def test_a_browser_without_streams_follows_a_job_to_its_end(browser: Any, servic
         tab.page.goto(f"/jobs/{job_id}")
         tab.page.locator("[data-connection=polling]").wait_for()
         tab.page.get_by_text("polling every second").wait_for()
-        tab.page.locator("[data-status=solved]").wait_for()
+        tab.page.locator(ENDED_WELL).wait_for()
         tab.page.locator("[data-connection=ended]").wait_for(state="attached")
         log = service.get(f"/jobs/{job_id}/log", limit=5000)
         assert tab.page.locator("[data-connection]").get_attribute("data-seq") == str(log[-1]["seq"])
@@ -165,7 +165,7 @@ def test_a_lost_connection_is_told_and_the_page_goes_on_without_losing_an_event(
         service.ended(job_id)
         tab.page.context.set_offline(False)
         tab.page.get_by_text("The server cannot be reached").wait_for(state="detached")
-        tab.page.locator("[data-status=solved]").wait_for()
+        tab.page.locator(ENDED_WELL).wait_for()
         tab.page.locator("[data-connection=ended]").wait_for(state="attached")
         log = service.get(f"/jobs/{job_id}/log", limit=5000)
         assert tab.page.locator("[data-connection]").get_attribute("data-seq") == str(log[-1]["seq"])
@@ -224,7 +224,7 @@ def test_a_token_that_ends_while_a_job_is_watched_is_asked_for_and_no_event_is_l
             page.emulate_media(color_scheme=scheme)
             assert [one for one in tab.violations("[role=dialog]") if not one.startswith("landmark-")] == []
         sign_in(tab, "the-servers")
-        page.locator("[data-status=solved]").wait_for()
+        page.locator(ENDED_WELL).wait_for()
         page.locator("[data-connection=ended]").wait_for(state="attached")
         asked = httpx.get(f"{api}/jobs/{job_id}/log", params={"limit": 5000}, headers=as_server, timeout=30).json()
         assert page.locator("[data-connection]").get_attribute("data-seq") == str(asked[-1]["seq"])

@@ -11,13 +11,12 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.e2e.browsing import Service, Visitor, serving, take_picture, visiting
+from tests.e2e.browsing import ENDED_WELL, Service, Visitor, serving, take_picture, visiting
 from tests.e2e.programs import SMALL, WELL
 from tests.receiver import receiving
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400), pytest.mark.filterwarnings("ignore::ResourceWarning")]
 WIDTHS = {"phone": (320, 720), "laptop": (1280, 800), "4k": (3840, 2160)}
-ENDED_WELL = ", ".join(f"[data-status={status}]" for status in WELL)
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'`${7*7}"
 
 
