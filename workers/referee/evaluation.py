@@ -30,7 +30,14 @@ from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.correctness import CorrectnessGate
 from workers.referee.gates.generalization import GeneralizationGate
 from workers.referee.gates.integrity import IntegrityGate
-from workers.referee.gates.interpreted import NotTimedGate, PatientLoadGate, UntimedIntegrityGate, is_interpreted
+from workers.referee.gates.interpreted import (
+    BriefCorrectnessGate,
+    BriefGeneralizationGate,
+    NotTimedGate,
+    PatientLoadGate,
+    UntimedIntegrityGate,
+    is_interpreted,
+)
 from workers.referee.gates.joining import unjoined_forks
 from workers.referee.gates.load import LoadGate
 from workers.referee.gates.quick import QuickCorrectnessGate, QuickTimingGate, UnexaminedGate
@@ -63,9 +70,9 @@ INTERPRETED_GATES: tuple[Gate, ...] = (
     ScreenGate(),
     CompileGate(),
     PatientLoadGate(),
-    CorrectnessGate(),
+    BriefCorrectnessGate(),
     UntimedIntegrityGate(),
-    GeneralizationGate(),
+    BriefGeneralizationGate(),
     NotTimedGate(),
 )
 """For Triton candidates where there is no GPU."""

@@ -181,7 +181,8 @@ class RunnerSession:
         except WireTimeoutError:
             if self._freezer is not None and not self._freezer.was_thawed():
                 raise FreezerError("the candidate's processes were stopped and could not be woken") from None
-            raise RunnerFault(FaultKind.HUNG, f"`{request['op']}` did not end within {limit:.1f} s") from None
+            left = "" if time.monotonic() < self.deadline else ", all that was left of the evaluation's time"
+            raise RunnerFault(FaultKind.HUNG, f"`{request['op']}` did not end within {limit:.1f} s{left}") from None
         except WireClosedError:
             raise self._exit_reader() from None
         except WireError as error:

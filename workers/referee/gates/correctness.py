@@ -22,12 +22,18 @@ class CorrectnessGate:
         count = 0
         for number in trial.state.set_numbers:
             for distribution in plan(trial.state, number):
+                if count and self.suffices(trial):
+                    return passed(f"{count} draws agree with the reference; there was no time for more")
                 arguments = trial.draw(number, distribution)
                 finding = try_draw(trial, number, distribution, arguments, observe=count == 0)
                 if finding is not None:
                     return finding
                 count += 1
         return passed(f"{count} draws over {len(trial.state.set_numbers)} input sets agree with the reference")
+
+    def suffices(self, trial: Trial) -> bool:  # noqa: ARG002 - for those who can do with less
+        """Whether what was drawn so far is enough."""
+        return False
 
 
 def try_draw(

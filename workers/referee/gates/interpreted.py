@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 from services.domain.evaluations import GateName
+from workers.referee.gates.correctness import CorrectnessGate
+from workers.referee.gates.generalization import GeneralizationGate
 from workers.referee.gates.idleness import work_outside
 from workers.referee.gates.integrity import library_work
 from workers.referee.gates.load import LoadGate
@@ -10,6 +14,10 @@ from workers.referee.trial import GateFinding, Trial, passed, suspicious
 
 CALL_LIMIT_S = 60.0
 """The interpreter runs one program of a grid after the other, each in Python."""
+CORRECTNESS_SHARE = 0.4
+"""Of the evaluation's time, after which no further values are drawn."""
+SHAPES_SHARE = 0.6
+"""The same for other shapes: what is under way may take as long again."""
 
 
 def is_interpreted(trial: Trial) -> bool:
@@ -25,6 +33,27 @@ class PatientLoadGate(LoadGate):
         finding = super().examine(trial)
         trial.session.call_limit_s = CALL_LIMIT_S
         return finding
+
+
+class BriefCorrectnessGate(CorrectnessGate):
+    """The correctness gate with as many draws as the interpreter has time for, one at least."""
+
+    def suffices(self, trial: Trial) -> bool:
+        """Whether the share of the time is used up."""
+        return _used(trial) > CORRECTNESS_SHARE
+
+
+class BriefGeneralizationGate(GeneralizationGate):
+    """The generalization gate with as many derived shapes as the interpreter has time for, one at least."""
+
+    def suffices(self, trial: Trial) -> bool:
+        """Whether the share of the time is used up."""
+        return _used(trial) > SHAPES_SHARE
+
+
+def _used(trial: Trial) -> float:
+    """The share of the evaluation's time that has passed."""
+    return 1 - (trial.deadline - time.monotonic()) / trial.request.timeout_s
 
 
 class UntimedIntegrityGate:
