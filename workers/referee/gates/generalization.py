@@ -35,7 +35,7 @@ class GeneralizationGate:
             finding = self._try(trial, trial.draw(number, OWN), number, f"held-out input set {-number}")
             if finding is not None:
                 return finding
-        notes = []
+        notes = list[str]()
         for index, arguments in enumerate(_derived(trial)):
             if notes and self.suffices(trial):
                 notes.append("there was no time for other shapes")
