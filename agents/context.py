@@ -291,6 +291,13 @@ class JobContext:
         before = paced_us(best.report) if best is not None else None
         return own is not None and (before is None or own < before)
 
+    def judged_before(self, state: WorkflowState, source: str) -> AttemptFact | None:
+        """The earlier attempt with this very source; None for a new one, and where a measurement is the step's aim."""
+        if state["seeded"] or state.get("drafted") or state.get("confirms") or state.get("adopts"):
+            return None
+        known = self.attempts[: state["known"]]
+        return next((item for item in known if item.source == source and item.report is not None), None)
+
     def forget_round(self) -> None:
         """Drop what belonged to the round before."""
         self.caches.clear()

@@ -127,7 +127,7 @@ def after_evaluate(
     """A new leader is inspected once more, what ran to its timing profiled; what failed goes to the Judge. In `lean`
     the next round's Planner reads the report itself."""
     context = runtime.context
-    if state.get("failure") or state["evaluate_only"] or _came_ready(state):
+    if state.get("failure") or state["evaluate_only"] or _came_ready(state) or state.get("repeats") is not None:
         return "learn"
     if state.get("leads") and context.inspects(state) and not context.job.spec.verify_first:
         return "inspect"

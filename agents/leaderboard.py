@@ -25,7 +25,12 @@ def leader(attempts: Sequence[AttemptFact]) -> AttemptFact | None:
 def unconfirmed(attempts: Sequence[AttemptFact]) -> AttemptFact | None:
     """What to measure again next: the fastest attempt measured once, where it would lead; None where none would."""
     again = {item.confirms for item in attempts}
-    once = [item for item in _accepted(attempts) if item.candidate_id not in again and item.confirms is None]
+    sources = {item.source for item in attempts if item.confirms is not None}
+    once = [
+        item
+        for item in _accepted(attempts)
+        if item.confirms is None and item.candidate_id not in again and item.source not in sources
+    ]
     first = min(once, key=_figure, default=None)
     lead = leader(attempts)
     if first is None or lead is None or _figure(first) > _figure(lead):

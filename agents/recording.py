@@ -39,21 +39,22 @@ def candidate_of(state: WorkflowState, context: JobContext, draft: Draft, at: da
 async def step_record(state: WorkflowState, context: JobContext, at: datetime) -> StepRecord:
     """The finished step with its experiences, the new best, and the event that tells of it."""
     current = await context.current_candidate(state)
-    confirms = bool(state.get("confirms"))  # a second measurement is no news: memory learned from the first
-    # and of the compiler's own code nobody learns anything: every job has it anyway
+    # a second measurement is no news, nor is the same source again: memory learned from the first; and of the
+    # compiler's own code nobody learns anything, as every job has it anyway
+    no_news = bool(state.get("confirms") or state.get("drafted") or state.get("repeats") is not None)
     report = current.report if current is not None else None
     step = await _step(state, context, report, at)
     best_id, best_speedup = _best(context, step, current)
     return StepRecord(
         step=step,
-        experiences=() if confirms or state.get("drafted") else _experiences(context, state, step, current),
+        experiences=() if no_news else _experiences(context, state, step, current),
         uses=tuple(
             ExperienceUse(experience_id=item, similarity=similarity, value=value)
             for item, similarity, value in state["recalled"]
         ),
         best_candidate_id=best_id,
         stricter=report if state.get("doubt") is not None else None,
-        lesson=None if confirms or state.get("drafted") else _lesson(state, context, report),
+        lesson=None if no_news else _lesson(state, context, report),
         events=(NewEvent(kind=EventKind.STEP_FINISHED, data=_finished(step, best_id, best_speedup)),),
     )
 

@@ -63,6 +63,8 @@ class WorkflowState(TypedDict, total=False):
     plan: str | None
     """Artefact key of the plan."""
     candidate_id: str | None
+    repeats: int | None
+    """Index of the step whose very source the step's candidate is; it is not judged again."""
     verdict: str | None
     diagnosis: str | None
     """The Profiler's bottleneck class."""
@@ -108,6 +110,7 @@ def fresh_step(step: int, stage: str, start_step: int | None, started_at: str) -
         attempt=0,
         plan=None,
         candidate_id=None,
+        repeats=None,
         verdict=None,
         diagnosis=None,
         metrics=[],

@@ -25,9 +25,9 @@ from agents.rules import JobRules
 from agents.seeding import SUMMARY, adopted_draft, evaluation_of
 from agents.state import BranchOutput, WorkflowState
 from services.domain.candidates import Candidate, EvaluatedCandidate, evaluation_id
-from services.domain.chat import AgentRole, Facts
+from services.domain.chat import AgentRole, AttemptFact, Facts
 from services.domain.errors import InfrastructureError
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, PhasesS, Verdict
 from services.domain.events import EventKind, JsonValue
 from services.domain.experiences import RecalledExperience, RecallQuery
 from services.domain.jobs import Stage
@@ -177,6 +177,9 @@ class Workflow:
         assert current is not None
         request = self._evaluation(context, current.candidate, thorough=bool(state.get("confirms")))
         report = current.report
+        earlier = context.judged_before(state, current.candidate.source)
+        if earlier is not None and earlier.report is not None:
+            return await self._repeated(state, context, request, earlier)
         where: dict[str, JsonValue] = {"step": state["step"], "candidate_id": current.candidate.id}
         if report is None:
             try:
@@ -190,6 +193,24 @@ class Workflow:
         if state.get("drafted") and (told := finding(report)) is not None:
             await context.emit(EventKind.JOB_NOTICE, {"step": state["step"], "message": told})
         return {"verdict": report.verdict.value, "leads": context.leads(state, report)}
+
+    async def _repeated(
+        self, state: WorkflowState, context: JobContext, request: EvaluationRequest, earlier: AttemptFact
+    ) -> WorkflowState:
+        """The candidate is an earlier one's source again: it has that one's report, and the agents are told."""
+        assert earlier.report is not None
+        current = await context.current_candidate(state)
+        assert current is not None
+        report = replace(earlier.report, phases_s=PhasesS())
+        await context.stores.candidates.finish(request, report)
+        context.cache(state).candidate = replace(current, report=report)
+        step = state["step"]
+        where: dict[str, JsonValue] = {"step": step, "candidate_id": current.candidate.id}
+        told = f"round {step + 1} proposed the source of round {earlier.step + 1} again; it was not judged again"
+        await context.emit(EventKind.EVALUATION_FINISHED, {**where, **_figures(report)})
+        await context.emit(EventKind.JOB_NOTICE, {"step": step, "message": told})
+        critique = f"This is the source of step {earlier.step} once more, so it was not judged: change the code itself."
+        return {"verdict": report.verdict.value, "leads": False, "repeats": earlier.step, "critique": critique}
 
     async def inspect(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
         """Ask the Judge for a second opinion on a leading candidate before it counts, or on any before it is run."""
