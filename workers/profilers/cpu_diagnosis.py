@@ -25,7 +25,7 @@ LEAST_FAULTS = 64
 SCALAR_SHARE = 0.5
 BALANCE = 0.72
 SPILL_SHARE = 0.25
-WORK = ("own", "math", "library", "generated", "moving")
+WORK = ("own", "math", "vector_math", "library", "generated", "moving")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,6 +26,8 @@ SYSTEM_FILES = re.compile(
     r"(?:libc|libm|libmvec|libstdc\+\+|libgomp|libgcc_s|libpthread|libdl|librt|ld-linux[\w-]*)\.so\.\d+"
 )
 TORCH_FILES = re.compile(r"lib(?:c10|c10_cuda|torch|torch_cpu|torch_cuda|torch_python)\.so|libpython3[\d.]*\.so[\d.]*")
+_OF_TORCH = ("torch", "torch_cuda", "cpp_torch")
+"""Languages of sources that include headers of torch, whose libraries they are linked with."""
 CUDA_FILES = re.compile(r"lib(?:cuda|cudart|nvrtc)\.so\.\d+")
 _CUDA_STARTERS = re.compile(r"libcudart_static_[0-9a-f]{40}|_ZL\d+__sti____cudaRegisterAll\w*")
 """What nvcc and the runtime that it links in run at load time: they register the kernels."""
@@ -81,6 +83,8 @@ _TORCH_REFUSED = (
     (re.compile(r"_ZNK?6caffe2\w*"), "calls a library kernel past the dispatcher"),
 )
 _STREAM_GUARDS = re.compile(r"_ZNK?3c104impl\d+\w*(?:DeviceGuard|StreamGuard|ImplRegistry)\w*")
+_VECTOR_MATH = re.compile(r"Sleef_[a-z]\w*")
+"""What torch's vector classes call for `exp`, `tanh` and their like: one function for all lanes."""
 _PYTHON = re.compile(r"_?Py[A-Z]\w*|_?Py_\w+")
 _PYTHON_REFUSED = re.compile(
     r"PyRun_\w+|Py_CompileString\w*|PyEval_(?:Eval|SetTrace|SetProfile)\w*|PyImport_(?:Exec|Append|Extend|Reload)\w*|"
@@ -133,7 +137,7 @@ def _of(built: BuiltLibrary, named: set[str], library: frozenset[str], *, forged
 def _refused_file(name: str, language: str, library: frozenset[str]) -> str | None:
     if SYSTEM_FILES.fullmatch(name):
         return None
-    if language.startswith("torch") and TORCH_FILES.fullmatch(name):
+    if language in _OF_TORCH and TORCH_FILES.fullmatch(name):
         return None
     if language.endswith("cuda") and CUDA_FILES.fullmatch(name):
         return None
@@ -154,7 +158,7 @@ def _refused_import(name: str, language: str, named: set[str], library: frozense
         return None
     if _BLAS.fullmatch(name):
         return None if permitted(_PRODUCTS, library) else "does the work by a library call"
-    if language.startswith("torch"):
+    if language in _OF_TORCH:
         return _refused_of_torch(name, library)
     return "is on no list of what a kernel needs"
 
@@ -162,7 +166,7 @@ def _refused_import(name: str, language: str, named: set[str], library: frozense
 def _refused_of_torch(name: str, library: frozenset[str]) -> str | None:
     if _PYTHON.fullmatch(name):
         return "runs hidden code" if _PYTHON_REFUSED.fullmatch(name) else None
-    if _STREAM_GUARDS.fullmatch(name):
+    if _STREAM_GUARDS.fullmatch(name) or _VECTOR_MATH.fullmatch(name):
         return None
     for pattern, reason in _TORCH_REFUSED:
         match = pattern.match(name)

@@ -37,6 +37,8 @@ class Owner(StrEnum):
     """Code in memory that no file stands behind."""
     MATH = "math"
     """The C library's mathematics, one element a call."""
+    VECTOR_MATH = "vector_math"
+    """Mathematics of a whole vector a call: the C library's, and SLEEF's in PyTorch."""
     MOVING = "moving"
     """Copying and filling memory: PyTorch's and the C library's."""
     OPENMP = "openmp"
@@ -49,9 +51,11 @@ class Owner(StrEnum):
 
 
 _PYTORCH = re.compile(r"libtorch_cpu\.so.*|libtorch_cuda\.so.*|libtorch\.so.*")
-_KERNELS = re.compile(r"lib(?:mkl|openblas|scipy_openblas|blas|cblas|dnnl|sleef|fbgemm|onednn|xnnpack|lapack)\w*[.-].*")
+_KERNELS = re.compile(r"lib(?:mkl|openblas|scipy_openblas|blas|cblas|dnnl|fbgemm|onednn|xnnpack|lapack)\w*[.-].*")
 _NUMERIC = re.compile(r"(?:_multiarray_umath|_umath_linalg|_simd|_pocketfft\w*)\..*|numba.*|_sparsetools\..*")
-_MATHEMATICS = re.compile(r"libm(?:vec)?[.-].*")
+_MATHEMATICS = re.compile(r"libm[.-].*")
+_VECTOR_MATHEMATICS = re.compile(r"libmvec[.-].*|libsleef.*")
+_SLEEF = re.compile(r"Sleef_\w+|_ZGV[bcden]\w+")
 _OPENMP = re.compile(r"lib(?:gomp|iomp5|omp)[.-].*")
 _C_LIBRARY = re.compile(r"libc[.-].*|ld-linux.*|libpthread.*")
 _INTERPRETER = re.compile(
@@ -66,7 +70,7 @@ _COMPILED = re.compile(
 )
 """Functions of operators' kernels: compiled for an instruction set, given to a loop over elements, or private."""
 _OF_LIBRARY = re.compile(
-    r"(?i)^(?:_?mkl_|cblas_|dnnl_|sleef_|fbgemm|xnn_|nnp_|[sdcz]gem[mv]|[sdcz]dot|[sdcz]axpy)|dnnl|ideep|fbgemm|xbyak|"
+    r"(?i)^(?:_?mkl_|cblas_|dnnl_|fbgemm|xnn_|nnp_|[sdcz]gem[mv]|[sdcz]dot|[sdcz]axpy)|dnnl|ideep|fbgemm|xbyak|"
     r"mkl_(?:blas|dft|vml|lapack|sparse)|_vml|N3at6native|gemm"
 )
 
@@ -159,7 +163,13 @@ def _owner(
     return (Owner.PYTHON if _INTERPRETER.fullmatch(name) else Owner.OTHER), ""
 
 
-_BY_FILE = ((_KERNELS, Owner.LIBRARY), (_NUMERIC, Owner.LIBRARY), (_MATHEMATICS, Owner.MATH), (_OPENMP, Owner.OPENMP))
+_BY_FILE = (
+    (_KERNELS, Owner.LIBRARY),
+    (_NUMERIC, Owner.LIBRARY),
+    (_MATHEMATICS, Owner.MATH),
+    (_VECTOR_MATHEMATICS, Owner.VECTOR_MATH),
+    (_OPENMP, Owner.OPENMP),
+)
 
 
 def _of_pytorch(found: CodeMapping, address: int, symbols: Callable[[str], Symbols | None]) -> tuple[Owner, str]:
@@ -170,6 +180,8 @@ def _of_pytorch(found: CodeMapping, address: int, symbols: Callable[[str], Symbo
         return Owner.OTHER, ""
     if _COPYING.search(name):
         return Owner.MOVING, ""
+    if _SLEEF.fullmatch(name):
+        return Owner.VECTOR_MATH, ""
     if _COMPILED.search(name) or _OF_LIBRARY.search(name):
         return Owner.LIBRARY, name
     return Owner.PYTHON, ""

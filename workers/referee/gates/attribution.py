@@ -19,7 +19,7 @@ from workers.referee.runner_client import Slot
 from workers.referee.trial import GateFinding, Trial, failed, suspicious
 from workers.referee.worker_client import SeenTime, TimeShares
 
-WORK = ("own", "library", "generated", "math")
+WORK = ("own", "library", "generated", "math", "vector_math")
 """Owners of code that computes; the others wait, move memory or run the protocol."""
 FOREIGN = ("library", "generated")
 HARD_SHARE, HARD_OF_ALL, HARD_SAMPLES = 0.3, 0.12, 24

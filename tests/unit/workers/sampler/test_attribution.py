@@ -26,7 +26,12 @@ MAPS = """\
 class Names:
     """Functions of PyTorch at round addresses."""
 
-    TABLE = ("_ZN2at6native4AVX211silu_kernelE", "_ZN3c1010Dispatcher4callE", "_ZN2at6native4AVX218direct_copy_kernelE")
+    TABLE = (
+        "_ZN2at6native4AVX211silu_kernelE",
+        "_ZN3c1010Dispatcher4callE",
+        "_ZN2at6native4AVX218direct_copy_kernelE",
+        "Sleef_expf8_u10avx2",
+    )
 
     def name_at(self, offset: int) -> str:
         return self.TABLE[offset // 0x1000]
@@ -47,6 +52,7 @@ def seen(addresses: Sequence[int]) -> dict[str, int]:
         (0x20010, Owner.LIBRARY),
         (0x21010, Owner.PYTHON),
         (0x22010, Owner.MOVING),
+        (0x23010, Owner.VECTOR_MATH),
         (0x30010, Owner.MATH),
         (0x40010, Owner.LIBRARY),
         (0x50010, Owner.GENERATED),
