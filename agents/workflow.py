@@ -27,7 +27,7 @@ from agents.state import BranchOutput, WorkflowState
 from services.domain.candidates import Candidate, EvaluatedCandidate, evaluation_id
 from services.domain.chat import AgentRole, AttemptFact, Facts
 from services.domain.errors import InfrastructureError
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, PhasesS, Verdict
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, PhasesS, Verdict, gain_of
 from services.domain.events import EventKind, JsonValue
 from services.domain.experiences import RecalledExperience, RecallQuery
 from services.domain.jobs import Stage
@@ -352,4 +352,5 @@ def _figures(report: EvaluationReport) -> dict[str, JsonValue]:
         "detail": shortened(evidence(report), 400) or None,
         "median_us": report.latency.median_us if report.latency is not None else None,
         "speedup": report.speedup.best_baseline,
+        "gain": gain.value if (gain := gain_of(report.speedup)) is not None else None,
     }

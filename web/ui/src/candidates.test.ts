@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { kindOf, layOut, progress, roofLine, roofPoint, sorted } from "./candidates";
+import { gainOf, kindOf, layOut, progress, roofLine, roofPoint, sorted } from "./candidates";
 import type { CandidateSummary } from "./client";
 
 function candidate(step: number, more: Partial<CandidateSummary> = {}): CandidateSummary {
@@ -52,13 +52,24 @@ test("once kernels are measured again, the best is one that held", () => {
 
 test("a candidate of a job that has ended is judged by nobody any more", () => {
   expect(kindOf(candidate(0, { verdict: null }), null, true)).toBe("stopped");
-  expect(kindOf(candidate(0), null, true)).toBe("accepted");
+  expect(kindOf(candidate(0), null, true)).toBe("correct");
 });
 
 test("only the job's best is best, and a candidate without verdict is being judged", () => {
   expect(kindOf(candidate(0), "cand-0")).toBe("best");
-  expect(kindOf(candidate(0), "cand-1")).toBe("accepted");
+  expect(kindOf(candidate(0), "cand-1")).toBe("correct");
   expect(kindOf(candidate(0, { verdict: null }), null)).toBe("pending");
+});
+
+test("only a kernel that is surely faster than the fastest baseline is shown as a gain", () => {
+  const told = (low: number, high: number) => {
+    const one = candidate(0, { speedup: { best_baseline: (low + high) / 2, ci95: [low, high] } });
+    return [gainOf(one.speedup), kindOf(one, null)];
+  };
+  expect(told(1.01, 1.2)).toEqual(["faster", "accepted"]);
+  expect(told(0.98, 1.2)).toEqual(["within_noise", "correct"]);
+  expect(told(0.2, 0.3)).toEqual(["slower", "correct"]);
+  expect(gainOf(null)).toBeNull();
 });
 
 test("a kernel at the memory floor touches the roof", () => {

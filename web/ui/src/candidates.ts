@@ -1,14 +1,30 @@
 /** Candidates of a job as rows, as a tree and over time. */
-import type { CandidateSummary } from "./client";
+import type { CandidateSummary, Speedup } from "./client";
 
-export type Kind = "best" | "accepted" | "suspicious" | "rejected" | "machine" | "pending" | "stopped";
+/** Whether a kernel is faster than the fastest baseline, by the 95 % interval of their paired measurement. */
+export type Gain = "faster" | "within_noise" | "slower";
+
+export const GAINS: Record<Gain, { label: string; mark: string; ink: string }> = {
+  faster: { label: "faster", mark: "▲", ink: "accepted" },
+  within_noise: { label: "within noise", mark: "≈", ink: "no-gain" },
+  slower: { label: "slower", mark: "▼", ink: "pending" },
+};
+
+/** What the interval says; null where nothing was measured. */
+export function gainOf(speedup: Speedup | null | undefined): Gain | null {
+  const [low, high] = speedup?.ci95 ?? [null, null];
+  if (low === null || high === null) return null;
+  return low > 1 ? "faster" : high < 1 ? "slower" : "within_noise";
+}
+
+/** `correct`: accepted, and not surely faster than the fastest baseline. */
+export type Kind = "best" | "accepted" | "correct" | "suspicious" | "rejected" | "machine" | "pending" | "stopped";
 
 /** What a candidate is shown as: words and colour say the same. `over`: its job has ended, so nobody judges it any more. */
 export function kindOf(candidate: CandidateSummary, bestId: string | null, over = false): Kind {
   if (candidate.id === bestId) return "best";
-  if (candidate.verdict === "accepted" || candidate.verdict === "suspicious" || candidate.verdict === "rejected") {
-    return candidate.verdict;
-  }
+  if (candidate.verdict === "accepted") return gainOf(candidate.speedup) === "faster" ? "accepted" : "correct";
+  if (candidate.verdict === "suspicious" || candidate.verdict === "rejected") return candidate.verdict;
   if (candidate.verdict === "infrastructure_error") return "machine";
   return over ? "stopped" : "pending";
 }
@@ -16,6 +32,7 @@ export function kindOf(candidate: CandidateSummary, bestId: string | null, over 
 export const KINDS: Record<Kind, { label: string; color: string; mark: string }> = {
   best: { label: "best", color: "yellow", mark: "★" },
   accepted: { label: "accepted", color: "teal", mark: "✓" },
+  correct: { label: "accepted", color: "gray", mark: "✓" },
   suspicious: { label: "suspicious", color: "orange", mark: "?" },
   rejected: { label: "rejected", color: "red", mark: "✕" },
   machine: { label: "machine error", color: "grape", mark: "!" },
@@ -91,6 +108,8 @@ export interface Point {
   step: number;
   value: number;
   id: string;
+  /** Whether it is surely faster than the fastest baseline. */
+  faster?: boolean;
 }
 
 export const BASELINES = ["eager", "compile", "compile_max"] as const;
@@ -107,7 +126,7 @@ export function progress(candidates: readonly CandidateSummary[], baseline: Base
     const again = one.origin === "confirmation";
     const value = one.verdict === "accepted" ? one.speedup?.[baseline] : null;
     if (typeof value === "number") {
-      const point = { step: one.step + 1, value, id: one.id };
+      const point = { step: one.step + 1, value, id: one.id, faster: gainOf(one.speedup) === "faster" };
       points.push(point);
       (again ? confirmed : once).push(point);
     } else if (again && (one.verdict === "rejected" || one.verdict === "suspicious")) {

@@ -20,6 +20,8 @@ export interface StepStory {
   detail: string | null;
   medianUs: number | null;
   speedup: number | null;
+  /** As in reports: `surely` faster than the fastest baseline, `within_noise`, `none`. */
+  gain: string | null;
   failure: string | null;
   reward: number | null;
   done: boolean;
@@ -96,6 +98,7 @@ function emptyStep(step: number, event: JobEvent): StepStory {
     detail: null,
     medianUs: null,
     speedup: null,
+    gain: null,
     failure: null,
     reward: null,
     done: false,
@@ -129,6 +132,7 @@ function tellStep(story: StepStory, { kind, data, at }: JobEvent): void {
       story.detail = text(data.detail);
       story.medianUs = number(data.median_us);
       story.speedup = speedupOf(data.speedup);
+      story.gain = text(data.gain);
       break;
     case "step.finished":
       story.done = true;

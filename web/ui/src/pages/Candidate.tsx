@@ -14,7 +14,7 @@ import { Gates } from "../parts/Gates";
 import { Later } from "../parts/Later";
 import { MachineCode } from "../parts/MachineCode";
 import { notify } from "../parts/notify";
-import { FINAL, KindPill } from "../parts/Pills";
+import { FINAL, GainPill, KindPill } from "../parts/Pills";
 import { Profile } from "../parts/Profile";
 import { Asked, Empty } from "../parts/States";
 import { useTitle } from "../parts/useTitle";
@@ -88,6 +88,7 @@ function Head({ candidate, job }: { candidate: CandidateView; job: JobView | und
             Round {candidate.step + 1}
           </Title>
           <KindPill kind={kindOf(candidate, job?.best_candidate_id ?? null, job !== undefined && FINAL.has(job.status))} />
+          <GainPill speedup={candidate.speedup} />
         </Group>
         <Group gap="xs">
           <Button variant="default" onClick={copy}>

@@ -1,6 +1,6 @@
 /** Verdicts and statuses: a mark, a word and a colour that say the same. */
-import type { JobStatus } from "../client";
-import { KINDS, type Kind } from "../candidates";
+import type { JobStatus, Speedup } from "../client";
+import { GAINS, gainOf, KINDS, type Kind } from "../candidates";
 
 export function KindPill({ kind, children }: { kind: Kind; children?: string }) {
   return (
@@ -11,9 +11,22 @@ export function KindPill({ kind, children }: { kind: Kind; children?: string }) 
   );
 }
 
+/** Faster, within noise or slower than the fastest baseline; nothing where nothing was measured. */
+export function GainPill({ speedup }: { speedup: Speedup | null | undefined }) {
+  const gain = gainOf(speedup);
+  if (gain === null) return null;
+  const { label, mark, ink } = GAINS[gain];
+  return (
+    <span className="pill" style={inks(ink)} data-gain={gain}>
+      <span aria-hidden="true">{mark}</span>
+      {label}
+    </span>
+  );
+}
+
 /** The colours of a kind, as custom properties. */
 export function inks(name: string): React.CSSProperties {
-  const ink = name === "stopped" ? "pending" : name;
+  const ink = name === "stopped" || name === "correct" ? "pending" : name;
   return { "--ink": `var(--${ink}-ink)`, "--fill": `var(--${ink}-fill)` } as React.CSSProperties;
 }
 

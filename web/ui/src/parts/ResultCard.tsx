@@ -5,7 +5,7 @@ import { download } from "../api";
 import type { CandidateSummary, JobView } from "../client";
 import { micros, ratio } from "../format";
 import { Figure } from "./Figure";
-import { KindPill } from "./Pills";
+import { GainPill, KindPill } from "./Pills";
 import { notify } from "./notify";
 
 export function ResultCard({ job, candidates }: { job: JobView; candidates: CandidateSummary[] }) {
@@ -36,6 +36,7 @@ export function ResultCard({ job, candidates }: { job: JobView; candidates: Cand
         </Group>
         <Group gap="xs">
           <KindPill kind="best" />
+          <GainPill speedup={speedup} />
           <Button component={Link} to={`/candidates/${best.id}`} data-best>
             View kernel
           </Button>

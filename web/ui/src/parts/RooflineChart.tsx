@@ -78,7 +78,8 @@ function draw(colors: Colors, points: RoofPoint[], roof: Roof | null): object {
     series: [
       ...(roof ? [line("roof", "solid", roofLine(roof.peakGflops, roof.bandwidthGbS, from, to))] : []),
       ...(roof && roof.cacheGbS > roof.bandwidthGbS ? [line("cache roof", "dashed", roofLine(roof.peakGflops, roof.cacheGbS, from, to))] : []),
-      series("accepted", "accepted", colors.good, "circle", 8),
+      series("surely faster", "accepted", colors.good, "circle", 8),
+      series("accepted", "correct", colors.ink, "circle", 8),
       series("best", "best", colors.best, "diamond", 15),
       series("baselines", "baseline", colors.other, "triangle", 11),
     ],

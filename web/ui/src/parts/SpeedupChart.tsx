@@ -1,7 +1,7 @@
 import { SegmentedControl } from "@mantine/core";
 import { useCallback, useMemo, useState } from "react";
 import { useNavigate } from "react-router";
-import { BASELINES, progress, type Baseline } from "../candidates";
+import { BASELINES, progress, type Baseline, type Point } from "../candidates";
 import type { CandidateSummary } from "../client";
 import { ratio } from "../format";
 import { axis, Chart, grid, tooltip, type Colors } from "./chart";
@@ -29,7 +29,7 @@ export default function SpeedupChart({ candidates, over }: { candidates: Candida
   );
 }
 
-function draw(colors: Colors, points: { step: number; value: number; id: string }[], best: { step: number; value: number }[], last: number): object {
+function draw(colors: Colors, points: Point[], best: { step: number; value: number }[], last: number): object {
   return {
     grid,
     legend: { top: 0, textStyle: { color: colors.ink } },
@@ -37,7 +37,8 @@ function draw(colors: Colors, points: { step: number; value: number; id: string 
     xAxis: axis(colors, "round", { type: "value", min: 1, max: Math.max(2, last), minInterval: 1, splitLine: { show: false } }),
     yAxis: axis(colors, "speedup", { type: "value", min: 0, nameGap: 38 }),
     series: [
-      { name: "accepted", type: "scatter", symbolSize: 9, itemStyle: { color: colors.good }, data: points.map((one) => ({ value: [one.step, one.value], id: one.id })) },
+      scatter("surely faster", colors.good, points.filter((one) => one.faster)),
+      scatter("accepted", colors.ink, points.filter((one) => !one.faster)),
       {
         name: "best so far", type: "line", step: "end", showSymbol: false, lineStyle: { color: colors.best, width: 2.5 }, itemStyle: { color: colors.best },
         data: best.map((one) => [one.step, one.value]),
@@ -45,4 +46,8 @@ function draw(colors: Colors, points: { step: number; value: number; id: string 
       },
     ],
   };
+}
+
+function scatter(name: string, color: string, points: Point[]): object {
+  return { name, type: "scatter", symbolSize: 9, itemStyle: { color }, data: points.map((one) => ({ value: [one.step, one.value], id: one.id })) };
 }

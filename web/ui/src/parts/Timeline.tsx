@@ -9,7 +9,7 @@ import { KindPill } from "./Pills";
 import { Empty } from "./States";
 
 const PAGE = 20;
-const KIND: Record<string, Kind> = { accepted: "accepted", suspicious: "suspicious", rejected: "rejected", infrastructure_error: "machine" };
+const KIND: Record<string, Kind> = { accepted: "correct", suspicious: "suspicious", rejected: "rejected", infrastructure_error: "machine" };
 
 /** `over`: the job has ended, and what was under way was stopped. */
 export function Timeline({ story, over }: { story: Story; over: boolean }) {
@@ -41,7 +41,7 @@ export function Timeline({ story, over }: { story: Story; over: boolean }) {
 }
 
 function Round({ step, over }: { step: StepStory; over: boolean }) {
-  const kind = step.verdict ? KIND[step.verdict] : undefined;
+  const kind = step.verdict === "accepted" && step.gain === "surely" ? "accepted" : step.verdict ? KIND[step.verdict] : undefined;
   return (
     <li className={step.done || over ? undefined : "now"} data-step={step.step}>
       <Group gap="xs">
