@@ -1,10 +1,11 @@
-"""`kernelwright submit`, `jobs`, `watch`, `cancel`, `delete`, `best`, `bundle`: clients of the REST API."""
+"""`kernelwright submit`, `jobs`, `watch`, `open`, `cancel`, `delete`, `best`, `bundle`: clients of the REST API."""
 
 from __future__ import annotations
 
 import difflib
 import os
 import sys
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -110,7 +111,8 @@ def jobs(
 
 
 def watch(job_id: JobId, as_json: AsJson = False, server: Server = LOCAL) -> None:
-    """Watch a job until it ends, across server restarts. Exit code 0 if a candidate was accepted."""
+    """Watch a job until it ends, across server restarts. Exit code 0 when its best kernel is surely faster than
+    the best baseline."""
     with open_client(server) as client:
         _watch(client, job_id, as_json)
 
@@ -164,6 +166,16 @@ def best(
         print_json(found)
     elif out is None:
         sys.stdout.write(found["source"])
+
+
+def open_page(job_id: JobId, server: Server = LOCAL) -> None:
+    """Print the address of a job's page and open it in a browser."""
+    with open_client(server) as client:
+        client.job(job_id)
+    address = f"{server.rstrip('/')}/jobs/{job_id}"
+    typer.echo(address)
+    if not webbrowser.open(address):
+        say("kernelwright: no browser could be started here: open the address yourself")
 
 
 def bundle(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -17,15 +16,11 @@ import pytest
 
 from services.client import Client
 from services.testing import a_problem
+from tests.e2e.programs import COMMAND_LIMIT_S, a_free_port
 
 pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).parents[2]
 BODY = {"problem": {"name": "relu", "source": a_problem().source}}
-
-
-def a_free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 @contextmanager
@@ -47,15 +42,15 @@ def an_api(home: Path, port: int) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def command(*arguments: str, port: int) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "KERNELWRIGHT_SERVER": f"http://127.0.0.1:{port}"}
+def command(*arguments: str, port: int, **settings: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "KERNELWRIGHT_SERVER": f"http://127.0.0.1:{port}", **settings}
     return subprocess.run(
         [sys.executable, "-m", "kernelwright", *arguments],
         cwd=ROOT,
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=COMMAND_LIMIT_S,
         check=False,
     )
 
@@ -105,7 +100,9 @@ def test_the_commands_submit_list_cancel_and_watch_over_http(tmp_path: Path) -> 
         assert again.stdout == submitted.stdout
         assert job_id in command("jobs", port=port).stdout
         assert command("best", job_id, port=port).returncode == 1
-        assert command("cancel", job_id, port=port).stdout.strip() == "cancelled"
+        opened = command("open", job_id, port=port, BROWSER="true")
+        assert (opened.returncode, opened.stdout.strip()) == (0, f"http://127.0.0.1:{port}/jobs/{job_id}")
+        assert command("cancel", job_id, port=port).stdout.strip() == "Cancelled"
         watched = command("watch", job_id, "--json", port=port)
         assert watched.returncode == 1
         assert '"status": "cancelled"' in watched.stdout

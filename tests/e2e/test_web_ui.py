@@ -138,7 +138,8 @@ def _take_it_back(page: Any) -> None:
 
 def _cancel_another(service: Service, page: Any) -> None:
     job_id = service.submit(budget={"rounds": 1000})
-    page.goto("/")
+    page.goto("/jobs?status=running")  # as people guess it
+    page.wait_for_url("**/?status=running")
     page.locator(f'a[href="/jobs/{job_id}"]').click()
     page.get_by_role("button", name="Cancel").click()
     page.locator("[data-status=cancelled]").wait_for()

@@ -1,4 +1,4 @@
-import type { RouteObject } from "react-router";
+import { replace, type RouteObject } from "react-router";
 import { Shell } from "./shell/Shell";
 import { NotFound, PageFault } from "./parts/States";
 
@@ -12,6 +12,7 @@ export const routes: RouteObject[] = [
         errorElement: <PageFault />,
         children: [
           { index: true, lazy: () => import("./pages/Jobs") },
+          { path: "jobs", loader: ({ request }) => replace(`/${new URL(request.url).search}`) },
           { path: "submit", lazy: () => import("./pages/Submit") },
           { path: "compare", lazy: () => import("./pages/Compare") },
           { path: "jobs/:jobId", lazy: () => import("./pages/Job") },
