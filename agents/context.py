@@ -13,7 +13,7 @@ from agents.leaderboard import leader
 from agents.nearest_example import is_own_kernel
 from agents.state import WorkflowState
 from services.domain import codec
-from services.domain.candidates import EvaluatedCandidate, Origin, content_hash
+from services.domain.candidates import EvaluatedCandidate, Origin, content_hash, evaluation_id
 from services.domain.chat import AttemptFact, ChatMessage, Facts, PlanFact, SearchBrief
 from services.domain.evaluations import Baselines, EvaluationReport, ValidationReport
 from services.domain.events import EventKind, JsonValue
@@ -139,11 +139,18 @@ class JobContext:
             self.announced.update(_mark(event.kind, event.data) for event in page)
             after = page[-1].seq
 
-    def record(self, step: Step, candidate: EvaluatedCandidate | None) -> None:
-        """Take a recorded step into account; a step that is known already changes nothing."""
+    def record(
+        self, step: Step, candidate: EvaluatedCandidate | None, revised: Mapping[str, EvaluationReport] | None = None
+    ) -> None:
+        """Take a recorded step into account, with reports that it revised, by evaluation; a step that is known already
+        changes nothing."""
         if step.index != len(self.attempts):
             return
         self.attempts.append(attempt_of(step, candidate))
+        for number, item in enumerate(self.attempts):
+            report = (revised or {}).get(evaluation_id(item.candidate_id or ""))
+            if report is not None:
+                self.attempts[number] = replace(item, report=report)
         report = candidate.report if candidate is not None else None
         if step.usage.input_tokens + step.usage.output_tokens > (
             self.dearest.usage.input_tokens + self.dearest.usage.output_tokens

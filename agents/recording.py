@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from agents.coder import Draft
@@ -15,6 +15,7 @@ from services.domain.evaluations import EvaluationReport
 from services.domain.events import EventKind, JsonValue
 from services.domain.experiences import Experience, ExperienceUse
 from services.domain.jobs import Stage
+from services.domain.ratios import contradicts, widened
 from services.domain.steps import Lesson, ModelCall, NewEvent, Step, StepRecord
 from services.learning import experiences_of, lesson_of, reward
 
@@ -45,6 +46,7 @@ async def step_record(state: WorkflowState, context: JobContext, at: datetime) -
     report = current.report if current is not None else None
     step = await _step(state, context, report, at)
     best_id, best_speedup = _best(context, step, current)
+    revised = _revised(state, context, current)
     return StepRecord(
         step=step,
         experiences=() if no_news else _experiences(context, state, step, current),
@@ -53,10 +55,39 @@ async def step_record(state: WorkflowState, context: JobContext, at: datetime) -
             for item, similarity, value in state["recalled"]
         ),
         best_candidate_id=best_id,
-        stricter=report if state.get("doubt") is not None else None,
+        revised=revised,
         lesson=None if no_news else _lesson(state, context, report),
-        events=(NewEvent(kind=EventKind.STEP_FINISHED, data=_finished(step, best_id, best_speedup)),),
+        events=(
+            *_told(step, revised),
+            NewEvent(kind=EventKind.STEP_FINISHED, data=_finished(step, best_id, best_speedup)),
+        ),
     )
+
+
+def _revised(
+    state: WorkflowState, context: JobContext, current: EvaluatedCandidate | None
+) -> Mapping[str, EvaluationReport]:
+    """Reports that take others' places: of a doubtful candidate, or of both measurements that contradict each other."""
+    if current is None or current.report is None:
+        return {}
+    own, report = evaluation_id(current.candidate.id), current.report
+    if state.get("doubt") is not None:
+        return {own: report}
+    start = context.start_point(state)
+    if not state.get("confirms") or start is None or start.candidate_id is None or start.report is None:
+        return {}
+    if not (start.report.accepted and report.accepted and contradicts(start.report, report)):
+        return {}
+    first = evaluation_id(start.candidate_id)
+    return {first: widened(start.report, report), own: widened(report, start.report)}
+
+
+def _told(step: Step, revised: Mapping[str, EvaluationReport]) -> tuple[NewEvent, ...]:
+    if len(revised) < 2:
+        return ()
+    low, high = next(iter(revised.values())).speedup.ci95 or (0.0, 0.0)
+    text = f"round {step.index + 1} contradicts the first measurement: both intervals are {low:.2f} to {high:.2f} now"
+    return (NewEvent(kind=EventKind.JOB_NOTICE, data={"step": step.index, "message": text}),)
 
 
 def _lesson(state: WorkflowState, context: JobContext, report: EvaluationReport | None) -> Lesson | None:

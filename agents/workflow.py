@@ -280,7 +280,7 @@ class Workflow:
     async def _record(self, state: WorkflowState, context: JobContext) -> None:
         record = await step_record(state, context, self._clock.now())
         await context.stores.jobs.record_step(context.lease.current, record)
-        context.record(record.step, await context.current_candidate(state))
+        context.record(record.step, await context.current_candidate(state), record.revised)
         context.count_vain(record.step)
 
     async def _turn(self, agent: Agent[T], state: WorkflowState, context: JobContext, facts: Facts) -> AgentTurn[T]:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from services.domain.evaluations import BASELINES, Baselines, EvaluationReport, Latency, SeedFigures
+from services.domain.evaluations import (
+    BASELINES,
+    Baselines,
+    EvaluationReport,
+    GateName,
+    Latency,
+    SeedFigures,
+    gain_of,
+)
 
 
 def ratio_bounds(baseline: Latency, latency: Latency) -> tuple[float, float] | None:
@@ -66,6 +74,29 @@ def paced_us(report: EvaluationReport | None) -> float | None:
     if beside is None or not report.speedup.best_baseline:
         return report.latency.median_us
     return beside.median_us / report.speedup.best_baseline
+
+
+def contradicts(first: EvaluationReport, second: EvaluationReport) -> bool:
+    """Whether two measurements of one kernel cannot both be right: the 95 % intervals of their speedups are apart."""
+    one, other = first.speedup.ci95, second.speedup.ci95
+    return one is not None and other is not None and (one[1] < other[0] or other[1] < one[0])
+
+
+def widened(report: EvaluationReport, other: EvaluationReport) -> EvaluationReport:
+    """A report whose speedup's interval covers that of another measurement of the kernel too, and says so."""
+    own, beside = report.speedup.ci95, other.speedup.ci95
+    if own is None or beside is None:
+        return report
+    speedup = replace(report.speedup, ci95=(min(own[0], beside[0]), max(own[1], beside[1])))
+    told = (
+        f"two measurements of this kernel contradict each other ({own[0]:.2f} to {own[1]:.2f} here, {beside[0]:.2f} to "
+        f"{beside[1]:.2f} in the other): the interval covers both"
+    )
+    gates = tuple(
+        replace(gate, detail="; ".join(filter(None, (gate.detail, told)))) if gate.name is GateName.TIMING else gate
+        for gate in report.gates
+    )
+    return replace(report, speedup=speedup, gates=gates, gain=gain_of(speedup))
 
 
 def _rival(report: EvaluationReport) -> str | None:

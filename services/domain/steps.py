@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -104,8 +105,9 @@ class StepRecord:
     """How the experiences in `step.experiences_used` ranked; those left out are recorded without figures."""
     lesson: Lesson | None = None
     """What the evaluation teaches about the experiences in use; applied once, in the step's own transaction."""
-    stricter: EvaluationReport | None = None
-    """The candidate's report where a second opinion made its verdict stricter: it takes the stored one's place."""
+    revised: Mapping[str, EvaluationReport] = field(default_factory=dict)
+    """By evaluation: reports that take an accepted one's place, because a second opinion made the verdict stricter or a
+    second measurement the interval wider."""
     events: tuple[NewEvent, ...] = field(default_factory=tuple)
 
 

@@ -205,9 +205,10 @@ class InMemoryJobStore(JobStore):
         steps.sort(key=lambda step: step.index)
         known = set(self._database.experiences)
         self._database.remember(record.experiences)
-        judged = self._database.reports.get(record.step.evaluation_id or "")
-        if record.stricter is not None and judged is not None and judged.accepted:
-            self._database.reports[record.step.evaluation_id or ""] = record.stricter
+        for evaluation_id, report in record.revised.items():
+            judged = self._database.reports.get(evaluation_id)
+            if judged is not None and judged.accepted:
+                self._database.reports[evaluation_id] = report
         made = [item.id for item in record.experiences if item.id in self._database.experiences.keys() - known]
         self._database.learn(record, made)
         self._database.jobs[job.id] = replace(

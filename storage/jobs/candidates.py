@@ -140,11 +140,12 @@ class SqlCandidateStore:
         }
 
 
-def tighten(connection: Connection, evaluation_id: str, report: EvaluationReport) -> None:
-    """Put a stricter report in an accepted one's place; any other verdict stays as it is."""
-    accepted = (evaluations.c.id == evaluation_id) & (evaluations.c.verdict == str(Verdict.ACCEPTED))
-    stricter = {"verdict": str(report.verdict), "report": dumps(report)}
-    connection.execute(update(evaluations).where(accepted).values(stricter))
+def revise(connection: Connection, reports: Mapping[str, EvaluationReport]) -> None:
+    """Put reports, by evaluation, in accepted ones' places; any other verdict stays as it is."""
+    for evaluation_id, report in reports.items():
+        accepted = (evaluations.c.id == evaluation_id) & (evaluations.c.verdict == str(Verdict.ACCEPTED))
+        revised = {"verdict": str(report.verdict), "report": dumps(report)}
+        connection.execute(update(evaluations).where(accepted).values(revised))
 
 
 def _check_job(connection: Connection, team_id: str, job_id: str) -> None:

@@ -27,7 +27,7 @@ from services.domain.jobs import (
 from services.domain.problems import ProblemAnalysis
 from services.domain.steps import ModelCall, Step, StepRecord
 from storage.jobs import leases
-from storage.jobs.candidates import tighten
+from storage.jobs.candidates import revise
 from storage.jobs.creation import JobCreation
 from storage.jobs.deletion import check_not_deleted, erase_job
 from storage.jobs.digests import recorded_uses, step_digests
@@ -212,8 +212,7 @@ class SqlJobStore(JobCreation):
             if step_exists(connection, lease.job_id, record.step.index):
                 return False
             insert_step(connection, record)
-            if record.stricter is not None and record.step.evaluation_id is not None:
-                tighten(connection, record.step.evaluation_id, record.stricter)
+            revise(connection, record.revised)
             made = insert_experiences(connection, record.experiences)
             append_outcome(connection, record, made, now)
             best = record.best_candidate_id or row.best_candidate_id

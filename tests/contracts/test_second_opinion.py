@@ -1,6 +1,8 @@
-"""What a recorded second opinion does to the stored verdict, in every implementation: stricter, never milder."""
+"""What second opinions and measurements do to stored reports, in every implementation: stricter or wider, never milder."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
@@ -28,7 +30,7 @@ async def judged(stores: Stores, report: EvaluationReport) -> tuple[Lease, str]:
 async def test_a_doubt_takes_the_accepted_reports_place_with_the_step(stores: Stores) -> None:
     lease, evaluation = await judged(stores, a_report(Verdict.ACCEPTED))
     step = a_step(verdict=Verdict.SUSPICIOUS)
-    assert await stores.jobs.record_step(lease, StepRecord(step=step, stricter=DOUBTED))
+    assert await stores.jobs.record_step(lease, StepRecord(step=step, revised={evaluation: DOUBTED}))
     assert await stores.candidates.report(evaluation) == DOUBTED
     found = await stores.candidates.get("local", a_candidate().id)
     assert found.report == DOUBTED
@@ -38,7 +40,7 @@ async def test_a_doubt_takes_the_accepted_reports_place_with_the_step(stores: St
 async def test_no_opinion_touches_a_verdict_that_is_strict_already(stores: Stores, verdict: Verdict) -> None:
     lease, evaluation = await judged(stores, a_report(verdict))
     step = a_step(verdict=verdict)
-    await stores.jobs.record_step(lease, StepRecord(step=step, stricter=a_report(Verdict.ACCEPTED)))
+    await stores.jobs.record_step(lease, StepRecord(step=step, revised={evaluation: a_report(Verdict.ACCEPTED)}))
     assert await stores.candidates.report(evaluation) == a_report(verdict)
 
 
@@ -46,5 +48,20 @@ async def test_an_opinion_on_a_step_that_is_recorded_changes_nothing_any_more(st
     lease, evaluation = await judged(stores, a_report(Verdict.ACCEPTED))
     step = a_step(verdict=Verdict.ACCEPTED)
     assert await stores.jobs.record_step(lease, StepRecord(step=step))
-    assert not await stores.jobs.record_step(lease, StepRecord(step=step, stricter=DOUBTED))
+    assert not await stores.jobs.record_step(lease, StepRecord(step=step, revised={evaluation: DOUBTED}))
     assert await stores.candidates.report(evaluation) == a_report(Verdict.ACCEPTED)
+
+
+async def test_a_second_measurement_widens_the_first_ones_interval_too(stores: Stores) -> None:
+    lease, first = await judged(stores, a_report(Verdict.ACCEPTED))
+    await stores.jobs.record_step(lease, StepRecord(step=a_step(verdict=Verdict.ACCEPTED)))
+    wide = a_report(Verdict.ACCEPTED, median_us=390.0)
+    again = replace(a_candidate(), id="cand-again", step=1)
+    await stores.candidates.add(lease, again)
+    request = an_evaluation_request(again)
+    assert await stores.candidates.finish(request, a_report(Verdict.ACCEPTED))
+    second = request.evaluation_id
+    step = replace(a_step(verdict=Verdict.ACCEPTED), index=1, candidate_id=again.id, evaluation_id=second)
+    assert await stores.jobs.record_step(lease, StepRecord(step=step, revised={first: wide, second: wide}))
+    assert await stores.candidates.report(first) == wide
+    assert await stores.candidates.report(second) == wide
