@@ -1,4 +1,4 @@
-"""What second opinions and measurements do to stored reports, in every implementation: stricter or wider, never milder."""
+"""What second opinions and measurements do to stored reports, in every implementation: stricter, wider, never milder."""
 
 from __future__ import annotations
 
