@@ -1,4 +1,4 @@
-"""What second opinions and measurements do to stored reports, in every implementation: stricter, wider, never milder."""
+"""What second opinions and measurements do to stored reports, in every implementation: stricter, wider, not milder."""
 
 from __future__ import annotations
 
