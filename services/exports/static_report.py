@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jinja2
 
-from services.domain.candidates import EvaluatedCandidate
+from services.domain.candidates import EvaluatedCandidate, Origin
 from services.domain.digests import CandidateDigest
 from services.domain.evaluations import EvaluationReport, Latency
 from services.domain.jobs import Job
@@ -53,6 +53,7 @@ def static_report(job: Job, candidates: Sequence[CandidateDigest], best: Evaluat
     report = None if judged is None else judged.report
     return _template().render(
         job=job,
+        charged=job.steps_done - sum(one.origin is Origin.COMPILER for one in candidates),
         candidates=candidates,
         best=judged,
         latencies=[] if report is None else _latencies(report),

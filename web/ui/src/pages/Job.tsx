@@ -83,7 +83,7 @@ function Known({ job, live }: { job: JobView; live: LiveState }) {
   const shown = { ...job, status: FINAL.has(job.status) ? job.status : ((story.status as JobView["status"]) ?? job.status) };
   return (
     <Stack gap="xl">
-      <Head job={shown} live={live} startedAt={story.startedAt} />
+      <Head job={shown} live={live} startedAt={story.startedAt} drafts={rows.filter((one) => one.origin === "compiler").length} />
       <ResultCard job={shown} candidates={rows} />
       <div style={{ display: "grid", gap: 24, gridTemplateColumns: "repeat(auto-fit, minmax(min(100%, 560px), 1fr))" }}>
         <Section title={`Candidates (${rows.length})`}>
@@ -140,7 +140,8 @@ const CONNECTION: Record<LiveState["connection"], string> = {
   refused: "",
 };
 
-function Head({ job, live, startedAt }: { job: JobView; live: LiveState; startedAt: string | null }) {
+/** `drafts`: kernels of the compiler, whose rounds the budget is not charged for. */
+function Head({ job, live, startedAt, drafts }: { job: JobView; live: LiveState; startedAt: string | null; drafts: number }) {
   return (
     <Stack gap={6}>
       <Group justify="space-between" align="start" gap="sm">
@@ -158,7 +159,8 @@ function Head({ job, live, startedAt }: { job: JobView; live: LiveState; started
         <JobActions job={job} />
       </Group>
       <Text size="sm" className="quiet break">
-        {job.backend} on {job.device} · {job.model} · {job.strategy} · round {job.steps_done} of {job.budget.rounds} ·{" "}
+        {job.backend} on {job.device} · {job.model} · {job.strategy} · round {job.steps_done - drafts} of {job.budget.rounds}
+        {drafts > 0 && ", besides the compiler’s kernel"} ·{" "}
         <Elapsed from={job.started_at ?? startedAt} to={job.finished_at} over={FINAL.has(job.status)} /> · submitted {ago(job.created_at)} ·{" "}
         <span className="mono">{job.id}</span>
         {job.tags.length > 0 && ` · ${job.tags.join(", ")}`}

@@ -174,7 +174,7 @@ function Table({ jobs, chosen, choose, setTag }: TableProps) {
                 <b>{ratio(job.best_speedup)}</b>
               </td>
               <td className="figure">
-                {job.steps_done} / {job.budget.rounds}
+                {Math.min(job.steps_done, job.budget.rounds ?? job.steps_done)} / {job.budget.rounds}
               </td>
               <td className="break">{job.model}</td>
               <td>
