@@ -17,14 +17,14 @@ interface Column {
   down?: boolean;
 }
 const COLUMNS: Column[] = [
-  { key: "step", name: "Round", width: "54px" },
-  { key: "verdict", name: "Verdict", width: "106px" },
-  { key: null, name: "Change", width: "minmax(84px, 1fr)" },
-  { key: "median_us", name: "Median", width: "74px", figure: (one) => micros(one.median_us) },
+  { key: "step", name: "Round", width: "60px" },
+  { key: "verdict", name: "Verdict", width: "104px" },
+  { key: null, name: "Change", width: "minmax(74px, 1fr)" },
+  { key: "median_us", name: "Median", width: "70px", figure: (one) => micros(one.median_us) },
   { key: "best_baseline", name: "Speedup", width: "84px", down: true, figure: (one) => ratio(one.speedup?.best_baseline) },
-  { key: "eager", name: "× eager", width: "70px", down: true, figure: (one) => ratio(one.speedup?.eager) },
-  { key: "compile", name: "× compile", width: "84px", down: true, figure: (one) => ratio(one.speedup?.compile) },
-  { key: "roofline_fraction", name: "Roof", width: "48px", down: true, figure: (one) => percent(one.roofline_fraction) },
+  { key: "eager", name: "× eager", width: "76px", down: true, figure: (one) => ratio(one.speedup?.eager) },
+  { key: "compile", name: "× compile", width: "86px", down: true, figure: (one) => ratio(one.speedup?.compile) },
+  { key: "roofline_fraction", name: "Roof", width: "54px", down: true, figure: (one) => percent(one.roofline_fraction) },
 ];
 
 /** Columns that say something: a baseline nobody asked for has none. */

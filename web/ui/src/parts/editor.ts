@@ -1,20 +1,20 @@
 /** CodeMirror as it is used here: Python with line numbers, in the page's own colours. */
-import { python } from "@codemirror/lang-python";
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
 import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
+import { kernelPython } from "./language";
 
 const inked = (ink: Record<string, string>): Extension =>
   syntaxHighlighting(
     HighlightStyle.define([
-      { tag: [tags.keyword, tags.operatorKeyword, tags.controlKeyword], color: ink.keyword },
+      { tag: [tags.keyword, tags.operatorKeyword, tags.controlKeyword, tags.definitionKeyword, tags.modifier, tags.processingInstruction], color: ink.keyword },
       { tag: [tags.string, tags.special(tags.string)], color: ink.string },
       { tag: [tags.number, tags.bool, tags.null], color: ink.number },
       { tag: tags.comment, color: ink.comment, fontStyle: "italic" },
       { tag: [tags.function(tags.variableName), tags.definition(tags.variableName)], color: ink.name },
-      { tag: [tags.className, tags.typeName], color: ink.type },
+      { tag: [tags.className, tags.typeName, tags.standard(tags.typeName)], color: ink.type },
     ]),
   );
 
@@ -37,7 +37,7 @@ const looks = (dark: boolean): Extension =>
 /** Everything common to viewing, editing and comparing; `label` names the text for who cannot see it. */
 export const basics = (dark: boolean, label: string, isPython = true): Extension => [
   lineNumbers(),
-  isPython ? python() : [],
+  isPython ? kernelPython() : [],
   dark ? DARK : LIGHT,
   looks(dark),
   search(),
