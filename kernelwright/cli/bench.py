@@ -72,7 +72,9 @@ def bench(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
-    """Solve several problems and print a table. Exit code 0 if all have an accepted kernel."""
+    """Solve several problems and print a table.
+
+    Exit code 0 if all have an accepted kernel."""
     from kernelwright.problem_files import read_problem
     from kernelwright.settings import load_settings
     from services.domain.evaluations import default_baselines

@@ -35,7 +35,9 @@ def ci(
     device_seconds: DeviceSeconds = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of Markdown.")] = False,
 ) -> None:
-    """Check the kernels in kernelwright.toml. Exit code 0 if all hold, 1 if some fail, 2 if unknown."""
+    """Check the kernels listed in kernelwright.toml.
+
+    Exit code 0 if all hold, 1 if some fail, 2 if unknown."""
     from kernelwright.ci.plan import read_plan, with_budgets
     from kernelwright.ci.rules import exit_code
     from kernelwright.ci.summary import markdown, workflow_commands

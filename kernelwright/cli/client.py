@@ -111,8 +111,9 @@ def jobs(
 
 
 def watch(job_id: JobId, as_json: AsJson = False, server: Server = LOCAL) -> None:
-    """Watch a job until it ends, across server restarts. Exit code 0 when its best kernel is surely faster than
-    the best baseline."""
+    """Watch a job until it ends, across server restarts.
+
+    Exit code 0 when its best kernel is surely faster than the best baseline."""
     with open_client(server) as client:
         _watch(client, job_id, as_json)
 
@@ -133,7 +134,7 @@ def delete(
     as_json: AsJson = False,
     server: Server = LOCAL,
 ) -> None:
-    """Permanently delete a finished job and everything derived from it."""
+    """Permanently delete a finished job and all that came of it."""
     with open_client(server) as client:
         job = client.job(job_id)
         if not yes and not typer.confirm(f"Permanently delete {job_id} ({job['problem']}, {job['status']})?", err=True):
@@ -187,7 +188,9 @@ def bundle(
     ] = None,
     server: Server = LOCAL,
 ) -> None:
-    """Download a job's kernel with its tests and evidence as a zip archive, or in another tool's format."""
+    """Download a job's kernel with tests and evidence.
+
+    As a zip archive, or in another tool's format."""
     with open_client(server) as client:
         if patch is not None:
             sys.stdout.write(_patch(patch, client.best(job_id)["source"]))

@@ -19,7 +19,9 @@ def evaluate(
     allow_library: Annotated[str, typer.Option(help="Allowed library operators, comma-separated.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Evaluate a kernel: gates, latency, baselines, verdict. Exit code 0 if it is accepted."""
+    """Evaluate a kernel: gates, latency, baselines, verdict.
+
+    Exit code 0 if it is accepted."""
     from kernelwright import evaluate as evaluation
     from kernelwright.problem_files import read_problem, read_source
     from kernelwright.settings import load_settings

@@ -78,8 +78,9 @@ def profile(
     resume: Annotated[str | None, typer.Option(metavar="JOB", help="Resume an interrupted --run.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Rank a model's parts by possible gain and write them as problems; with --run, solve them.
+    """Find a model's bottlenecks; with --run, optimise them.
 
+    The model's parts are ranked by possible gain and written as problems, which --run solves.
     Exit code 0; with --run, 1 if the optimised model was not accepted or is not surely faster, or no
     kernel was found."""
     from kernelwright.settings import load_settings

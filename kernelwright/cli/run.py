@@ -46,7 +46,9 @@ def run(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Search for a fast, verified kernel. Exit code 0 when it is surely faster than the best baseline."""
+    """Search for a fast, verified kernel.
+
+    Exit code 0 when it is surely faster than the best baseline."""
     from kernelwright.problem_files import read_problem, read_source
     from kernelwright.settings import load_settings
     from services.domain.evaluations import default_baselines
