@@ -14,6 +14,7 @@ from kernelwright.cli import (
     database,
     doctor,
     evaluate,
+    listing,
     mcp,
     memory,
     profile,
@@ -22,6 +23,8 @@ from kernelwright.cli import (
     reverify,
     run,
     server,
+    steering,
+    submit,
     trajectories,
     webhooks,
 )
@@ -47,12 +50,14 @@ app.command("bench", rich_help_panel=SOLVE, epilog=CALLS)(bench.bench)
 app.command("profile", rich_help_panel=SOLVE)(profile.profile)
 app.command("ci", rich_help_panel=SOLVE, epilog=CALLS)(ci.ci)
 app.command("reverify", rich_help_panel=SOLVE)(reverify.reverify)
-app.command("submit", rich_help_panel=JOBS, epilog=CALLS)(client.submit)
-app.command("jobs", rich_help_panel=JOBS)(client.jobs)
-app.command("watch", rich_help_panel=JOBS)(client.watch)
+app.command("submit", rich_help_panel=JOBS, epilog=CALLS)(submit.submit)
+app.command("jobs", rich_help_panel=JOBS)(listing.jobs)
+app.command("watch", rich_help_panel=JOBS)(submit.watch)
 app.command("open", rich_help_panel=JOBS)(client.open_page)
-app.command("cancel", rich_help_panel=JOBS)(client.cancel)
-app.command("delete", rich_help_panel=JOBS)(client.delete)
+app.command("pause", rich_help_panel=JOBS)(steering.pause)
+app.command("resume", rich_help_panel=JOBS)(steering.resume)
+app.command("cancel", rich_help_panel=JOBS)(steering.cancel)
+app.command("delete", rich_help_panel=JOBS)(steering.delete)
 app.command("best", rich_help_panel=JOBS)(client.best)
 app.command("bundle", rich_help_panel=JOBS)(client.bundle)
 app.command("report", rich_help_panel=JOBS)(reports.report)

@@ -155,7 +155,7 @@ class InMemoryJobStore(JobStore):
         if job.status.is_final:
             if action == "cancel" and job.status is JobStatus.CANCELLED:
                 return job
-            raise ConflictError(f"job {job_id} is {job.status.value}: it cannot {action}")
+            raise ConflictError(f"job {job_id} is {job.status.value}: too late to {action} it")
         waiting = not self._database.held(job_id) and job.status in (JobStatus.QUEUED, JobStatus.PAUSED)
         job = self._flag(job, action)
         return self._move_waiting(job, action) if waiting else job
