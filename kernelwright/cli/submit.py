@@ -8,7 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelwright.cli.client import LOCAL, AsJson, JobId, Server, open_client
-from kernelwright.cli.options import AgentsOption, CompilerDraftOption, DeviceSeconds, Dollars, Tokens, VerifyFirst
+from kernelwright.cli.options import (
+    BUDGET,
+    AgentsOption,
+    AllowLibrary,
+    BackendOption,
+    BaselinesOption,
+    BeamOption,
+    CompilerDraftOption,
+    DeviceOption,
+    DeviceSeconds,
+    Dollars,
+    ModelOption,
+    SeedCandidate,
+    StrategyOption,
+    Tokens,
+    VerifyFirst,
+    Wall,
+    listed,
+)
 from kernelwright.cli.output import errors, interruptible, print_json, say
 from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode
 
@@ -18,20 +36,24 @@ if TYPE_CHECKING:
 
 def submit(
     problem: Annotated[Path, typer.Argument(metavar="PROBLEM.py", help="Problem file.")],
-    backend: Annotated[str, typer.Option(help="Kernel language.")] = "cpp",
-    device: Annotated[str, typer.Option(help="Device to run on.")] = "cpu",
-    model: Annotated[str, typer.Option(help="Chat model.")] = "playbook",
-    strategy: Annotated[str, typer.Option(help="Search strategy.")] = DEFAULT_STRATEGY,
-    beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates per step; each counts as one round.")] = 1,
+    backend: BackendOption = "cpp",
+    device: DeviceOption = "cpu",
+    model: ModelOption = "playbook",
+    strategy: StrategyOption = DEFAULT_STRATEGY,
+    beam: BeamOption = 1,
     agents: AgentsOption = AgentsMode.FULL,
     verify_first: VerifyFirst = False,
-    rounds: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of rounds.")] = 10,
+    rounds: Annotated[
+        int, typer.Option(min=1, max=1000, help="Maximum number of rounds.", rich_help_panel=BUDGET)
+    ] = 10,
+    wall: Wall = None,
     tokens: Tokens = None,
     dollars: Dollars = None,
     device_seconds: DeviceSeconds = None,
-    seed_candidate: Annotated[Path | None, typer.Option(help="Seed kernel to start from.")] = None,
+    baselines: BaselinesOption = None,
+    seed_candidate: SeedCandidate = None,
     compiler_draft: CompilerDraftOption = None,
-    allow_library: Annotated[str, typer.Option(help="Allowed library operators, comma-separated.")] = "",
+    allow_library: AllowLibrary = "",
     tag: Annotated[list[str] | None, typer.Option(help="Tag; can be repeated.")] = None,
     idempotency_key: Annotated[
         str | None, typer.Option(help="Key that makes repeated submissions create only one job.")
@@ -43,7 +65,7 @@ def submit(
     """Submit a job to a server and print its id."""
     from kernelwright.problem_files import read_problem, read_source
 
-    found = read_problem(problem, tuple(filter(None, allow_library.split(","))))
+    found = read_problem(problem, listed(allow_library))
     body: dict[str, Any] = {
         "problem": {
             "name": found.name,
@@ -58,7 +80,14 @@ def submit(
         "beam": beam,
         "agents": agents.value,
         "verify_first": verify_first,
-        "budget": {"rounds": rounds, "tokens": tokens, "dollars": dollars, "device_s": device_seconds},
+        "budget": {
+            "rounds": rounds,
+            "wall_s": wall,
+            "tokens": tokens,
+            "dollars": dollars,
+            "device_s": device_seconds,
+        },
+        "baselines": None if baselines is None else list(listed(baselines)),
         "tags": tag or [],
         "compiler_draft": compiler_draft,
         "seed_candidate": None if seed_candidate is None else read_source(seed_candidate, "candidate"),
