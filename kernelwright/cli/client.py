@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import sys
 import webbrowser
 from pathlib import Path
@@ -94,7 +95,8 @@ def open_client(server: str) -> Client:
     from services.client import Client
 
     if not server.startswith(("http://", "https://")):
-        raise UserError(f"--server needs a URL with a scheme, e.g. http://{server.partition('://')[2] or server}")
+        host = re.sub(r"^(https?:/?|\w+://)", "", server) or LOCAL.partition("://")[2]
+        raise UserError(f"--server needs a URL with a scheme, e.g. http://{host}")
 
     return Client(server, token=os.environ.get("KERNELWRIGHT_TOKEN"))
 
