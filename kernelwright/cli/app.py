@@ -34,7 +34,7 @@ app = typer.Typer(
     name="kernelwright",
     help="Writes, proves and speeds up compute kernels.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
