@@ -43,7 +43,7 @@ def resume(
     if as_json:
         print_json(job)
         return
-    waits = job["status"] == JobStatus.QUEUED
+    waits = job["status"] in (JobStatus.QUEUED, JobStatus.PAUSED)  # paused: until who ran it has let go of it
     typer.echo("Resumed: it waits for an orchestrator" if waits else f"Resumed: it is {job['status']}")
     say(f"watch it with: kernelwright watch {job_id}")
 

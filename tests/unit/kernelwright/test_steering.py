@@ -22,6 +22,7 @@ def a_job(status: str, *, best: str | None = None) -> dict[str, Any]:
         ("pause", "paused", "Paused"),
         ("pause", "running", "Pause requested: it takes effect after this step"),
         ("resume", "queued", "Resumed: it waits for an orchestrator"),
+        ("resume", "paused", "Resumed: it waits for an orchestrator"),
         ("resume", "running", "Resumed: it is running"),
         ("cancel", "cancelled", "Cancelled"),
         ("cancel", "running", "Cancellation requested"),
