@@ -21,7 +21,8 @@ def doctor(
         str | None, typer.Option(metavar="URL", help="Only check that the API at this address reaches its database.")
     ] = None,
     check_orchestrator: Annotated[
-        bool, typer.Option(help="Only check that an orchestrator of this host was seen in the last 30 s.")
+        bool,
+        typer.Option("--check-orchestrator", help="Only check that an orchestrator here was seen in the last 30 s."),
     ] = False,
 ) -> None:
     """Check this machine, or a server.
