@@ -109,12 +109,21 @@ def _report() -> str:
     return "\n".join(lines) + "\n"
 
 
+_COMPLETION = (
+    "",
+    "`kernelwright --install-completion` sets up completion of commands, options and their values for the shell it is",
+    "called from (bash, zsh or fish); it takes effect in the next one. `kernelwright --show-completion` prints the",
+    "script instead, to be installed by hand.",
+)
+
+
 def _commands() -> str:
     from kernelwright.cli.app import app
 
     root = get_command(app)
     lines = ["# Commands", "", "Results go to standard output, progress and messages to standard error.", ""]
     lines += ["Exit codes: 0 accepted candidate, 1 none, 2 usage error or broken environment, 130 interrupted."]
+    lines += [*_COMPLETION]
     for name, command in _leaves("kernelwright", root):
         with command.context_class(command, info_name=name) as context:
             lines += ["", f"## {name}", "", (command.help or "").strip().replace("\n\n", "\n"), "", "```"]

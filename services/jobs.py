@@ -171,8 +171,8 @@ class JobService:
         """A job's candidates in order of their steps, without sources. Raises `NotFoundError`."""
         return await self._candidates.digests(team_id, job_id)
 
-    async def speedups(self, team_id: str, jobs: Sequence[Job]) -> Mapping[str, float]:
-        """Job id to the speedup of its best candidate over the fastest baseline, of those that have one."""
+    async def speedups(self, team_id: str, jobs: Sequence[Job]) -> Mapping[str, Speedup]:
+        """Job id to the speedup of its best candidate, of those that have one."""
         best = {job.id: job.best_candidate_id for job in jobs if job.best_candidate_id is not None}
         found = await self._candidates.speedups(team_id, tuple(best.values())) if best else {}
         return {job: found[candidate] for job, candidate in best.items() if candidate in found}

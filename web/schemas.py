@@ -204,12 +204,14 @@ class JobView(View):
     best_candidate_id: str | None
     best_speedup: float | None
     """Of the best candidate, against the fastest baseline."""
+    best_ci95: tuple[float, float] | None
+    """95 % confidence interval of `best_speedup`: above 1 as a whole where the kernel is surely faster."""
     cancel_requested: bool
     pause_requested: bool
     analysis: AnalysisView | None
 
     @classmethod
-    def of(cls, job: Job, best_speedup: float | None) -> JobView:
+    def of(cls, job: Job, speedup: Speedup | None) -> JobView:
         """The answer about a job."""
         spec = job.spec
         return cls(
@@ -235,7 +237,8 @@ class JobView(View):
             finished_at=job.finished_at,
             steps_done=job.steps_done,
             best_candidate_id=job.best_candidate_id,
-            best_speedup=best_speedup,
+            best_speedup=None if speedup is None else speedup.best_baseline,
+            best_ci95=None if speedup is None else speedup.ci95,
             cancel_requested=job.cancel_requested,
             pause_requested=job.pause_requested,
             analysis=None if job.analysis is None else AnalysisView.of(job.analysis),

@@ -70,7 +70,9 @@ def quota(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Set a team's quotas (jobs, tokens, dollars, device_s; per day or month, UTC) and show its usage."""
+    """Set a team's quotas and show its usage.
+
+    Quotas are of jobs, tokens, dollars and device_s, per day or month (UTC)."""
     wanted = [_limit(text) for text in limits or ()]
 
     async def work(quotas: QuotaService) -> tuple[QuotaUsage, ...]:
@@ -137,7 +139,9 @@ def set_role(login: Login, role: Annotated[Role, typer.Argument()], of_team: OfT
 
 @user.command("remove")
 def remove_user(login: Login, of_team: OfTeam = LOCAL_TEAM) -> None:
-    """Remove a member from a team; their tokens for this team stop working."""
+    """Remove a member from a team.
+
+    Their tokens for this team stop working."""
 
     async def work(access: AccessService) -> None:
         await access.remove_member(of_team, (await access.member(of_team, login)).user.id, _actor())

@@ -14,6 +14,7 @@ from kernelwright.cli import (
     database,
     doctor,
     evaluate,
+    listing,
     mcp,
     memory,
     profile,
@@ -22,6 +23,8 @@ from kernelwright.cli import (
     reverify,
     run,
     server,
+    steering,
+    submit,
     trajectories,
     webhooks,
 )
@@ -31,41 +34,49 @@ app = typer.Typer(
     name="kernelwright",
     help="Writes, proves and speeds up compute kernels.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("run", epilog=CALLS)(run.run)
-app.command("evaluate")(evaluate.evaluate)
-app.command("bench", epilog=CALLS)(bench.bench)
-app.command("profile")(profile.profile)
-app.command("serve")(server.serve)
-app.command("api")(server.api)
-app.command("orchestrator")(server.orchestrator)
-app.command("worker")(server.worker)
-app.command("submit", epilog=CALLS)(client.submit)
-app.command("jobs")(client.jobs)
-app.command("watch")(client.watch)
-app.command("open")(client.open_page)
-app.command("cancel")(client.cancel)
-app.command("delete")(client.delete)
-app.command("best")(client.best)
-app.command("bundle")(client.bundle)
-app.command("report")(reports.report)
-app.command("ci", epilog=CALLS)(ci.ci)
-app.command("reverify")(reverify.reverify)
-app.command("doctor")(doctor.doctor)
-app.command("mcp")(mcp.mcp)
-app.add_typer(memory.app, name="memory")
-app.add_typer(requests.app, name="requests")
-app.add_typer(reports.app, name="shares")
-app.add_typer(trajectories.app, name="trajectories")
-app.add_typer(webhooks.app, name="webhooks")
-app.add_typer(access.team, name="team")
-app.add_typer(access.user, name="user")
-app.add_typer(access.token, name="token")
-app.command("audit")(access.audit)
-app.add_typer(database.app, name="db")
+SOLVE = "Solve and judge"
+JOBS = "Jobs on a server"
+SERVICES = "Services"
+TEAM = "Team and memory"
+MACHINE = "This machine"
+
+app.command("run", rich_help_panel=SOLVE, epilog=CALLS)(run.run)
+app.command("evaluate", rich_help_panel=SOLVE)(evaluate.evaluate)
+app.command("bench", rich_help_panel=SOLVE, epilog=CALLS)(bench.bench)
+app.command("profile", rich_help_panel=SOLVE)(profile.profile)
+app.command("ci", rich_help_panel=SOLVE, epilog=CALLS)(ci.ci)
+app.command("reverify", rich_help_panel=SOLVE)(reverify.reverify)
+app.command("submit", rich_help_panel=JOBS, epilog=CALLS)(submit.submit)
+app.command("jobs", rich_help_panel=JOBS)(listing.jobs)
+app.command("watch", rich_help_panel=JOBS)(submit.watch)
+app.command("open", rich_help_panel=JOBS)(client.open_page)
+app.command("pause", rich_help_panel=JOBS)(steering.pause)
+app.command("resume", rich_help_panel=JOBS)(steering.resume)
+app.command("cancel", rich_help_panel=JOBS)(steering.cancel)
+app.command("delete", rich_help_panel=JOBS)(steering.delete)
+app.command("best", rich_help_panel=JOBS)(client.best)
+app.command("bundle", rich_help_panel=JOBS)(client.bundle)
+app.command("report", rich_help_panel=JOBS)(reports.report)
+app.add_typer(reports.app, name="shares", rich_help_panel=JOBS)
+app.add_typer(requests.app, name="requests", rich_help_panel=JOBS)
+app.add_typer(webhooks.app, name="webhooks", rich_help_panel=JOBS)
+app.command("mcp", rich_help_panel=JOBS)(mcp.mcp)
+app.command("serve", rich_help_panel=SERVICES)(server.serve)
+app.command("api", rich_help_panel=SERVICES)(server.api)
+app.command("orchestrator", rich_help_panel=SERVICES)(server.orchestrator)
+app.command("worker", rich_help_panel=SERVICES)(server.worker)
+app.add_typer(database.app, name="db", rich_help_panel=SERVICES)
+app.add_typer(access.team, name="team", rich_help_panel=TEAM)
+app.add_typer(access.user, name="user", rich_help_panel=TEAM)
+app.add_typer(access.token, name="token", rich_help_panel=TEAM)
+app.command("audit", rich_help_panel=TEAM)(access.audit)
+app.add_typer(memory.app, name="memory", rich_help_panel=TEAM)
+app.add_typer(trajectories.app, name="trajectories", rich_help_panel=TEAM)
+app.command("doctor", rich_help_panel=MACHINE)(doctor.doctor)
 
 
 def _show_version(wanted: bool) -> None:

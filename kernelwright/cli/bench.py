@@ -12,7 +12,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelwright.cli.options import AgentsOption, DeviceSeconds, Dollars, Tokens, VerifyFirst
+from kernelwright.cli.options import (
+    BUDGET,
+    AgentsOption,
+    BackendOption,
+    BaselinesOption,
+    BeamOption,
+    DeviceOption,
+    DeviceSeconds,
+    Dollars,
+    ModelOption,
+    StrategyOption,
+    Tokens,
+    VerifyFirst,
+    Wall,
+    chosen_baselines,
+)
 from kernelwright.cli.output import answers, errors, interruptible, print_json, say
 from kernelwright.figures import interval, ratio
 from services.domain.errors import UserError
@@ -58,24 +73,29 @@ def bench(
     paths: Annotated[
         list[Path], typer.Argument(metavar="DIR_OR_FILES…", help="Problem files, or folders with problem files.")
     ],
-    backend: Annotated[str, typer.Option(help="Kernel language.")] = "cpp",
-    device: Annotated[str, typer.Option(help="Device to run on.")] = "cpu",
-    model: Annotated[str, typer.Option(help="Chat model; playbook works offline.")] = "playbook",
-    strategy: Annotated[str, typer.Option(help="Search strategy.")] = DEFAULT_STRATEGY,
-    beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates per step; each counts as one round.")] = 1,
+    backend: BackendOption = "cpp",
+    device: DeviceOption = "cpu",
+    model: ModelOption = "playbook",
+    strategy: StrategyOption = DEFAULT_STRATEGY,
+    beam: BeamOption = 1,
     agents: AgentsOption = AgentsMode.FULL,
     verify_first: VerifyFirst = False,
-    rounds: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of rounds per problem.")] = 10,
+    rounds: Annotated[
+        int, typer.Option(min=1, max=1000, help="Maximum number of rounds per problem.", rich_help_panel=BUDGET)
+    ] = 10,
+    wall: Wall = None,
     tokens: Tokens = None,
     dollars: Dollars = None,
     device_seconds: DeviceSeconds = None,
+    baselines: BaselinesOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
-    """Solve several problems and print a table. Exit code 0 if all have an accepted kernel."""
+    """Solve several problems and print a table.
+
+    Exit code 0 if all have an accepted kernel."""
     from kernelwright.problem_files import read_problem
     from kernelwright.settings import load_settings
-    from services.domain.evaluations import default_baselines
     from services.domain.jobs import Budget, JobSpec
 
     settings = load_settings()
@@ -91,8 +111,8 @@ def bench(
             beam=beam,
             agents=agents,
             verify_first=verify_first,
-            budget=Budget(rounds=rounds, tokens=tokens, dollars=dollars, device_s=device_seconds),
-            baselines=default_baselines(device),
+            budget=Budget(rounds=rounds, wall_s=wall, tokens=tokens, dollars=dollars, device_s=device_seconds),
+            baselines=chosen_baselines(baselines, device),
             compiler_draft=settings.compiler_draft,
         )
         for path in problem_files(paths)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kernelwright.cli.client import open_client
 from kernelwright.cli.options import DeviceSeconds, Dollars, Tokens
 from kernelwright.cli.output import interruptible, print_json, say
 from services.domain.errors import InfrastructureError, UserError
@@ -35,7 +36,9 @@ def ci(
     device_seconds: DeviceSeconds = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of Markdown.")] = False,
 ) -> None:
-    """Check the kernels in kernelwright.toml. Exit code 0 if all hold, 1 if some fail, 2 if unknown."""
+    """Check the kernels listed in kernelwright.toml.
+
+    Exit code 0 if all hold, 1 if some fail, 2 if unknown."""
     from kernelwright.ci.plan import read_plan, with_budgets
     from kernelwright.ci.rules import exit_code
     from kernelwright.ci.summary import markdown, workflow_commands
@@ -62,9 +65,8 @@ def _judge_all(plan: CiPlan, server: str | None) -> list[Result]:
     from kernelwright.ci.judging import LocalJudge, ServerJudge, judge
     from kernelwright.ci.rules import decide
     from kernelwright.settings import load_settings
-    from services.client import Client
 
-    client = Client(server, token=os.environ.get("KERNELWRIGHT_TOKEN")) if server else None
+    client = open_client(server) if server else None
     results = []
     with client or nullcontext():
         by = ServerJudge(client, server, plan) if client and server else LocalJudge(load_settings())

@@ -39,7 +39,9 @@ def downgrade(
     version: Annotated[str, typer.Argument(help="Schema version, for example 0014.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Take the database's schema back to an earlier version. Stop every process of the installation first."""
+    """Take the database schema back to an earlier version.
+
+    Stop every process of the installation first."""
     from kernelwright.settings import load_settings
     from storage.database import Database
 

@@ -21,10 +21,13 @@ def doctor(
         str | None, typer.Option(metavar="URL", help="Only check that the API at this address reaches its database.")
     ] = None,
     check_orchestrator: Annotated[
-        bool, typer.Option(help="Only check that an orchestrator of this host was seen in the last 30 s.")
+        bool,
+        typer.Option("--check-orchestrator", help="Only check that an orchestrator here was seen in the last 30 s."),
     ] = False,
 ) -> None:
-    """Check this machine, or a server. Exit code 2 if something required is missing."""
+    """Check this machine, or a server.
+
+    Exit code 2 if something required is missing."""
     from kernelwright.doctor.machine import diagnose
     from kernelwright.doctor.server import api_answers, orchestrator_lives, worker_answers
     from kernelwright.settings import load_settings

@@ -7,19 +7,30 @@ from typing import Annotated
 
 import typer
 
+from kernelwright.cli.options import TARGET, AllowLibrary, BackendOption, DeviceOption, check_baselines, listed
 from kernelwright.cli.output import errors, interruptible, print_json
+from services.domain.evaluations import BASELINES
 
 
 def evaluate(
     problem: Annotated[Path, typer.Argument(metavar="PROBLEM.py", help="Problem file.")],
     candidate: Annotated[Path, typer.Argument(metavar="CANDIDATE.py", help="Module that defines ModelNew.")],
-    backend: Annotated[str, typer.Option(help="Kernel language.")] = "cpp",
-    device: Annotated[str, typer.Option(help="Device to run on.")] = "cpu",
-    baselines: Annotated[str, typer.Option(help="Comma-separated: eager, compile, compile_max.")] = "eager,compile",
-    allow_library: Annotated[str, typer.Option(help="Allowed library operators, comma-separated.")] = "",
+    backend: BackendOption = "cpp",
+    device: DeviceOption = "cpu",
+    baselines: Annotated[
+        str,
+        typer.Option(
+            help=f"Compare with, comma-separated: {', '.join(BASELINES)}.",
+            callback=check_baselines,
+            rich_help_panel=TARGET,
+        ),
+    ] = "eager,compile",
+    allow_library: AllowLibrary = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Evaluate a kernel: gates, latency, baselines, verdict. Exit code 0 if it is accepted."""
+    """Evaluate a kernel: gates, latency, baselines, verdict.
+
+    Exit code 0 if it is accepted."""
     from kernelwright import evaluate as evaluation
     from kernelwright.problem_files import read_problem, read_source
     from kernelwright.settings import load_settings
@@ -28,11 +39,11 @@ def evaluate(
     settings = load_settings()
     with interruptible():
         report = evaluation.evaluate(
-            read_problem(problem, tuple(filter(None, allow_library.split(",")))),
+            read_problem(problem, listed(allow_library)),
             read_source(candidate, "candidate"),
             backend=backend,
             device=device,
-            baselines=tuple(filter(None, baselines.split(","))),
+            baselines=listed(baselines),
             directory=settings.directory,
             make=sandbox_maker(settings),
         )

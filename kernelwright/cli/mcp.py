@@ -34,7 +34,9 @@ def mcp(
     server: Server = LOCAL,
     by: Annotated[str, typer.Option(help="Name under which answers are recorded.")] = "mcp",
 ) -> None:
-    """Serve the Model Context Protocol on standard input and output, for coding agents."""
+    """Serve the Model Context Protocol, for coding agents.
+
+    On standard input and output."""
     with open_client(server) as client:
         make_server(client, by).run("stdio")
 

@@ -107,7 +107,9 @@ def effect(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the effect of memory: steps with it against held-out steps, with 95 % intervals."""
+    """Show the effect of memory.
+
+    Steps with it against held-out steps, with 95 % intervals."""
 
     async def work(memory: ExperienceService) -> dict[str, Effect]:
         if backend is not None:
@@ -167,7 +169,9 @@ def add(
     team: Team = LOCAL_TEAM,
     as_json: AsJson = False,
 ) -> None:
-    """Add a note of your own: agents read it where its family and backend fit, and its value is learned."""
+    """Add a note of your own.
+
+    Agents read it where its family and backend fit, and its value is learned."""
     from services.memory_notes import Note
 
     if note.suffix == ".py":
@@ -217,7 +221,9 @@ def import_(
     file: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="File written by `memory export`.")],
     as_json: AsJson = False,
 ) -> None:
-    """Import experiences exported elsewhere, all or none. Exit code 1 if a line is refused."""
+    """Import experiences exported elsewhere, all or none.
+
+    Exit code 1 if a line is refused."""
     from services.experiences import ImportRefusedError
 
     async def work(memory: ExperienceService) -> int:
@@ -242,7 +248,9 @@ def tidy(
         int | None, typer.Option(min=1, help="Experiences to keep per backend (default: the setting).")
     ] = None,
 ) -> None:
-    """Merge near-duplicates, and remove the least valuable experiences above the limit per backend."""
+    """Merge near-duplicates, and remove the least valuable experiences.
+
+    As many are kept per backend as the limit allows."""
     from kernelwright.settings import load_settings
 
     keep = cap or load_settings().memory_cap
@@ -267,7 +275,7 @@ def share(
 
 @app.command("shares")
 def shares(team: Team = LOCAL_TEAM, as_json: AsJson = False) -> None:
-    """List the teams this team shares experiences with, in both directions."""
+    """List the teams this team shares with, in both directions."""
     found = _with_memory(lambda memory: memory.shares(team))
     if as_json:
         print_json(found)

@@ -9,8 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kernelwright.cli.options import (
+    BUDGET,
+    SEARCH,
+    TARGET,
+    BackendOption,
+    DeviceOption,
+    ModelOption,
+    StrategyOption,
+    check_baselines,
+    listed,
+    refuse_beside_resume,
+)
 from kernelwright.cli.output import errors, interruptible, print_json, say
 from services.domain.errors import UserError
+from services.domain.evaluations import BASELINES
 from services.domain.jobs import DEFAULT_STRATEGY
 
 if TYPE_CHECKING:
@@ -56,6 +69,7 @@ class ProfileDocument:
 
 
 def profile(
+    context: typer.Context,
     file: Annotated[
         Path | None, typer.Argument(metavar="MODEL.py", help="Model file, in the form of a problem.")
     ] = None,
@@ -63,30 +77,42 @@ def profile(
         bool, typer.Option("--run", help="Solve the parts, swap in the kernels and evaluate the model.")
     ] = False,
     parts: Annotated[int, typer.Option(min=1, max=100, help="Maximum number of parts to solve, best first.")] = 3,
-    backend: Annotated[str, typer.Option(help="Kernel language.")] = "cpp",
-    device: Annotated[str, typer.Option(help="Device to run on.")] = "cpu",
-    model: Annotated[str, typer.Option(help="Chat model; playbook works offline.")] = "playbook",
-    strategy: Annotated[str, typer.Option(help="Search strategy.")] = DEFAULT_STRATEGY,
-    rounds: Annotated[int, typer.Option(min=2, max=1000, help="Maximum number of rounds, all jobs together.")] = 13,
+    backend: BackendOption = "cpp",
+    device: DeviceOption = "cpu",
+    model: ModelOption = "playbook",
+    strategy: StrategyOption = DEFAULT_STRATEGY,
+    rounds: Annotated[
+        int, typer.Option(min=2, max=1000, help="Maximum number of rounds, all jobs together.", rich_help_panel=BUDGET)
+    ] = 13,
     wall: Annotated[
-        float | None, typer.Option(min=1, help="Maximum wall-clock time in seconds, all jobs together.")
+        float | None,
+        typer.Option(min=1, help="Maximum wall-clock time in seconds, all jobs together.", rich_help_panel=BUDGET),
     ] = None,
-    baselines: Annotated[str, typer.Option(help="Comma-separated: eager, compile, compile_max.")] = "eager,compile",
+    baselines: Annotated[
+        str,
+        typer.Option(
+            help=f"What to beat, comma-separated: {', '.join(BASELINES)}.",
+            callback=check_baselines,
+            rich_help_panel=TARGET,
+        ),
+    ] = "eager,compile",
     swap_all: Annotated[bool, typer.Option(help="Also swap in accepted kernels whose gain is within noise.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.", rich_help_panel=SEARCH)] = 0,
     out: Annotated[Path | None, typer.Option(help="Output folder for problems and results.")] = None,
     resume: Annotated[str | None, typer.Option(metavar="JOB", help="Resume an interrupted --run.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Rank a model's parts by possible gain and write them as problems; with --run, solve them.
+    """Find a model's bottlenecks; with --run, optimise them.
 
-    Exit code 0; with --run, 1 if the optimised model was not accepted or is not surely faster, or no
-    kernel was found."""
+    The model's parts are ranked by possible gain and written as problems, which --run solves.
+    Exit code 0; with --run, 1 without a kernel or an accepted, surely faster model."""
     from kernelwright.settings import load_settings
     from services.domain.jobs import Budget
 
     if (file is None) == (resume is None):
         raise UserError("give either a model file or --resume JOB")
+    if resume is not None:
+        refuse_beside_resume(context, "run", "out", "as_json")
     settings = load_settings()
     outcome = None
     if file is None:
@@ -124,7 +150,7 @@ def _spec(
         model=model,
         strategy=strategy,
         budget=budget,
-        baselines=tuple(filter(None, baselines.split(","))),
+        baselines=listed(baselines),
         seed=seed,
     )
 

@@ -18,7 +18,9 @@ def report(
     out: Annotated[Path | None, typer.Option(help="File path (default JOB.html).")] = None,
     server: Server = LOCAL,
 ) -> None:
-    """Download a job's report as one HTML file without scripts: figures, evidence, gates, lineage and source."""
+    """Download a job's report as one HTML file.
+
+    With figures, evidence, gates, lineage and source, and without scripts."""
     path = (out or Path(f"{job_id}.html")).absolute()
     with open_client(server) as client:
         client.save_report(job_id, path)
@@ -37,7 +39,9 @@ def create(
     as_json: AsJson = False,
     server: Server = LOCAL,
 ) -> None:
-    """Create a link to a job's report that works without signing in. It is printed once."""
+    """Create a link to a job's report that works without signing in.
+
+    It is printed once."""
     with open_client(server) as client:
         made = client.share(job_id, days)
     if as_json:

@@ -74,7 +74,9 @@ def answer(
     as_json: AsJson = False,
     server: Server = LOCAL,
 ) -> None:
-    """Answer a request. An invalid answer is refused with the reason, and the request stays open."""
+    """Answer a request.
+
+    An invalid answer is refused with the reason, and the request stays open."""
     text = _read(file)
     with open_client(server) as client:
         found = client.answer(request_id, text, by or getpass.getuser())

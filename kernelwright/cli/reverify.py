@@ -35,8 +35,9 @@ def reverify(
     limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of results.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Re-evaluate accepted results of an older referee or toolchain; retract those that fail.
+    """Judge earlier results again; retract those that fail.
 
+    Accepted results of an older referee or toolchain are evaluated again.
     Exit code 0 if all hold, 1 if some fail, 2 if some could not be evaluated."""
     with interruptible("what was judged is kept; run it again for the rest"):
         code = asyncio.run(_reverify(everything=everything, listing=listing, limit=limit, as_json=as_json))

@@ -8,7 +8,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernelwright.cli.options import AgentsOption, CompilerDraftOption, DeviceSeconds, Dollars, Tokens, VerifyFirst
+from kernelwright.cli.options import (
+    BUDGET,
+    MODELS,
+    SEARCH,
+    AgentsOption,
+    AllowLibrary,
+    BackendOption,
+    BaselinesOption,
+    BeamOption,
+    CompilerDraftOption,
+    DeviceOption,
+    DeviceSeconds,
+    Dollars,
+    SeedCandidate,
+    StrategyOption,
+    Tokens,
+    VerifyFirst,
+    Wall,
+    chosen_baselines,
+    listed,
+    refuse_beside_resume,
+)
 from kernelwright.cli.output import errors, interruptible, print_json, say
 from services.domain.errors import UserError
 from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode
@@ -19,47 +40,49 @@ if TYPE_CHECKING:
 
 
 def run(
+    context: typer.Context,
     problem: Annotated[Path | None, typer.Argument(metavar="PROBLEM.py", help="Problem file.")] = None,
-    backend: Annotated[str, typer.Option(help="Kernel language.")] = "cpp",
-    device: Annotated[str, typer.Option(help="Device to run on.")] = "cpu",
-    model: Annotated[str | None, typer.Option(help="Chat model (default: playbook, which works offline).")] = None,
-    strategy: Annotated[str, typer.Option(help="Search strategy.")] = DEFAULT_STRATEGY,
-    beam: Annotated[int, typer.Option(min=1, max=16, help="Candidates per step; each counts as one round.")] = 1,
+    backend: BackendOption = "cpp",
+    device: DeviceOption = "cpu",
+    model: Annotated[str | None, typer.Option(help=MODELS, show_default="playbook", rich_help_panel=SEARCH)] = None,
+    strategy: StrategyOption = DEFAULT_STRATEGY,
+    beam: BeamOption = 1,
     agents: AgentsOption = AgentsMode.FULL,
     verify_first: VerifyFirst = False,
-    rounds: Annotated[int | None, typer.Option(min=1, max=1000, help="Maximum number of rounds (default 10).")] = None,
-    wall: Annotated[float | None, typer.Option(min=1, help="Maximum wall-clock time in seconds.")] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option(min=1, max=1000, help="Maximum number of rounds.", show_default="10", rich_help_panel=BUDGET),
+    ] = None,
+    wall: Wall = None,
     tokens: Tokens = None,
     dollars: Dollars = None,
     device_seconds: DeviceSeconds = None,
-    baselines: Annotated[
-        str | None,
-        typer.Option(help="Comma-separated: eager, compile, compile_max (default: eager,compile; on GPUs all three)."),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
-    seed_candidate: Annotated[Path | None, typer.Option(help="Seed kernel to start from.")] = None,
+    baselines: BaselinesOption = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.", rich_help_panel=SEARCH)] = 0,
+    seed_candidate: SeedCandidate = None,
     compiler_draft: CompilerDraftOption = None,
-    allow_library: Annotated[str, typer.Option(help="Allowed library operators, comma-separated.")] = "",
+    allow_library: AllowLibrary = "",
     out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
     resume: Annotated[
         str | None, typer.Option(metavar="JOB", help="Resume an interrupted job, or a failed one with --model.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Search for a fast, verified kernel. Exit code 0 when it is surely faster than the best baseline."""
+    """Search for a fast, verified kernel.
+
+    Exit code 0 when it is surely faster than the best baseline."""
     from kernelwright.problem_files import read_problem, read_source
     from kernelwright.settings import load_settings
-    from services.domain.evaluations import default_baselines
     from services.domain.jobs import Budget, JobSpec, JobStatus
 
     spec: JobSpec | None = None
     if (problem is None) == (resume is None):
         raise UserError("give either a problem file or --resume JOB")
-    if resume is not None and any(limit is not None for limit in (tokens, dollars, device_seconds)):
-        raise UserError("a resumed job keeps its budgets: leave them out with --resume")
+    if resume is not None:
+        refuse_beside_resume(context, "model", "rounds", "out", "as_json")
     if problem is not None:
         spec = JobSpec(
-            problem=read_problem(problem, tuple(filter(None, allow_library.split(",")))),
+            problem=read_problem(problem, listed(allow_library)),
             backend=backend,
             device=device,
             model=model or "playbook",
@@ -68,7 +91,7 @@ def run(
             agents=agents,
             verify_first=verify_first,
             budget=Budget(rounds=rounds or 10, wall_s=wall, tokens=tokens, dollars=dollars, device_s=device_seconds),
-            baselines=default_baselines(device) if baselines is None else tuple(filter(None, baselines.split(","))),
+            baselines=chosen_baselines(baselines, device),
             seed=seed,
             seed_candidate=None if seed_candidate is None else read_source(seed_candidate, "candidate"),
             compiler_draft=load_settings().compiler_draft if compiler_draft is None else compiler_draft,

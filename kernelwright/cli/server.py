@@ -37,7 +37,7 @@ Host = Annotated[str | None, typer.Option(help="Address to listen on (default 12
 
 
 def serve(port: Port = None, host: Host = None) -> None:
-    """Start the API, the web UI, an orchestrator and a worker in one process."""
+    """Start API, web UI, orchestrator and worker in one process."""
     asyncio.run(_serve(port, host, alone=False))
 
 
@@ -56,7 +56,9 @@ def worker(
         str, typer.Option(help="Device to evaluate on; `compile` for a worker that only compiles.")
     ] = "cpu",
 ) -> None:
-    """Start only a worker, which takes evaluations from Redis. On SIGTERM it finishes the current one, then exits."""
+    """Start only a worker, which takes evaluations from Redis.
+
+    On SIGTERM it finishes the current one, then exits."""
     from kernelwright.admission import acquire_slot
     from kernelwright.settings import load_settings
     from kernelwright.wiring.sandboxes import check_sandbox

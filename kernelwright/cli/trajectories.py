@@ -29,7 +29,9 @@ def export(
     job: Annotated[str | None, typer.Option(help="Export only this job.")] = None,
     team: Annotated[str, typer.Option(help="Team that owns the jobs.")] = LOCAL_TEAM,
 ) -> None:
-    """Export multi-turn trajectories with rewards as JSON lines, without refuted verdicts or secrets."""
+    """Export multi-turn trajectories with rewards as JSON lines.
+
+    Refuted verdicts and secrets are left out."""
     count = asyncio.run(_export(form, out, job, team))
     say(f"{count} lines{'' if out is None else f' in {out.absolute()}'}")
 

@@ -27,7 +27,9 @@ def create(
     as_json: AsJson = False,
     server: Server = LOCAL,
 ) -> None:
-    """Create a webhook and print its id and its secret, which is shown only once."""
+    """Create a webhook and print its id and secret.
+
+    The secret is shown only once."""
     with open_client(server) as client:
         made = client.create_webhook(url, kind)
     if as_json:

@@ -39,6 +39,9 @@ def diagnose_remote(
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         remedy = "Check the address, the server and any firewall in between."
         return (Finding(name="server", state="missing", detail=f"{url}: {error}", remedy=remedy),)
+    except (ValueError, KeyError, TypeError):
+        detail = f"{url} answers, but not as a Kernelwright server does"
+        return (Finding(name="server", state="missing", detail=detail, remedy="Check the address and its port."),)
 
 
 def _reached(url: str, health: httpx.Response) -> Finding:

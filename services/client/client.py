@@ -12,13 +12,9 @@ from typing import Any
 import httpx
 from httpx_sse import EventSource
 
+from services.client.faults import checked_address, not_ours, refusal, unreachable
 from services.domain.errors import (
-    ConfigurationError,
-    ConflictError,
-    DeletedError,
     InfrastructureError,
-    KernelwrightError,
-    NotFoundError,
     UserError,
 )
 
@@ -48,15 +44,12 @@ class Client:
         give_up_s: float = 60,
     ) -> None:
         """`give_up_s`: how long a broken event stream is tried again before that is an error."""
-        self._server = server.rstrip("/")
+        self._server = checked_address(server)
         self._give_up_s = give_up_s
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        try:
-            self._http = httpx.Client(
-                base_url=f"{self._server}/api/v1", headers=headers, timeout=httpx.Timeout(30.0), transport=transport
-            )
-        except httpx.InvalidURL as error:
-            raise ConfigurationError(f"not a server address: {server!r} ({error})") from None
+        self._http = httpx.Client(
+            base_url=f"{self._server}/api/v1", headers=headers, timeout=httpx.Timeout(30.0), transport=transport
+        )
 
     def __enter__(self) -> Client:
         return self
@@ -69,7 +62,7 @@ class Client:
     def submit(self, body: Mapping[str, Any], *, idempotency_key: str | None = None) -> dict[str, Any]:
         """Submit a job; its view."""
         headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
-        return self._json("POST", "/jobs", json=dict(body), headers=headers)
+        return self._json("POST", "/jobs", has="id", json=dict(body), headers=headers)
 
     def evaluate(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Have a candidate judged; the evaluation's view, whose id `evaluation` takes."""
@@ -81,16 +74,17 @@ class Client:
 
     def job(self, job_id: str) -> dict[str, Any]:
         """One job's view."""
-        return self._json("GET", f"/jobs/{job_id}")
+        return self._json("GET", f"/jobs/{job_id}", has="id")
 
     def jobs(self, *, status: str | None = None, limit: int = 50, cursor: str | None = None) -> dict[str, Any]:
         """One page of jobs."""
         given = {"status": status, "limit": limit, "cursor": cursor}
-        return self._json("GET", "/jobs", params={name: value for name, value in given.items() if value is not None})
+        params = {name: value for name, value in given.items() if value is not None}
+        return self._json("GET", "/jobs", has="jobs", params=params)
 
     def steer(self, job_id: str, action: str) -> dict[str, Any]:
         """`cancel`, `pause` or `resume` a job."""
-        return self._json("POST", f"/jobs/{job_id}/{action}")
+        return self._json("POST", f"/jobs/{job_id}/{action}", has="id")
 
     def delete(self, job_id: str) -> dict[str, Any]:
         """Remove a job that has ended; what went with it. Raises `ConflictError` while it goes on."""
@@ -98,7 +92,7 @@ class Client:
 
     def resume(self, job_id: str, *, model: str | None = None, rounds: int | None = None) -> dict[str, Any]:
         """Let a paused or failed job go on, with another model or more rounds where given."""
-        return self._json("POST", f"/jobs/{job_id}/resume", json={"model": model, "rounds": rounds})
+        return self._json("POST", f"/jobs/{job_id}/resume", has="id", json={"model": model, "rounds": rounds})
 
     def best(self, job_id: str) -> dict[str, Any]:
         """The best accepted candidate with source and report. Raises `NotFoundError` while there is none."""
@@ -114,7 +108,7 @@ class Client:
         """Open requests of manual models, oldest first; waits up to `wait_s` (25 at most) until there is one."""
         given = {"job": job_id, "role": role, "limit": limit, "wait_s": wait_s}
         chosen = {name: value for name, value in given.items() if value is not None}
-        found: list[dict[str, Any]] = self._json("GET", "/requests", params=chosen)["requests"]
+        found: list[dict[str, Any]] = self._json("GET", "/requests", has="requests", params=chosen)["requests"]
         return found
 
     def request(self, request_id: str) -> dict[str, Any]:
@@ -129,13 +123,12 @@ class Client:
     def evaluations(self, ids: Sequence[str], *, wait_s: float = 0) -> list[dict[str, Any]]:
         """Evaluations with report and reward; waits up to `wait_s` (25 at most) until all have ended."""
         params: dict[str, Any] = {"id": list(ids), "wait_s": wait_s}
-        found: list[dict[str, Any]] = self._json("GET", "/evaluations", params=params)["evaluations"]
+        found: list[dict[str, Any]] = self._json("GET", "/evaluations", has="evaluations", params=params)["evaluations"]
         return found
 
     def search_memory(self, text: str, limit: int = 20) -> list[dict[str, Any]]:
         """The nearest experiences to a text."""
-        found = self._answer("GET", "/experiences/search", params={"q": text, "limit": limit}).json()
-        return list(found)
+        return self._list("/experiences/search", params={"q": text, "limit": limit})
 
     def result(self, job_id: str) -> dict[str, Any]:
         """The job's result document."""
@@ -143,7 +136,10 @@ class Client:
 
     def save_bundle(self, job_id: str, path: Path, form: str = "bundle") -> None:
         """Write the job's archive to a file. Raises `ConflictError` where there is nothing of that form to export."""
-        _write(path, self._answer("GET", f"/jobs/{job_id}/bundle", params={"format": form}).content)
+        answer = self._answer("GET", f"/jobs/{job_id}/bundle", params={"format": form})
+        if not answer.headers.get("content-type", "").startswith("application/zip"):
+            raise not_ours(self._server, "no archive came back")
+        _write(path, answer.content)
 
     def save_report(self, job_id: str, path: Path) -> None:
         """Write the job's report, one HTML file, to a file."""
@@ -156,7 +152,7 @@ class Client:
 
     def shares(self, job_id: str) -> list[dict[str, Any]]:
         """The job's links, newest first, without their addresses."""
-        return list(self._answer("GET", f"/jobs/{job_id}/shares").json())
+        return self._list(f"/jobs/{job_id}/shares")
 
     def revoke_share(self, job_id: str, share_id: str) -> dict[str, Any]:
         """Close a link at once."""
@@ -169,7 +165,7 @@ class Client:
 
     def webhooks(self) -> list[dict[str, Any]]:
         """The team's webhooks, oldest first."""
-        return list(self._answer("GET", "/webhooks").json())
+        return self._list("/webhooks")
 
     def switch_webhook(self, webhook_id: str, *, enabled: bool) -> dict[str, Any]:
         """Switch a webhook on or off."""
@@ -185,7 +181,7 @@ class Client:
 
     def deliveries(self, webhook_id: str, limit: int = 50) -> list[dict[str, Any]]:
         """What was sent to a webhook or is to be sent, newest first."""
-        return list(self._answer("GET", f"/webhooks/{webhook_id}/deliveries", params={"limit": limit}).json())
+        return self._list(f"/webhooks/{webhook_id}/deliveries", params={"limit": limit})
 
     def resend_delivery(self, webhook_id: str, delivery_id: str) -> dict[str, Any]:
         """Send a message once more, under its own id."""
@@ -210,7 +206,7 @@ class Client:
             except (httpx.TransportError, InfrastructureError) as error:
                 broken_since = broken_since or time.monotonic()
                 if time.monotonic() - broken_since > self._give_up_s:
-                    raise self._unreachable(error) from None
+                    raise unreachable(self._server, error) from None
             time.sleep(_RETRY_S[min(failures, len(_RETRY_S) - 1)])
             failures += 1
 
@@ -223,9 +219,9 @@ class Client:
         headers = {"Last-Event-ID": str(after), "Accept": "text/event-stream"}
         timeout = httpx.Timeout(30.0, read=45.0)  # heartbeats come every 15 s
         with self._http.stream("GET", f"/jobs/{job_id}/events", headers=headers, timeout=timeout) as answer:
-            if answer.status_code >= 400:
+            if answer.status_code >= 300:
                 answer.read()
-                raise _error(answer)
+                raise refusal(self._server, answer)
             if answer.status_code == 204:
                 return
             for event in EventSource(answer).iter_sse():
@@ -234,31 +230,34 @@ class Client:
                 if event.id and event.data:
                     yield Sent(id=int(event.id), kind=event.event, data=event.json())
 
-    def _json(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        answer = self._answer(method, path, **options)
-        try:
-            document = answer.json()
-        except ValueError:
-            raise InfrastructureError(f"{self._server} is not a Kernelwright server: no JSON came back") from None
-        if not isinstance(document, dict):
-            raise InfrastructureError(f"{self._server} is not a Kernelwright server: unexpected JSON came back")
+    def _json(self, method: str, path: str, *, has: str = "", **options: Any) -> dict[str, Any]:
+        """An answer that is one document, with the field `has`."""
+        document = self._parsed(self._answer(method, path, **options))
+        if not isinstance(document, dict) or (has and has not in document):
+            raise not_ours(self._server, "unexpected JSON came back")
         return document
+
+    def _list(self, path: str, **options: Any) -> list[dict[str, Any]]:
+        """An answer that is a list of documents."""
+        documents = self._parsed(self._answer("GET", path, **options))
+        if not isinstance(documents, list):
+            raise not_ours(self._server, "unexpected JSON came back")
+        return documents
+
+    def _parsed(self, answer: httpx.Response) -> Any:
+        try:
+            return answer.json()
+        except ValueError:
+            raise not_ours(self._server, "no JSON came back") from None
 
     def _answer(self, method: str, path: str, **options: Any) -> httpx.Response:
         try:
             answer = self._http.request(method, path, **options)
         except (httpx.TransportError, httpx.UnsupportedProtocol) as error:
-            raise self._unreachable(error) from None
-        if answer.status_code >= 400:
-            raise _error(answer)
+            raise unreachable(self._server, error) from None
+        if answer.status_code >= 300:
+            raise refusal(self._server, answer)
         return answer
-
-    def _unreachable(self, error: Exception) -> InfrastructureError:
-        return InfrastructureError(
-            f"no Kernelwright server answers at {self._server} ({error}): start one with `kernelwright serve`, "
-            "or name another with --server",
-            remedy="kernelwright serve",
-        )
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -266,15 +265,3 @@ def _write(path: Path, content: bytes) -> None:
         path.write_bytes(content)
     except OSError as error:
         raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None
-
-
-def _error(answer: httpx.Response) -> KernelwrightError:
-    try:
-        document = answer.json()
-        detail = str(document["detail"])
-    except (ValueError, KeyError, TypeError):
-        detail = f"the server answered {answer.status_code}"
-    kinds = {404: NotFoundError, 409: ConflictError, 410: DeletedError}
-    if answer.status_code >= 500:
-        return InfrastructureError(detail)
-    return kinds.get(answer.status_code, UserError)(detail)

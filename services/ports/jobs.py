@@ -8,7 +8,7 @@ from typing import Protocol
 from services.domain.candidates import Candidate, EvaluatedCandidate
 from services.domain.deletion import Deletion, Expired, Retention
 from services.domain.digests import CandidateDigest, RecordedStep, StepDigest
-from services.domain.evaluations import EvaluationReport, EvaluationRequest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Speedup
 from services.domain.events import Event, EventKind, JsonValue
 from services.domain.jobs import ControlFlags, Job, JobFilter, JobPage, JobStatus, Lease
 from services.domain.problems import ProblemAnalysis
@@ -131,8 +131,8 @@ class CandidateStore(Protocol):
     async def digests(self, team_id: str, job_id: str) -> tuple[CandidateDigest, ...]:
         """A job's candidates in order of their steps, without sources. Raises `NotFoundError`."""
 
-    async def speedups(self, team_id: str, candidate_ids: Sequence[str]) -> Mapping[str, float]:
-        """Candidate id to speedup over the fastest baseline, of those that were timed."""
+    async def speedups(self, team_id: str, candidate_ids: Sequence[str]) -> Mapping[str, Speedup]:
+        """Candidate id to speedup, of those that were timed against a baseline."""
 
     async def finish(self, request: EvaluationRequest, report: EvaluationReport) -> bool:
         """Store a report; False when the evaluation has one already (the first one stays)."""

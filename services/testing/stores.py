@@ -19,7 +19,7 @@ from services.domain.digests import (
     digest_step,
 )
 from services.domain.errors import ConfigurationError, ConflictError, LeaseLostError, NotFoundError
-from services.domain.evaluations import EvaluationReport, EvaluationRequest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Speedup
 from services.domain.events import Event, EventKind, JsonValue
 from services.domain.experiences import (
     ExperienceUse,
@@ -155,7 +155,7 @@ class InMemoryJobStore(JobStore):
         if job.status.is_final:
             if action == "cancel" and job.status is JobStatus.CANCELLED:
                 return job
-            raise ConflictError(f"job {job_id} is {job.status.value}: it cannot {action}")
+            raise ConflictError(f"job {job_id} is {job.status.value}: too late to {action} it")
         waiting = not self._database.held(job_id) and job.status in (JobStatus.QUEUED, JobStatus.PAUSED)
         job = self._flag(job, action)
         return self._move_waiting(job, action) if waiting else job
@@ -332,12 +332,12 @@ class InMemoryCandidateStore(CandidateStore):
         """A job's candidates in order of their steps, without sources. Raises `NotFoundError`."""
         return tuple(map(digest_candidate, await self.list(team_id, job_id)))
 
-    async def speedups(self, team_id: str, candidate_ids: Sequence[str]) -> Mapping[str, float]:
-        """Candidate id to speedup over the fastest baseline, of those that were timed."""
+    async def speedups(self, team_id: str, candidate_ids: Sequence[str]) -> Mapping[str, Speedup]:
+        """Candidate id to speedup, of those that were timed against a baseline."""
         wanted = [self._database.candidates[name] for name in candidate_ids if name in self._database.candidates]
         reports = {item.id: self._evaluated(item).report for item in wanted if item.team_id == team_id}
-        ratios = {name: report.speedup.best_baseline for name, report in reports.items() if report is not None}
-        return {name: ratio for name, ratio in ratios.items() if ratio is not None}
+        found = {name: report.speedup for name, report in reports.items() if report is not None}
+        return {name: speedup for name, speedup in found.items() if speedup.best_baseline is not None}
 
     async def finish(self, request: EvaluationRequest, report: EvaluationReport) -> bool:
         """Store a report once."""

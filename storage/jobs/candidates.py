@@ -11,14 +11,14 @@ from services.domain.candidates import Candidate, EvaluatedCandidate, Origin
 from services.domain.codec import dumps, loads
 from services.domain.digests import CandidateDigest
 from services.domain.errors import NotFoundError
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Speedup, Verdict
 from services.domain.jobs import Lease
 from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team, get_texts, put_texts
 from storage.database import Database
 from storage.db.statements import insert_one_new, upsert
 from storage.jobs import leases
-from storage.jobs.digests import candidate_digests
+from storage.jobs.digests import candidate_digests, speedup_of
 from storage.tables import candidates, evaluations, jobs
 
 
@@ -74,15 +74,15 @@ class SqlCandidateStore:
 
         return await self._database.read(work)
 
-    async def speedups(self, team_id: str, candidate_ids: Sequence[str]) -> Mapping[str, float]:
-        """Candidate id to speedup over the fastest baseline, of those that were timed."""
-        query = select(evaluations.c.candidate_id, evaluations.c.speedup).where(
+    async def speedups(self, team_id: str, candidate_ids: Sequence[str]) -> Mapping[str, Speedup]:
+        """Candidate id to speedup, of those that were timed against a baseline."""
+        query = select(evaluations.c.candidate_id, evaluations.c.report).where(
             evaluations.c.team_id == team_id,
             evaluations.c.candidate_id.in_(candidate_ids),
             evaluations.c.speedup.is_not(None),
         )
         rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return {row.candidate_id: row.speedup for row in rows}
+        return {row.candidate_id: speedup_of(row.report) for row in rows}
 
     async def finish(self, request: EvaluationRequest, report: EvaluationReport) -> bool:
         """Store a report; False when the evaluation has one already.

@@ -54,7 +54,7 @@ def request(connection: Connection, row: Row[Any], action: str, now: datetime) -
     if status.is_final:
         if action == "cancel" and status is JobStatus.CANCELLED:
             return
-        raise ConflictError(f"job {row.id} is {status}: it cannot {action}")
+        raise ConflictError(f"job {row.id} is {status}: too late to {action} it")
     pause = (row.pause_requested or action == "pause") and action != "resume"
     flags = {
         "cancel_requested": row.cancel_requested or action == "cancel",

@@ -108,3 +108,15 @@ def test_the_commands_submit_list_cancel_and_watch_over_http(tmp_path: Path) -> 
         assert '"status": "cancelled"' in watched.stdout
         assert "cancelled" in watched.stderr
         assert command("watch", "job-none", port=port).returncode == 2
+
+
+def test_a_job_is_paused_and_resumed_from_the_command_line(tmp_path: Path) -> None:
+    port = a_free_port()
+    with an_api(tmp_path, port), Client(f"http://127.0.0.1:{port}") as client:
+        job_id = client.submit(BODY)["id"]
+        assert command("pause", job_id, port=port).stdout == "Paused\n"
+        assert command("resume", job_id, port=port).stdout == "Resumed: it waits for an orchestrator\n"
+        command("cancel", job_id, port=port)
+        late = command("resume", job_id, port=port)
+    refused = f"kernelwright: job {job_id} is cancelled: too late to resume it (to try again: kernelwright submit)\n"
+    assert (late.returncode, late.stdout, late.stderr) == (1, "", refused)

@@ -130,7 +130,6 @@ def test_a_client_without_a_server_says_how_to_start_one(capsys: pytest.CaptureF
     [
         (("--server", "127.0.0.1:18301"), "--server needs a URL with a scheme, e.g. http://127.0.0.1:18301"),
         (("--server", "ftp://host"), "e.g. http://host"),
-        (("--status", "done"), "--status must be one of queued, validating, running"),
     ],
 )
 def test_a_wrong_option_of_a_client_says_what_it_takes(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -62,12 +63,30 @@ def test_a_server_that_is_not_there_is_one_clear_line() -> None:
         client.jobs()
 
 
+def test_a_certificate_that_is_not_trusted_is_told_with_what_to_do() -> None:
+    def handler(_request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate")
+
+    with a_client(handler) as client, pytest.raises(InfrastructureError, match=r"is not trusted: .* SSL_CERT_FILE"):
+        client.jobs()
+
+
+def test_a_bundle_that_is_no_archive_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "job-1.zip"
+    with (
+        a_client(lambda _: httpx.Response(200, text="<html>")) as client,
+        pytest.raises(InfrastructureError, match="no archive came back"),
+    ):
+        client.save_bundle("job-1", path)
+    assert not path.exists()
+
+
 def test_the_token_travels_as_bearer() -> None:
     seen: list[str | None] = []
 
     def handler(request: httpx.Request) -> httpx.Response:
         seen.append(request.headers.get("authorization"))
-        return httpx.Response(200, json={})
+        return httpx.Response(200, json={"id": "job-1"})
 
     with a_client(handler, token="t0ken") as client:
         client.job("job-1")
