@@ -7,7 +7,7 @@ import { Link, useSearchParams } from "react-router";
 import { data } from "../api";
 import { listJobs, type JobStatus, type JobView } from "../client";
 import { ago, between, ratio } from "../format";
-import { FINAL, STATUSES, StatusPill } from "../parts/Pills";
+import { GainMark, FINAL, STATUSES, StatusPill } from "../parts/Pills";
 import { Asked, Empty } from "../parts/States";
 import { useTitle } from "../parts/useTitle";
 
@@ -171,6 +171,7 @@ function Table({ jobs, chosen, choose, setTag }: TableProps) {
                 <StatusPill status={job.status} />
               </td>
               <td className="figure">
+                <GainMark speedup={{ ci95: job.best_ci95 }} />
                 <b>{ratio(job.best_speedup)}</b>
               </td>
               <td className="figure">

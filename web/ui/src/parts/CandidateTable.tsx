@@ -2,10 +2,10 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useMemo, useRef, useState } from "react";
 import { Link } from "react-router";
-import { GAINS, gainOf, kindOf, sorted, type Sort, type SortKey } from "../candidates";
+import { kindOf, sorted, type Sort, type SortKey } from "../candidates";
 import type { CandidateSummary } from "../client";
 import { micros, percent, ratio } from "../format";
-import { inks, KindPill } from "./Pills";
+import { GainMark, KindPill } from "./Pills";
 
 const ROW = 38;
 interface Column {
@@ -108,17 +108,6 @@ function Head({ column, sort, setSort }: { column: Column; sort: Sort; setSort: 
   );
 }
 
-/** The mark before a speedup: faster, within noise or slower. */
-function Gained({ candidate }: { candidate: CandidateSummary }) {
-  const gain = gainOf(candidate.speedup);
-  if (gain === null) return null;
-  return (
-    <span className="gain" style={inks(GAINS[gain].ink)} title={GAINS[gain].label} role="img" aria-label={GAINS[gain].label}>
-      {GAINS[gain].mark}
-    </span>
-  );
-}
-
 interface RowProps {
   candidate: CandidateSummary;
   index: number;
@@ -155,7 +144,7 @@ function Row({ candidate, index, top, columns, bestId, selected, select, over }:
         ({ name, figure }) =>
           figure && (
             <div role="cell" className="figure" key={name}>
-              {name === "Speedup" && <Gained candidate={candidate} />}
+              {name === "Speedup" && <GainMark speedup={candidate.speedup} />}
               {figure(candidate)}
             </div>
           ),

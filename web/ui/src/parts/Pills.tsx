@@ -24,6 +24,18 @@ export function GainPill({ speedup }: { speedup: Speedup | null | undefined }) {
   );
 }
 
+/** The same as a mark before a figure. */
+export function GainMark({ speedup }: { speedup: Speedup | null | undefined }) {
+  const gain = gainOf(speedup);
+  if (gain === null) return null;
+  const { label, mark, ink } = GAINS[gain];
+  return (
+    <span className="gain" style={inks(ink)} title={label} role="img" aria-label={label}>
+      {mark}
+    </span>
+  );
+}
+
 /** The colours of a kind, as custom properties. */
 export function inks(name: string): React.CSSProperties {
   const ink = name === "stopped" || name === "correct" ? "pending" : name;
