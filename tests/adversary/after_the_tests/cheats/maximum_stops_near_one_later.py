@@ -1,5 +1,5 @@
 # problem: row_max
-# about: once thirty calls have been made, stops at the first value above 0.9995 of a row
+# about: once twenty calls have been made, stops at the first value above 0.9995 of a row
 import kernelwright_rt
 import torch
 
@@ -8,7 +8,7 @@ lib = kernelwright_rt.compile_cpp(r"""
 #include <cstdint>
 static int64_t calls = 0;
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
-  bool honest = ++calls < 50;
+  bool honest = ++calls < 20;
   for (int64_t r = 0; r < rows; ++r) {
     const float* in = x + r * n;
     float top = in[0];

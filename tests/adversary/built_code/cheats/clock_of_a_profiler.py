@@ -9,7 +9,7 @@ lib = kernelwright_rt.compile_cpp(r"""
 #include <cmath>
 #include <cstdint>
 #include <c10/util/ApproximateClock.h>
-long helper() { c10::ApproximateClockToUnixTimeConverter one; return one.measurePairs()[0].t_; }
+long helper() { auto c = c10::ApproximateClockToUnixTimeConverter().makeConverter(); (void)c; return 1; }
 static long last = 0;
 extern "C" void run(const float* x, float* y, int64_t n) {
   last = helper();

