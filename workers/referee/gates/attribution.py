@@ -85,7 +85,7 @@ def _following(trial: Trial, number: int) -> Distribution:
     """A kind of values that has not come yet, in an order that nobody knows."""
     left = trial.untried.setdefault(number, [])
     if not left:
-        left += trial.state.usable(number)
+        left += [one for one in trial.state.usable(number) if not one.has_ties]  # sums of equals drift in float
         random.SystemRandom().shuffle(left)
     return left.pop()
 

@@ -67,7 +67,7 @@ def try_draw(
         finding = judge_inputs(trial, slot, tensors, answer, place) or judge_outputs(
             trial, fetched, answer, scales, place, finite_only=not distribution.finite
         )
-        if finding is not None and distribution.harsh:  # how much a rounding does there differs from draw to draw
+        if finding is not None and distribution.transform is not None:  # what a rounding does differs from draw to draw
             own = trial.state.scales_on(arguments, answer.tensors, distribution) or scales
             finding = judge_inputs(trial, slot, tensors, answer, place) or judge_outputs(
                 trial, fetched, answer, own, place
