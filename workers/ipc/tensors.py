@@ -269,6 +269,17 @@ def decode(data: Any, tensors: Sequence[torch.Tensor]) -> Any:
     raise DataError(f"unknown kind {kind!r}")
 
 
+def shares_memory(tensor: torch.Tensor) -> bool:
+    """Whether elements lie in each other's place (expanded, or windows that overlap): who reads it writes it out."""
+    extent = 1
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size > 1:
+            if stride < extent:
+                return tensor.numel() > 0
+            extent += stride * (size - 1)
+    return False
+
+
 def flatten(value: Any) -> list[torch.Tensor]:
     """The tensors of a nested value, in order."""
     found: list[torch.Tensor] = []

@@ -70,7 +70,8 @@ _VISIBLE = {"mmap": "mmap", "mmap64": "mmap", "getenv": "getenv"} | {
 }
 """Permitted where the source calls them by their own names: there its rules see what they are called with."""
 _FILES = re.compile(r"_ZNK?St\d*(?:basic_(?:file|[io]?fstream)|10filesystem|6chrono|7__cxx11\d+basic_[io]?fstream)\w*")
-_TORCH = re.compile(r"_ZNK?(?:2at|3c10|5torch|6caffe2|8pybind11)\w*|_ZNK?R?(?:2at|3c10|5torch|6caffe2)\w*|_Z\w+")
+_TORCH = re.compile(r"_ZN[KVRO]*(?:2at|3c10|5torch|6caffe2|8pybind11)\w*|_Z(?!N[KVRO]*\d|\d)\w+")
+"""Its own namespaces; not those of libraries that lie in its files (oneDNN, FBGEMM, …)."""
 _TORCH_REFUSED = (
     (
         re.compile(r"_ZNK?2at(?:3cpu|4cuda3|4meta|6native|5blas)(?P<rest>\w*)"),

@@ -30,6 +30,8 @@ COARSE = 2.0**-16
 LEAST_SLICES = 4
 """Leading size from which on one slice may hold what is not finite: the others have to be right."""
 
+MOST_SIZES = 4
+"""Further sizes that are cut."""
 MANY_ZEROS = 0.05
 """Share of zeros from which on they are a structure (a triangle, a band, padding)."""
 
@@ -257,6 +259,25 @@ def resized(tensors: Sequence[torch.Tensor], new: int, *, last: bool) -> list[to
     return [
         _resized(tensor, axis, new) if tensor.dim() and tensor.shape[axis] == size else tensor for tensor in tensors
     ]
+
+
+def cut_sizes(tensors: Sequence[torch.Tensor], generator: random.Random) -> list[list[torch.Tensor]]:
+    """Smaller inputs by each further size among all dimensions (a middle one, columns of a second factor): every
+    dimension of that size is cut with it."""
+    if any(map(_is_symmetric, tensors)):
+        return []
+    known = [_shared_size(tensors, last=last) for last in (False, True)]
+    sizes = dict.fromkeys(size for tensor in tensors for size in tensor.shape if size >= 4 and size not in known)
+    found = []
+    for size in list(sizes)[:MOST_SIZES]:
+        new = min(generator.randrange(size // 2, size), 67)
+        new += new % 2 - 1
+        cut = list(tensors)
+        for index, tensor in enumerate(tensors):
+            for axis in range(tensor.dim()):
+                cut[index] = cut[index].narrow(axis, 0, new) if tensor.shape[axis] == size else cut[index]
+        found.append([tensor.contiguous() for tensor in cut])
+    return found
 
 
 def _shared_size(tensors: Sequence[torch.Tensor], *, last: bool) -> int | None:

@@ -62,6 +62,8 @@ class Output:
     alias: int | None
     """Index of the input it shares memory with."""
     value: torch.Tensor | None
+    written_out: bool = True
+    """Whether every element has a place of its own in memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,14 +322,20 @@ class RunnerSession:
         self.ask(body, [*sibling.inputs.descriptors, *(sibling.outputs.descriptors if own_outputs else ())])
         return sibling
 
-    def call(self, slot: Slot, model: str = "plain", *, limit_s: float | None = None) -> TimedCall:
-        """Run the model once on what is in the slot."""
+    def call(self, slot: Slot, model: str = "plain", *, limit_s: float | None = None, hold: bool = False) -> TimedCall:
+        """Run the model once on what is in the slot. With `hold`, the runner keeps what it returned: see `held`."""
         self._poison_early(slot)
         token = secrets.token_hex(8)
-        request = {"op": "call", "slot": slot.number, "model": model, "token": token}
+        request = {"op": "call", "slot": slot.number, "model": model, "token": token, "hold": hold}
         stamps = self._exchange(request, (), self._limit(limit_s))
         self._last = self._checked(stamps.message, token)
         return TimedCall(wall_s=stamps.wall_s, tail_s=stamps.tail_s, claimed_s=_claim(self._last.get("seconds")))
+
+    def held(self, slot: Slot) -> Fetched:
+        """What the call returned that was to be held, as it is now; on the CPU."""
+        self._poison_early(slot)
+        self._last, _ = self.ask({"op": "held", "slot": slot.number})
+        return self.fetch(slot)
 
     def call_batch(self, slots: Sequence[Slot], model: str, *, limit_s: float | None = None) -> float:
         """On the CPU: one call on each slot, each with memory for outputs of its own; seconds for all of them."""
@@ -419,7 +427,9 @@ def _outputs(described: list[Any], raw: torch.Tensor | None) -> tuple[Output, ..
         except (DataError, RuntimeError, ValueError) as error:  # torch refuses shapes whose strides overflow
             raise RunnerFault(FaultKind.FORGED, f"an output is described wrongly: {error}") from None
         alias = item.get("alias")
-        outputs.append(Output(kind="tensor", meta=meta, alias=alias if type(alias) is int else None, value=value))
+        place = alias if type(alias) is int else None
+        written_out = item.get("written_out") is not False
+        outputs.append(Output(kind="tensor", meta=meta, alias=place, value=value, written_out=written_out))
     return tuple(outputs)
 
 

@@ -11,13 +11,13 @@ from typing import Any, Protocol
 import torch
 
 from services.domain.evaluations import EvaluationRequest, GateName, GateStatus, ShapeResult, Tuned
-from workers.ipc.tensors import TensorMeta, flatten
+from workers.ipc.tensors import TensorMeta, flatten, shares_memory
 from workers.referee.comparison import ErrorScale, compare, finite_slices
 from workers.referee.contract import Answer, ContractError, places
 from workers.referee.draws import Distribution
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.preparation import Preparation
-from workers.referee.runner_client import Fetched, RunnerSession, Slot
+from workers.referee.runner_client import Fetched, Output, RunnerSession, Slot
 from workers.referee.state import ReferenceState, same_bytes
 from workers.referee.timing import Samples, Side
 from workers.referee.worker_client import Build, Runner, SeenTime
@@ -71,6 +71,16 @@ class Measured:
     shapes: tuple[tuple[int, ...], ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """What an early call returned, and what it has to be as long as anybody holds it."""
+
+    session: RunnerSession
+    slot: Slot
+    answer: Answer
+    scales: Sequence[ErrorScale]
+
+
 @dataclass(kw_only=True)
 class Trial:
     """The candidate under examination, its process, and the evidence so far."""
@@ -89,6 +99,10 @@ class Trial:
     shapes: list[ShapeResult] = field(default_factory=list)
     printed_too_much: bool = False
     """Whether a process of the candidate's that has ended had printed more than a kernel has to say."""
+    untried: dict[int, list[Distribution]] = field(default_factory=dict)
+    """For each input set, kinds of values that have not come among the timed calls."""
+    held: Held | None = None
+    """The outputs of an early call, which the candidate's process still holds."""
     phases: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     tuned: Tuned | None = None
@@ -174,8 +188,8 @@ def judge_outputs(
             return failed(f"{label} is {output.meta}, expected {TensorMeta.of(wanted)}")
         if output.value is None:
             return failed(f"{label} could not be read as dense memory: return a strided tensor on the problem's device")
-        if output.alias is not None and not trial.state.aliases:
-            return failed(f"{label} lies in the memory of input {output.alias}, the reference's does not")
+        if (place := _misplaced(trial, output, wanted)) is not None:
+            return failed(f"{label} {place}")
         value = output.value
         if finite_only:
             kept = finite_slices(wanted)
@@ -184,6 +198,15 @@ def judge_outputs(
         mismatch = compare(value, wanted, scales[index], trial.state.problem.tolerances)
         if mismatch is not None:
             return failed(f"{label} {mismatch.detail}")
+    return None
+
+
+def _misplaced(trial: Trial, output: Output, wanted: torch.Tensor) -> str | None:
+    """Where an output lies that the reference's does not."""
+    if output.alias is not None and not trial.state.aliases:
+        return f"lies in the memory of input {output.alias}, the reference's does not"
+    if not output.written_out and not shares_memory(wanted):
+        return "has elements that share memory, the reference's has none: write it out"
     return None
 
 

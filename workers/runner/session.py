@@ -20,7 +20,7 @@ import torch
 
 from workers import extensions
 from workers.ipc.placement import CudaTensorDevice, TensorDevice
-from workers.ipc.tensors import Shared, TensorMeta, decode, descriptors_of, flatten, structure
+from workers.ipc.tensors import Shared, TensorMeta, decode, descriptors_of, flatten, shares_memory, structure
 from workers.ipc.wire import Channel, Message, WireClosedError
 from workers.runner.batches import Batch, run_batch
 from workers.runner.loading import construct, copy_state, import_source
@@ -51,6 +51,8 @@ class RunnerServer:
         self._batch: Batch | None = None
         self._inputs: tuple[torch.Tensor, ...] = ()
         self._out: Shared | None = None
+        self._held: Any = None
+        """What an early call returned, held as a caller would who needs it later."""
         self._written = False
         """Whether the outputs of the last call lie in `_out` already."""
 
@@ -127,12 +129,20 @@ class RunnerServer:
             return {"operators": elements}
         started = _now()
         self._outputs = model(*arguments)
+        if message.body.get("hold"):
+            self._held = self._outputs
         if not self._place.is_gpu:
             seconds = _now() - started
             self._channel.send({"token": message.body.get("token"), "returned": True})
             return {"seconds": seconds, **self._hand_over()}
         self._finish_call()
         return {"seconds": _now() - started}
+
+    def _do_held(self, message: Message) -> dict[str, Any]:
+        """Hand over what an early call returned, as it is now, and let go of it."""
+        _arguments, inputs, self._out = self._slots[_integer(message.body["slot"])]
+        self._inputs, self._outputs, self._held = inputs.tensors, self._held, None
+        return self._hand_over()
 
     def _hand_over(self) -> dict[str, Any]:
         """Copy the outputs of the last call into the referee's buffers, and describe them."""
@@ -262,7 +272,8 @@ def _describe_output(item: Any, inputs: Sequence[torch.Tensor], device: torch.de
         return {"type": f"{type(item).__module__}.{type(item).__qualname__}"[:200]}
     if item.device.type != device.type:
         return {"type": f"a tensor on the {item.device.type}"}
-    return {"type": "tensor", **TensorMeta.of(item).data(), "alias": _alias(item, inputs)}
+    written_out = item.layout is torch.strided and not shares_memory(item)
+    return {"type": "tensor", **TensorMeta.of(item).data(), "alias": _alias(item, inputs), "written_out": written_out}
 
 
 def _alias(item: torch.Tensor, inputs: Sequence[torch.Tensor]) -> int | None:

@@ -74,6 +74,18 @@ _OF_LIBRARY = re.compile(
     r"mkl_(?:blas|dft|vml|lapack|sparse)|_vml|N3at6native|gemm"
 )
 
+_OVERHEAD = re.compile(
+    r"_Z+(?:T[WH])?N?[KVRO]*(?:2at(?!\d*6native)|3c10|5torch|S[tabs]|9__gnu_cxx)|_Z+(?!N?[KVRO]*\d)|_(?:init|fini)$"
+)
+"""Functions that find out which kernel to call, and the standard library's."""
+_CHEAP = re.compile(
+    r"_Z+N[KVRO]*2at6nativeL?\d*(?:_?(?:empty|new_|resize|as_strided|re?shape|unsafe_view|view|expand|slice|select|narrow|"
+    r"permute|transpose|t(?:ER|_|E)|n?umel|squeeze|unsqueeze|movedim|detach|alias|to(?:ER|_)|item|local_scalar|is_|size|"
+    r"stride|set_|zeros|ones|full|contiguous|clone|split|unbind|chunk|cat|stack|arange|scalar_tensor|diagonal|unfold|"
+    r"lift|constant_pad|pin_)|DispatchStub|\w*[dD]ispatch)"
+)
+"""Of operators' plain functions, those that allocate, view or choose a kernel."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Attribution:
@@ -173,7 +185,7 @@ _BY_FILE = (
 
 
 def _of_pytorch(found: CodeMapping, address: int, symbols: Callable[[str], Symbols | None]) -> tuple[Owner, str]:
-    """Its kernels do work; what copies moves; the rest finds out which kernel to call."""
+    """What copies moves; what finds out which kernel to call is listed; the rest does work, whatever it is called."""
     table = symbols(found.path)
     name = "" if table is None else table.name_at(address - found.start + found.offset)
     if not name:
@@ -182,7 +194,7 @@ def _of_pytorch(found: CodeMapping, address: int, symbols: Callable[[str], Symbo
         return Owner.MOVING, ""
     if _SLEEF.fullmatch(name):
         return Owner.VECTOR_MATH, ""
-    if _COMPILED.search(name) or _OF_LIBRARY.search(name):
+    if _COMPILED.search(name) or _OF_LIBRARY.search(name) or not (_OVERHEAD.match(name) or _CHEAP.match(name)):
         return Owner.LIBRARY, name
     return Owner.PYTHON, ""
 

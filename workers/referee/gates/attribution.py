@@ -1,7 +1,8 @@
 """Whose code did the work, by the time it took: samples of every thread of the candidate, taken from outside.
 
 Everything but timed calls is sampled, and so are calls among them, chosen at random, that leave no figure: for the
-candidate they are like the others. It cannot tell when it is sampled, since nothing stops it.
+candidate they are like the others. It cannot tell when it is sampled, since nothing stops it. Those calls are on values
+of every kind, and their outputs are judged: a candidate that has been tried must go on being right.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from collections.abc import Mapping, Sequence
 
 from services.domain.evaluations import GateName
 from workers.ipc.tensors import flatten
-from workers.referee.draws import OWN
+from workers.referee.draws import OWN, Distribution
+from workers.referee.gates.correctness import try_draw
 from workers.referee.rules import LIBRARY_ALIASES
 from workers.referee.runner_client import Slot
 from workers.referee.trial import GateFinding, Trial, failed, suspicious
@@ -31,6 +33,8 @@ PLENTY = 200
 FURTHER_S, LITTLE_S = 0.08, 0.02
 """How long calls go on after the timed ones, where there are few samples and where there are plenty."""
 WATCHED_CALLS = 3
+OWN_SHARE = 1 / 3
+"""Of watched calls: those on the problem's own values; the others are on every kind in turn."""
 WATCHED_S = 0.02
 _FAMILIES = {
     "matmul": r"gem[mv]|_dot|mkl_blas|dnnl|openblas|blas",
@@ -49,23 +53,41 @@ def sampling(trial: Trial, *, on: bool) -> None:
         trial.state.link.sampling(trial.runner, on=on)
 
 
-def watched_calls(trial: Trial, number: int, slot: Slot) -> None:
-    """Some sampled calls among the timed ones. They are like them for the candidate, and leave no figure."""
+def watched_calls(trial: Trial, number: int, slot: Slot) -> GateFinding | None:
+    """Some sampled calls among the timed ones, on any values. They are like them for the candidate, and leave no
+    figure; what is wrong with an output."""
     if trial.state.place.is_gpu:
-        return
+        return None
+    finding = None
     sampling(trial, on=True)
     until = time.monotonic() + WATCHED_S
     for _ in range(random.SystemRandom().randint(1, WATCHED_CALLS)):
-        _call(trial, number, slot)
-        if time.monotonic() > until:
+        kind = OWN if random.SystemRandom().random() < OWN_SHARE else _following(trial, number)
+        finding = try_draw(trial, number, kind, trial.draw(number, kind), observe=False, slot=slot)
+        if finding is not None or time.monotonic() > until:
             break
     sampling(trial, on=False)
+    return finding
 
 
-def _call(trial: Trial, number: int, slot: Slot) -> None:
-    slot.write(flatten(trial.draw(number, OWN)))
-    trial.session.call(slot)
-    trial.session.drop()
+def still_right(trial: Trial, number: int) -> GateFinding | None:
+    """What is wrong on those kinds of values that have not come among the timed calls. For the candidate these calls
+    are further timed ones: from when it is timed, being right on such values is worth nothing else."""
+    while not trial.state.place.is_gpu:
+        kind = _following(trial, number)
+        finding = try_draw(trial, number, kind, trial.draw(number, kind), observe=False)
+        if finding is not None or not trial.untried[number]:
+            return finding
+    return None
+
+
+def _following(trial: Trial, number: int) -> Distribution:
+    """A kind of values that has not come yet, in an order that nobody knows."""
+    left = trial.untried.setdefault(number, [])
+    if not left:
+        left += [one for one in trial.state.usable(number) if not one.has_ties]  # sums of equals drift in float
+        random.SystemRandom().shuffle(left)
+    return left.pop()
 
 
 def seen_time(trial: Trial, timed_from: float) -> SeenTime | None:

@@ -9,7 +9,8 @@ from workers.ipc.tensors import flatten
 from workers.referee.contract import Answer
 from workers.referee.draws import Distribution
 from workers.referee.preparation import plan
-from workers.referee.trial import GateFinding, Trial, judge_inputs, judge_outputs, passed
+from workers.referee.runner_client import Slot
+from workers.referee.trial import GateFinding, Held, Trial, judge_inputs, judge_outputs, passed
 
 
 class CorrectnessGate:
@@ -37,10 +38,17 @@ class CorrectnessGate:
 
 
 def try_draw(
-    trial: Trial, number: int, distribution: Distribution, arguments: list[Any], *, observe: bool
+    trial: Trial,
+    number: int,
+    distribution: Distribution,
+    arguments: list[Any],
+    *,
+    observe: bool,
+    slot: Slot | None = None,
 ) -> GateFinding | None:
-    """What is wrong with the outputs for one draw, or None. `observe` notes PyTorch's operators and calls again."""
-    slot = trial.slot(number, arguments)
+    """What is wrong with the outputs for one draw, or None. `observe` notes PyTorch's operators, calls again, and has
+    what is returned then held."""
+    slot = slot or trial.slot(number, arguments)
     tensors = flatten(arguments)
     where = f"input set {number}, {distribution.name} values" if number else f"{distribution.name} values"
     answer: Answer | None = None
@@ -49,15 +57,17 @@ def try_draw(
         if turn == "observed":
             trial.operators = trial.session.observe(slot)
         else:
-            trial.session.call(slot)
+            trial.session.call(slot, hold=turn == "repeated" and not trial.state.place.is_gpu)
         fetched = trial.session.fetch(slot)
         answer = trial.state.expected(arguments) if answer is None else answer
         place = f"{where}, called again" if turn == "repeated" else where
         scales = trial.state.scales(number, distribution) or ()
+        if turn == "repeated" and not (trial.state.mutates or trial.state.aliases):
+            trial.held = Held(session=trial.session, slot=slot, answer=answer, scales=scales)
         finding = judge_inputs(trial, slot, tensors, answer, place) or judge_outputs(
             trial, fetched, answer, scales, place, finite_only=not distribution.finite
         )
-        if finding is not None and distribution.harsh:  # how much a rounding does there differs from draw to draw
+        if finding is not None and distribution.transform is not None:  # what a rounding does differs from draw to draw
             own = trial.state.scales_on(arguments, answer.tensors, distribution) or scales
             finding = judge_inputs(trial, slot, tensors, answer, place) or judge_outputs(
                 trial, fetched, answer, own, place

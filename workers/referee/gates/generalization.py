@@ -12,7 +12,7 @@ import torch
 from services.domain.evaluations import GateName
 from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.comparison import all_finite
-from workers.referee.draws import OWN, cut_along, rebuilt, resized
+from workers.referee.draws import OWN, cut_along, cut_sizes, rebuilt, resized
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.problem import cloned, moved, output_tensors
 from workers.referee.state import ReferenceState
@@ -82,6 +82,8 @@ def _derived(trial: Trial) -> list[list[Any]]:
         if tensors is not None and (taken := _taken(trial.state, arguments, tensors)):
             found.append(taken)
     arguments = trial.draw(0, OWN)
+    cuts = cut_sizes(flatten(arguments), random.SystemRandom())
+    found += [taken for cut in cuts if (taken := _taken(trial.state, arguments, cut))]
     for size, last in _other_sizes(trial.state, flatten(arguments)):
         tensors = resized(flatten(arguments), size, last=last)
         if tensors is not None and (taken := _taken(trial.state, arguments, tensors)):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from services.domain.evaluations import GateName
 from workers.ipc.tensors import flatten
 from workers.referee.draws import OWN, rebuilt
-from workers.referee.gates.attribution import foreign_time, sampling, seen_time, watched_calls
+from workers.referee.gates.attribution import foreign_time, sampling, seen_time, still_right, watched_calls
 from workers.referee.gates.correctness import try_draw
 from workers.referee.gates.idleness import still_working, work_outside
 from workers.referee.gates.joining import late_streams
@@ -77,19 +77,29 @@ class IntegrityGate:
                 trial.measured.append(measured)
                 if number == 0:
                     trial.state.bench.observe(measured.baseline, statistics.median(measured.samples.baseline))
-                evidence = _put_off(trial, measured) or _remembered(trial, measured)
+                evidence = still_right(trial, number) or _put_off(trial, measured) or _remembered(trial, measured)
                 if evidence is not None:
                     return evidence
         except _CheatFoundError as found:
             return found.finding
         trial.seen_time = seen_time(trial, timed_from)
         return (
-            late_streams(trial)
+            changed_later(trial)
+            or late_streams(trial)
             or _foreign_time(trial)
             or still_working(trial)
             or _too_good(trial)
             or passed(f"inputs untouched, work done within each call, outputs of timed calls right{_unseen(trial)}")
         )
+
+
+def changed_later(trial: Trial) -> GateFinding | None:
+    """An early call's outputs, which were held all the time, are not what they were: later calls wrote into them."""
+    held = trial.held
+    if held is None or held.session is not trial.session or trial.state.place.is_gpu:
+        return None
+    fetched = trial.session.held(held.slot)
+    return judge_outputs(trial, fetched, held.answer, held.scales, "what an early call returned, read after later ones")
 
 
 def _foreign_time(trial: Trial) -> GateFinding | None:
@@ -184,7 +194,9 @@ def _checker(trial: Trial, number: int, slot: Slot, like: list[object]) -> Calla
         )
         if finding is not None:
             raise _CheatFoundError(failed(f"{finding.detail} (earlier calls were right)", GateName.INTEGRITY))
-        watched_calls(trial, number, checked.slot or slot)
+        finding = watched_calls(trial, number, checked.slot or slot)
+        if finding is not None:
+            raise _CheatFoundError(failed(f"among the timed calls: {finding.detail} (earlier calls were right)"))
 
     return check
 

@@ -57,3 +57,12 @@ def test_what_costs_the_baseline_more_as_well_accuses_nobody() -> None:
 def test_a_few_calls_say_nothing() -> None:
     few = Samples(candidate=[1e-3, 1e-4, 1e-4], baseline=[1e-3] * 3, fresh=[True, False, False])
     assert slower_on_unseen(few) == 1.0
+
+
+def test_unseen_calls_that_lie_far_apart_are_still_slower() -> None:
+    fresh = [index % 6 == 0 for index in range(18)]
+    slow = iter((2e-3, 10e-3, 30e-3))
+    samples = Samples(
+        candidate=[next(slow) if one else 1e-3 for one in fresh], baseline=[1e-3] * len(fresh), fresh=fresh
+    )
+    assert slower_on_unseen(samples) > 1.6

@@ -1,0 +1,24 @@
+# problem: relu
+# about: an extension that allocates as the others do, with the options of its input
+import torch
+from torch.utils.cpp_extension import load_inline
+
+SOURCE = r"""
+#include <ATen/ATen.h>
+at::Tensor run(const at::Tensor& x) {
+  TORCH_CHECK(x.scalar_type() == at::kFloat && x.is_contiguous());
+  at::Tensor y = at::empty(x.sizes(), x.options());
+  const float* in = x.data_ptr<float>();
+  float* out = y.data_ptr<float>();
+  int64_t n = x.numel();
+  #pragma omp parallel for simd
+  for (int64_t i = 0; i < n; ++i) out[i] = in[i] < 0.0f ? 0.0f : in[i];
+  return y;
+}
+"""
+extension = load_inline(name="relu_rows", cpp_sources=[SOURCE], functions=["run"], extra_cflags=["-O3", "-fopenmp"])
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return extension.run(x)
