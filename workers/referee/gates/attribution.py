@@ -36,6 +36,8 @@ WATCHED_CALLS = 3
 OWN_SHARE = 1 / 3
 """Of watched calls: those on the problem's own values; the others are on every kind in turn."""
 WATCHED_S = 0.02
+STILL_S = 1.0
+"""How long an input set's further kinds of values are tried: long calls would use up the evaluation's time."""
 _FAMILIES = {
     "matmul": r"gem[mv]|_dot|mkl_blas|dnnl|openblas|blas",
     "linear": r"gem[mv]|_dot|mkl_blas|dnnl|openblas|blas",
@@ -71,12 +73,13 @@ def watched_calls(trial: Trial, number: int, slot: Slot) -> GateFinding | None:
 
 
 def still_right(trial: Trial, number: int) -> GateFinding | None:
-    """What is wrong on those kinds of values that have not come among the timed calls. For the candidate these calls
-    are further timed ones: from when it is timed, being right on such values is worth nothing else."""
+    """What is wrong on those kinds of values that have not come among the timed calls, as many as there is time for:
+    one at least, and nobody knows which. For the candidate these calls are further timed ones."""
+    until = time.monotonic() + STILL_S
     while not trial.state.place.is_gpu:
         kind = _following(trial, number)
         finding = try_draw(trial, number, kind, trial.draw(number, kind), observe=False)
-        if finding is not None or not trial.untried[number]:
+        if finding is not None or not trial.untried[number] or time.monotonic() > until:
             return finding
     return None
 
