@@ -137,7 +137,7 @@ def library_time(found: TimeShares, library: frozenset[str]) -> GateFinding | No
     if foreign < SOFT_SAMPLES or foreign < SOFT_SHARE * (foreign + own) or foreign < SOFT_OF_ALL * work:
         return None
     said = (
-        f"{foreign / work:.0%} of the time at work is spent in kernels of libraries ({_named(found.functions)}), "
+        f"{foreign / work:.0%} of the time at work is spent in kernels of libraries ({_named(_refused(found.functions, library))}), "
         f"{own / work:.0%} in the candidate's own ({work} samples taken from outside)"
     )
     is_hard = foreign >= HARD_SAMPLES and foreign >= HARD_SHARE * (foreign + own) and foreign >= HARD_OF_ALL * work
@@ -149,10 +149,15 @@ def _at_work(by_owner: Mapping[str, int]) -> int:
 
 
 def _permitted(found: TimeShares, library: frozenset[str]) -> int:
-    patterns = [re.compile(_FAMILIES.get(_family(name), re.escape(name)), re.IGNORECASE) for name in library]
-    named = sum(count for name, count in found.functions.items() if any(pattern.search(name) for pattern in patterns))
+    named = sum(found.functions.values()) - sum(_refused(found.functions, library).values())
     generates = any(_family(name) in _GENERATING for name in library)
     return named + (found.by_owner.get("generated", 0) if generates else 0)
+
+
+def _refused(functions: Mapping[str, int], library: frozenset[str]) -> dict[str, int]:
+    """The functions of libraries that the problem does not permit."""
+    patterns = [re.compile(_FAMILIES.get(_family(name), re.escape(name)), re.IGNORECASE) for name in library]
+    return {name: count for name, count in functions.items() if not any(pattern.search(name) for pattern in patterns)}
 
 
 def _family(name: str) -> str:
