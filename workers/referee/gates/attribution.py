@@ -28,10 +28,16 @@ HARD_SHARE, HARD_OF_ALL, HARD_SAMPLES = 0.3, 0.12, 24
 SOFT_SHARE, SOFT_OF_ALL, SOFT_SAMPLES = 0.12, 0.06, 16
 """Of what is surely the candidate's or a library's, and of all the time at work: the C library's mathematics may have
 been called by either. A partial sum that torch finishes is no library kernel."""
+ENOUGH = 2 * HARD_SAMPLES
+"""Samples at work among timed calls, below which further calls follow."""
 PLENTY = 200
 """Samples at work that settle it."""
 FURTHER_S, LITTLE_S = 0.08, 0.02
 """How long calls go on after the timed ones, where there are few samples and where there are plenty."""
+MOST_TURNS = 4
+"""How often they go on for so long: a busy machine gives few samples a second."""
+HELPERS = 0.2
+"""Of permitted kernels' time: what they call besides, under names that do not tell whose they are."""
 WATCHED_CALLS = 3
 OWN_SHARE = 1 / 3
 """Of watched calls: those on the problem's own values; the others are on every kind in turn."""
@@ -101,9 +107,12 @@ def seen_time(trial: Trial, timed_from: float) -> SeenTime | None:
     sampling(trial, on=True)
     whole = found = link.samples(runner, session.calls)
     if not whole.why:
-        few = sum(whole.by_owner.get(owner, 0) for owner in WORK) < PLENTY
-        _call_on(trial, FURTHER_S if few else LITTLE_S)
-        found = link.samples(runner, _since(session.calls, timed_from))
+        few = _at_work(whole.by_owner) < PLENTY
+        for _ in range(MOST_TURNS):
+            _call_on(trial, FURTHER_S if few else LITTLE_S)
+            found = link.samples(runner, _since(session.calls, timed_from))
+            if found.why or _at_work(found.by_owner) >= ENOUGH:
+                break
     return SeenTime(whole_life=whole, since_timed=found)
 
 
@@ -136,8 +145,9 @@ def library_time(found: TimeShares, library: frozenset[str]) -> GateFinding | No
     foreign = sum(found.by_owner.get(owner, 0) for owner in FOREIGN) - _permitted(found, library)
     if foreign < SOFT_SAMPLES or foreign < SOFT_SHARE * (foreign + own) or foreign < SOFT_OF_ALL * work:
         return None
+    names = _named(_refused(found.functions, library))
     said = (
-        f"{foreign / work:.0%} of the time at work is spent in kernels of libraries ({_named(_refused(found.functions, library))}), "
+        f"{foreign / work:.0%} of the time at work is spent in kernels of libraries ({names}), "
         f"{own / work:.0%} in the candidate's own ({work} samples taken from outside)"
     )
     is_hard = foreign >= HARD_SAMPLES and foreign >= HARD_SHARE * (foreign + own) and foreign >= HARD_OF_ALL * work
@@ -151,7 +161,8 @@ def _at_work(by_owner: Mapping[str, int]) -> int:
 def _permitted(found: TimeShares, library: frozenset[str]) -> int:
     named = sum(found.functions.values()) - sum(_refused(found.functions, library).values())
     generates = any(_family(name) in _GENERATING for name in library)
-    return named + (found.by_owner.get("generated", 0) if generates else 0)
+    kernels = named + (found.by_owner.get("generated", 0) if generates else 0)
+    return kernels + round(HELPERS * kernels)
 
 
 def _refused(functions: Mapping[str, int], library: frozenset[str]) -> dict[str, int]:
