@@ -144,7 +144,7 @@ class Program:
                 raise AssertionError(f"no line like {pattern!r} in:\n" + "".join(self.lines))
             time.sleep(0.02)
 
-    def stop(self, number: signal.Signals, timeout_s: float = 30) -> int:
+    def stop(self, number: signal.Signals, timeout_s: float = 120) -> int:
         """Send a signal to the program alone and wait for its end; its exit code."""
         self.process.send_signal(number)
         return self.process.wait(timeout_s)

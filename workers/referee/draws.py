@@ -242,7 +242,7 @@ def cut_along(tensors: Sequence[torch.Tensor], *, last: bool, generator: random.
     size = _shared_size(tensors, last=last)
     if size is None or size < 4:
         return None
-    new = min(generator.randrange(size // 2, size), 515 if last else 67)
+    new = min(generator.randrange(size // 2, size), 67)
     return resized(tensors, new - 1 + new % 2, last=last)
 
 
