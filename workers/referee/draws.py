@@ -242,8 +242,13 @@ def cut_along(tensors: Sequence[torch.Tensor], *, last: bool, generator: random.
     size = _shared_size(tensors, last=last)
     if size is None or size < 4:
         return None
+    return resized(tensors, _odd_part(size, generator), last=last)
+
+
+def _odd_part(size: int, generator: random.Random) -> int:
+    """An odd size below a given one, half of it or more where that is not too many."""
     new = min(generator.randrange(size // 2, size), 67)
-    return resized(tensors, new - 1 + new % 2, last=last)
+    return new - 1 + new % 2
 
 
 def resized(tensors: Sequence[torch.Tensor], new: int, *, last: bool) -> list[torch.Tensor] | None:
@@ -270,8 +275,7 @@ def cut_sizes(tensors: Sequence[torch.Tensor], generator: random.Random) -> list
     sizes = dict.fromkeys(size for tensor in tensors for size in tensor.shape if size >= 4 and size not in known)
     found = []
     for size in list(sizes)[:MOST_SIZES]:
-        new = min(generator.randrange(size // 2, size), 67)
-        new += new % 2 - 1
+        new = _odd_part(size, generator)
         cut = list(tensors)
         for index, tensor in enumerate(tensors):
             for axis in range(tensor.dim()):
