@@ -180,7 +180,8 @@ class RefereeProcess:
     def _lost(self, reason: str, *, lives: bool = False) -> RefereeLostError:
         """`lives`: it was only silent, so there is no end to wait for."""
         status = None if lives else self._process.wait(EXIT_WAIT_S)
-        return RefereeLostError(f"the referee is gone: {reason}", status, self._progress)
+        end = f" ({_ended(status)})" if status is not None else ""
+        return RefereeLostError(f"the referee is gone: {reason}{end}", status, self._progress)
 
     def _hold(self, work: Work) -> float:
         """Have the device to ourselves until the conversation ends; the seconds that took to get."""
@@ -378,6 +379,15 @@ def _described(process: SandboxProcess) -> dict[str, JsonValue]:
         "out_of_memory": status.out_of_memory,
         "output": status.output[-2000:],
     }
+
+
+def _ended(status: ExitStatus) -> str:
+    """How a referee ended, and the last line that it wrote: of a traceback, the error."""
+    how = f"exit code {status.code}" if status.signal is None else f"signal {status.signal}"
+    if status.out_of_memory:
+        how = "out of memory"
+    last = status.output.strip().rpartition("\n")[2]
+    return f"{how}: {last[:300]}" if last else how
 
 
 def _freezer(process: SandboxProcess) -> int | None:
