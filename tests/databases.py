@@ -62,11 +62,15 @@ def differences(connection: Connection) -> list[object]:
 
 
 def empty_tables(address: str) -> None:
-    """Remove every row."""
+    """Remove every row, those that refer to others first. `TRUNCATE` makes a new file for every table and index, which
+    takes several hundred times as long where there are few rows."""
     with psycopg.connect(_plain(address), autocommit=True) as connection:
-        connection.execute(f"TRUNCATE {', '.join(metadata.tables)} CASCADE".encode())
+        names = [table.name for table in reversed(metadata.sorted_tables)]
         if connection.execute("SELECT to_regclass('vector_index')").fetchone() != (None,):
-            connection.execute("TRUNCATE vector_index, vector_groups")
+            names = ["vector_index", "vector_groups", *names]
+        steps = [f"DELETE FROM {name}" for name in names]
+        kept = "ALTER TABLE audit_log {} TRIGGER USER"  # the product's audit log refuses to lose rows
+        connection.execute("; ".join([kept.format("DISABLE"), *steps, kept.format("ENABLE")]).encode())
 
 
 def _plain(address: str) -> str:
