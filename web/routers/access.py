@@ -10,7 +10,10 @@ from services.access import AccessService
 from services.domain.access import Principal, TokenScope, User
 from services.domain.errors import ConfigurationError
 from services.domain.quotas import Period, Quota, Resource
-from web.access_schemas import (
+from web.context import Admin, Operator, Reader, Services
+from web.cookies import session_secret
+from web.errors import responses
+from web.schemas.access import (
     ActPageView,
     ActView,
     MemberBody,
@@ -25,9 +28,6 @@ from web.access_schemas import (
     TokenBody,
     TokenView,
 )
-from web.context import Admin, Operator, Reader, Services
-from web.cookies import session_secret
-from web.errors import responses
 
 router = APIRouter(tags=["team"])
 Id = Annotated[str, Path(max_length=200)]

@@ -14,7 +14,7 @@ from services.domain.requests import ModelRequest
 from web.audited import AuditedRoute
 from web.context import Services, Team, Writer
 from web.errors import responses
-from web.schemas import Body, Name, View
+from web.schemas.base import Body, Name, View
 
 router = APIRouter(prefix="/requests", tags=["requests"], route_class=AuditedRoute)
 MAX_WAIT_S = 25

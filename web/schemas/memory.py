@@ -19,7 +19,7 @@ from services.domain.provenance import ProvenanceEdge, ProvenanceNode
 from services.experiences import ExperienceCard, ValuedExperience, ValuedPage, Worth
 from services.memory.effect import Interval
 from services.memory.values import Change
-from web.schemas import Body, View
+from web.schemas.base import Body, View
 
 
 class ExperienceSummary(View):

@@ -10,7 +10,7 @@ from pydantic import Field
 from services.access import MAX_TOKEN_DAYS, NewToken
 from services.domain.access import ApiToken, AuditEntry, Member, Role, Team, TokenScope
 from services.domain.quotas import Period, QuotaUsage, Resource
-from web.schemas import Body, Name, View
+from web.schemas.base import Body, Name, View
 
 Login = Annotated[str, Field(min_length=1, max_length=200)]
 

@@ -1,58 +1,21 @@
-"""What the REST API takes and gives. Reports are the domain's own types: one document everywhere."""
+"""Jobs: what is submitted, how one goes on, and what is answered about them."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from services.domain.access import Role, TokenScope
-from services.domain.candidates import EvaluatedCandidate, Origin
-from services.domain.digests import digest_candidate
 from services.domain.evaluations import (
-    DeviceSheet,
-    EvaluationReport,
-    GateName,
     Speedup,
-    Verdict,
     default_baselines,
 )
 from services.domain.events import EventKind
 from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode, Budget, Job, JobSpec, JobStatus
-from services.domain.nodes import NodeRole, NodeState
-from services.domain.problems import Problem, ProblemAnalysis
-
-Name = Annotated[str, Field(min_length=1, max_length=200)]
-Source = Annotated[str, Field(min_length=1, max_length=1 << 20)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
-
-class Body(BaseModel):
-    """Base of request bodies: unknown fields are an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class View(BaseModel):
-    """Base of answers. `model_validate` takes a domain value whose attributes have the fields' names."""
-
-    model_config = ConfigDict(frozen=True, from_attributes=True)
-
-
-class ProblemBody(Body):
-    """A problem as submitted."""
-
-    source: Source
-    """The whole module in KernelBench form."""
-    name: Name = "problem"
-    path: Annotated[str, Field(min_length=1, max_length=1000)] = "problem.py"
-    """What messages call the file."""
-    allow_library: tuple[Name, ...] = ()
-
-    def problem(self) -> Problem:
-        """The domain's problem."""
-        return Problem(name=self.name, source=self.source, path=self.path, allow_library=self.allow_library)
+from services.domain.problems import ProblemAnalysis
+from web.schemas.base import Body, Name, Positive, Source, View
+from web.schemas.problems import ProblemBody
 
 
 class BudgetBody(Body):
@@ -126,32 +89,6 @@ class ResumeBody(Body):
     model: Name | None = None
     rounds: Annotated[int, Field(ge=1, le=1000)] | None = None
     """Of the whole job; null adds those that gave no candidate."""
-
-
-class EvaluationBody(TargetBody):
-    """A candidate to judge, without any search."""
-
-    candidate: Source
-    """A module defining `ModelNew`."""
-
-    def spec(self) -> JobSpec:
-        """The specification of the job that judges it."""
-        return JobSpec(
-            problem=self.problem.problem(),
-            backend=self.backend,
-            device=self.device,
-            baselines=default_baselines(self.device) if self.baselines is None else self.baselines,
-            tags=self.tags,
-        )
-
-
-class ProblemDocument(View):
-    """An error (RFC 9457)."""
-
-    type: str = "about:blank"
-    title: str
-    status: int
-    detail: str
 
 
 class AnalysisView(View):
@@ -252,44 +189,6 @@ class JobPageView(View):
     next_cursor: str | None
 
 
-class CandidateSummary(View):
-    """A candidate in a listing."""
-
-    id: str
-    job_id: str
-    step: int
-    parent_id: str | None
-    origin: Origin
-    backend: str
-    summary: str
-    created_at: datetime
-    verdict: Verdict | None
-    failed_gate: GateName | None
-    median_us: float | None
-    ci95_us: tuple[float, float] | None
-    speedup: Speedup | None
-    baselines_us: dict[str, float] | None
-    """Medians of the baselines it was compared with."""
-    roofline_fraction: float | None
-    bottleneck: str | None
-    tuned: int | None
-    """Settings of its `TUNABLES` that were tried."""
-    device_s: float
-
-
-class CandidateView(CandidateSummary):
-    """A candidate with its source and report."""
-
-    source: str
-    report: EvaluationReport | None
-
-    @classmethod
-    def of_entry(cls, entry: EvaluatedCandidate) -> CandidateView:
-        """The answer about a candidate."""
-        summary = CandidateSummary.model_validate(digest_candidate(entry))
-        return cls(**dict(summary), source=entry.candidate.source, report=entry.report)
-
-
 class EventView(View):
     """One entry of a job's log."""
 
@@ -298,90 +197,3 @@ class EventView(View):
     kind: EventKind
     data: dict[str, Any]
     at: datetime
-
-
-class EvaluationView(View):
-    """An evaluation without search: its report is there once its job has ended."""
-
-    id: str
-    """Also the id of the job that runs it."""
-    status: JobStatus
-    message: str | None
-    report: EvaluationReport | None
-
-
-class LintView(View):
-    """A problem that reading finds nothing wrong with."""
-
-    ok: bool
-    public_source: str
-    """The text that agents see: `HELD_OUT` cut out."""
-
-
-class ExampleView(View):
-    """An example problem."""
-
-    name: str
-    source: str
-
-
-class NodeView(View):
-    """A process of the installation."""
-
-    name: str
-    role: NodeRole
-    version: str
-    state: NodeState
-    device: str | None
-    toolchain: str | None
-    units: int
-    """Workers: cores or multiprocessors that a kernel may use."""
-    memory_bytes: int
-    """Workers: ceiling of one sandboxed process."""
-    load: float
-    """Load average of its host over one minute, a CPU."""
-    busy_s: float
-    """Seconds spent on evaluations since it started; 0 where nobody counts them."""
-    done: int
-    """Evaluations and validations ended since it started; 0 where nobody counts them."""
-    started_at: datetime
-    seen_at: datetime
-
-
-class WorkerView(View):
-    """A worker that takes evaluations."""
-
-    name: str
-    device: str
-    backends: tuple[str, ...]
-    isolation: str | None
-    sheet: DeviceSheet | None
-    """What it measured about its device; null until it has."""
-    node: NodeView | None
-    """Its process: health, load, ceilings, version."""
-
-
-class MeView(View):
-    """Who is calling and what may be asked for."""
-
-    team: str
-    user: str | None
-    """Login of the person; null for a token of the team and for the one user of a machine."""
-    role: Role
-    scopes: tuple[TokenScope, ...]
-    """What the caller may do: what both the role and the token permit."""
-    teams: tuple[str, ...]
-    """Teams that the person may turn to."""
-    by: Literal["token", "session", "local"]
-    """How the caller is known; `local`: as the one user of this machine, or by the server's own token."""
-    version: str
-    backends: tuple[str, ...]
-    devices: tuple[str, ...]
-    models: tuple[str, ...]
-    strategies: tuple[str, ...]
-
-
-class HealthView(View):
-    """The state of the server."""
-
-    status: str
