@@ -7,11 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
-
-
 Source = Annotated[str, Field(min_length=1, max_length=1 << 20)]
-
-
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 

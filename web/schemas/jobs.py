@@ -7,10 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from services.domain.evaluations import (
-    Speedup,
-    default_baselines,
-)
+from services.domain.evaluations import Speedup, default_baselines
 from services.domain.events import EventKind
 from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode, Budget, Job, JobSpec, JobStatus
 from services.domain.problems import ProblemAnalysis

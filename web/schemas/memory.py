@@ -8,12 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from services.domain.evaluations import Verdict
-from services.domain.experiences import (
-    Experience,
-    ExperienceKind,
-    RecalledExperience,
-    StepUse,
-)
+from services.domain.experiences import Experience, ExperienceKind, RecalledExperience, StepUse
 from services.domain.jobs import Stage
 from services.domain.provenance import ProvenanceEdge, ProvenanceNode
 from services.experiences import ExperienceCard, ValuedExperience, ValuedPage, Worth
