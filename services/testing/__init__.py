@@ -1,5 +1,6 @@
 """Doubles of the ports, and builders of domain values, for tests and benchmarks."""
 
+from services.testing.artefacts import InMemoryArtefactStore
 from services.testing.audit import InMemoryAuditLog
 from services.testing.builders import (
     a_candidate,
@@ -13,15 +14,17 @@ from services.testing.builders import (
     an_evaluation_request,
     an_experience,
 )
+from services.testing.candidates import InMemoryCandidateStore
 from services.testing.clock import FrozenClock
 from services.testing.database import InMemoryDatabase
+from services.testing.events import InMemoryEventLog
+from services.testing.jobs import InMemoryJobStore
 from services.testing.memory import InMemoryMemory
 from services.testing.memory_records import InMemoryMemoryRecords
 from services.testing.model import ScriptedModel, agreeable_answers
 from services.testing.queue import FakeQueue
 from services.testing.requests import InMemoryRequestStore
 from services.testing.shares import InMemoryShareStore
-from services.testing.stores import InMemoryArtefactStore, InMemoryCandidateStore, InMemoryEventLog, InMemoryJobStore
 from services.testing.webhooks import InMemoryWebhookStore
 
 __all__ = [

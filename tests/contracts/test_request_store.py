@@ -12,8 +12,7 @@ from services.domain.errors import ConflictError, NotFoundError
 from services.domain.jobs import JobStatus
 from services.ports.jobs import JobStore
 from services.ports.models import RequestStore
-from services.testing import FrozenClock, InMemoryRequestStore, a_job
-from services.testing.stores import InMemoryJobStore
+from services.testing import FrozenClock, InMemoryJobStore, InMemoryRequestStore, a_job
 from storage.jobs.requests import SqlRequestStore
 from storage.jobs.store import SqlJobStore
 from tests.contracts.conftest import Stores

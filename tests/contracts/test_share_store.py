@@ -12,9 +12,8 @@ from services.domain.errors import NotFoundError
 from services.domain.shares import ReportShare
 from services.domain.tokens import token_digest
 from services.ports.teams import ShareStore
-from services.testing import InMemoryShareStore, a_job
+from services.testing import InMemoryJobStore, InMemoryShareStore, a_job
 from services.testing.builders import MOMENT
-from services.testing.stores import InMemoryJobStore
 from storage.jobs.store import SqlJobStore
 from storage.teams.report_links import SqlShareStore
 from tests.contracts.conftest import Stores

@@ -15,9 +15,8 @@ from services.domain.jobs import JobStatus
 from services.domain.webhooks import DeliveryOutcome, DeliveryStatus, Webhook, check_delivery
 from services.ports.jobs import EventLog, JobStore
 from services.ports.teams import WebhookStore
-from services.testing import FrozenClock, InMemoryWebhookStore, a_job
+from services.testing import FrozenClock, InMemoryJobStore, InMemoryWebhookStore, a_job
 from services.testing.builders import MOMENT
-from services.testing.stores import InMemoryJobStore
 from storage.jobs.store import SqlJobStore
 from storage.teams.webhooks import SqlWebhookStore
 from tests.contracts.conftest import Stores
