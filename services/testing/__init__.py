@@ -22,10 +22,15 @@ from services.testing.jobs import InMemoryJobStore
 from services.testing.memory import InMemoryMemory
 from services.testing.memory_records import InMemoryMemoryRecords
 from services.testing.model import ScriptedModel, agreeable_answers
+from services.testing.nodes import InMemoryNodeRegistry
 from services.testing.queue import FakeQueue
+from services.testing.quotas import InMemoryQuotaStore
 from services.testing.requests import InMemoryRequestStore
 from services.testing.shares import InMemoryShareStore
+from services.testing.teams import InMemoryKeyStore, InMemoryTeamStore
+from services.testing.verdicts import InMemoryVerdictStore
 from services.testing.webhooks import InMemoryWebhookStore
+from services.testing.work import InMemoryWorkStore
 
 __all__ = [
     "FakeQueue",
@@ -36,11 +41,17 @@ __all__ = [
     "InMemoryDatabase",
     "InMemoryEventLog",
     "InMemoryJobStore",
+    "InMemoryKeyStore",
     "InMemoryMemory",
     "InMemoryMemoryRecords",
+    "InMemoryNodeRegistry",
+    "InMemoryQuotaStore",
     "InMemoryRequestStore",
     "InMemoryShareStore",
+    "InMemoryTeamStore",
+    "InMemoryVerdictStore",
     "InMemoryWebhookStore",
+    "InMemoryWorkStore",
     "ScriptedModel",
     "a_candidate",
     "a_device",

@@ -56,6 +56,7 @@ class InMemoryCandidateStore(CandidateStore):
         if request.evaluation_id in self._database.reports:
             return False
         self._database.reports[request.evaluation_id] = report
+        self._database.judged[request.evaluation_id] = (request, self._database.clock.now())
         self._database.evaluation_of[request.candidate_id] = request.evaluation_id
         return True
 

@@ -21,6 +21,8 @@ def erase(database: InMemoryDatabase, job: Job, actor: str) -> Deletion:
     judged = [database.reports.pop(name) for name in evaluations if name in database.reports]
     for name in candidates:
         del database.candidates[name]
+    for name in evaluations:
+        database.judged.pop(name, None)
     for step in steps:
         database.uses.pop((job.id, step.index), None)
     database.kept_calls = {key: calls for key, calls in database.kept_calls.items() if key[0] != job.id}

@@ -37,6 +37,7 @@ class InMemoryJobStore(JobStore):
         """Store a new job. Raises `ConflictError` where its id is taken."""
         if job.id in self._database.jobs:
             raise ConflictError(f"job {job.id} exists")
+        self._database.ensure_team(job.team_id)
         self._database.jobs[job.id] = job
         self._database.steps[job.id] = []
         self._database.append(job.id, EventKind.JOB_STATUS, {"status": job.status.value, "message": job.message})

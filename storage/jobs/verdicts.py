@@ -11,7 +11,7 @@ from services.domain.codec import dumps, loads
 from services.domain.evaluations import BASELINES, EvaluationReport, EvaluationRequest, Verdict
 from services.domain.jobs import FINAL_STATUSES, JobStatus
 from services.domain.problems import Problem
-from services.domain.verdicts import StoredVerdict
+from services.domain.verdicts import UNSOLVED, StoredVerdict
 from services.ports.runtime import Clock
 from storage.contents.blobs import get_texts
 from storage.database import Database
@@ -19,7 +19,6 @@ from storage.jobs.rows import jobs_from_rows
 from storage.tables import evaluations, jobs, verifications
 
 FINAL = tuple(str(status) for status in FINAL_STATUSES)
-UNSOLVED = "its kernel did not hold when it was judged again"
 
 
 class SqlVerdictStore:
