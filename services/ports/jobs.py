@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Protocol
 
 from services.domain.candidates import Candidate, EvaluatedCandidate
-from services.domain.deletion import Deletion, Expired, Retention
+from services.domain.deletion import Deletion
 from services.domain.digests import CandidateDigest, RecordedStep, StepDigest
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Speedup
 from services.domain.events import Event, EventKind, JsonValue
@@ -177,11 +177,3 @@ class ArtefactStore(Protocol):
 
     async def get(self, team_id: str, key: str) -> bytes:
         """An artefact. Raises `NotFoundError`, and `StorageError` where it is gone or damaged."""
-
-
-class Expiry(Protocol):
-    """Removes what is kept for a time only."""
-
-    async def expire(self, kept: Retention, limit: int = 50) -> Expired:
-        """Remove what has expired, of so many jobs of each kind at most, each job's part whole or not at all; nothing
-        is left to do where nothing was removed."""
