@@ -121,12 +121,6 @@ class Dispatcher:
             pass
         await self._prune()
 
-    async def send_all(self) -> None:
-        """Send until nothing is due."""
-        while await self.send_due():
-            pass
-        await self._prune()
-
     async def send_due(self) -> int:
         """Try what is due now and wait for the answers; how many messages that were."""
         begun = await self.begin_due()

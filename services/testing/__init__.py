@@ -18,9 +18,11 @@ from services.testing.candidates import InMemoryCandidateStore
 from services.testing.clock import FrozenClock
 from services.testing.database import InMemoryDatabase
 from services.testing.events import InMemoryEventLog
+from services.testing.identity import FakeIdentityProvider
 from services.testing.jobs import InMemoryJobStore
 from services.testing.memory import InMemoryMemory
 from services.testing.memory_records import InMemoryMemoryRecords
+from services.testing.messages import ScriptedSender
 from services.testing.model import ScriptedModel, agreeable_answers
 from services.testing.nodes import InMemoryNodeRegistry
 from services.testing.queue import FakeQueue
@@ -33,6 +35,7 @@ from services.testing.webhooks import InMemoryWebhookStore
 from services.testing.work import InMemoryWorkStore
 
 __all__ = [
+    "FakeIdentityProvider",
     "FakeQueue",
     "FrozenClock",
     "InMemoryArtefactStore",
@@ -53,6 +56,7 @@ __all__ = [
     "InMemoryWebhookStore",
     "InMemoryWorkStore",
     "ScriptedModel",
+    "ScriptedSender",
     "a_candidate",
     "a_device",
     "a_job",
