@@ -31,7 +31,7 @@ from services.ports.memory import Memory
 from services.ports.models import ChatModel, MeteredChatModel
 from services.ports.search import SearchState, Strategy
 
-_OF_CANDIDATES = (ExperienceKind.TRACE, ExperienceKind.FAILURE, ExperienceKind.SUCCESS)
+_OF_CANDIDATES = (ExperienceKind.TRACE, ExperienceKind.FAILURE)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ class ExperienceKind(StrEnum):
     API_TEMPLATE = "api_template"
     BEST_PRACTICE = "best_practice"
     SUCCESS = "success"
+    """Written beside the trace by earlier versions, without its code; forgotten since, and made no more."""
     FAILURE = "failure"
     TRACE = "trace"
 

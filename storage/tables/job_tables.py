@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Boolean, Column, Float, ForeignKey, Index, Integer, LargeBinary, Table, Text, text
+from sqlalchemy import Boolean, Column, Float, Index, Integer, LargeBinary, Table, Text, text
 
 from storage.db.column_types import CleanText, UtcDateTime
 from storage.tables.schema import job_column, metadata, team_column
@@ -238,16 +238,6 @@ job_artefacts = Table(
     Index(None, "hash"),
 )
 """Which contents a job keeps to be resumed from; its checkpoint names them."""
-
-idempotency_keys = Table(
-    "idempotency_keys",
-    metadata,
-    Column("team_id", Text, ForeignKey("teams.id"), primary_key=True),
-    Column("key", Text, primary_key=True),
-    Column("fingerprint", Text, nullable=False),
-    Column("resource_id", Text, nullable=False),
-    Column("created_at", UtcDateTime, nullable=False),
-)
 
 checkpoints = Table(
     "checkpoints",

@@ -29,7 +29,7 @@ from storage.database import Database
 from storage.jobs.events import SqlEventLog
 from storage.jobs.store import SqlJobStore
 from storage.teams.webhooks import SqlWebhookStore
-from tests.receiver import Receiver, receiving
+from tests.receiver import Receiver, receiving, send_due
 
 pytestmark = pytest.mark.integration
 NOW = datetime.now(UTC)
@@ -90,7 +90,7 @@ async def test_a_receiver_can_verify_what_it_is_told_with_the_reference_library(
     webhook = a_webhook(f"{receiver.address}/hook?key=1")
     store = await a_finished_job(database, clock, webhook)
     async with sending() as sender:
-        assert await Dispatcher(store, sender, clock).send_due() == 1
+        assert await send_due(Dispatcher(store, sender, clock)) == 1
     (message,) = receiver.came
     assert message.path == "/hook?key=1"
     told = message.verified(webhook.secret)
@@ -109,7 +109,7 @@ async def test_what_is_refused_is_sent_again_later_under_the_same_id_through_a_r
     for _ in range(3):
         again = Database(str(database.url))  # as a fresh process sees it
         async with sending() as sender:
-            await Dispatcher(SqlWebhookStore(again, clock), sender, clock).send_due()
+            await send_due(Dispatcher(SqlWebhookStore(again, clock), sender, clock))
         await again.close()
         clock.advance(RETRY_S[1] * 1.2)
     assert len(receiver.came) == 3
@@ -124,7 +124,7 @@ async def test_what_is_refused_is_sent_again_later_under_the_same_id_through_a_r
 async def test_two_dispatchers_send_a_message_once(database: Database, clock: FrozenClock, receiver: Receiver) -> None:
     store = await a_finished_job(database, clock, a_webhook(receiver.address))
     async with sending() as sender:
-        sent = await asyncio.gather(*(Dispatcher(store, sender, clock).send_due() for _ in range(4)))
+        sent = await asyncio.gather(*(send_due(Dispatcher(store, sender, clock)) for _ in range(4)))
     assert (sum(sent), len(receiver.came)) == (1, 1)
 
 
@@ -135,7 +135,7 @@ async def test_a_message_whose_sender_died_is_sent_again_with_its_id(
     ((_, lost),) = await store.claim(10, LEASE_S)
     clock.advance(LEASE_S + 1)
     async with sending() as sender:
-        await Dispatcher(store, sender, clock).send_due()
+        await send_due(Dispatcher(store, sender, clock))
     assert [message.id for message in receiver.came] == [lost.id]
 
 

@@ -21,6 +21,7 @@ from services.testing import (
 )
 from services.testing.builders import MOMENT
 from services.webhooks import Dispatcher
+from tests.receiver import send_due
 
 WEBHOOK = Webhook(
     id="hook-1",
@@ -67,14 +68,14 @@ async def test_a_message_is_given_up_after_three_days_of_attempts(post: Post) ->
     dispatcher = post.dispatcher(sender)
     for wait_s in (0, *RETRY_S, 7 * 86_400):
         post.clock.advance(wait_s * 1.2)
-        await dispatcher.send_due()
+        await send_due(dispatcher)
     assert len(sender.sent) == len(RETRY_S) + 1
     (delivery,) = await post.store.deliveries("local", "hook-1", 10)
     assert (delivery.status, delivery.fault) == (DeliveryStatus.FAILED, "it answered 500")
 
 
 async def test_a_receiver_that_is_gone_is_switched_off(post: Post) -> None:
-    await post.dispatcher(ScriptedSender([410])).send_due()
+    await send_due(post.dispatcher(ScriptedSender([410])))
     webhook = await post.store.get("local", "hook-1")
     assert not webhook.enabled
     assert webhook.note is not None
@@ -95,7 +96,7 @@ class RemovingSender(ScriptedSender):
 
 async def test_a_receiver_that_is_gone_may_be_removed_while_it_answers(post: Post) -> None:
     sender = RemovingSender(post.store)
-    await post.dispatcher(sender).send_due()
+    await send_due(post.dispatcher(sender))
     assert (len(sender.sent), await post.store.list("local")) == (1, ())
 
 
