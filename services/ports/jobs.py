@@ -7,8 +7,8 @@ from typing import Protocol
 
 from services.domain.candidates import Candidate, EvaluatedCandidate
 from services.domain.deletion import Deletion
-from services.domain.digests import CandidateDigest, RecordedStep, StepDigest
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, Speedup
+from services.domain.digests import BestSpeedup, CandidateDigest, RecordedStep, StepDigest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.events import Event, EventKind, JsonValue
 from services.domain.jobs import ControlFlags, Job, JobFilter, JobPage, JobStatus, Lease
 from services.domain.problems import ProblemAnalysis
@@ -131,7 +131,7 @@ class CandidateStore(Protocol):
     async def digests(self, team_id: str, job_id: str) -> tuple[CandidateDigest, ...]:
         """A job's candidates in order of their steps, without sources. Raises `NotFoundError`."""
 
-    async def speedups(self, team_id: str, candidate_ids: Sequence[str]) -> Mapping[str, Speedup]:
+    async def speedups(self, team_id: str, candidate_ids: Sequence[str]) -> Mapping[str, BestSpeedup]:
         """Candidate id to speedup, of those that were timed against a baseline."""
 
     async def finish(self, request: EvaluationRequest, report: EvaluationReport) -> bool:

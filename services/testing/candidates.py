@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from services.domain.candidates import Candidate, EvaluatedCandidate
 from services.domain.digests import (
+    BestSpeedup,
     CandidateDigest,
     digest_candidate,
 )
 from services.domain.errors import NotFoundError
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, Speedup
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.jobs import Lease
 from services.ports.jobs import CandidateStore
 from services.testing.database import InMemoryDatabase
@@ -44,12 +45,16 @@ class InMemoryCandidateStore(CandidateStore):
         """A job's candidates in order of their steps, without sources. Raises `NotFoundError`."""
         return tuple(map(digest_candidate, await self.list(team_id, job_id)))
 
-    async def speedups(self, team_id: str, candidate_ids: Sequence[str]) -> Mapping[str, Speedup]:
+    async def speedups(self, team_id: str, candidate_ids: Sequence[str]) -> Mapping[str, BestSpeedup]:
         """Candidate id to speedup, of those that were timed against a baseline."""
         wanted = [self._database.candidates[name] for name in candidate_ids if name in self._database.candidates]
         reports = {item.id: self._evaluated(item).report for item in wanted if item.team_id == team_id}
         found = {name: report.speedup for name, report in reports.items() if report is not None}
-        return {name: speedup for name, speedup in found.items() if speedup.best_baseline is not None}
+        return {
+            name: BestSpeedup(ratio=speedup.best_baseline, ci95=speedup.ci95)
+            for name, speedup in found.items()
+            if speedup.best_baseline is not None
+        }
 
     async def finish(self, request: EvaluationRequest, report: EvaluationReport) -> bool:
         """Store a report once."""

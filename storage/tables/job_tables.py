@@ -107,6 +107,8 @@ evaluations = Table(
     Column("failed_gate", Text),
     Column("median_us", Float),
     Column("speedup", Float),
+    Column("speedup_low", Float),
+    Column("speedup_high", Float),
     Column("report", CleanText, nullable=False),
     Column("device_s", Float, nullable=False, server_default="0"),
     Column("created_at", UtcDateTime, nullable=False),
@@ -116,7 +118,8 @@ evaluations = Table(
     Index(None, "source_hash"),
     Index(None, "problem_hash"),
 )
-"""Not tied to a job or candidate row: a candidate can be judged without a job."""
+"""Not tied to a job or candidate row: a candidate can be judged without a job. `speedup` is the one over the fastest
+baseline, `speedup_low` and `speedup_high` its 95 % interval: lists of jobs show them without reading reports."""
 
 verifications = Table(
     "verifications",

@@ -13,7 +13,7 @@ import pytest
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, insert, inspect, select, text
+from sqlalchemy import Connection, insert, inspect, select, text, update
 
 from services.domain.codec import dumps
 from services.domain.errors import StorageError, UserError
@@ -156,6 +156,26 @@ async def test_logged_outcomes_get_the_backend_of_their_evaluation_and_nothing_e
     await database.upgrade()
     found = await database.read(lambda connection: read_log(connection, "local"))
     assert found == [replace(outcomes[0], backend="cpp"), *outcomes[1:], retraction]
+    await database.close()
+
+
+async def test_intervals_of_speedups_are_taken_from_the_reports(empty_address: str) -> None:
+    database = Database(empty_address)
+    await database.write(lambda connection: to("0016", connection))
+    await database.write(fill)
+    reports = {"eval-1": '{"speedup":{"ci95":[1.5,{"float":"inf"}]}}', "eval-2": '{"speedup":{"ci95":null}}'}
+
+    def judge(connection: Connection) -> None:
+        _evaluate(connection, dict.fromkeys(reports, "cpp"))
+        for name, report in reports.items():
+            changed = update(evaluations).where(evaluations.c.id == name)
+            connection.execute(changed.values(speedup=2.0, report=report))
+
+    await database.write(judge)
+    await database.upgrade()
+    columns = (evaluations.c.id, evaluations.c.speedup_low, evaluations.c.speedup_high)
+    found = await database.read(lambda connection: connection.execute(select(*columns).order_by("id")).all())
+    assert [tuple(row) for row in found] == [("eval-1", 1.5, float("inf")), ("eval-2", None, None)]
     await database.close()
 
 

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from services.domain.evaluations import Speedup, default_baselines
+from services.domain.digests import BestSpeedup
+from services.domain.evaluations import default_baselines
 from services.domain.events import EventKind
 from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode, Budget, Job, JobSpec, JobStatus
 from services.domain.problems import ProblemAnalysis
@@ -145,7 +146,7 @@ class JobView(View):
     analysis: AnalysisView | None
 
     @classmethod
-    def of(cls, job: Job, speedup: Speedup | None) -> JobView:
+    def of(cls, job: Job, speedup: BestSpeedup | None) -> JobView:
         """The answer about a job."""
         spec = job.spec
         return cls(
@@ -171,7 +172,7 @@ class JobView(View):
             finished_at=job.finished_at,
             steps_done=job.steps_done,
             best_candidate_id=job.best_candidate_id,
-            best_speedup=None if speedup is None else speedup.best_baseline,
+            best_speedup=None if speedup is None else speedup.ratio,
             best_ci95=None if speedup is None else speedup.ci95,
             cancel_requested=job.cancel_requested,
             pause_requested=job.pause_requested,
