@@ -27,8 +27,8 @@ from services.domain.errors import ConfigurationError
 from services.domain.jobs import LOCAL_TEAM
 from services.experiences import ExperienceService, VectorSpace
 from services.exports import Exporter
-from services.housekeeping import Housekeeper
 from services.jobs import JobService
+from services.memory_maintenance import MemoryMaintenance
 from services.memory_seeds import seed_experiences
 from services.problems import public_source
 from services.quotas import QuotaService
@@ -287,7 +287,7 @@ def make_orchestrator(installation: Installation, queue: EvaluationQueue, owner:
             team_cap=settings.team_concurrency,
         ),
         polling=PollingIntervals(lease_ttl_s=settings.lease_s),
-        after_job=Housekeeper(installation.records, cap=settings.memory_cap).after_job,
+        after_job=MemoryMaintenance(installation.records, cap=settings.memory_cap).after_job,
     )
 
 

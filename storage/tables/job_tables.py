@@ -62,7 +62,7 @@ jobs = Table(
 )
 """`claimable`: an orchestrator may take it unasked (not final, not paused). `rank`: minus the priority, so that one
 index has a team's jobs in their order: a claim costs the same beside ten thousand finished jobs. `expired`: which parts
-retention has removed, one bit each (`storage.jobs.retention`). `search`: what a listing's words are looked for in, case
+retention has removed, one bit each (`storage.jobs.retention`). `search`: what a list's words are looked for in, case
 folded; PostgreSQL has a trigram index on it where the extension pg_trgm can be had."""
 
 deleted_jobs = Table(

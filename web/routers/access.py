@@ -100,7 +100,7 @@ async def revoke_token(token_id: Id, caller: Reader, services: Services) -> None
 @router.get("/quotas", responses=responses(404, 503))
 async def list_quotas(caller: Reader, services: Services) -> list[QuotaView]:
     """What the team may use in a day or month (UTC), and what it has used."""
-    return [QuotaView.of(standing) for standing in await services.quotas.standings(caller.team_id)]
+    return [QuotaView.of(usage) for usage in await services.quotas.usage(caller.team_id)]
 
 
 @router.put("/teams/{team}/quotas/{resource}/{period}", status_code=204, responses=responses(404, 422, 503))

@@ -40,7 +40,7 @@ class EvaluationView(View):
 
 
 class CandidateSummary(View):
-    """A candidate in a listing."""
+    """A candidate in a list."""
 
     id: str
     job_id: str

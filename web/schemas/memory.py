@@ -18,7 +18,7 @@ from web.schemas.base import Body, View
 
 
 class ExperienceSummary(View):
-    """An experience in a listing."""
+    """An experience in a list."""
 
     id: str
     kind: ExperienceKind
@@ -39,7 +39,7 @@ class ExperienceSummary(View):
 
     @classmethod
     def of(cls, item: ValuedExperience) -> ExperienceSummary:
-        """The listing's line."""
+        """The list's entry."""
         return cls(**_summary(item.experience), worth=item.worth)
 
 
@@ -51,7 +51,7 @@ class ExperiencePageView(View):
 
     @classmethod
     def of(cls, page: ValuedPage) -> ExperiencePageView:
-        """The answer to a listing."""
+        """One page of the list."""
         return cls(experiences=tuple(map(ExperienceSummary.of, page.items)), next_cursor=page.next_cursor)
 
 
