@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 
 from agents.budget import BudgetSpentError, ceiling, reserve_call
 from agents.context import JobContext
+from agents.facts import repair_turn
 from agents.prompting import render_fitting, render_system, template_hash
 from agents.replies import Reply, schema_of, unknown_keys
 from agents.state import WorkflowState
@@ -119,7 +120,7 @@ class Asker:
         system = context.system_prompts.get(kind.__name__)
         if system is None:
             system = context.system_prompts[kind.__name__] = render_system(agent.role, facts, schema)
-        repair, model = await context.repair_turn(state), context.model
+        repair, model = await repair_turn(state, context), context.model
         limits = model.limits(agent.role) if isinstance(model, LimitedChatModel) else ModelLimits()
         user, most_output = render_fitting(agent.role, facts, agent.task, limits, (system, *repair))
         return ChatRequest(

@@ -6,23 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from agents.attempts import attempt_of
 from agents.budget import Spent
 from agents.inspection import doubted
 from agents.job_lease import LeaseHolder
 from agents.leaderboard import leader
 from agents.nearest_example import is_own_kernel
 from agents.state import WorkflowState
+from agents.step_cache import StepCache
 from services.domain import codec
-from services.domain.candidates import EvaluatedCandidate, Origin, content_hash, evaluation_id
-from services.domain.chat import AttemptFact, ChatMessage, Facts, PlanFact, SearchBrief
+from services.domain.candidates import EvaluatedCandidate, content_hash, evaluation_id
+from services.domain.chat import AttemptFact, ChatMessage, PlanFact
 from services.domain.evaluations import Baselines, EvaluationReport, ValidationReport
 from services.domain.events import EventKind, JsonValue
 from services.domain.experiences import ExperienceKind, RecalledExperience, StartValues, experience_id
-from services.domain.jobs import AgentsMode, Budget, Job, Stage
+from services.domain.jobs import AgentsMode, Budget, Job
 from services.domain.problems import Problem, ProblemAnalysis
 from services.domain.ratios import paced_us
 from services.domain.steps import ModelCall, Step
-from services.domain.usage import Usage
 from services.learning import Setting
 from services.memory.keys import dtype, shape_class
 from services.ports.jobs import ArtefactStore, CandidateStore, EventLog, JobStore
@@ -30,9 +31,7 @@ from services.ports.memory import Memory
 from services.ports.models import ChatModel, MeteredChatModel
 from services.ports.search import SearchState, Strategy
 
-_OF_CANDIDATES = (ExperienceKind.TRACE, ExperienceKind.FAILURE, ExperienceKind.SUCCESS)
-EMPTY_REPLY = "(nothing)"
-"""Shown in a repair turn for a reply without text: providers refuse a turn that says nothing."""
+_OF_CANDIDATES = (ExperienceKind.TRACE, ExperienceKind.FAILURE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,33 +43,6 @@ class Stores:
     events: EventLog
     memory: Memory
     artefacts: ArtefactStore
-
-
-@dataclass(kw_only=True)
-class StepCache:
-    """What one step has at hand; lost with the process and read again from the stores."""
-
-    calls: dict[str, ModelCall] = field(default_factory=dict)
-    """Its model calls by artefact key."""
-    kept: list[ModelCall] = field(default_factory=list)
-    """Its calls as they were kept outside the step while it was not recorded, by earlier runs too."""
-    candidate: EvaluatedCandidate | None = None
-    recalled: tuple[RecalledExperience, ...] | None = None
-    """Its experiences, once loaded."""
-    plan: tuple[str, PlanFact] | None = None
-    """Its plan with the artefact key."""
-
-    @property
-    def lost(self) -> list[ModelCall]:
-        """Its calls that came to no answer: they cost all the same."""
-        return [call for call in self.kept if content_hash(codec.dumps(call)) not in self.calls]
-
-    @property
-    def spent(self) -> Spent:
-        """What its model calls and its evaluation have used."""
-        usage = sum((call.usage for call in (*self.calls.values(), *self.lost)), Usage())
-        report = self.candidate.report if self.candidate is not None else None
-        return Spent(usage=usage, device_s=report.phases_s.total if report is not None else 0.0)
 
 
 @dataclass(kw_only=True)
@@ -343,75 +315,10 @@ class JobContext:
             start_values=start_values,
         )
 
-    def brief(self, state: WorkflowState) -> SearchBrief:
-        """What the strategy tells the step's agents."""
-        search = replace(self.search(state["known"]), branch=state["branch"], width=state["width"])
-        return self.strategy.brief(search, self.start_point(state))
-
-    async def facts(self, state: WorkflowState) -> Facts:
-        """The data that the step's next prompt is rendered from: complete, so that an offline model can work on it."""
-        current = await self.current_candidate(state)
-        return Facts(
-            job_id=self.job.id,
-            step=state["step"],
-            stage=Stage(state["stage"]),
-            seed=self.job.spec.seed,
-            problem=self.public_problem,
-            analysis=self.analysis,
-            backend=self.job.spec.backend,
-            device=self.validation.device,
-            baselines=self.baselines(state["known"]),
-            attempts=tuple(self.attempts[: state["known"]]),
-            experiences=await self.experiences(state),
-            start_point=self.start_point(state),
-            plan=await self.plan(state),
-            source=current.candidate.source if current is not None else None,
-            report=current.report if current is not None else None,
-            metrics=tuple(state["metrics"]),
-            findings=state.get("findings") or "",
-            agents=self.job.spec.agents,
-            brief=self.brief(state),
-            branch=state["branch"],
-            width=state["width"],
-        )
-
-    async def repair_turn(self, state: WorkflowState) -> tuple[ChatMessage, ...]:
-        """What is added to the prompt when the last reply did not fit: the reply, and what was wrong with it."""
-        if state["attempt"] == 0:
-            return ()
-        last = (await self.calls(state))[-1]
-        complaint = (
-            f"Your answer cannot be used: {last.error}. Answer again with one JSON document that fits the schema."
-        )
-        said = last.reply if last.reply.strip() else EMPTY_REPLY
-        return (ChatMessage(role="assistant", content=said), ChatMessage(role="user", content=complaint))
-
 
 def started_at(state: WorkflowState) -> datetime:
     """When the current step began."""
     return datetime.fromisoformat(state["started_at"])
-
-
-def attempt_of(step: Step, candidate: EvaluatedCandidate | None) -> AttemptFact:
-    """A recorded step as agents see it."""
-    report: EvaluationReport | None = candidate.report if candidate is not None else None
-    return AttemptFact(
-        step=step.index,
-        stage=step.stage,
-        candidate_id=step.candidate_id,
-        parent_id=candidate.candidate.parent_id if candidate is not None else step.start_point,
-        plan=step.plan,
-        source=candidate.candidate.source if candidate is not None else None,
-        report=report,
-        failure=step.failure,
-        critique=step.critique,
-        confirms=candidate.candidate.parent_id if candidate is not None and _is_confirmation(candidate) else None,
-        from_compiler=candidate is not None and candidate.candidate.origin is Origin.COMPILER,
-    )
-
-
-def _is_confirmation(candidate: EvaluatedCandidate) -> bool:
-    return candidate.candidate.origin is Origin.CONFIRMATION
 
 
 def _mark(kind: EventKind, data: Mapping[str, JsonValue]) -> tuple[str, int, str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from agents.attempts import attempt_of
 from agents.coder import Draft
-from agents.context import JobContext, attempt_of, started_at
+from agents.context import JobContext, started_at
 from agents.leaderboard import leader
 from agents.state import WorkflowState
 from services.domain.candidates import Candidate, EvaluatedCandidate, Origin, candidate_id, evaluation_id

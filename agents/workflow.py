@@ -13,6 +13,7 @@ from agents.budget import BudgetSpentError, reserve_device
 from agents.coder import Draft, read_draft
 from agents.context import JobContext
 from agents.drafting import draft_of, finding
+from agents.facts import facts_of
 from agents.inspection import doubt_of, inspection_in_brief, inspection_schema, read_inspection
 from agents.judge import critique_in_brief, critique_in_full, critique_schema, read_critique
 from agents.nearest_example import NEAREST, nearest_example, with_nearest_example
@@ -25,7 +26,7 @@ from agents.rules import JobRules
 from agents.seeding import SUMMARY, adopted_draft, evaluation_of
 from agents.state import BranchOutput, WorkflowState
 from services.domain.candidates import Candidate, EvaluatedCandidate, evaluation_id
-from services.domain.chat import AgentRole, AttemptFact, Facts
+from services.domain.chat import AgentRole, Facts
 from services.domain.errors import InfrastructureError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, PhasesS, Verdict, gain_of
 from services.domain.events import EventKind, JsonValue
@@ -137,7 +138,7 @@ class Workflow:
     async def plan(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
         """Ask the Planner."""
         context = runtime.context
-        facts = await context.facts(state)
+        facts = await facts_of(state, context)
         turn = await self._turn(PLANNER, state, context, facts)
         update, reply = turn.update, turn.value
         if reply is None:
@@ -165,7 +166,7 @@ class Workflow:
             return await self._add(state, context, Draft(source=start.source or "", summary=summary))
         if state.get("adopts"):
             return await self._add(state, context, adopted_draft((await context.experiences(state))[0].experience))
-        turn = await self._turn(CODER, state, context, await context.facts(state))
+        turn = await self._turn(CODER, state, context, await facts_of(state, context))
         if turn.value is None:
             return turn.update
         return {**turn.update, **await self._add(state, context, turn.value)}
@@ -176,10 +177,13 @@ class Workflow:
         current = await context.current_candidate(state)
         assert current is not None
         request = self._evaluation(context, current.candidate, thorough=bool(state.get("confirms")))
-        report = current.report
         earlier = context.judged_before(state, current.candidate.source)
         if earlier is not None and earlier.report is not None:
-            return await self._repeated(state, context, request, earlier)
+            again = replace(earlier.report, phases_s=PhasesS())
+            await context.stores.candidates.finish(request, again)
+            context.cache(state).candidate = replace(current, report=again)
+            return await self._repeated(context, current.candidate, again, earlier.step)
+        report = current.report
         where: dict[str, JsonValue] = {"step": state["step"], "candidate_id": current.candidate.id}
         if report is None:
             try:
@@ -195,27 +199,21 @@ class Workflow:
         return {"verdict": report.verdict.value, "leads": context.leads(state, report)}
 
     async def _repeated(
-        self, state: WorkflowState, context: JobContext, request: EvaluationRequest, earlier: AttemptFact
+        self, context: JobContext, candidate: Candidate, report: EvaluationReport, earlier: int
     ) -> WorkflowState:
-        """The candidate is an earlier one's source again: it has that one's report, and the agents are told."""
-        assert earlier.report is not None
-        current = await context.current_candidate(state)
-        assert current is not None
-        report = replace(earlier.report, phases_s=PhasesS())
-        await context.stores.candidates.finish(request, report)
-        context.cache(state).candidate = replace(current, report=report)
-        step = state["step"]
-        where: dict[str, JsonValue] = {"step": step, "candidate_id": current.candidate.id}
-        told = f"round {step + 1} proposed the source of round {earlier.step + 1} again; it was not judged again"
+        """The candidate is the source of an earlier step again: it has that one's report, and the agents are told."""
+        step = candidate.step
+        where: dict[str, JsonValue] = {"step": step, "candidate_id": candidate.id}
+        told = f"round {step + 1} proposed the source of round {earlier + 1} again; it was not judged again"
         await context.emit(EventKind.EVALUATION_FINISHED, {**where, **_figures(report)})
         await context.emit(EventKind.JOB_NOTICE, {"step": step, "message": told})
-        critique = f"This is the source of step {earlier.step} once more, so it was not judged: change the code itself."
-        return {"verdict": report.verdict.value, "leads": False, "repeats": earlier.step, "critique": critique}
+        critique = f"This is the source of step {earlier} once more, so it was not judged: change the code itself."
+        return {"verdict": report.verdict.value, "leads": False, "repeats": earlier, "critique": critique}
 
     async def inspect(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
         """Ask the Judge for a second opinion on a leading candidate before it counts, or on any before it is run."""
         context = runtime.context
-        turn = await self._turn(INSPECTOR, state, context, await context.facts(state))
+        turn = await self._turn(INSPECTOR, state, context, await facts_of(state, context))
         doubt = doubt_of(turn.value)
         if state.get("verdict") is None:
             before = _tolerant(turn.update)
@@ -228,7 +226,7 @@ class Workflow:
     async def profile(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
         """Say what limits a candidate that ran; the Profiler is asked where there are counters to choose from."""
         context = runtime.context
-        facts = await context.facts(state)
+        facts = await facts_of(state, context)
         measured = measured_diagnosis(facts.report)
         if measured is not None:
             return {"diagnosis": measured.bottleneck or None, "findings": None}  # the report itself says why
@@ -246,7 +244,7 @@ class Workflow:
     async def judge(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
         """Ask the Judge what is wrong, or what to improve."""
         context = runtime.context
-        turn = await self._turn(JUDGE, state, context, await context.facts(state))
+        turn = await self._turn(JUDGE, state, context, await facts_of(state, context))
         return _tolerant({**turn.update, "critique": critique_in_full(turn.value)})
 
     async def learn(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:

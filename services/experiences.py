@@ -19,7 +19,6 @@ from services.domain.experiences import (
 from services.domain.jobs import Stage
 from services.domain.memory_lines import ExportedValue, MemoryLine
 from services.domain.provenance import Provenance
-from services.housekeeping import Housekeeper, Tidied
 from services.memory.effect import Effect, backends, estimate_effect, step_outcomes
 from services.memory.exchange import (
     MAX_LINE_BYTES,
@@ -31,6 +30,7 @@ from services.memory.exchange import (
     read_import,
 )
 from services.memory.values import Change, history
+from services.memory_maintenance import MemoryMaintenance, Tidied
 from services.memory_notes import Note, practice_of
 from services.ports.memory import LearnedValues, Memory, MemoryRecords
 from services.ports.runtime import Clock
@@ -72,7 +72,7 @@ class ValuedExperience:
 
 @dataclass(frozen=True, kw_only=True)
 class ValuedPage:
-    """One page of a listing."""
+    """One page of a list."""
 
     items: tuple[ValuedExperience, ...]
     next_cursor: str | None
@@ -196,7 +196,7 @@ class ExperienceService:
 
     async def tidy(self, team_id: str, cap: int, actor: str) -> Tidied:
         """Merge near-duplicates, and forget the least worthy experiences of each backend above `cap`."""
-        return await Housekeeper(self._records, cap=cap).tidy(team_id, actor)
+        return await MemoryMaintenance(self._records, cap=cap).tidy(team_id, actor)
 
     async def share(self, team_id: str, reader: str, actor: str) -> None:
         """Let another team recall this team's experiences. Raises `NotFoundError` for a team that does not exist."""

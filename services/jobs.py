@@ -13,7 +13,7 @@ from services.catalogue import Catalogue
 from services.domain import codec
 from services.domain.candidates import EvaluatedCandidate, content_hash
 from services.domain.deletion import Deletion
-from services.domain.digests import CandidateDigest, JobCosts, RecordedStep, StepDigest, sum_costs
+from services.domain.digests import BestSpeedup, CandidateDigest, JobCosts, RecordedStep, StepDigest, sum_costs
 from services.domain.errors import ConfigurationError, ConflictError, DeletedError, NotFoundError
 from services.domain.evaluations import Speedup, Verdict
 from services.domain.jobs import EVALUATE_ONLY, Budget, Job, JobFilter, JobPage, JobSpec, JobStatus
@@ -171,7 +171,7 @@ class JobService:
         """A job's candidates in order of their steps, without sources. Raises `NotFoundError`."""
         return await self._candidates.digests(team_id, job_id)
 
-    async def speedups(self, team_id: str, jobs: Sequence[Job]) -> Mapping[str, Speedup]:
+    async def speedups(self, team_id: str, jobs: Sequence[Job]) -> Mapping[str, BestSpeedup]:
         """Job id to the speedup of its best candidate, of those that have one."""
         best = {job.id: job.best_candidate_id for job in jobs if job.best_candidate_id is not None}
         found = await self._candidates.speedups(team_id, tuple(best.values())) if best else {}

@@ -25,7 +25,7 @@ class QuotaService:
         self._quotas = quotas
         self._clock = clock
 
-    async def standings(self, team_id: str) -> tuple[QuotaUsage, ...]:
+    async def usage(self, team_id: str) -> tuple[QuotaUsage, ...]:
         """A team's limits with their use."""
         now = self._clock.now()
         found = []
@@ -50,7 +50,7 @@ class QuotaService:
 
     async def admit(self, team_id: str) -> None:
         """Raise `LimitError` where a quota leaves no room for one more job."""
-        spent = _spent(await self.standings(team_id))
+        spent = _spent(await self.usage(team_id))
         if spent is not None:
             left_s = (spent.resets_at - self._clock.now()).total_seconds()
             raise LimitError(_told(spent), retry_after_s=max(1.0, left_s))
@@ -58,13 +58,13 @@ class QuotaService:
     async def count(self) -> None:
         """Count what limited teams have used so far: later checks add only what is new."""
         for team_id in await self._quotas.limited_teams():
-            await self.standings(team_id)
+            await self.usage(team_id)
 
     async def enforce(self, jobs: JobStore, events: EventLog) -> tuple[str, ...]:
         """Pause what teams run that have used up tokens, dollars or device time; ids of the paused jobs."""
         paused: list[str] = []
         for team_id in await self._quotas.limited_teams():
-            running = [item for item in await self.standings(team_id) if item.quota.resource is not Resource.JOBS]
+            running = [item for item in await self.usage(team_id) if item.quota.resource is not Resource.JOBS]
             spent = _spent(running)
             if spent is not None:
                 paused += await self._pause_all(team_id, _told(spent), jobs, events)
@@ -87,9 +87,9 @@ class QuotaService:
         return paused
 
 
-def _spent(standings: Iterable[QuotaUsage]) -> QuotaUsage | None:
+def _spent(usages: Iterable[QuotaUsage]) -> QuotaUsage | None:
     """The used-up quota that stays used up longest; None where there is room."""
-    return max((item for item in standings if item.is_spent), key=lambda item: item.resets_at, default=None)
+    return max((item for item in usages if item.is_spent), key=lambda item: item.resets_at, default=None)
 
 
 def _told(spent: QuotaUsage) -> str:

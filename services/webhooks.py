@@ -121,18 +121,6 @@ class Dispatcher:
             pass
         await self._prune()
 
-    async def send_all(self) -> None:
-        """Send until nothing is due."""
-        while await self.send_due():
-            pass
-        await self._prune()
-
-    async def send_due(self) -> int:
-        """Try what is due now and wait for the answers; how many messages that were."""
-        begun = await self.begin_due()
-        await asyncio.gather(*begun)
-        return len(begun)
-
     async def begin_due(self) -> Sequence[asyncio.Task[None]]:
         """Begin to send what is due now; the tasks that do it."""
         free = AT_ONCE - len(self._tasks)

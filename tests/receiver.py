@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from standardwebhooks.webhooks import Webhook
+
+from services.webhooks import Dispatcher
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +42,13 @@ class Receiver:
     @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+
+async def send_due(dispatcher: Dispatcher) -> int:
+    """Try what is due now and wait for the answers; how many messages that were."""
+    begun = await dispatcher.begin_due()
+    await asyncio.gather(*begun)
+    return len(begun)
 
 
 @contextmanager

@@ -19,26 +19,24 @@ from services.testing import (
     InMemoryArtefactStore,
     InMemoryAuditLog,
     InMemoryDatabase,
+    InMemoryKeyStore,
     InMemoryMemory,
     InMemoryMemoryRecords,
+    InMemoryQuotaStore,
     InMemoryRequestStore,
     InMemoryShareStore,
+    InMemoryTeamStore,
     InMemoryWebhookStore,
 )
 from services.trajectories import TrajectoryService
 from services.webhooks import WebhookService
-from storage.database import Database
-from storage.teams.credentials import SqlKeyStore
-from storage.teams.quotas import SqlQuotaStore
-from storage.teams.store import SqlTeamStore
 from web.context import WebServices
 
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
-def web_services(database: Database, clock: Clock, jobs: JobService, runtime: Path, **given: Any) -> WebServices:
-    """`database` holds users, tokens and quotas; it is opened only where a test uses them. What is kept beside the
-    jobs, in memory, starts empty."""
+def web_services(clock: Clock, jobs: JobService, runtime: Path, **given: Any) -> WebServices:
+    """What is kept beside the jobs, in memory, starts empty."""
     beside = InMemoryDatabase(clock=clock)
     memory, records = InMemoryMemory(beside), InMemoryMemoryRecords(beside)
     exporter = Exporter(jobs, runtime)
@@ -60,9 +58,9 @@ def web_services(database: Database, clock: Clock, jobs: JobService, runtime: Pa
             "ready": _ready,
             "version": "0",
             "access": AccessService(
-                SqlTeamStore(database, clock), SqlKeyStore(database, clock), InMemoryAuditLog(clock), clock
+                InMemoryTeamStore(beside), InMemoryKeyStore(beside), InMemoryAuditLog(beside), clock
             ),
-            "quotas": QuotaService(SqlQuotaStore(database, clock), clock),
+            "quotas": QuotaService(InMemoryQuotaStore(beside), clock),
             "rates": RateLimiter(LocalBuckets(clock), per_caller=1_000_000, per_team=1_000_000),
             "identity": None,
             "public_url": None,

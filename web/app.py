@@ -28,7 +28,7 @@ from web.routers import (
     trajectories,
     webhooks,
 )
-from web.schemas import ProblemDocument
+from web.schemas.base import ProblemDocument
 
 PREFIX = "/api/v1"
 

@@ -81,7 +81,7 @@ def quota(
                 await quotas.drop(name, resource, period, _actor())
             else:
                 await quotas.set(name, Quota(resource=resource, period=period, most=most), _actor())
-        return await quotas.standings(name)
+        return await quotas.usage(name)
 
     found = _with_quotas(work)
     if as_json:

@@ -14,7 +14,7 @@ from kernelwright.cli import (
     database,
     doctor,
     evaluate,
-    listing,
+    jobs,
     mcp,
     memory,
     profile,
@@ -51,7 +51,7 @@ app.command("profile", rich_help_panel=SOLVE)(profile.profile)
 app.command("ci", rich_help_panel=SOLVE, epilog=CALLS)(ci.ci)
 app.command("reverify", rich_help_panel=SOLVE)(reverify.reverify)
 app.command("submit", rich_help_panel=JOBS, epilog=CALLS)(submit.submit)
-app.command("jobs", rich_help_panel=JOBS)(listing.jobs)
+app.command("jobs", rich_help_panel=JOBS)(jobs.jobs)
 app.command("watch", rich_help_panel=JOBS)(submit.watch)
 app.command("open", rich_help_panel=JOBS)(client.open_page)
 app.command("pause", rich_help_panel=JOBS)(steering.pause)

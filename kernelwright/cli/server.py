@@ -229,7 +229,7 @@ async def _orchestrating(
     from kernelwright.orchestrator_names import own_name
     from kernelwright.wiring.installation import make_orchestrator, make_retention, open_queue
     from kernelwright.wiring.workers import present
-    from services.retention import PAUSE_S
+    from storage.jobs.retention import PAUSE_S
 
     name, concurrency = own_name(), installation.settings.concurrency
     async with present(installation.nodes, installation.clock, name), open_queue(installation) as queue:
@@ -238,7 +238,7 @@ async def _orchestrating(
         enforce = functools.partial(installation.quotas.enforce, installation.stores.jobs, installation.stores.events)
         try:
             async with (
-                repeating("retention", make_retention(installation).keep, PAUSE_S, installation.clock),
+                repeating("retention", make_retention(installation).expire_all, PAUSE_S, installation.clock),
                 repeating("quotas", enforce, LOOK_S, installation.clock),
             ):
                 yield

@@ -27,8 +27,8 @@ from services.domain.errors import ConfigurationError
 from services.domain.jobs import LOCAL_TEAM
 from services.experiences import ExperienceService, VectorSpace
 from services.exports import Exporter
-from services.housekeeping import Housekeeper
 from services.jobs import JobService
+from services.memory_maintenance import MemoryMaintenance
 from services.memory_seeds import seed_experiences
 from services.problems import public_source
 from services.quotas import QuotaService
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     from services.ports.work import EvaluationQueue, NodeRegistry
     from services.report_links import ShareService
     from services.requests import RequestService
-    from services.retention import RetentionService
     from services.reverification import Reverification, Today
     from services.trajectories import TrajectoryService
     from services.webhooks import WebhookService
     from storage.database import Database
+    from storage.jobs.retention import RetentionRounds
     from storage.memory.records import SqlMemoryRecords
     from storage.memory.store import SqlMemory
 
@@ -287,16 +287,15 @@ def make_orchestrator(installation: Installation, queue: EvaluationQueue, owner:
             team_cap=settings.team_concurrency,
         ),
         polling=PollingIntervals(lease_ttl_s=settings.lease_s),
-        after_job=Housekeeper(installation.records, cap=settings.memory_cap).after_job,
+        after_job=MemoryMaintenance(installation.records, cap=settings.memory_cap).after_job,
     )
 
 
-def make_retention(installation: Installation) -> RetentionService:
+def make_retention(installation: Installation) -> RetentionRounds:
     """What removes expired parts of jobs, and files of contents that are gone."""
     from services.domain.deletion import Retention
-    from services.retention import RetentionService
     from storage.contents.files import open_files
-    from storage.jobs.retention import SqlExpiry
+    from storage.jobs.retention import RetentionRounds
 
     settings = installation.settings
     kept = Retention(
@@ -304,8 +303,8 @@ def make_retention(installation: Installation) -> RetentionService:
         trajectories_days=settings.keep_trajectories_days,
         artefacts_days=settings.keep_artefacts_days,
     )
-    expiry = SqlExpiry(installation.database, installation.clock, files=open_files(settings.artefacts))
-    return RetentionService(expiry, kept)
+    files = open_files(settings.artefacts)
+    return RetentionRounds(installation.database, installation.clock, kept, files=files)
 
 
 def make_reverification(installation: Installation, today: Today) -> Reverification:

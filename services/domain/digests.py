@@ -16,6 +16,14 @@ from services.domain.usage import Usage
 
 
 @dataclass(frozen=True, kw_only=True)
+class BestSpeedup:
+    """A candidate's speedup over the fastest baseline."""
+
+    ratio: float
+    ci95: tuple[float, float] | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class CandidateDigest:
     """One candidate and the figures of its report."""
 

@@ -19,6 +19,7 @@ class ExperienceKind(StrEnum):
     API_TEMPLATE = "api_template"
     BEST_PRACTICE = "best_practice"
     SUCCESS = "success"
+    """Written beside the trace by earlier versions, without its code; forgotten since, and made no more."""
     FAILURE = "failure"
     TRACE = "trace"
 
@@ -151,7 +152,7 @@ class StartValues:
 
 @dataclass(frozen=True, kw_only=True)
 class ExperienceFilter:
-    """Which experiences a listing shows; None leaves a key open."""
+    """Which experiences a list shows; None leaves a key open."""
 
     kind: ExperienceKind | None = None
     family: str | None = None
@@ -162,7 +163,7 @@ class ExperienceFilter:
 
 @dataclass(frozen=True, kw_only=True)
 class ExperiencePage:
-    """One page of a listing, newest first."""
+    """One page of a list, newest first."""
 
     experiences: tuple[Experience, ...]
     next_cursor: str | None

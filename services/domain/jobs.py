@@ -158,7 +158,7 @@ class ControlFlags:
 
 @dataclass(frozen=True, kw_only=True)
 class JobFilter:
-    """Which jobs a listing shows; what is left empty is open."""
+    """Which jobs a list shows; what is left empty is open."""
 
     statuses: frozenset[JobStatus] = frozenset()
     """Any of these."""
@@ -168,7 +168,7 @@ class JobFilter:
     """All of these."""
 
     def admits(self, job: Job) -> bool:
-        """Whether a listing shows the job."""
+        """Whether a list shows the job."""
         return (
             (not self.statuses or job.status in self.statuses)
             and all(word in searched_text(job) for word in self.words)
@@ -182,7 +182,7 @@ class JobFilter:
 
 
 def searched_text(job: Job) -> str:
-    """What the words of a listing's filter are looked for in, case folded."""
+    """What the words of a list's filter are looked for in, case folded."""
     spec = job.spec
     named = (job.id, spec.problem.name, spec.backend, spec.device, spec.model, spec.strategy, *spec.tags)
     return "\n".join(named).casefold()
@@ -190,7 +190,7 @@ def searched_text(job: Job) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class JobPage:
-    """One page of a listing."""
+    """One page of a list."""
 
     jobs: tuple[Job, ...]
     next_cursor: str | None

@@ -22,7 +22,6 @@ class NodeRole(StrEnum):
 class NodeState(StrEnum):
     """Whether a node takes work."""
 
-    STARTING = "starting"
     READY = "ready"
     DRAINING = "draining"
     """It ends what it has begun and takes nothing new."""

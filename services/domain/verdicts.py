@@ -7,6 +7,9 @@ from datetime import datetime
 
 from services.domain.evaluations import Environment, EvaluationReport, EvaluationRequest, Verdict
 
+UNSOLVED = "its kernel did not hold when it was judged again"
+"""What is said of a job that an accepted result made solved, and that has none any more."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class StoredVerdict:

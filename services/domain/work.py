@@ -13,6 +13,15 @@ from services.domain.evaluations import EvaluationReport, EvaluationRequest, Val
 Request = ValidationRequest | EvaluationRequest | CompileRequest
 Report = ValidationReport | EvaluationReport | CompileReport
 
+ATTEMPTS = 3
+"""How many claims an order gets before it counts as poison."""
+CREDIT_S = 30.0
+"""Device seconds that a team may lie behind the others at most, however long it asked for nothing."""
+FIRST_S = 1.0
+"""What a team's first order on a device is charged until it ends."""
+LEARNED = 0.3
+"""Weight of the newest order in what a team's next one is charged."""
+
 
 class WorkStatus(StrEnum):
     """Where an order is. The last three are ends; placing a failed or cancelled order again queues it again."""

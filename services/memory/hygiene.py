@@ -19,7 +19,7 @@ BLOCK = 1024
 
 @dataclass(frozen=True, kw_only=True)
 class Holding:
-    """An experience as housekeeping sees it."""
+    """An experience as maintenance sees it."""
 
     experience: Experience
     value: float

@@ -114,11 +114,11 @@ class Recall:
         """K: how many of the nearest the rule chooses from."""
         return self.schedule.size(learner.outcomes, self.count)
 
-    def choose(self, shelf: VectorTable, vector: Vectors, learner: Learner) -> tuple[Recalled, ...]:
-        """Both stages: at most `count` experiences, best first; the same for the same shelf, log, query and seed."""
-        mask = shelf.keys.fitting(self.fitting, at_least=self.count)
-        rows, similarities = nearest(shelf.vectors, vector, mask, self.pool_size(learner))
-        pool = {shelf.ids[row]: float(value) for row, value in zip(rows, similarities, strict=True)}
+    def choose(self, table: VectorTable, vector: Vectors, learner: Learner) -> tuple[Recalled, ...]:
+        """Both stages: at most `count` experiences, best first; the same for the same table, log, query and seed."""
+        mask = table.keys.fitting(self.fitting, at_least=self.count)
+        rows, similarities = nearest(table.vectors, vector, mask, self.pool_size(learner))
+        pool = {table.ids[row]: float(value) for row, value in zip(rows, similarities, strict=True)}
         return self.pick(pool, learner)
 
     def pick(self, pool: Mapping[str, float], learner: Learner) -> tuple[Recalled, ...]:

@@ -1,4 +1,4 @@
-"""Backends (languages and toolchains of candidates) and profilers of devices."""
+"""Backends: languages and toolchains of candidates."""
 
 from __future__ import annotations
 
@@ -76,17 +76,3 @@ class KernelBackend(Protocol):
 
     def listing(self, result: BuildResult) -> Disassembly:
         """The machine code of what was built, read in the compile sandbox. Raises nothing: what fails is its note."""
-
-
-class DeviceProfiler(Protocol):
-    """Reads hardware counters for a candidate, where permitted."""
-
-    @property
-    def source(self) -> str:
-        """`ncu`, `perf`, `torch` or `none`."""
-
-    def available(self) -> tuple[bool, str]:
-        """Whether it works here, and why not."""
-
-    def metrics(self, pid: int, seconds: float) -> dict[str, float]:
-        """Counters of a running process over some seconds; empty where they are not permitted."""

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Protocol
 
 from services.domain.candidates import Candidate, EvaluatedCandidate
-from services.domain.deletion import Deletion, Expired, Retention
-from services.domain.digests import CandidateDigest, RecordedStep, StepDigest
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, Speedup
+from services.domain.deletion import Deletion
+from services.domain.digests import BestSpeedup, CandidateDigest, RecordedStep, StepDigest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.events import Event, EventKind, JsonValue
 from services.domain.jobs import ControlFlags, Job, JobFilter, JobPage, JobStatus, Lease
 from services.domain.problems import ProblemAnalysis
@@ -131,7 +131,7 @@ class CandidateStore(Protocol):
     async def digests(self, team_id: str, job_id: str) -> tuple[CandidateDigest, ...]:
         """A job's candidates in order of their steps, without sources. Raises `NotFoundError`."""
 
-    async def speedups(self, team_id: str, candidate_ids: Sequence[str]) -> Mapping[str, Speedup]:
+    async def speedups(self, team_id: str, candidate_ids: Sequence[str]) -> Mapping[str, BestSpeedup]:
         """Candidate id to speedup, of those that were timed against a baseline."""
 
     async def finish(self, request: EvaluationRequest, report: EvaluationReport) -> bool:
@@ -177,11 +177,3 @@ class ArtefactStore(Protocol):
 
     async def get(self, team_id: str, key: str) -> bytes:
         """An artefact. Raises `NotFoundError`, and `StorageError` where it is gone or damaged."""
-
-
-class Expiry(Protocol):
-    """Removes what is kept for a time only."""
-
-    async def expire(self, kept: Retention, limit: int = 50) -> Expired:
-        """Remove what has expired, of so many jobs of each kind at most, each job's part whole or not at all; nothing
-        is left to do where nothing was removed."""

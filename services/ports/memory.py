@@ -57,7 +57,7 @@ class Memory(Protocol):
 
 
 class MemoryRecords(Protocol):
-    """The books of a team's memory: what it holds, what it learned from, who changed it by hand."""
+    """The records of a team's memory: what it holds, what it learned from, who changed it by hand."""
 
     async def page(
         self, team_id: str, wanted: ExperienceFilter, *, limit: int = 50, cursor: str | None = None
@@ -106,7 +106,7 @@ class MemoryRecords(Protocol):
         """Take experiences out of recall for good, keeping what was learned from them; how many were in use."""
 
     async def outline(self, team_id: str) -> tuple[Experience, ...]:
-        """The team's own experiences in use, oldest first, without text and code: for housekeeping over all of them."""
+        """The team's own experiences in use, oldest first, without text and code: for maintenance over all of them."""
 
     async def merge(self, team_id: str, pairs: Sequence[tuple[str, str]], actor: str) -> int:
         """Make one of each (kept, absorbed) pair, with the value history of both; how many were absorbed."""
@@ -115,7 +115,7 @@ class MemoryRecords(Protocol):
         """Experiences that came since `tidied` was called last."""
 
     async def tidied(self, team_id: str) -> None:
-        """Housekeeping has seen everything there is."""
+        """Maintenance has seen everything there is."""
 
     async def share(self, team_id: str, reader: str, actor: str, *, granted: bool = True) -> None:
         """Let another team recall this team's experiences, or no longer. Raises `NotFoundError` for an unknown team."""

@@ -1,5 +1,6 @@
 """Doubles of the ports, and builders of domain values, for tests and benchmarks."""
 
+from services.testing.artefacts import InMemoryArtefactStore
 from services.testing.audit import InMemoryAuditLog
 from services.testing.builders import (
     a_candidate,
@@ -13,18 +14,28 @@ from services.testing.builders import (
     an_evaluation_request,
     an_experience,
 )
+from services.testing.candidates import InMemoryCandidateStore
 from services.testing.clock import FrozenClock
 from services.testing.database import InMemoryDatabase
+from services.testing.events import InMemoryEventLog
+from services.testing.identity import FakeIdentityProvider
+from services.testing.jobs import InMemoryJobStore
 from services.testing.memory import InMemoryMemory
 from services.testing.memory_records import InMemoryMemoryRecords
+from services.testing.messages import ScriptedSender
 from services.testing.model import ScriptedModel, agreeable_answers
+from services.testing.nodes import InMemoryNodeRegistry
 from services.testing.queue import FakeQueue
+from services.testing.quotas import InMemoryQuotaStore
 from services.testing.requests import InMemoryRequestStore
 from services.testing.shares import InMemoryShareStore
-from services.testing.stores import InMemoryArtefactStore, InMemoryCandidateStore, InMemoryEventLog, InMemoryJobStore
+from services.testing.teams import InMemoryKeyStore, InMemoryTeamStore
+from services.testing.verdicts import InMemoryVerdictStore
 from services.testing.webhooks import InMemoryWebhookStore
+from services.testing.work import InMemoryWorkStore
 
 __all__ = [
+    "FakeIdentityProvider",
     "FakeQueue",
     "FrozenClock",
     "InMemoryArtefactStore",
@@ -33,12 +44,19 @@ __all__ = [
     "InMemoryDatabase",
     "InMemoryEventLog",
     "InMemoryJobStore",
+    "InMemoryKeyStore",
     "InMemoryMemory",
     "InMemoryMemoryRecords",
+    "InMemoryNodeRegistry",
+    "InMemoryQuotaStore",
     "InMemoryRequestStore",
     "InMemoryShareStore",
+    "InMemoryTeamStore",
+    "InMemoryVerdictStore",
     "InMemoryWebhookStore",
+    "InMemoryWorkStore",
     "ScriptedModel",
+    "ScriptedSender",
     "a_candidate",
     "a_device",
     "a_job",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
+from services.domain.access import ApiToken, AuditEntry, Member, Role, Team, User
 from services.domain.candidates import Candidate
 from services.domain.errors import DeletedError, LeaseLostError, NotFoundError
-from services.domain.evaluations import EvaluationReport
+from services.domain.evaluations import Environment, EvaluationReport, EvaluationRequest
 from services.domain.events import Event, EventKind, JsonValue
 from services.domain.experiences import (
     Experience,
@@ -19,6 +21,8 @@ from services.domain.experiences import (
     experience_id,
 )
 from services.domain.jobs import Job, JobStatus, Lease
+from services.domain.nodes import ServiceNode
+from services.domain.quotas import Period, Quota, Resource
 from services.domain.requests import ModelRequest
 from services.domain.steps import Lesson, ModelCall, Step, StepRecord
 from services.domain.value_log import LogEntry
@@ -35,6 +39,7 @@ class InMemoryDatabase:
     clock: Clock = field(default_factory=FrozenClock)
     jobs: dict[str, Job] = field(default_factory=dict)
     tokens: dict[str, int] = field(default_factory=dict)
+    """Job id to the newest lease's fencing token."""
     leases: dict[str, Lease] = field(default_factory=dict)
     served: dict[str, int] = field(default_factory=dict)
     """Team id to the number of the claim it was served last."""
@@ -44,6 +49,10 @@ class InMemoryDatabase:
     """Job and step to the experiences in its context."""
     candidates: dict[str, Candidate] = field(default_factory=dict)
     reports: dict[str, EvaluationReport] = field(default_factory=dict)
+    judged: dict[str, tuple[EvaluationRequest, datetime]] = field(default_factory=dict)
+    """Evaluation id to what was asked, and when it was answered."""
+    verified: dict[str, Environment] = field(default_factory=dict)
+    """Evaluation id to under what its result was last found right."""
     evaluation_of: dict[str, str] = field(default_factory=dict)
     """Candidate id to evaluation id."""
     events: dict[str, list[Event]] = field(default_factory=dict)
@@ -69,13 +78,50 @@ class InMemoryDatabase:
     webhooks: dict[str, Webhook] = field(default_factory=dict)
     messages: dict[str, Delivery] = field(default_factory=dict)
     """What is to be told to webhooks, by id."""
+    nodes: dict[str, ServiceNode] = field(default_factory=dict)
+    teams: dict[str, Team] = field(default_factory=dict)
+    users: dict[str, User] = field(default_factory=dict)
+    members: dict[tuple[str, str], tuple[Role, datetime]] = field(default_factory=dict)
+    """Team and user to the role, and since when."""
+    api_tokens: dict[str, tuple[ApiToken, str]] = field(default_factory=dict)
+    """With the tokens' digests."""
+    sessions: dict[str, tuple[str, str | None, datetime]] = field(default_factory=dict)
+    """Digest to the user, the team that is looked at, and the end."""
+    quotas: dict[tuple[str, Resource, Period], Quota] = field(default_factory=dict)
+    acts: list[AuditEntry] = field(default_factory=list)
+    """The audit log."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     """Set and replaced whenever an event is appended."""
 
-    @property
-    def teams(self) -> set[str]:
-        """Those that have a job or an experience."""
-        return {job.team_id for job in self.jobs.values()} | {item.team_id for item in self.experiences.values()}
+    def ensure_team(self, team_id: str) -> Team:
+        """A team, made where it is new."""
+        return self.teams.setdefault(team_id, Team(id=team_id, created_at=self.clock.now()))
+
+    def member(self, team_id: str | None, user_id: str | None) -> Member | None:
+        """A member of a team, if it is one."""
+        if team_id is None or user_id is None or (team_id, user_id) not in self.members:
+            return None
+        role, since = self.members[team_id, user_id]
+        return Member(team_id=team_id, user=self.users[user_id], role=role, since=since)
+
+    def memberships(self, user_id: str) -> tuple[Member, ...]:
+        """The teams of a user, by name."""
+        found = (self.member(team, user) for team, user in sorted(self.members) if user == user_id)
+        return tuple(member for member in found if member is not None)
+
+    def enter(self, team_id: str, actor: str, action: str, subject: str = "", detail: str = "") -> None:
+        """Enter an act in the audit log."""
+        self.acts.append(
+            AuditEntry(
+                id=len(self.acts) + 1,
+                team_id=team_id,
+                actor=actor,
+                action=action,
+                subject=subject,
+                detail=detail,
+                at=self.clock.now(),
+            )
+        )
 
     def in_use(self) -> list[Experience]:
         """Experiences that can be recalled, oldest first."""
@@ -184,6 +230,7 @@ class InMemoryDatabase:
         for item in experiences:
             key = (item.team_id, item.content_key)
             if item.id not in self.experiences and key not in known:
+                self.ensure_team(item.team_id)
                 self.experiences[item.id] = item
                 known.add(key)
         return len(self.experiences) - before

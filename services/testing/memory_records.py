@@ -1,4 +1,4 @@
-"""The books of the teams' memories in dictionaries."""
+"""The records of the teams' memories in dictionaries."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class InMemoryMemoryRecords(MemoryRecords):
         if cursor is not None:
             ids = [item.id for item in found]
             if cursor not in ids:
-                raise ConfigurationError(f"not a cursor of this listing: {cursor!r}")
+                raise ConfigurationError(f"not a cursor of this list: {cursor!r}")
             found = found[ids.index(cursor) + 1 :]
         page = tuple(found[:limit])
         return ExperiencePage(experiences=page, next_cursor=page[-1].id if len(found) > limit else None)
@@ -187,7 +187,7 @@ class InMemoryMemoryRecords(MemoryRecords):
         return self._ever(team_id) - self._database.tidied.get(team_id, 0)
 
     async def tidied(self, team_id: str) -> None:
-        """Housekeeping has seen everything there is."""
+        """Maintenance has seen everything there is."""
         self._database.tidied[team_id] = self._ever(team_id)
 
     async def share(self, team_id: str, reader: str, actor: str, *, granted: bool = True) -> None:

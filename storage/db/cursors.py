@@ -1,4 +1,4 @@
-"""Places in listings that go from the newest row to the oldest."""
+"""Cursors of lists that go from the newest row to the oldest."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def decode_cursor(cursor: str) -> tuple[datetime, str]:
         moment, _, name = base64.urlsafe_b64decode(cursor.encode()).decode().partition("/")
         created_at = datetime.fromisoformat(moment)
     except (ValueError, binascii.Error):
-        raise ConfigurationError(f"not a cursor of this listing: {cursor!r}") from None
+        raise ConfigurationError(f"not a cursor of this list: {cursor!r}") from None
     if created_at.tzinfo is None or not name:
-        raise ConfigurationError(f"not a cursor of this listing: {cursor!r}")
+        raise ConfigurationError(f"not a cursor of this list: {cursor!r}")
     return created_at, name
 
 

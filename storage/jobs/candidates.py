@@ -9,16 +9,16 @@ from sqlalchemy import Connection, Row, insert, select, update
 
 from services.domain.candidates import Candidate, EvaluatedCandidate, Origin
 from services.domain.codec import dumps, loads
-from services.domain.digests import CandidateDigest
+from services.domain.digests import BestSpeedup, CandidateDigest
 from services.domain.errors import NotFoundError
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, Speedup, Verdict
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.jobs import Lease
 from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team, get_texts, put_texts
 from storage.database import Database
 from storage.db.statements import insert_one_new, upsert
 from storage.jobs import leases
-from storage.jobs.digests import candidate_digests, speedup_of
+from storage.jobs.digests import candidate_digests
 from storage.tables import candidates, evaluations, jobs
 
 
@@ -74,15 +74,16 @@ class SqlCandidateStore:
 
         return await self._database.read(work)
 
-    async def speedups(self, team_id: str, candidate_ids: Sequence[str]) -> Mapping[str, Speedup]:
+    async def speedups(self, team_id: str, candidate_ids: Sequence[str]) -> Mapping[str, BestSpeedup]:
         """Candidate id to speedup, of those that were timed against a baseline."""
-        query = select(evaluations.c.candidate_id, evaluations.c.report).where(
-            evaluations.c.team_id == team_id,
-            evaluations.c.candidate_id.in_(candidate_ids),
-            evaluations.c.speedup.is_not(None),
+        own = evaluations.c
+        query = select(own.candidate_id, own.speedup, own.speedup_low, own.speedup_high).where(
+            own.team_id == team_id, own.candidate_id.in_(candidate_ids), own.speedup.is_not(None)
         )
         rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return {row.candidate_id: speedup_of(row.report) for row in rows}
+        return {
+            name: BestSpeedup(ratio=ratio, ci95=None if low is None else (low, high)) for name, ratio, low, high in rows
+        }
 
     async def finish(self, request: EvaluationRequest, report: EvaluationReport) -> bool:
         """Store a report; False when the evaluation has one already.
@@ -130,22 +131,31 @@ class SqlCandidateStore:
             "backend": request.backend,
             "source_hash": source_hash,
             "problem_hash": problem_hash,
-            "verdict": str(report.verdict),
-            "failed_gate": None if report.failed_gate is None else str(report.failed_gate),
-            "median_us": None if report.latency is None else report.latency.median_us,
-            "speedup": report.speedup.best_baseline,
-            "report": dumps(report),
+            **columns_of(report),
             "device_s": report.phases_s.total,
             "created_at": self._clock.now(),
         }
+
+
+def columns_of(report: EvaluationReport) -> dict[str, Any]:
+    """What a row of `evaluations` has of its report: the text, and the figures that are listed or sorted by."""
+    low, high = report.speedup.ci95 or (None, None)
+    return {
+        "verdict": str(report.verdict),
+        "failed_gate": None if report.failed_gate is None else str(report.failed_gate),
+        "median_us": None if report.latency is None else report.latency.median_us,
+        "speedup": report.speedup.best_baseline,
+        "speedup_low": low,
+        "speedup_high": high,
+        "report": dumps(report),
+    }
 
 
 def revise(connection: Connection, reports: Mapping[str, EvaluationReport]) -> None:
     """Put reports, by evaluation, in accepted ones' places; any other verdict stays as it is."""
     for evaluation_id, report in reports.items():
         accepted = (evaluations.c.id == evaluation_id) & (evaluations.c.verdict == str(Verdict.ACCEPTED))
-        revised = {"verdict": str(report.verdict), "report": dumps(report)}
-        connection.execute(update(evaluations).where(accepted).values(revised))
+        connection.execute(update(evaluations).where(accepted).values(columns_of(report)))
 
 
 def _check_job(connection: Connection, team_id: str, job_id: str) -> None:

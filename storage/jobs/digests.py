@@ -39,11 +39,6 @@ def candidate_digests(connection: Connection, team_id: str, job_id: str) -> tupl
     return tuple(_candidate(row) for row in connection.execute(query))
 
 
-def speedup_of(report: str) -> Speedup:
-    """The speedup in a stored report, which is read as plain JSON."""
-    return _speedup(json.loads(report)["speedup"])
-
-
 def step_digests(connection: Connection, team_id: str, job_id: str) -> tuple[StepDigest, ...]:
     """A job's steps in order."""
     query = select(steps).where(steps.c.job_id == job_id, steps.c.team_id == team_id).order_by(steps.c.step)

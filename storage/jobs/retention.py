@@ -1,4 +1,4 @@
-"""The `Expiry` port over the database: parts of ended jobs that are kept for a time only.
+"""Retention: parts of ended jobs that are kept for a time only.
 
 Each job's part goes in the transaction that marks it as gone, so a round that was interrupted is taken up where it
 stopped, and rounds of several processes at a time do nothing twice. Files go after their rows (`doomed_files`).
@@ -6,6 +6,7 @@ stopped, and rounds of several processes at a time do nothing twice. Files go af
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -22,6 +23,10 @@ from storage.database import Database
 from storage.tables import blobs, checkpoint_writes, checkpoints, doomed_files, events, job_artefacts, jobs, model_calls
 from storage.tables import steps as step_rows
 
+log = logging.getLogger(__name__)
+
+PAUSE_S = 60.0
+"""How often it is looked for what has expired."""
 EVENTS, TRAJECTORIES, ARTEFACTS = 1, 2, 4
 """Bits of `jobs.expired`."""
 NO_PROMPT, NO_REPLY = "[]", ""
@@ -30,16 +35,33 @@ NO_PROMPT, NO_REPLY = "[]", ""
 Remove = Callable[[Connection, str, Sequence[str]], int]
 
 
-class SqlExpiry:
-    """Removes what has expired."""
+class RetentionRounds:
+    """Removes what has expired. Several at a time do no harm."""
 
-    def __init__(self, database: Database, clock: Clock, *, files: ArtefactFiles | None = None) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, kept: Retention, *, files: ArtefactFiles | None = None
+    ) -> None:
         self._database = database
         self._clock = clock
+        self._kept = kept
         self._files = files
 
-    async def expire(self, kept: Retention, limit: int = 50) -> Expired:
-        """One round."""
+    async def expire_all(self) -> Expired:
+        """Remove all that has expired by now, round after round."""
+        total = Expired()
+        while (found := await self.expire()) != Expired():
+            total = Expired(
+                jobs=total.jobs + found.jobs,
+                contents=total.contents + found.contents,
+                files=total.files + found.files,
+            )
+        if total != Expired():
+            log.info("retention: %d jobs, %d contents, %d files", total.jobs, total.contents, total.files)
+        return total
+
+    async def expire(self, limit: int = 50) -> Expired:
+        """One round: what has expired of so many jobs of each kind at most, each job's part whole or not at all."""
+        kept = self._kept
         jobs_seen = contents = 0
         for bit, days, remove in (
             (EVENTS, kept.events_days, _remove_events),

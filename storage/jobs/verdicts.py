@@ -11,15 +11,15 @@ from services.domain.codec import dumps, loads
 from services.domain.evaluations import BASELINES, EvaluationReport, EvaluationRequest, Verdict
 from services.domain.jobs import FINAL_STATUSES, JobStatus
 from services.domain.problems import Problem
-from services.domain.verdicts import StoredVerdict
+from services.domain.verdicts import UNSOLVED, StoredVerdict
 from services.ports.runtime import Clock
 from storage.contents.blobs import get_texts
 from storage.database import Database
+from storage.jobs.candidates import columns_of
 from storage.jobs.rows import jobs_from_rows
 from storage.tables import evaluations, jobs, verifications
 
 FINAL = tuple(str(status) for status in FINAL_STATUSES)
-UNSOLVED = "its kernel did not hold when it was judged again"
 
 
 class SqlVerdictStore:
@@ -65,7 +65,8 @@ class SqlVerdictStore:
             row = _verification_row(stored, report, actor)
             connection.execute(insert(verifications).values(row | {"created_at": now}))
             if report.verdict is not Verdict.ACCEPTED:
-                _replace_report(connection, request, report)
+                changed = update(evaluations).where(evaluations.c.id == request.evaluation_id)
+                connection.execute(changed.values(columns_of(report)))
                 _choose_best_again(connection, request)
             return True
 
@@ -83,17 +84,6 @@ def _verification_row(stored: StoredVerdict, report: EvaluationReport, actor: st
         "before": dumps(stored.report),
         "actor": actor,
     }
-
-
-def _replace_report(connection: Connection, request: EvaluationRequest, report: EvaluationReport) -> None:
-    values = {
-        "verdict": str(report.verdict),
-        "failed_gate": None if report.failed_gate is None else str(report.failed_gate),
-        "median_us": None,
-        "speedup": None,
-        "report": dumps(report),
-    }
-    connection.execute(update(evaluations).where(evaluations.c.id == request.evaluation_id).values(values))
 
 
 def _choose_best_again(connection: Connection, request: EvaluationRequest) -> None:

@@ -14,7 +14,7 @@ from services.domain.compilations import CompileReport, CompileRequest
 from services.domain.errors import NotFoundError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
 from services.domain.nodes import NODE_TTL_S, NodeRole, Offer
-from services.domain.work import Report, WorkClaim, WorkOrder, WorkState, WorkStatus
+from services.domain.work import ATTEMPTS, Report, WorkClaim, WorkOrder, WorkState, WorkStatus
 from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team, get_texts, put_texts
 from storage.database import Database
@@ -22,8 +22,6 @@ from storage.db.statements import insert_one_new
 from storage.jobs.work_turns import COMPILATION, SETTLED, charge, next_order, settle, unclaimed
 from storage.tables import nodes, work_orders
 
-ATTEMPTS = 3
-"""How many claims an order gets before it counts as poison."""
 VALIDATION, EVALUATION = "validation", "evaluation"
 _AGAIN = {WorkStatus.FAILED, WorkStatus.CANCELLED}
 _OPEN = {WorkStatus.QUEUED, WorkStatus.RUNNING}

@@ -14,17 +14,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, func, or_, select, update
 
 from services.domain.nodes import Offer
-from services.domain.work import WorkStatus
+from services.domain.work import CREDIT_S, FIRST_S, LEARNED, WorkStatus
 from storage.db.statements import insert_new
 from storage.tables import device_shares, jobs, work_orders
 
 COMPILATION = "compilation"
-CREDIT_S = 30.0
-"""Device seconds that a team may lie behind the others at most, however long it asked for nothing."""
-FIRST_S = 1.0
-"""What a team's first order on a device is charged until it ends."""
-LEARNED = 0.3
-"""Weight of the newest order in what a team's next one is charged."""
 
 
 def next_order(connection: Connection, owner: str, offer: Offer, now: datetime) -> Row[Any] | None:

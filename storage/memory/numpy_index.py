@@ -265,7 +265,7 @@ def _near(table: VectorTable, vector: Vectors, mask: np.ndarray | None, count: i
 
 
 class NumpyVectorIndex:
-    """Shelves in this process's memory: what is new since the last time is read before each use."""
+    """Vectors in this process's memory: what is new since the last time is read before each use."""
 
     def __init__(self, database: Database, vectoriser: Vectoriser) -> None:
         self._database = database

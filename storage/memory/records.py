@@ -1,4 +1,4 @@
-"""The `MemoryRecords` port over the database: listings, the log, retraction, exchange and shares of a team's memory."""
+"""The `MemoryRecords` port over the database: lists, the log, retraction, exchange and shares of a team's memory."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ MERGED = "merged"
 
 
 class SqlMemoryRecords:
-    """The books of the teams' memories; each method is one transaction."""
+    """The records of the teams' memories; each method is one transaction."""
 
     def __init__(self, database: Database, memory: SqlMemory, space: str, clock: Clock) -> None:
         """`space` names the embedder whose vectors are exported; `memory` holds the folded values."""
@@ -268,11 +268,11 @@ class SqlMemoryRecords:
         return await self._database.write(work)
 
     async def untidied(self, team_id: str) -> int:
-        """Experiences that came since the last housekeeping."""
+        """Experiences that came since the last maintenance."""
         return await self._database.read(lambda connection: untidied(connection, team_id))
 
     async def tidied(self, team_id: str) -> None:
-        """Remember how far housekeeping came."""
+        """Remember how far maintenance came."""
         await self._database.write(lambda connection: mark_tidied(connection, team_id))
 
     async def share(self, team_id: str, reader: str, actor: str, *, granted: bool = True) -> None:

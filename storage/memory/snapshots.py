@@ -2,7 +2,7 @@
 
 `learner/…` is the fold of a team's value log at a position (`services.memory.snapshot`). `shelf/…` holds the keys and
 vectors of a fixed range of a team's experiences in one space, packed: reading 25 of these takes a tenth of reading
-100,000 rows. `tidied` says how far housekeeping came. Functions over the caller's connection.
+100,000 rows. `tidied` says how far maintenance came. Functions over the caller's connection.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RANGE = 4096
 """Experiences of a team in one packed range: part n holds those numbered n · RANGE + 1 to (n + 1) · RANGE."""
 MAGIC = b"kw range 2\n"
 """A range that was packed in another way is packed anew."""
-LEARNER, SHELF, TIDIED = "learner/", "shelf/", "tidied"
+LEARNER, VECTORS, TIDIED = "learner/", "shelf/", "tidied"
 
 _PARTS = (
     select(memory_snapshots.c.part, memory_snapshots.c.content)
@@ -53,7 +53,7 @@ def keep_learner(connection: Connection, team_id: str, fingerprint: str, upto: i
 def read_ranges(connection: Connection, team_id: str, space: str, upto: int) -> list[PackedRange]:
     """The packed ranges from a team's first experience on, without a gap, up to a number."""
     found: list[PackedRange] = []
-    for row in connection.execute(_PARTS, {"team": team_id, "kind": SHELF + space}):
+    for row in connection.execute(_PARTS, {"team": team_id, "kind": VECTORS + space}):
         packed = PackedRange.read(bytes(row.content))
         if row.part != len(found) or packed is None or (row.part + 1) * RANGE > upto:
             break
@@ -63,7 +63,7 @@ def read_ranges(connection: Connection, team_id: str, space: str, upto: int) -> 
 
 def keep_range(connection: Connection, team_id: str, space: str, part: int, packed: PackedRange) -> None:
     """Keep one range."""
-    row = _row(team_id, SHELF + space, part, (part + 1) * RANGE, packed.content())
+    row = _row(team_id, VECTORS + space, part, (part + 1) * RANGE, packed.content())
     upsert(connection, memory_snapshots, [row])
 
 
@@ -71,7 +71,7 @@ def drop_ranges(connection: Connection, team_id: str, numbers: Sequence[int]) ->
     """Drop the packed ranges that hold these experiences, whose rows go: they are packed again without them."""
     kept = memory_snapshots.c
     parts = sorted({(number - 1) // RANGE for number in numbers})
-    mine = (kept.team_id == team_id) & kept.kind.startswith(SHELF) & kept.part.in_(parts)
+    mine = (kept.team_id == team_id) & kept.kind.startswith(VECTORS) & kept.part.in_(parts)
     connection.execute(delete(memory_snapshots).where(mine))
 
 
@@ -165,7 +165,7 @@ def untidied(connection: Connection, team_id: str) -> int:
 
 
 def mark_tidied(connection: Connection, team_id: str) -> None:
-    """Housekeeping has seen everything that the team has now."""
+    """Maintenance has seen everything that the team has now."""
     number = connection.execute(select(teams.c.memory_seq).where(teams.c.id == team_id)).scalar()
     if number is not None:
         upsert(connection, memory_snapshots, [_row(team_id, TIDIED, 0, number, b"")])

@@ -51,7 +51,7 @@ KEEP_EVERY = 500
 
 
 class SqlMemory:
-    """Experiences in the database; one fold of the value log and one set of shelves a team in this process."""
+    """Experiences in the database; one fold of the value log and one vector index a team in this process."""
 
     def __init__(
         self,
@@ -60,17 +60,17 @@ class SqlMemory:
         *,
         rules: RecallRules | None = None,
         learner: Callable[[], Learner] = Learner,
-        shelving: Callable[[Database, Vectoriser], VectorIndex] | None = None,
+        index: Callable[[Database, Vectoriser], VectorIndex] | None = None,
         seeds: Callable[[str], Sequence[Experience]] | None = None,
     ) -> None:
         """`learner` makes an empty fold, with the selection rule in it. `seeds` gives what every team
-        has from its first recall on. `shelving` does the first stage; by default pgvector does where the database has
+        has from its first recall on. `index` does the first stage; by default pgvector does where the database has
         it, else this process."""
         self._database = database
         self._vectors = Vectoriser(database, embedder)
         self._recalls = ContextRecall(rules)
         self._new_learner = learner
-        self._shelving = shelving(database, self._vectors) if shelving is not None else None
+        self._index = index(database, self._vectors) if index is not None else None
         self._seeds = seeds
         self._seeded: set[str] = set()
         self._learners: dict[str, Learner] = {}
@@ -84,9 +84,9 @@ class SqlMemory:
         embedded = await self._vectors.embed([query.text])
         vector = np.asarray(embedded.vectors[0], dtype=np.float32)
         async with self._locks[query.team_id]:
-            shelves = await self._shelves()
+            index = await self._vector_index()
             near, learner = await asyncio.gather(
-                shelves.open(query.team_id, embedded.space, len(vector)), self._current_learner(query.team_id)
+                index.open(query.team_id, embedded.space, len(vector)), self._current_learner(query.team_id)
             )
             return await self._recalls.recall(query, vector, near, _TeamExperiences(self, query.team_id, near), learner)
 
@@ -115,7 +115,7 @@ class SqlMemory:
         embedded = await self._vectors.embed([text])
         vector = np.asarray(embedded.vectors[0], dtype=np.float32)
         async with self._locks[team_id]:
-            near = await (await self._shelves()).open(team_id, embedded.space, len(vector))
+            near = await (await self._vector_index()).open(team_id, embedded.space, len(vector))
             best = await near.nearest(vector, limit)
         known = await self._read(team_id, list(best))
         return tuple(
@@ -140,12 +140,12 @@ class SqlMemory:
 
     async def settled(self) -> None:
         """Wait until everything that goes on in the background is done."""
-        await (await self._shelves()).settled()
+        await (await self._vector_index()).settled()
 
     async def close(self) -> None:
         """Stop what goes on in the background; the next process goes on with it."""
-        if self._shelving is not None:
-            await self._shelving.close()
+        if self._index is not None:
+            await self._index.close()
 
     async def learner(self, team_id: str) -> Learner:
         """The fold of a team's log as it is now; it goes on being extended, so read it without awaiting."""
@@ -172,7 +172,7 @@ class SqlMemory:
         return near.variants[key]
 
     async def held(self, team_id: str, names: Sequence[str], teams: Collection[str]) -> dict[str, Experience]:
-        """Experiences that are on the team's shelves, hence of these `teams`; they never change, so the latest read
+        """Experiences that are in the team's index, hence of these `teams`; they never change, so the latest read
         ones are kept."""
         kept = self._kept[team_id]
         if len(kept) > KEPT:
@@ -233,12 +233,12 @@ class SqlMemory:
         await self._database.write(lambda connection: keep_learner(connection, team_id, rules, upto, content))
         self._kept_at[team_id] = upto
 
-    async def _shelves(self) -> VectorIndex:
+    async def _vector_index(self) -> VectorIndex:
         """What does the first stage: found out once, at the first use."""
-        if self._shelving is None:
+        if self._index is None:
             inside = await has_pgvector(self._database)
-            self._shelving = (PgVectorIndex if inside else NumpyVectorIndex)(self._database, self._vectors)
-        return self._shelving
+            self._index = (PgVectorIndex if inside else NumpyVectorIndex)(self._database, self._vectors)
+        return self._index
 
 
 class _TeamExperiences:

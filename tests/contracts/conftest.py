@@ -14,25 +14,48 @@ import pytest
 import pytest_asyncio
 
 from services.adapters.embeddings.hashing import HashingEmbedder
-from services.ports.jobs import ArtefactStore, CandidateStore, EventLog, JobStore
+from services.ports.jobs import ArtefactStore, CandidateStore, EventLog, JobStore, VerdictStore
 from services.ports.memory import Memory, MemoryRecords
+from services.ports.models import RequestStore
+from services.ports.teams import AuditLog, KeyStore, QuotaStore, ShareStore, TeamStore, WebhookStore
+from services.ports.work import NodeRegistry, WorkStore
 from services.testing import (
     FrozenClock,
     InMemoryArtefactStore,
+    InMemoryAuditLog,
     InMemoryCandidateStore,
     InMemoryDatabase,
     InMemoryEventLog,
     InMemoryJobStore,
+    InMemoryKeyStore,
     InMemoryMemory,
     InMemoryMemoryRecords,
+    InMemoryNodeRegistry,
+    InMemoryQuotaStore,
+    InMemoryRequestStore,
+    InMemoryShareStore,
+    InMemoryTeamStore,
+    InMemoryVerdictStore,
+    InMemoryWebhookStore,
+    InMemoryWorkStore,
 )
 from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
 from storage.jobs.events import SqlEventLog
+from storage.jobs.requests import SqlRequestStore
 from storage.jobs.store import SqlJobStore
+from storage.jobs.verdicts import SqlVerdictStore
+from storage.jobs.work_orders import SqlWorkStore
 from storage.memory.records import SqlMemoryRecords
 from storage.memory.store import SqlMemory
+from storage.nodes import SqlNodeRegistry
+from storage.teams.audit import SqlAuditLog
+from storage.teams.credentials import SqlKeyStore
+from storage.teams.quotas import SqlQuotaStore
+from storage.teams.report_links import SqlShareStore
+from storage.teams.store import SqlTeamStore
+from storage.teams.webhooks import SqlWebhookStore
 from tests.databases import empty_tables, pgvector_server, postgres_database
 
 
@@ -47,6 +70,18 @@ class Stores:
     memory: Memory
     records: MemoryRecords
     artefacts: ArtefactStore
+    verdicts: VerdictStore
+    requests: RequestStore
+    teams: TeamStore
+    keys: KeyStore
+    quotas: QuotaStore
+    audit: AuditLog
+    shares: ShareStore
+    webhooks: WebhookStore
+    orders: WorkStore
+    nodes: NodeRegistry
+    database: Database | InMemoryDatabase
+    """What all of them are over."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -66,6 +101,17 @@ def sql_stores(database: Database, directory: Path) -> Stores:
         memory=memory,
         records=SqlMemoryRecords(database, memory, embedder.name, clock),
         artefacts=SqlArtefactStore(database, clock, directory=directory),
+        verdicts=SqlVerdictStore(database, clock),
+        requests=SqlRequestStore(database, clock),
+        teams=SqlTeamStore(database, clock),
+        keys=SqlKeyStore(database, clock),
+        quotas=SqlQuotaStore(database, clock),
+        audit=SqlAuditLog(database, clock),
+        shares=SqlShareStore(database, clock),
+        webhooks=SqlWebhookStore(database, clock),
+        orders=SqlWorkStore(database, clock),
+        nodes=SqlNodeRegistry(database, clock),
+        database=database,
     )
 
 
@@ -95,6 +141,17 @@ async def _doubles(request: pytest.FixtureRequest) -> AsyncIterator[Stores]:
         memory=InMemoryMemory(database),
         records=InMemoryMemoryRecords(database),
         artefacts=InMemoryArtefactStore(database),
+        verdicts=InMemoryVerdictStore(database),
+        requests=InMemoryRequestStore(database),
+        teams=InMemoryTeamStore(database),
+        keys=InMemoryKeyStore(database),
+        quotas=InMemoryQuotaStore(database),
+        audit=InMemoryAuditLog(database),
+        shares=InMemoryShareStore(clock),
+        webhooks=InMemoryWebhookStore(database),
+        orders=InMemoryWorkStore(database),
+        nodes=InMemoryNodeRegistry(database),
+        database=database,
     )
 
 

@@ -60,7 +60,7 @@ class TeamServer:
             "quotas": quotas,
             "open_here": False,
         }
-        self.services = web_services(database, clock, jobs, runtime, **{**own, **settings})
+        self.services = web_services(clock, jobs, runtime, **{**own, **settings})
         self.app = create_app(self.services)
         self._transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
 

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
-import pytest_asyncio
 
 from services.ports.teams import AuditLog
-from services.testing import FrozenClock, InMemoryAuditLog
-from storage.database import Database
-from storage.teams.audit import SqlAuditLog
+from services.testing import FrozenClock
+from tests.contracts.conftest import Stores
 
 
-@pytest_asyncio.fixture(params=["memory", "sqlite", "postgres"])
-async def log(request: pytest.FixtureRequest) -> AsyncIterator[AuditLog]:
-    if request.param == "memory":
-        yield InMemoryAuditLog(FrozenClock())
-        return
-    database = Database(request.getfixturevalue(f"{request.param}_address"))
-    yield SqlAuditLog(database, FrozenClock())
-    await database.close()
+@pytest.fixture
+def log(stores: Stores) -> AuditLog:
+    return stores.audit
 
 
 async def test_a_teams_entries_are_read_latest_first_and_by_pages(log: AuditLog) -> None:

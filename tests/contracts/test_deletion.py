@@ -19,12 +19,11 @@ from services.domain.jobs import JobStatus, Lease, Stage
 from services.domain.steps import ModelCall
 from services.domain.usage import Usage
 from services.domain.value_log import OutcomeEntry, RetractionEntry
-from services.retention import RetentionService
 from services.testing import FrozenClock, a_candidate, a_job, a_report, an_evaluation_request
 from storage.contents.files import Directory
 from storage.contents.references import REFERENCES
 from storage.database import Database
-from storage.jobs.retention import NO_REPLY, SqlExpiry
+from storage.jobs.retention import NO_REPLY, RetentionRounds
 from storage.tables import blobs, deleted_jobs, doomed_files, metadata
 from tests.contracts.conftest import Stores, sql_stores
 from tests.contracts.value_writer import a_record
@@ -155,7 +154,10 @@ async def test_contents_that_are_kept_beside_a_deletion_survive_it(address: str,
 
 async def test_files_go_after_their_rows_unless_they_are_kept_again(database: Database, tmp_path: Path) -> None:
     folder = tmp_path / "artefacts"
-    stores, expiry = sql_stores(database, folder), SqlExpiry(database, FrozenClock(), files=Directory(folder))
+    stores, retention = (
+        sql_stores(database, folder),
+        RetentionRounds(database, FrozenClock(), Retention(), files=Directory(folder)),
+    )
     for job in ("job-a", "job-b"):
         await stores.jobs.create(a_job(job))
         await stores.artefacts.put("local", LARGE + job.encode(), job_id=job)
@@ -163,38 +165,39 @@ async def test_files_go_after_their_rows_unless_they_are_kept_again(database: Da
         await stores.jobs.delete("local", job, "ada")
     assert len(large(folder)) == 2
     key = await stores.artefacts.put("local", LARGE + b"job-b")
-    assert await expiry.remove_files() == 1
+    assert await retention.remove_files() == 1
     assert len(large(folder)) == 1
     assert await stores.artefacts.get("local", key) == LARGE + b"job-b"
     assert await database.read(lambda c: c.execute(select(doomed_files)).all()) == []
-    assert await expiry.remove_files() == 0
+    assert await retention.remove_files() == 0
 
 
 async def test_parts_of_a_job_expire_after_their_time_and_once(database: Database, tmp_path: Path) -> None:
     stores = sql_stores(database, tmp_path)
     await told_job(stores, "job-a")
-    expiry, kept = SqlExpiry(database, stores.clock), Retention(trajectories_days=10, events_days=20, artefacts_days=30)
+    kept = Retention(trajectories_days=10, events_days=20, artefacts_days=30)
+    retention = RetentionRounds(database, stores.clock, kept)
     stores.clock.advance(timedelta(days=9).total_seconds())
-    assert await expiry.expire(kept) == Expired()
+    assert await retention.expire() == Expired()
     stores.clock.advance(timedelta(days=2).total_seconds())
-    assert (await expiry.expire(kept)).jobs == 1
+    assert (await retention.expire()).jobs == 1
     (step,) = await stores.jobs.steps("local", "job-a")
     assert [(call.prompt, call.reply, call.usage.output_tokens) for call in step.calls] == [((), NO_REPLY, 7)]
     assert step.verdict is not None
     assert (await stores.candidates.list("local", "job-a"))[0].candidate.source
-    assert await expiry.expire(kept) == Expired()
+    assert await retention.expire() == Expired()
     stores.clock.advance(timedelta(days=30).total_seconds())
-    await RetentionService(expiry, kept).keep()
+    await retention.expire_all()
     assert [event.kind for event in await stores.events.read("job-a")] == [EventKind.JOB_FINISHED]
     assert [event.kind async for event in stores.events.follow("job-a")] == [EventKind.JOB_FINISHED]
-    assert await expiry.expire(kept) == Expired()
+    assert await retention.expire() == Expired()
 
 
 async def test_a_failed_job_whose_artefacts_expired_is_not_resumed(database: Database, tmp_path: Path) -> None:
     stores = sql_stores(database, tmp_path)
     await told_job(stores, "job-a", JobStatus.FAILED)
     stores.clock.advance(timedelta(days=2).total_seconds())
-    await SqlExpiry(database, stores.clock).expire(Retention(artefacts_days=1))
+    await RetentionRounds(database, stores.clock, Retention(artefacts_days=1)).expire()
     with pytest.raises(ConflictError, match="has expired: submit it again"):
         await stores.jobs.reopen("local", "job-a", model="playbook", rounds=9)
 
@@ -206,8 +209,8 @@ async def test_nothing_expires_unless_it_is_wanted_and_jobs_that_go_on_keep_all(
     await told_job(stores, "job-a")
     await stores.jobs.create(a_job("job-b"))
     stores.clock.advance(timedelta(days=1000).total_seconds())
-    assert await SqlExpiry(database, stores.clock).expire(Retention()) == Expired()
-    found = await SqlExpiry(database, stores.clock).expire(Retention(events_days=1))
+    assert await RetentionRounds(database, stores.clock, Retention()).expire() == Expired()
+    found = await RetentionRounds(database, stores.clock, Retention(events_days=1)).expire()
     assert found.jobs == 1
     assert len(await stores.events.read("job-b")) == 1
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from services.domain.chat import AgentRole, ChatMessage, MoveFact, PlanFact
-from services.domain.digests import digest_candidate, digest_step, sum_costs
+from services.domain.digests import BestSpeedup, digest_candidate, digest_step, sum_costs
 from services.domain.errors import NotFoundError
 from services.domain.evaluations import GateName, Profile, Roofline, Tuned, Verdict
 from services.domain.experiences import ExperienceUse
@@ -78,8 +78,11 @@ async def test_speedups_are_of_timed_candidates_of_the_asking_team(stores: Store
     await stores.candidates.add(lease, waiting)
     report = a_report()
     await stores.candidates.finish(an_evaluation_request(timed), report)
+    assert report.speedup.best_baseline is not None
     ids = [timed.id, waiting.id, "cand-none"]
-    assert await stores.candidates.speedups("local", ids) == {timed.id: report.speedup}
+    assert await stores.candidates.speedups("local", ids) == {
+        timed.id: BestSpeedup(ratio=report.speedup.best_baseline, ci95=report.speedup.ci95)
+    }
     assert await stores.candidates.speedups("theirs", ids) == {}
 
 

@@ -190,5 +190,5 @@ async def test_use_that_was_counted_at_the_start_is_not_counted_again_at_a_check
     server.clock.advance(SETTLED.total_seconds() + 1)
     await server.quotas.count()
     await server.database.write(lambda connection: connection.execute(update(jobs).values(team_id="local")))
-    (standing,) = await server.quotas.standings("red")
-    assert standing.used == 1, "the row is gone from where it was counted"
+    (usage,) = await server.quotas.usage("red")
+    assert usage.used == 1, "the row is gone from where it was counted"

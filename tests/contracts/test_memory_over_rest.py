@@ -34,9 +34,7 @@ class Server:
         )
         jobs = JobService(self.stores.jobs, candidates, known, self.stores.clock)
         events = SqlEventLog(database, self.stores.clock)
-        services = web_services(
-            database, self.stores.clock, jobs, runtime, events=events, experiences=self.stores.service
-        )
+        services = web_services(self.stores.clock, jobs, runtime, events=events, experiences=self.stores.service)
         transport = httpx.ASGITransport(create_app(services), raise_app_exceptions=False)
         self.client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000/api/v1")
 

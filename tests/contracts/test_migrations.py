@@ -13,7 +13,7 @@ import pytest
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, insert, inspect, text
+from sqlalchemy import Connection, insert, inspect, select, text, update
 
 from services.domain.codec import dumps
 from services.domain.errors import StorageError, UserError
@@ -22,7 +22,7 @@ from services.testing import FrozenClock
 from storage.database import MIGRATIONS, Database
 from storage.jobs.store import SqlJobStore
 from storage.memory.value_log import read_log
-from storage.tables import evaluations, memory_log
+from storage.tables import evaluations, experiences, memory_log, teams
 from tests.databases import differences, postgres_database
 
 VERSIONS = [script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions()][:0:-1]
@@ -157,6 +157,50 @@ async def test_logged_outcomes_get_the_backend_of_their_evaluation_and_nothing_e
     found = await database.read(lambda connection: read_log(connection, "local"))
     assert found == [replace(outcomes[0], backend="cpp"), *outcomes[1:], retraction]
     await database.close()
+
+
+async def test_intervals_of_speedups_are_taken_from_the_reports(empty_address: str) -> None:
+    database = Database(empty_address)
+    await database.write(lambda connection: to("0016", connection))
+    await database.write(fill)
+    reports = {"eval-1": '{"speedup":{"ci95":[1.5,{"float":"inf"}]}}', "eval-2": '{"speedup":{"ci95":null}}'}
+
+    def judge(connection: Connection) -> None:
+        _evaluate(connection, dict.fromkeys(reports, "cpp"))
+        for name, report in reports.items():
+            changed = update(evaluations).where(evaluations.c.id == name)
+            connection.execute(changed.values(speedup=2.0, report=report))
+
+    await database.write(judge)
+    await database.upgrade()
+    columns = (evaluations.c.id, evaluations.c.speedup_low, evaluations.c.speedup_high)
+    found = await database.read(lambda connection: connection.execute(select(*columns).order_by("id")).all())
+    assert [tuple(row) for row in found] == [("eval-1", 1.5, float("inf")), ("eval-2", None, None)]
+    await database.close()
+
+
+async def test_successes_that_a_trace_repeats_are_forgotten_and_readers_look_again(empty_address: str) -> None:
+    database = Database(empty_address)
+    await database.write(lambda connection: to("0016", connection))
+    await database.write(fill)
+    await database.write(lambda connection: _teach(connection, {"exp-1": "trace", "exp-2": "success"}))
+    await database.upgrade()
+    states = await database.read(
+        lambda connection: connection.execute(select(experiences.c.id, experiences.c.state)).all()
+    )
+    assert dict(states) == {"exp-1": "active", "exp-2": "forgotten"}
+    assert await database.read(lambda connection: connection.execute(select(teams.c.memory_epoch)).scalar_one()) == 1
+    await database.close()
+
+
+def _teach(connection: Connection, kinds: Mapping[str, str]) -> None:
+    for number, (name, kind) in enumerate(kinds.items(), 1):
+        row = {
+            "id": name, "team_id": "local", "number": number, "content_key": name, "kind": kind, "stage": "draft",
+            "family": "norm", "backend": "cpp", "device": "cpu", "toolchain": "g++", "title": "", "text": "",
+            "moves": "[]", "used": "[]", "created_at": LONG_AGO,
+        }  # fmt: skip
+        connection.execute(insert(experiences), row)
 
 
 def an_outcome(seq: int, evaluation: str, **more: Any) -> OutcomeEntry:

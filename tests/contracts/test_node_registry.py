@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from services.domain.nodes import NODE_TTL_S, NodeRole, NodeState, ServiceNode
+from services.ports.work import NodeRegistry
 from services.testing import FrozenClock, a_device
 from services.worker_registry import WorkerRegistry
-from storage.database import Database
-from storage.nodes import SqlNodeRegistry
+from tests.contracts.conftest import Stores
 
 
 def a_node(clock: FrozenClock, name: str = "kernelwright-cpu-1@here", **changed: Any) -> ServiceNode:
@@ -30,23 +30,23 @@ def a_node(clock: FrozenClock, name: str = "kernelwright-cpu-1@here", **changed:
 
 
 @pytest.fixture
-def clock() -> FrozenClock:
-    return FrozenClock()
+def clock(stores: Stores) -> FrozenClock:
+    return stores.clock
 
 
 @pytest.fixture
-def registry(database: Database, clock: FrozenClock) -> SqlNodeRegistry:
-    return SqlNodeRegistry(database, clock)
+def registry(stores: Stores) -> NodeRegistry:
+    return stores.nodes
 
 
-async def test_a_node_is_seen_as_it_registered(registry: SqlNodeRegistry, clock: FrozenClock) -> None:
+async def test_a_node_is_seen_as_it_registered(registry: NodeRegistry, clock: FrozenClock) -> None:
     node = a_node(clock, evaluator="referee 1; × CPU", toolchain="g++ 12", isolation="docker", sheet=a_device())
     await registry.register(node)
     assert await registry.living() == (node,)
     assert await registry.living(NodeRole.ORCHESTRATOR) == ()
 
 
-async def test_a_silent_node_is_gone_until_it_is_heard_again(registry: SqlNodeRegistry, clock: FrozenClock) -> None:
+async def test_a_silent_node_is_gone_until_it_is_heard_again(registry: NodeRegistry, clock: FrozenClock) -> None:
     await registry.register(a_node(clock))
     clock.advance(NODE_TTL_S + 1)
     assert await registry.living() == ()
@@ -55,11 +55,11 @@ async def test_a_silent_node_is_gone_until_it_is_heard_again(registry: SqlNodeRe
     assert (node.load, node.busy_s, node.done) == (0.5, 12.0, 3)
 
 
-async def test_a_node_that_nobody_knows_is_told_to_register(registry: SqlNodeRegistry) -> None:
+async def test_a_node_that_nobody_knows_is_told_to_register(registry: NodeRegistry) -> None:
     assert await registry.beat("unknown") is False
 
 
-async def test_a_draining_node_says_so_and_then_leaves(registry: SqlNodeRegistry, clock: FrozenClock) -> None:
+async def test_a_draining_node_says_so_and_then_leaves(registry: NodeRegistry, clock: FrozenClock) -> None:
     await registry.register(a_node(clock))
     await registry.drain("kernelwright-cpu-1@here")
     assert [node.state for node in await registry.living()] == [NodeState.DRAINING]
@@ -68,7 +68,7 @@ async def test_a_draining_node_says_so_and_then_leaves(registry: SqlNodeRegistry
     assert await registry.living() == ()
 
 
-async def test_what_all_workers_offer_together_is_known(registry: SqlNodeRegistry, clock: FrozenClock) -> None:
+async def test_what_all_workers_offer_together_is_known(registry: NodeRegistry, clock: FrozenClock) -> None:
     await registry.register(a_node(clock))
     await registry.register(a_node(clock, "gpu-1", device="h200", backends=("triton",)))
     await registry.register(a_node(clock, "gpu-2", device="h200", backends=("cuda", "triton")))

@@ -53,10 +53,10 @@ async def database(pgvector_address: str) -> AsyncIterator[Database]:
 async def opened(database: Database, rules: SearchRules | None) -> tuple[FirstStage, VectorIndex]:
     """A first stage with everything in it; without rules this process's."""
     vectoriser = Vectoriser(database, EMBEDDER)
-    shelving = NumpyVectorIndex(database, vectoriser) if rules is None else PgVectorIndex(database, vectoriser, rules)
-    near = await shelving.open("local", EMBEDDER.name, EMBEDDER.dimensions)
-    await shelving.settled()
-    return near, shelving
+    index = NumpyVectorIndex(database, vectoriser) if rules is None else PgVectorIndex(database, vectoriser, rules)
+    near = await index.open("local", EMBEDDER.name, EMBEDDER.dimensions)
+    await index.settled()
+    return near, index
 
 
 async def vector_of(words: str) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
@@ -96,7 +96,7 @@ async def test_a_large_number_of_fitting_rows_is_counted_whole_and_again_when_th
 ) -> None:
     memory = SqlMemory(database, EMBEDDER)
     await memory.remember(some_experiences(200))
-    near, shelving = await opened(database, replace(EVERYTHING_BY_INDEX, counted=60))
+    near, index = await opened(database, replace(EVERYTHING_BY_INDEX, counted=60))
     assert isinstance(near, PgStage)
     asked = await vector_of("advice about tiles")
     large = Keys(family="norm", backend="cpp", dtype="float32")
@@ -109,11 +109,11 @@ async def test_a_large_number_of_fitting_rows_is_counted_whole_and_again_when_th
 
     assert await counted() == [(100, 100)], "with those without a dtype, and not the few of one shape"
     await memory.remember(some_experiences(204)[200:])
-    await shelving.open("local", EMBEDDER.name, EMBEDDER.dimensions)
+    await index.open("local", EMBEDDER.name, EMBEDDER.dimensions)
     assert await counted() == [(100, 100)], "two more of a hundred change no share"
     await memory.remember(some_experiences(300)[204:])
-    await shelving.open("local", EMBEDDER.name, EMBEDDER.dimensions)
-    await shelving.settled()
+    await index.open("local", EMBEDDER.name, EMBEDDER.dimensions)
+    await index.settled()
     assert await counted() == [(150, 150)]
 
 
@@ -131,7 +131,7 @@ async def test_a_large_group_gets_its_index_in_the_background(database: Database
 
 
 async def test_what_comes_later_is_found_and_what_is_retracted_is_not(database: Database) -> None:
-    memory = SqlMemory(database, EMBEDDER, shelving=_by_index)
+    memory = SqlMemory(database, EMBEDDER, index=_by_index)
     records = SqlMemoryRecords(database, memory, EMBEDDER.name, FrozenClock())
     await memory.remember(some_experiences(120))
     await memory.recall(asked())
@@ -145,7 +145,7 @@ async def test_what_comes_later_is_found_and_what_is_retracted_is_not(database: 
 
 
 async def test_a_team_meets_only_its_own_and_what_is_shared_with_it(database: Database) -> None:
-    memory = SqlMemory(database, EMBEDDER, shelving=_by_index)
+    memory = SqlMemory(database, EMBEDDER, index=_by_index)
     records = SqlMemoryRecords(database, memory, EMBEDDER.name, FrozenClock())
     ours = an_experience("exp-ours", team_id="ours", text="keep the sums in registers")
     await memory.remember([ours, an_experience("exp-theirs", team_id="theirs")])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import cast
 
 import pytest
 
@@ -12,10 +11,7 @@ from services.domain.errors import ConflictError, NotFoundError
 from services.domain.jobs import JobStatus
 from services.ports.jobs import JobStore
 from services.ports.models import RequestStore
-from services.testing import FrozenClock, InMemoryRequestStore, a_job
-from services.testing.stores import InMemoryJobStore
-from storage.jobs.requests import SqlRequestStore
-from storage.jobs.store import SqlJobStore
+from services.testing import FrozenClock, a_job
 from tests.contracts.conftest import Stores
 from tests.unit.agents.some_facts import an_attempt, some_facts
 
@@ -32,11 +28,7 @@ class Setup:
 @pytest.fixture
 async def setup(stores: Stores) -> Setup:
     await stores.jobs.create(a_job())
-    if isinstance(stores.jobs, InMemoryJobStore):
-        requests: RequestStore = InMemoryRequestStore(stores.jobs._database)
-    else:
-        requests = SqlRequestStore(cast("SqlJobStore", stores.jobs)._database, stores.clock)
-    return Setup(requests=requests, jobs=stores.jobs, clock=stores.clock)
+    return Setup(requests=stores.requests, jobs=stores.jobs, clock=stores.clock)
 
 
 def a_request(text: str = "Write it.", *, key: str = "job-1/0/coder/0") -> ChatRequest:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import cast
 
 import pytest
 
@@ -12,20 +11,15 @@ from services.domain.errors import NotFoundError
 from services.domain.shares import ReportShare
 from services.domain.tokens import token_digest
 from services.ports.teams import ShareStore
-from services.testing import InMemoryShareStore, a_job
+from services.testing import a_job
 from services.testing.builders import MOMENT
-from services.testing.stores import InMemoryJobStore
-from storage.jobs.store import SqlJobStore
-from storage.teams.report_links import SqlShareStore
 from tests.contracts.conftest import Stores
 
 
 @pytest.fixture
 async def shares(stores: Stores) -> ShareStore:
     await stores.jobs.create(a_job())
-    if isinstance(stores.jobs, InMemoryJobStore):
-        return InMemoryShareStore(stores.clock)
-    return SqlShareStore(cast("SqlJobStore", stores.jobs)._database, stores.clock)
+    return stores.shares
 
 
 def a_share(number: int = 1, *, job_id: str = "job-1") -> ReportShare:

@@ -160,17 +160,6 @@ async def test_strangers_are_told_whom_to_ask_and_nothing_they_write_is_executed
     assert "<script>" not in answer.text
 
 
-async def test_a_return_that_this_browser_did_not_begin_signs_nobody_in(server: TeamServer) -> None:
-    async with server.client() as browser, server.client() as victim:
-        begun = await browser.get(f"{ADDRESS}/auth/login")
-        back = await asked_provider(begun.headers["location"])
-        assert "not begun in this browser" in (await victim.get(back)).text
-        await victim.get(f"{ADDRESS}/auth/login")
-        assert "not begun in this browser" in (await victim.get(back)).text
-        assert (await browser.get(back)).status_code == 303
-        assert (await browser.get(back)).status_code == 401  # once only
-
-
 async def test_a_refusal_and_a_provider_that_is_away_are_told(
     server: TeamServer, provider: IdentityServer, tmp_path: Path
 ) -> None:
@@ -185,21 +174,6 @@ async def test_a_refusal_and_a_provider_that_is_away_are_told(
         answer = await browser.get(f"{ADDRESS}/auth/login")
         assert answer.status_code == 503
         assert "Example ID (http://127.0.0.1:9) cannot be asked" in answer.json()["detail"]
-
-
-@pytest.mark.parametrize("back", ["https://evil.example", "//evil.example", "/\\evil.example", "", "javascript:1"])
-async def test_nobody_is_sent_to_another_site_after_signing_in(server: TeamServer, back: str) -> None:
-    async with server.client() as browser:
-        assert (await signed_in(browser, back)).headers["location"] == "/"
-
-
-async def test_without_a_provider_only_tokens_work(sqlite_address: str, tmp_path: Path) -> None:
-    database = Database(sqlite_address)
-    server = TeamServer(database, tmp_path / "kernelwright_rt.py")
-    async with server.client() as browser:
-        assert (await browser.get(f"{ADDRESS}/auth/methods")).json() == {"provider": None}
-        assert (await browser.get(f"{ADDRESS}/auth/login")).status_code == 404
-    await database.close()
 
 
 def test_settings_of_a_provider_are_complete_and_safe() -> None:

@@ -186,7 +186,7 @@ async def test_experiences_are_packed_in_ranges_and_read_from_there(
         (f"shelf/{HashingEmbedder().name}", 1),
     ]
     embedder = CountingEmbedder(512)
-    later = SqlMemory(database, embedder, shelving=NumpyVectorIndex)
+    later = SqlMemory(database, embedder, index=NumpyVectorIndex)
     assert await later.search("local", "advice 7", 60) == first
     assert len(first) == 51
     assert await later.recall(query("advice 7", family="norm")) == await third.recall(query("advice 7", family="norm"))
@@ -197,7 +197,7 @@ async def test_experiences_are_packed_in_ranges_and_read_from_there(
 
 
 def by_numpy(database: Database) -> SqlMemory:
-    return SqlMemory(database, HashingEmbedder(), shelving=NumpyVectorIndex)
+    return SqlMemory(database, HashingEmbedder(), index=NumpyVectorIndex)
 
 
 async def write_outcomes(database: Database, count: int, first: int = 0) -> None:

@@ -1,4 +1,4 @@
-"""What a `VerdictStore` promises, on SQLite and on Postgres."""
+"""What every `VerdictStore` promises."""
 
 from __future__ import annotations
 
@@ -9,23 +9,17 @@ import pytest
 from services.domain.candidates import Candidate, evaluation_id
 from services.domain.evaluations import Environment, EvaluationReport, GateName, Verdict
 from services.domain.jobs import Job, JobStatus
-from services.testing import FrozenClock, a_candidate, a_job, a_report, an_evaluation_request
-from storage.database import Database
-from storage.jobs.candidates import SqlCandidateStore
-from storage.jobs.store import SqlJobStore
-from storage.jobs.verdicts import SqlVerdictStore
+from services.testing import a_candidate, a_job, a_report, an_evaluation_request
+from tests.contracts.conftest import Stores
 
 TEAM = "local"
 
 
 class Books:
-    """The stores of one database, with a job that has ended."""
+    """Stores with a job that has ended."""
 
-    def __init__(self, database: Database) -> None:
-        clock = FrozenClock()
-        self.jobs = SqlJobStore(database, clock)
-        self.candidates = SqlCandidateStore(database, clock)
-        self.verdicts = SqlVerdictStore(database, clock)
+    def __init__(self, stores: Stores) -> None:
+        self.jobs, self.candidates, self.verdicts = stores.jobs, stores.candidates, stores.verdicts
 
     async def end_job(self, best: Candidate | None, status: JobStatus = JobStatus.SOLVED) -> Job:
         """Store a job as it is left behind."""
@@ -41,8 +35,8 @@ class Books:
 
 
 @pytest.fixture
-def books(database: Database) -> Books:
-    return Books(database)
+def books(stores: Stores) -> Books:
+    return Books(stores)
 
 
 async def test_accepted_results_come_in_pages_with_their_sources_and_problems(books: Books) -> None:

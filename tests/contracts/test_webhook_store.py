@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import cast
 
 import pytest
 
@@ -15,11 +14,8 @@ from services.domain.jobs import JobStatus
 from services.domain.webhooks import DeliveryOutcome, DeliveryStatus, Webhook, check_delivery
 from services.ports.jobs import EventLog, JobStore
 from services.ports.teams import WebhookStore
-from services.testing import FrozenClock, InMemoryWebhookStore, a_job
+from services.testing import FrozenClock, a_job
 from services.testing.builders import MOMENT
-from services.testing.stores import InMemoryJobStore
-from storage.jobs.store import SqlJobStore
-from storage.teams.webhooks import SqlWebhookStore
 from tests.contracts.conftest import Stores
 
 TAKEN = DeliveryOutcome(delivered=True, answer=204)
@@ -39,11 +35,7 @@ class Post:
 @pytest.fixture
 async def post(stores: Stores) -> Post:
     await stores.jobs.create(a_job())
-    if isinstance(stores.jobs, InMemoryJobStore):
-        webhooks: WebhookStore = InMemoryWebhookStore(stores.jobs._database)
-    else:
-        webhooks = SqlWebhookStore(cast("SqlJobStore", stores.jobs)._database, stores.clock)
-    return Post(webhooks=webhooks, jobs=stores.jobs, events=stores.events, clock=stores.clock)
+    return Post(webhooks=stores.webhooks, jobs=stores.jobs, events=stores.events, clock=stores.clock)
 
 
 def a_webhook(number: int = 1, *kinds: EventKind, team_id: str = "local") -> Webhook:

@@ -10,7 +10,8 @@ import pytest
 from services.domain.errors import NotFoundError
 from services.domain.evaluations import ValidationReport, ValidationRequest
 from services.domain.nodes import NODE_TTL_S, Offer
-from services.domain.work import WorkClaim, WorkStatus, order_of
+from services.domain.work import ATTEMPTS, WorkClaim, WorkStatus, order_of
+from services.ports.work import NodeRegistry, WorkStore
 from services.testing import (
     FrozenClock,
     a_candidate,
@@ -20,9 +21,7 @@ from services.testing import (
     an_analysis,
     an_evaluation_request,
 )
-from storage.database import Database
-from storage.jobs.work_orders import ATTEMPTS, SqlWorkStore
-from storage.nodes import SqlNodeRegistry
+from tests.contracts.conftest import Stores
 from tests.contracts.test_node_registry import a_node
 
 EVALUATION = order_of(an_evaluation_request(a_candidate(source="class ModelNew: ...  # ×")))
@@ -34,14 +33,14 @@ OFFER = Offer(device=EVALUATION.request.device, backends=("cpp",), evaluator="re
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    store: SqlWorkStore
+    store: WorkStore
+    nodes: NodeRegistry
     clock: FrozenClock
 
 
 @pytest.fixture
-def setup(database: Database) -> Setup:
-    clock = FrozenClock()
-    return Setup(store=SqlWorkStore(database, clock), clock=clock)
+def setup(stores: Stores) -> Setup:
+    return Setup(store=stores.orders, nodes=stores.nodes, clock=stores.clock)
 
 
 async def claimed(setup: Setup, owner: str = "one") -> WorkClaim:
@@ -169,16 +168,13 @@ async def test_results_of_two_evaluators_are_never_mixed_in_one_job(setup: Setup
     assert await setup.store.take("one", 30, OFFER) is not None
 
 
-async def test_a_job_whose_evaluator_is_gone_fails_instead_of_waiting_for_ever(
-    setup: Setup, database: Database
-) -> None:
+async def test_a_job_whose_evaluator_is_gone_fails_instead_of_waiting_for_ever(setup: Setup) -> None:
     await setup.store.place(VALIDATION)
     first = await setup.store.take("one", 30, OFFER)
     assert first is not None
     await setup.store.finish(first, ValidationReport(analysis=an_analysis(), refusal=None, device=None))
     await setup.store.place(EVALUATION)
-    registry = SqlNodeRegistry(database, setup.clock)
-    await registry.register(a_node(setup.clock, evaluator=OFFER.evaluator))
+    await setup.nodes.register(a_node(setup.clock, evaluator=OFFER.evaluator))
     setup.clock.advance(20)
     assert await setup.store.expire(10) == 0, "a worker with that evaluator is there"
     setup.clock.advance(NODE_TTL_S)

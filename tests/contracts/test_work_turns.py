@@ -10,12 +10,11 @@ import pytest
 
 from services.domain.jobs import JobSpec
 from services.domain.nodes import Offer
-from services.domain.work import WorkClaim, order_of
+from services.domain.work import CREDIT_S, WorkClaim, order_of
+from services.ports.jobs import JobStore
+from services.ports.work import WorkStore
 from services.testing import FrozenClock, a_candidate, a_job, a_problem, a_report, an_evaluation_request
-from storage.database import Database
-from storage.jobs.store import SqlJobStore
-from storage.jobs.work_orders import SqlWorkStore
-from storage.jobs.work_turns import CREDIT_S
+from tests.contracts.conftest import Stores
 
 OFFER = Offer(device="cpu", backends=("cpp",), evaluator="referee 1; this CPU")
 
@@ -24,8 +23,8 @@ OFFER = Offer(device="cpu", backends=("cpp",), evaluator="referee 1; this CPU")
 class Floor:
     """One device's orders, and jobs that they belong to."""
 
-    orders: SqlWorkStore
-    jobs: SqlJobStore
+    orders: WorkStore
+    jobs: JobStore
     clock: FrozenClock
 
     async def job(self, job_id: str, team: str, priority: int = 0) -> None:
@@ -54,9 +53,8 @@ class Floor:
 
 
 @pytest.fixture
-def floor(database: Database) -> Floor:
-    clock = FrozenClock()
-    return Floor(orders=SqlWorkStore(database, clock), jobs=SqlJobStore(database, clock), clock=clock)
+def floor(stores: Stores) -> Floor:
+    return Floor(orders=stores.orders, jobs=stores.jobs, clock=stores.clock)
 
 
 async def test_one_job_of_another_team_and_an_urgent_one_start_before_thirty_that_wait(floor: Floor) -> None:

@@ -12,7 +12,7 @@ from services.domain.problems import Problem
 from tests.integrity.conftest import SHEET
 from workers.backends.cpp import CppBackend, runtime_view
 from workers.judging.evaluator import Evaluator
-from workers.profilers.sources import NoProfiler
+from workers.profilers.perf_counters import PerfProfiler
 from workers.sampler.handle import missing_permission
 from workers.sandboxes.process import ProcessSandbox
 
@@ -32,7 +32,7 @@ def evaluator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluator]:
     sandbox = ProcessSandbox()
     sheet = dataclasses.replace(SHEET, copy_bandwidth_gb_s=8.0)  # a busy machine is slower, and that is no cause
     backends = {"cpp": CppBackend(sandbox, state)}
-    one = Evaluator(sandbox, backends, sheet, state, views={"cpp": runtime_view}, profiler=NoProfiler("a test"))
+    one = Evaluator(sandbox, backends, sheet, state, views={"cpp": runtime_view}, profiler=PerfProfiler("no-such-perf"))
     try:
         yield one
     finally:

@@ -42,7 +42,7 @@ def bench(sandbox: ProcessSandbox) -> Iterator[Bench]:
 
 
 def zygote_of(sandbox: ProcessSandbox) -> int:
-    pid = sandbox.zygote_pid
+    pid = sandbox._zygote.pid
     assert pid is not None
     return pid
 

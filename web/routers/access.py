@@ -10,7 +10,10 @@ from services.access import AccessService
 from services.domain.access import Principal, TokenScope, User
 from services.domain.errors import ConfigurationError
 from services.domain.quotas import Period, Quota, Resource
-from web.access_schemas import (
+from web.context import Admin, Operator, Reader, Services
+from web.cookies import session_secret
+from web.errors import responses
+from web.schemas.access import (
     ActPageView,
     ActView,
     MemberBody,
@@ -25,9 +28,6 @@ from web.access_schemas import (
     TokenBody,
     TokenView,
 )
-from web.context import Admin, Operator, Reader, Services
-from web.cookies import session_secret
-from web.errors import responses
 
 router = APIRouter(tags=["team"])
 Id = Annotated[str, Path(max_length=200)]
@@ -100,7 +100,7 @@ async def revoke_token(token_id: Id, caller: Reader, services: Services) -> None
 @router.get("/quotas", responses=responses(404, 503))
 async def list_quotas(caller: Reader, services: Services) -> list[QuotaView]:
     """What the team may use in a day or month (UTC), and what it has used."""
-    return [QuotaView.of(standing) for standing in await services.quotas.standings(caller.team_id)]
+    return [QuotaView.of(usage) for usage in await services.quotas.usage(caller.team_id)]
 
 
 @router.put("/teams/{team}/quotas/{resource}/{period}", status_code=204, responses=responses(404, 422, 503))

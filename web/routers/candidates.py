@@ -15,7 +15,7 @@ from services.machine_code import read_listing
 from web.audited import AuditedRoute, note_subject
 from web.context import Services, Team, WebServices, WritingTeam
 from web.errors import responses
-from web.schemas import CandidateView, EvaluationBody, EvaluationView
+from web.schemas.candidates import CandidateView, EvaluationBody, EvaluationView
 
 router = APIRouter(route_class=AuditedRoute)
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]

@@ -15,7 +15,7 @@ from services.domain.events import Event, EventKind
 from services.ports.jobs import EventLog
 from web.context import Services, Team
 from web.errors import responses
-from web.schemas import EventView
+from web.schemas.jobs import EventView
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 _FIELDS: dict[str, dict[str, Any]] = {name: {"type": "string"} for name in ("data", "event", "id")}

@@ -14,7 +14,7 @@ from services.experiences import ImportRefusedError
 from web.audited import AuditedRoute
 from web.context import Admin, Services, Team, Writer
 from web.errors import problem_response, responses
-from web.memory_schemas import (
+from web.schemas.memory import (
     AuditView,
     EffectView,
     ExperiencePageView,

@@ -16,7 +16,8 @@ from services.jobs import ResultDocument
 from web.audited import AuditedRoute, note_subject
 from web.context import AdminTeam, Caller, Services, Team, WebServices, WritingTeam
 from web.errors import responses
-from web.schemas import CandidateSummary, CandidateView, JobBody, JobPageView, JobView, ResumeBody
+from web.schemas.candidates import CandidateSummary, CandidateView
+from web.schemas.jobs import JobBody, JobPageView, JobView, ResumeBody
 
 router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=AuditedRoute)
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]

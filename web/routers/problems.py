@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from services.problems import lint_problem, public_source
 from web.context import Services, Team
 from web.errors import responses
-from web.schemas import ExampleView, LintView, ProblemBody
+from web.schemas.problems import ExampleView, LintView, ProblemBody
 
 router = APIRouter(prefix="/problems", tags=["problems"])
 

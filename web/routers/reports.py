@@ -14,7 +14,7 @@ from services.domain.errors import NotFoundError
 from web.audited import AuditedRoute, note_subject
 from web.context import Services, Team, WritingTeam
 from web.errors import responses
-from web.schemas import Body, View
+from web.schemas.base import Body, View
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["reports"], route_class=AuditedRoute)
 public = APIRouter(tags=["reports"])

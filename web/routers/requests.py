@@ -14,7 +14,7 @@ from services.domain.requests import ModelRequest
 from web.audited import AuditedRoute
 from web.context import Services, Team, Writer
 from web.errors import responses
-from web.schemas import Body, Name, View
+from web.schemas.base import Body, Name, View
 
 router = APIRouter(prefix="/requests", tags=["requests"], route_class=AuditedRoute)
 MAX_WAIT_S = 25
@@ -36,7 +36,7 @@ class AnswerBody(Body):
 
 
 class RequestSummary(View):
-    """A request in a listing."""
+    """A request in a list."""
 
     id: str
     job_id: str
@@ -51,7 +51,7 @@ class RequestSummary(View):
 
     @classmethod
     def of(cls, request: ModelRequest) -> RequestSummary:
-        """The listing's line about a request."""
+        """The list's entry about a request."""
         return cls(**{name: getattr(request, name) for name in RequestSummary.model_fields})
 
 

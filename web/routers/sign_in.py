@@ -24,7 +24,7 @@ from web.cookies import (
     take_session,
 )
 from web.errors import responses
-from web.schemas import View
+from web.schemas.base import View
 
 router = APIRouter(prefix="/auth", tags=["sign-in"])
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Not signed in</title>

@@ -6,10 +6,10 @@ from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 
 from services.domain.access import Principal
-from web.access_schemas import in_order
 from web.context import Observer, Reader, Services, Team, WebServices
 from web.errors import responses
-from web.schemas import HealthView, MeView, NodeView, WorkerView
+from web.schemas.access import in_order
+from web.schemas.installation import HealthView, MeView, NodeView, WorkerView
 
 METRICS_TYPE = "text/plain; version=1.0.0; charset=utf-8"
 health = APIRouter(tags=["health"])

@@ -18,7 +18,8 @@ from web.audited import AuditedRoute, note_subject
 from web.context import Services, Team, WebServices, WritingTeam
 from web.errors import responses
 from web.routers.requests import Wait
-from web.schemas import Body, EvaluationBody, EvaluationView, Name, View
+from web.schemas.base import Body, Name, View
+from web.schemas.candidates import EvaluationBody, EvaluationView
 
 router = APIRouter(route_class=AuditedRoute)
 NDJSON = "application/x-ndjson"

@@ -13,7 +13,7 @@ from services.domain.webhooks import Delivery, DeliveryStatus, Webhook
 from web.audited import AuditedRoute, note_subject
 from web.context import AdminTeam, Services
 from web.errors import responses
-from web.schemas import Body, View
+from web.schemas.base import Body, View
 
 router = APIRouter(prefix="/webhooks", tags=["webhooks"], route_class=AuditedRoute)
 

@@ -25,9 +25,9 @@ from services.ports.devices import BuildResult, BuiltLibrary, ReachedName
 from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits, SandboxProcess
 from workers.backends import torch_extensions
 from workers.backends.artefacts import ArtefactCache, Manifest, is_full, sealed_copy
+from workers.backends.disassembly import OBJDUMP, Tool, disassembled, no_listing, system_instructions, with_lines
 from workers.backends.elf import read_library
 from workers.backends.flags import refused_flags
-from workers.backends.listings import OBJDUMP, Tool, disassembled, no_listing, system_instructions, with_lines
 from workers.ipc.wire import Channel, Message, WireClosedError, WireError, WireTimeoutError
 from workers.profilers.hot_spots import HotSpots, hot_spots, missed_vectorisation
 

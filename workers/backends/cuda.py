@@ -12,7 +12,7 @@ from services.domain.errors import ToolchainError
 from services.ports.devices import BuildResult
 from services.ports.sandboxes import Mount, Sandbox, SandboxLimits
 from workers.backends.cpp import COMPILE_LIMITS, CppBackend, runtime_view
-from workers.backends.listings import Tool, cuobjdump
+from workers.backends.disassembly import Tool, cuobjdump
 
 
 class CudaBackend(CppBackend):

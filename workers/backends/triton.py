@@ -17,7 +17,7 @@ from services.ports.devices import BuildResult
 from services.ports.sandboxes import Sandbox, SandboxLimits
 from workers.backends.cpp import COMPILE_LIMITS
 from workers.backends.cuda import CudaBackend
-from workers.backends.listings import no_listing
+from workers.backends.disassembly import no_listing
 
 NO_GPU = ("0 active drivers", "no NVIDIA driver", "No CUDA GPUs", "not compiled with CUDA", "CUDA driver version")
 """What Triton and torch say when a module asks for the GPU while it is imported."""

@@ -37,7 +37,7 @@ from services.domain.nodes import Offer
 from services.domain.problems import Problem, ProblemAnalysis
 from services.domain.ratios import with_seed
 from services.domain.tunables import with_values
-from services.ports.devices import BuildResult, DeviceProfiler, KernelBackend
+from services.ports.devices import BuildResult, KernelBackend
 from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits
 from workers.backends.cpp import CppBackend, runtime_view
 from workers.devices.gpu import gpu_mounts, gpu_state, profiler_mounts
@@ -46,7 +46,7 @@ from workers.judging.referee_process import GPU_ENTRIES, CancelledError, Referee
 from workers.profilers.cpu_diagnosis import CpuEvidence, diagnose_cpu
 from workers.profilers.host import HostClock
 from workers.profilers.hot_spots import HotSpots
-from workers.profilers.sources import best_profiler
+from workers.profilers.perf_counters import PerfProfiler
 from workers.referee.compose import compose_infrastructure_error
 from workers.referee.roofline import roofline
 
@@ -96,7 +96,7 @@ class Evaluator:
 
     `backends` by name; `views` gives, per backend, the mounts and environment with which a runner finds a build
     (default: the `cpp` backend's). `lock` keeps other workers of this machine off the device.
-    `profiler` defaults to `perf` where this machine permits it.
+    `profiler` counts where this machine permits it.
     `memory_bytes` bounds each sandboxed process. Baselines older than `baselines_max_age_s`, or from which the machine
     has drifted, are measured again; `measure_again` measures the device where a figure contradicts its sheet. Reports
     never raise for a candidate's sake; `validate` raises `InfrastructureError`.
@@ -110,7 +110,7 @@ class Evaluator:
         state_dir: Path,
         *,
         views: Mapping[str, View] | None = None,
-        profiler: DeviceProfiler | None = None,
+        profiler: PerfProfiler | None = None,
         lock: DeviceLock | None = None,
         memory_bytes: int = 8 << 30,
         baselines_max_age_s: float = 3600.0,
@@ -122,7 +122,7 @@ class Evaluator:
         self._views = dict({"cpp": runtime_view} if views is None else views)
         self._device = device
         self._state_dir = state_dir
-        self._profiler = profiler or best_profiler()
+        self._profiler = profiler or PerfProfiler()
         self._device_lock = lock
         self._terms = _terms(device, memory_bytes)
         self._baselines_max_age_s = baselines_max_age_s

@@ -18,10 +18,11 @@ from services.domain.codec import to_data
 from services.domain.errors import InfrastructureError, SandboxError
 from services.domain.events import JsonValue
 from services.domain.tunables import Setting
-from services.ports.devices import BuildResult, DeviceProfiler
+from services.ports.devices import BuildResult
 from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits, SandboxProcess
 from workers.devices.gpu_lock import DeviceLock
 from workers.ipc.wire import Channel, Message, WireError, WireTimeoutError
+from workers.profilers.perf_counters import PerfProfiler
 from workers.profilers.usage import activity, cpu_seconds
 from workers.sampler.attribution import Attribution
 from workers.sampler.handle import SamplerHandle
@@ -112,9 +113,7 @@ class Work:
 class RefereeProcess:
     """One referee with its runners. Not thread-safe: one conversation at a time. Raises `InfrastructureError`s."""
 
-    def __init__(
-        self, sandbox: Sandbox, terms: Terms, profiler: DeviceProfiler, lock: DeviceLock | None = None
-    ) -> None:
+    def __init__(self, sandbox: Sandbox, terms: Terms, profiler: PerfProfiler, lock: DeviceLock | None = None) -> None:
         self._sandbox = sandbox
         self._terms = terms
         self._lock = lock
@@ -307,7 +306,7 @@ class RefereeProcess:
         counting, self._counting = self._counting, None
         metrics = counting.result(timeout=30.0) if counting is not None else {}
         return {
-            "source": self._profiler.source,
+            "source": "perf",
             "metrics": to_data(metrics),
             "why": "" if metrics else "nothing counted",
         }

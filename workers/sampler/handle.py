@@ -14,8 +14,6 @@ from workers.sampler.perf_events import NotPermittedError, PerfSampler, Sample
 class Sampler(Protocol):
     """Takes samples of a process and all it starts; see `PerfSampler`."""
 
-    mechanism: str
-
     def switch(self, *, on: bool) -> None:
         """Pause or go on."""
 

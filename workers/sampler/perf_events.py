@@ -98,8 +98,6 @@ class _Ring:
 class PerfSampler:
     """Samples some threads, and all that they start, until it is closed."""
 
-    mechanism = "the kernel's clock of processor time"
-
     def __init__(self, threads: Sequence[int]) -> None:
         """Raises `NotPermittedError`; `OSError` where a thread is gone."""
         self.period_ns = random.SystemRandom().randrange(*PERIODS_NS)

@@ -78,11 +78,6 @@ class ProcessSandbox:
             lines.append("compilers in bubblewrap")
         return "; ".join([*lines, *probed.refusals])
 
-    @property
-    def zygote_pid(self) -> int | None:
-        """Process number of the zygote, while there is one."""
-        return self._zygote.pid
-
     def start(self) -> None:
         """Start the zygote now, without waiting for it, so that the first fork finds it warm."""
         self._zygote.start()

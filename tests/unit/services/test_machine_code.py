@@ -17,8 +17,8 @@ from services.domain.evaluations import Disassembly, EvaluationRequest
 from services.machine_code import read_listing, with_machine_code_kept, without_text
 from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits
 from services.testing import InMemoryArtefactStore, InMemoryDatabase, a_problem, a_report
-from workers.backends import listings
-from workers.backends.listings import OBJDUMP, disassembled, functions, no_listing
+from workers.backends import disassembly
+from workers.backends.disassembly import OBJDUMP, disassembled, functions, no_listing
 
 DUMP = """
 kernel.so:     file format elf64-x86-64
@@ -97,10 +97,10 @@ def test_only_the_candidates_own_functions_are_kept(library: Path) -> None:
 
 
 def test_what_does_not_fit_is_left_out_by_whole_functions_and_said(library: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(listings, "MAX_BYTES", 80)
+    monkeypatch.setattr(disassembly, "MAX_BYTES", 80)
     found = shown(Printing(DUMP), library)
     assert (found.functions, found.cut) == (("kernel_0",), True)
-    monkeypatch.setattr(listings, "MAX_BYTES", 40)
+    monkeypatch.setattr(disassembly, "MAX_BYTES", 40)
     shortened = shown(Printing(DUMP), library)
     assert (shortened.text, shortened.cut) == ("0000000000001139 <kernel_0>:\n", True)
 
@@ -122,7 +122,7 @@ def test_a_tool_that_gives_nothing_is_a_note_and_no_failure(sandbox: Printing, t
 
 def test_sass_is_taken_apart_by_function() -> None:
     text = "\tFunction : fill_kernel\n\t.headerflags\n\tEXIT\n\tFunction : other\n\tEXIT"
-    assert [name for name, _ in functions(text, listings.cuobjdump("nvcc").function)] == ["fill_kernel", "other"]
+    assert [name for name, _ in functions(text, disassembly.cuobjdump("nvcc").function)] == ["fill_kernel", "other"]
 
 
 def a_request() -> EvaluationRequest:

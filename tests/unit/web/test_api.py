@@ -37,7 +37,6 @@ from services.testing import (
     a_step,
     an_evaluation_request,
 )
-from storage.database import Database
 from tests.web_services import web_services
 from web.app import create_app
 from web.routers.events import batches, gapless
@@ -62,13 +61,13 @@ class Installation:
         self.candidates = InMemoryCandidateStore(self.database)
         self.events = InMemoryEventLog(self.database)
         service = JobService(self.jobs, self.candidates, CATALOGUE, self.database.clock)
-        teams = Database(f"sqlite:///{runtime.parent}/teams.db")
-        self.services = web_services(
-            teams, self.database.clock, service, runtime, **{"events": self.events, **settings}
-        )
+        self.services = web_services(self.database.clock, service, runtime, **{"events": self.events, **settings})
         app = create_app(self.services, max_body_bytes=100_000)
-        transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-        self.client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000/api/v1")
+        self._transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+        self.client = self.another_client()
+
+    def another_client(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(transport=self._transport, base_url="http://127.0.0.1:8000/api/v1")
 
     async def submit(self, **fields: Any) -> str:
         answer = await self.client.post("/jobs", json={"problem": PROBLEM, **fields})

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from services.adapters.queueing.celery_queue import CeleryQueue
 from services.domain.nodes import Offer
 from services.domain.work import WorkState
 from services.runtime.clock import SystemClock
-from services.testing import a_candidate, a_report, an_evaluation_request
-from storage.database import Database
-from storage.jobs.work_orders import SqlWorkStore
+from services.testing import InMemoryDatabase, InMemoryWorkStore, a_candidate, a_report, an_evaluation_request
 from tests.e2e.programs import a_free_port
 from workers.queue.tasks import CelerySettings, create_app
 
 
-class FaultyOnce(SqlWorkStore):
+class FaultyOnce(InMemoryWorkStore):
     """Its first look at what has ended meets a fault that nobody thought of."""
 
-    def __init__(self, database: Database) -> None:
-        super().__init__(database, SystemClock())
+    def __init__(self) -> None:
+        super().__init__(InMemoryDatabase(clock=SystemClock()))
         self.failed = asyncio.Event()
 
     async def ended(self, order_ids: Sequence[str]) -> Mapping[str, WorkState]:
@@ -31,10 +28,8 @@ class FaultyOnce(SqlWorkStore):
         return await super().ended(order_ids)
 
 
-async def test_answers_are_handed_out_after_a_look_that_failed(tmp_path: Path) -> None:
-    database = Database(f"sqlite:///{tmp_path / 'kernelwright.db'}")
-    await database.upgrade()
-    orders = FaultyOnce(database)
+async def test_answers_are_handed_out_after_a_look_that_failed() -> None:
+    orders = FaultyOnce()
     app = create_app(CelerySettings(broker_url=f"redis://127.0.0.1:{a_free_port()}/0"))
     queue = CeleryQueue(app, orders, SystemClock(), poll_s=0.02)
     request = an_evaluation_request(a_candidate())
@@ -46,4 +41,3 @@ async def test_answers_are_handed_out_after_a_look_that_failed(tmp_path: Path) -
     await orders.finish(claim, a_report())
     assert await asyncio.wait_for(asked, 20) == a_report()
     await queue.close()
-    await database.close()

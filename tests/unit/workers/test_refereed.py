@@ -15,7 +15,7 @@ from services.ports.sandboxes import ExitStatus, Mount, SandboxLimits
 from workers.devices.gpu_lock import DeviceLock
 from workers.ipc.wire import Channel, WireError
 from workers.judging.referee_process import MAX_RUNNERS, CancelledError, RefereeLostError, RefereeProcess, Terms, Work
-from workers.profilers.sources import NoProfiler
+from workers.profilers.perf_counters import PerfProfiler
 
 LIMITS = SandboxLimits()
 TERMS = Terms(referee=LIMITS, runner=LIMITS, baseline=LIMITS, environment={"A": "1"})
@@ -90,7 +90,7 @@ def talk(
     peer: Callable[[Channel], object], work: Work | None = None, limit_s: float = 5.0, terms: Terms = TERMS
 ) -> dict[str, object]:
     sandbox = PeerSandbox(peer)
-    process = RefereeProcess(sandbox, terms, NoProfiler("no counters"))
+    process = RefereeProcess(sandbox, terms, PerfProfiler("no-such-perf"))
     try:
         return process.ask({"op": "evaluate"}, work or Work(), limit_s=limit_s)
     finally:
@@ -210,7 +210,7 @@ def test_candidates_end_with_their_conversation_and_baselines_stay() -> None:
         channel.send({"done": True})
 
     sandbox = PeerSandbox(peer)
-    process = RefereeProcess(sandbox, TERMS, NoProfiler())
+    process = RefereeProcess(sandbox, TERMS, PerfProfiler("no-such-perf"))
     process.ask({"op": "evaluate"}, Work(), limit_s=5.0)
     _, candidate, baseline = (forked for _, forked, _ in sandbox.forked)
     assert (candidate.killed, baseline.killed) == (True, False)
@@ -233,7 +233,7 @@ def test_a_referee_has_the_device_from_asking_for_it_until_its_answer(tmp_path: 
         channel.send({"done": True})
 
     sandbox = PeerSandbox(peer)
-    process = RefereeProcess(sandbox, TERMS, NoProfiler("no counters"), lock)
+    process = RefereeProcess(sandbox, TERMS, PerfProfiler("no-such-perf"), lock)
     process.ask({"op": "evaluate"}, Work(), limit_s=5.0)
     assert seen[0] is False
     assert isinstance(seen[1], float)
@@ -248,7 +248,7 @@ def test_waiting_for_a_device_can_be_cancelled(tmp_path: Path) -> None:
     other = DeviceLock(tmp_path / "gpu.lock")
     other.acquire()
     sandbox = PeerSandbox(lambda channel: channel.receive(timeout_s=5.0))
-    process = RefereeProcess(sandbox, TERMS, NoProfiler("no counters"), DeviceLock(tmp_path / "gpu.lock"))
+    process = RefereeProcess(sandbox, TERMS, PerfProfiler("no-such-perf"), DeviceLock(tmp_path / "gpu.lock"))
     with pytest.raises(CancelledError):
         process.ask({"op": "prepare"}, Work(cancelled=lambda: True), limit_s=5.0)
     process.close()

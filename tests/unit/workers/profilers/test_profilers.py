@@ -1,7 +1,7 @@
 import os
 import time
 
-from workers.profilers.sources import NoProfiler, PerfProfiler, parse
+from workers.profilers.perf_counters import PerfProfiler, parse
 from workers.profilers.usage import cpu_seconds, pid_of_descriptor
 
 
@@ -15,10 +15,6 @@ def test_a_missing_perf_is_explained() -> None:
     assert not works
     assert "not installed" in why
     assert PerfProfiler("no-such-perf").metrics(os.getpid(), 0.01) == {}
-
-
-def test_no_profiler_says_why() -> None:
-    assert NoProfiler("because").available() == (False, "because")
 
 
 def test_processor_time_grows_with_work() -> None:

@@ -12,7 +12,7 @@ import { Section } from "../parts/Section";
 import { Asked, Empty } from "../parts/States";
 import { useTitle } from "../parts/useTitle";
 
-const KINDS: ExperienceKind[] = ["api_template", "best_practice", "success", "failure", "trace"];
+const KINDS: ExperienceKind[] = ["api_template", "best_practice", "failure", "trace"];
 const VERDICTS: Verdict[] = ["accepted", "suspicious", "rejected"];
 
 export function Component() {

@@ -1,4 +1,4 @@
-"""Sources of hardware counters on CPUs: `perf stat` where the kernel permits it, else none, with the reason."""
+"""Hardware counters of CPUs by `perf stat`, where the kernel permits it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from services.ports.devices import DeviceProfiler
 from workers.profilers.usage import tree
 
 EVENTS = ("cycles", "instructions", "cache-references", "cache-misses", "branches", "branch-misses")
@@ -14,27 +13,8 @@ PARANOIA = Path("/proc/sys/kernel/perf_event_paranoid")
 TRIAL_S = 10.0
 
 
-class NoProfiler:
-    """No counters, and why."""
-
-    source = "none"
-
-    def __init__(self, why: str = "no profiler is configured") -> None:
-        self._why = why
-
-    def available(self) -> tuple[bool, str]:
-        """Never."""
-        return False, self._why
-
-    def metrics(self, pid: int, seconds: float) -> dict[str, float]:  # noqa: ARG002 - the port's signature
-        """Nothing."""
-        return {}
-
-
 class PerfProfiler:
     """Counters of a process over some time, by `perf stat -p`."""
-
-    source = "perf"
 
     def __init__(self, program: str = "perf") -> None:
         self._program = program
@@ -67,13 +47,6 @@ class PerfProfiler:
         except (OSError, subprocess.TimeoutExpired):
             return {}
         return parse(done.stderr)
-
-
-def best_profiler() -> DeviceProfiler:
-    """`perf` where it works, else none with the reason."""
-    perf = PerfProfiler()
-    works, why = perf.available()
-    return perf if works else NoProfiler(why)
 
 
 def parse(text: str) -> dict[str, float]:

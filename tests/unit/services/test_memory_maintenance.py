@@ -10,7 +10,7 @@ from services.domain.evaluations import Verdict
 from services.domain.experiences import Experience, ExperienceKind
 from services.domain.jobs import Stage
 from services.domain.value_log import ContextItem, OutcomeEntry
-from services.housekeeping import Housekeeper, Tidied
+from services.memory_maintenance import MemoryMaintenance, Tidied
 from services.testing import InMemoryDatabase, InMemoryMemoryRecords, an_experience
 
 ALIKE, OTHER = (1.0, 0.0), (0.0, 1.0)
@@ -22,7 +22,7 @@ class Home:
     def __init__(self, *, cap: int = 1000, every: int = 10) -> None:
         self.database = InMemoryDatabase()
         self.records = InMemoryMemoryRecords(self.database)
-        self.keeper = Housekeeper(self.records, cap=cap, every=every)
+        self.maintenance = MemoryMaintenance(self.records, cap=cap, every=every)
 
     def put(self, count: int, *, vector: tuple[float, ...] | None = None, prefix: str = "exp") -> None:
         items = [success(f"{prefix}-{n}") for n in range(count)]
@@ -52,10 +52,10 @@ def success(name: str) -> Experience:
 async def test_nothing_happens_until_enough_is_new() -> None:
     home = Home(every=10)
     home.put(9, vector=ALIKE)
-    assert await home.keeper.after_job("local") == Tidied()
+    assert await home.maintenance.after_job("local") == Tidied()
     home.put(1, prefix="last")
-    assert await home.keeper.after_job("local") == Tidied(merged=8)
-    assert await home.keeper.after_job("local") == Tidied(), "it has seen everything there is"
+    assert await home.maintenance.after_job("local") == Tidied(merged=8)
+    assert await home.maintenance.after_job("local") == Tidied(), "it has seen everything there is"
 
 
 class SlowRecords(InMemoryMemoryRecords):
@@ -73,12 +73,12 @@ async def test_jobs_that_end_at_the_same_time_tidy_once() -> None:
     home = Home(every=1)
     home.put(10, vector=ALIKE)
     slow = SlowRecords(home.database)
-    keeper = Housekeeper(slow, cap=1000, every=1)
-    done = await asyncio.gather(*(keeper.after_job("local") for _ in range(5)))
+    maintenance = MemoryMaintenance(slow, cap=1000, every=1)
+    done = await asyncio.gather(*(maintenance.after_job("local") for _ in range(5)))
     assert sorted(item.merged for item in done) == [0, 0, 0, 0, 9]
     assert slow.looks == 2, "one look to merge, one to forget"
     home.put(2, vector=OTHER, prefix="later")
-    assert await keeper.after_job("local") == Tidied(merged=1)
+    assert await maintenance.after_job("local") == Tidied(merged=1)
 
 
 async def test_of_near_duplicates_the_one_that_was_used_stays_with_the_history_of_all() -> None:
@@ -87,7 +87,7 @@ async def test_of_near_duplicates_the_one_that_was_used_stays_with_the_history_o
     home.credit("exp-1")
     home.credit("exp-2")
     home.credit("exp-2")
-    assert await home.keeper.after_job("local") == Tidied(merged=2)
+    assert await home.maintenance.after_job("local") == Tidied(merged=2)
     assert home.left == {"exp-2"}
     assert (await home.records.values("local")).visits(Stage.DRAFT, "exp-2") == 3
 
@@ -99,7 +99,7 @@ async def test_what_is_not_alike_or_a_trace_is_left_alone() -> None:
     traces = [replace(success(f"trace-{n}"), kind=ExperienceKind.TRACE, candidate_id=f"cand-{n}") for n in range(2)]
     home.database.remember(traces)
     home.database.vectors.update({item.id: ALIKE for item in traces})
-    assert await home.keeper.after_job("local") == Tidied()
+    assert await home.maintenance.after_job("local") == Tidied()
     assert len(home.left) == 4
 
 
@@ -108,7 +108,7 @@ async def test_the_cap_holds_for_each_backend_and_spares_what_helped() -> None:
     home.put(8)
     home.credit("exp-0")
     home.database.remember([replace(success(f"gpu-{n}"), backend="triton") for n in range(5)])
-    assert await home.keeper.after_job("local") == Tidied(forgotten=3)
+    assert await home.maintenance.after_job("local") == Tidied(forgotten=3)
     assert "exp-0" in home.left
     assert sum(name.startswith("gpu") for name in home.left) == 5
     assert [line.action for line in await home.records.audit("local")] == ["forget"]
@@ -121,4 +121,4 @@ async def test_a_database_that_fails_fails_no_job() -> None:
         raise StorageError("the disk is full")
 
     home.records.untidied = broken  # type: ignore[method-assign]
-    assert await home.keeper.after_job("local") == Tidied()
+    assert await home.maintenance.after_job("local") == Tidied()

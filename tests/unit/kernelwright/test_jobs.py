@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from kernelwright import cli
-from kernelwright.cli.listing import age, gain, job_table
+from kernelwright.cli.jobs import age, gain, job_table
 from services.domain.evaluations import Gain
 from services.domain.jobs import JobStatus
 from tests.unit.kernelwright.servers import Reply, answering

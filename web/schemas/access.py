@@ -10,7 +10,7 @@ from pydantic import Field
 from services.access import MAX_TOKEN_DAYS, NewToken
 from services.domain.access import ApiToken, AuditEntry, Member, Role, Team, TokenScope
 from services.domain.quotas import Period, QuotaUsage, Resource
-from web.schemas import Body, Name, View
+from web.schemas.base import Body, Name, View
 
 Login = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -29,7 +29,7 @@ class TeamView(View):
 
     @classmethod
     def of(cls, team: Team) -> TeamView:
-        """The listing's line about a team."""
+        """The list's entry about a team."""
         return cls(name=team.id, created_at=team.created_at)
 
 
@@ -61,7 +61,7 @@ class MemberView(View):
 
     @classmethod
     def of(cls, member: Member) -> MemberView:
-        """The listing's line about a member."""
+        """The list's entry about a member."""
         user = member.user
         return cls(
             user_id=user.id,
@@ -106,7 +106,7 @@ class TokenView(View):
 
     @classmethod
     def of(cls, token: ApiToken) -> TokenView:
-        """The listing's line about a token."""
+        """The list's entry about a token."""
         names = ("id", "name", "user_id", "created_at", "expires_at", "revoked_at", "used_at")
         known = {name: getattr(token, name) for name in names}
         return cls(prefix=f"kw_{token.id}_", scopes=in_order(token.scopes), **known)
@@ -136,7 +136,7 @@ class ActView(View):
 
     @classmethod
     def of(cls, entry: AuditEntry) -> ActView:
-        """The listing's line about an act."""
+        """The list's entry about an act."""
         return cls(**{name: getattr(entry, name) for name in ActView.model_fields})
 
 
@@ -164,15 +164,15 @@ class QuotaView(View):
     resets_at: datetime
 
     @classmethod
-    def of(cls, standing: QuotaUsage) -> QuotaView:
-        """The listing's line about a quota."""
-        quota = standing.quota
+    def of(cls, usage: QuotaUsage) -> QuotaView:
+        """The list's entry about a quota."""
+        quota = usage.quota
         return cls(
             resource=quota.resource,
             period=quota.period,
             most=quota.most,
-            used=standing.used,
-            resets_at=standing.resets_at,
+            used=usage.used,
+            resets_at=usage.resets_at,
         )
 
 

@@ -1,36 +1,30 @@
-"""The stores in dictionaries: one `InMemoryDatabase`, and a store of each kind over it."""
+"""Jobs with their leases and steps, in dictionaries."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from services.domain.candidates import Candidate, EvaluatedCandidate
 from services.domain.deletion import Deletion
 from services.domain.digests import (
-    CandidateDigest,
     RecordedStep,
     RecordedUse,
     StepDigest,
-    digest_candidate,
     digest_step,
 )
 from services.domain.errors import ConfigurationError, ConflictError, LeaseLostError, NotFoundError
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, Speedup
-from services.domain.events import Event, EventKind, JsonValue
+from services.domain.events import EventKind
 from services.domain.experiences import (
     ExperienceUse,
-    MemoryAction,
 )
 from services.domain.jobs import ControlFlags, Job, JobFilter, JobPage, JobStatus, Lease, check_awaits, check_reopens
 from services.domain.problems import ProblemAnalysis
 from services.domain.steps import ModelCall, Step, StepRecord
-from services.domain.value_log import OutcomeEntry, RetractionEntry
-from services.ports.jobs import ArtefactStore, CandidateStore, EventLog, JobStore
+from services.ports.jobs import JobStore
 from services.testing.database import InMemoryDatabase
+from services.testing.deletion import erase
 
 
 class InMemoryJobStore(JobStore):
@@ -43,6 +37,7 @@ class InMemoryJobStore(JobStore):
         """Store a new job. Raises `ConflictError` where its id is taken."""
         if job.id in self._database.jobs:
             raise ConflictError(f"job {job.id} exists")
+        self._database.ensure_team(job.team_id)
         self._database.jobs[job.id] = job
         self._database.steps[job.id] = []
         self._database.append(job.id, EventKind.JOB_STATUS, {"status": job.status.value, "message": job.message})
@@ -302,166 +297,3 @@ def _control_flags(job: Job, lease: Lease) -> ControlFlags:
         pause_requested=job.pause_requested,
         started_at=job.started_at,
     )
-
-
-class InMemoryCandidateStore(CandidateStore):
-    """A `CandidateStore` where the first report stays."""
-
-    def __init__(self, database: InMemoryDatabase) -> None:
-        self._database = database
-
-    async def add(self, lease: Lease, candidate: Candidate) -> None:
-        """Store a candidate once. Raises `LeaseLostError`."""
-        self._database.check(lease)
-        self._database.candidates.setdefault(candidate.id, candidate)
-
-    async def get(self, team_id: str, candidate_id: str) -> EvaluatedCandidate:
-        """One candidate with its report. Raises `NotFoundError`."""
-        candidate = self._database.candidates.get(candidate_id)
-        if candidate is None or candidate.team_id != team_id:
-            raise NotFoundError(f"no candidate {candidate_id}")
-        return self._evaluated(candidate)
-
-    async def list(self, team_id: str, job_id: str) -> tuple[EvaluatedCandidate, ...]:
-        """A job's candidates in order of their steps. Raises `NotFoundError`."""
-        self._database.job(team_id, job_id)
-        candidates = [item for item in self._database.candidates.values() if item.job_id == job_id]
-        return tuple(self._evaluated(item) for item in sorted(candidates, key=lambda item: (item.step, item.id)))
-
-    async def digests(self, team_id: str, job_id: str) -> tuple[CandidateDigest, ...]:
-        """A job's candidates in order of their steps, without sources. Raises `NotFoundError`."""
-        return tuple(map(digest_candidate, await self.list(team_id, job_id)))
-
-    async def speedups(self, team_id: str, candidate_ids: Sequence[str]) -> Mapping[str, Speedup]:
-        """Candidate id to speedup, of those that were timed against a baseline."""
-        wanted = [self._database.candidates[name] for name in candidate_ids if name in self._database.candidates]
-        reports = {item.id: self._evaluated(item).report for item in wanted if item.team_id == team_id}
-        found = {name: report.speedup for name, report in reports.items() if report is not None}
-        return {name: speedup for name, speedup in found.items() if speedup.best_baseline is not None}
-
-    async def finish(self, request: EvaluationRequest, report: EvaluationReport) -> bool:
-        """Store a report once."""
-        if request.evaluation_id in self._database.reports:
-            return False
-        self._database.reports[request.evaluation_id] = report
-        self._database.evaluation_of[request.candidate_id] = request.evaluation_id
-        return True
-
-    async def report(self, evaluation_id: str) -> EvaluationReport | None:
-        """The stored report, if any."""
-        return self._database.reports.get(evaluation_id)
-
-    def _evaluated(self, candidate: Candidate) -> EvaluatedCandidate:
-        evaluation = self._database.evaluation_of.get(candidate.id, "")
-        return EvaluatedCandidate(candidate=candidate, report=self._database.reports.get(evaluation))
-
-
-class InMemoryEventLog(EventLog):
-    """An `EventLog` in lists."""
-
-    def __init__(self, database: InMemoryDatabase) -> None:
-        self._database = database
-
-    async def append(self, job_id: str, kind: EventKind, data: Mapping[str, JsonValue]) -> Event:
-        """Add one event."""
-        return self._database.append(job_id, kind, data)
-
-    async def read(self, job_id: str, after: int = 0, limit: int = 500) -> tuple[Event, ...]:
-        """Events after a sequence number."""
-        return tuple(self._database.events.get(job_id, [])[after : after + limit])
-
-    async def follow(self, job_id: str, after: int = 0) -> AsyncIterator[Event]:
-        """Events as they come, until `job.finished`."""
-        while True:
-            changed = self._database.changed
-            for event in await self.read(job_id, after):
-                after = event.seq
-                yield event
-                if event.kind is EventKind.JOB_FINISHED and not await self.read(job_id, after, 1):
-                    return
-            if changed is self._database.changed:
-                await changed.wait()
-
-
-class InMemoryArtefactStore(ArtefactStore):
-    """An `ArtefactStore` in a dictionary."""
-
-    def __init__(self, database: InMemoryDatabase) -> None:
-        self._database = database
-
-    async def put(self, team_id: str, content: bytes, *, job_id: str | None = None) -> str:
-        """Keep a content under its SHA-256."""
-        key = hashlib.sha256(content).hexdigest()
-        if job_id is not None:
-            self._database.artefact_owners.setdefault((team_id, key), set()).add(job_id)
-        self._database.artefacts[team_id, key] = content
-        return key
-
-    async def get(self, team_id: str, key: str) -> bytes:
-        """The content. Raises `NotFoundError`."""
-        try:
-            return self._database.artefacts[team_id, key]
-        except KeyError:
-            raise NotFoundError(f"no artefact {key}") from None
-
-
-def erase(database: InMemoryDatabase, job: Job, actor: str) -> Deletion:
-    """Remove a job with everything that came from it; its lessons count no more."""
-    candidates = [name for name, item in database.candidates.items() if item.job_id == job.id]
-    evaluations = {database.evaluation_of.pop(name) for name in candidates if name in database.evaluation_of}
-    steps = database.steps.pop(job.id, [])
-    evaluations |= {step.evaluation_id for step in steps if step.evaluation_id is not None}
-    lessons = _forget_lessons(database, job, evaluations, actor)
-    judged = [database.reports.pop(name) for name in evaluations if name in database.reports]
-    for name in candidates:
-        del database.candidates[name]
-    for step in steps:
-        database.uses.pop((job.id, step.index), None)
-    database.kept_calls = {key: calls for key, calls in database.kept_calls.items() if key[0] != job.id}
-    database.requests = {name: item for name, item in database.requests.items() if item.job_id != job.id}
-    events = database.events.pop(job.id, [])
-    contents, size = _drop_artefacts(database, job.id)
-    del database.jobs[job.id]
-    database.leases.pop(job.id, None)
-    database.deleted[job.id] = job.team_id
-    line = MemoryAction(
-        action="delete", subject=job.id, reason=f"{lessons} experiences", actor=actor, at=database.clock.now()
-    )
-    database.audits.setdefault(job.team_id, []).append(line)
-    return Deletion(
-        job_id=job.id,
-        steps=len(steps),
-        candidates=len(candidates),
-        evaluations=len(judged),
-        events=len(events),
-        experiences=lessons,
-        contents=contents,
-        content_bytes=size,
-    )
-
-
-def _forget_lessons(database: InMemoryDatabase, job: Job, evaluations: set[str], actor: str) -> int:
-    log = database.logs.get(job.team_id, [])
-    retracted = {entry.evaluation_id for entry in log if isinstance(entry, RetractionEntry)}
-    taught = [entry.evaluation_id for entry in log if isinstance(entry, OutcomeEntry)]
-    for evaluation in [name for name in taught if name in evaluations and name not in retracted]:
-        reason = f"job {job.id} was deleted"
-        log.append(RetractionEntry(seq=len(log) + 1, evaluation_id=evaluation, reason=reason, actor=actor))
-    going = [name for name, item in database.experiences.items() if item.job_id == job.id]
-    for name in going:
-        del database.experiences[name]
-        database.states.pop(name, None)
-        database.vectors.pop(name, None)
-    return len(going)
-
-
-def _drop_artefacts(database: InMemoryDatabase, job_id: str) -> tuple[int, int]:
-    """Artefacts that were kept for this job only: how many, and how large."""
-    count = size = 0
-    for key, owners in list(database.artefact_owners.items()):
-        owners.discard(job_id)
-        if not owners:
-            del database.artefact_owners[key]
-            size += len(database.artefacts.pop(key, b""))
-            count += 1
-    return count, size

@@ -25,14 +25,14 @@ LARGEST_GROUP = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class Tidied:
-    """What housekeeping did."""
+    """What maintenance did."""
 
     merged: int = 0
     """Experiences that became part of another one."""
     forgotten: int = 0
 
 
-class Housekeeper:
+class MemoryMaintenance:
     """Merges and forgets, now and then after a job."""
 
     def __init__(self, records: MemoryRecords, *, cap: int, every: int = 1000) -> None:

@@ -8,22 +8,17 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from services.domain.evaluations import Verdict
-from services.domain.experiences import (
-    Experience,
-    ExperienceKind,
-    RecalledExperience,
-    StepUse,
-)
+from services.domain.experiences import Experience, ExperienceKind, RecalledExperience, StepUse
 from services.domain.jobs import Stage
 from services.domain.provenance import ProvenanceEdge, ProvenanceNode
 from services.experiences import ExperienceCard, ValuedExperience, ValuedPage, Worth
 from services.memory.effect import Interval
 from services.memory.values import Change
-from web.schemas import Body, View
+from web.schemas.base import Body, View
 
 
 class ExperienceSummary(View):
-    """An experience in a listing."""
+    """An experience in a list."""
 
     id: str
     kind: ExperienceKind
@@ -44,7 +39,7 @@ class ExperienceSummary(View):
 
     @classmethod
     def of(cls, item: ValuedExperience) -> ExperienceSummary:
-        """The listing's line."""
+        """The list's entry."""
         return cls(**_summary(item.experience), worth=item.worth)
 
 
@@ -56,7 +51,7 @@ class ExperiencePageView(View):
 
     @classmethod
     def of(cls, page: ValuedPage) -> ExperiencePageView:
-        """The answer to a listing."""
+        """One page of the list."""
         return cls(experiences=tuple(map(ExperienceSummary.of, page.items)), next_cursor=page.next_cursor)
 
 

@@ -1,0 +1,44 @@
+"""Nodes in a dictionary."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from services.domain.nodes import NODE_TTL_S, NodeRole, NodeState, ServiceNode
+from services.ports.work import NodeRegistry
+from services.testing.database import InMemoryDatabase
+
+
+class InMemoryNodeRegistry(NodeRegistry):
+    """A `NodeRegistry` over the doubles' database, whose work orders ask who is there."""
+
+    def __init__(self, database: InMemoryDatabase) -> None:
+        self._database = database
+
+    async def register(self, node: ServiceNode) -> None:
+        """Keep a node, over an earlier one of its name."""
+        self._database.nodes[node.name] = replace(node, seen_at=self._database.clock.now())
+
+    async def beat(self, name: str, *, load: float = 0.0, busy_s: float = 0.0, done: int = 0) -> bool:
+        """Say that a node is there; False for an unknown one."""
+        if name not in self._database.nodes:
+            return False
+        known, now = self._database.nodes[name], self._database.clock.now()
+        self._database.nodes[name] = replace(known, seen_at=now, load=load, busy_s=busy_s, done=done)
+        return True
+
+    async def drain(self, name: str) -> None:
+        """Mark a node that takes nothing new."""
+        if name in self._database.nodes:
+            self._database.nodes[name] = replace(self._database.nodes[name], state=NodeState.DRAINING)
+
+    async def leave(self, name: str) -> None:
+        """Remove a node."""
+        self._database.nodes.pop(name, None)
+
+    async def living(self, role: NodeRole | None = None) -> tuple[ServiceNode, ...]:
+        """Nodes seen lately, by name."""
+        seen = self._database.clock.now() - timedelta(seconds=NODE_TTL_S)
+        nodes = sorted(self._database.nodes.values(), key=lambda node: node.name)
+        return tuple(node for node in nodes if node.seen_at > seen and role in (None, node.role))

@@ -1,0 +1,224 @@
+"""Work orders in a dictionary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from services.domain.compilations import CompileRequest
+from services.domain.errors import NotFoundError
+from services.domain.nodes import NODE_TTL_S, NodeRole, Offer
+from services.domain.work import (
+    ATTEMPTS,
+    CREDIT_S,
+    FIRST_S,
+    LEARNED,
+    Report,
+    WorkClaim,
+    WorkOrder,
+    WorkState,
+    WorkStatus,
+)
+from services.ports.work import WorkStore
+from services.testing.database import InMemoryDatabase
+
+_OPEN = (WorkStatus.QUEUED, WorkStatus.RUNNING)
+
+
+@dataclass(kw_only=True)
+class _Placed:
+    """An order with what became of it so far."""
+
+    order: WorkOrder
+    placed_at: datetime
+    updated_at: datetime
+    status: WorkStatus = WorkStatus.QUEUED
+    result: Report | None = None
+    fault: str | None = None
+    owner: str | None = None
+    token: int = 0
+    expires_at: datetime | None = None
+    attempts: int = 0
+    evaluator: str | None = None
+    taken_at: datetime | None = None
+    charged_s: float = 0.0
+
+    @property
+    def mixes(self) -> bool:
+        """Whether it may be done by any evaluator."""
+        return isinstance(self.order.request, CompileRequest)
+
+    @property
+    def state(self) -> WorkState:
+        """As others see it."""
+        return WorkState(status=self.status, result=self.result, fault=self.fault, claim_expires_at=self.expires_at)
+
+
+@dataclass(kw_only=True)
+class _Share:
+    """What a team has used of a device."""
+
+    used_s: float = 0.0
+    began_s: float = 0.0
+    """What it had used when it took its last order."""
+    mean_s: float = 0.0
+    """What its orders took lately."""
+
+
+class InMemoryWorkStore(WorkStore):
+    """A `WorkStore` with claims, fencing and turns by team."""
+
+    def __init__(self, database: InMemoryDatabase) -> None:
+        self._database = database
+        self._orders: dict[str, _Placed] = {}
+        self._shares: dict[tuple[str, str], _Share] = {}
+        """By team and device."""
+
+    async def place(self, order: WorkOrder) -> WorkState:
+        """Store an order as queued; one that is known stays as it is, unless it failed or was cancelled."""
+        now, known = self._database.clock.now(), self._orders.get(order.id)
+        if known is None:
+            known = self._orders[order.id] = _Placed(order=order, placed_at=now, updated_at=now)
+        elif known.status in (WorkStatus.FAILED, WorkStatus.CANCELLED):
+            known.status, known.fault, known.attempts = WorkStatus.QUEUED, None, 0
+            known.taken_at, known.charged_s, known.updated_at = None, 0.0, now
+        return known.state
+
+    async def state(self, order_id: str) -> WorkState:
+        """What is known about an order. Raises `NotFoundError`."""
+        if order_id not in self._orders:
+            raise NotFoundError(f"no work order {order_id}")
+        return self._orders[order_id].state
+
+    async def take(self, owner: str, ttl_s: float, offer: Offer) -> WorkClaim | None:
+        """Claim the order whose turn it is, of those that the offer fits."""
+        while waiting := list(self._waiting_for(owner, offer)):
+            placed = min(waiting, key=lambda one: self._rank(one, owner))
+            if placed.attempts < ATTEMPTS:
+                return self._claim(placed, owner, ttl_s, offer)
+            placed.status, placed.fault = WorkStatus.FAILED, f"the worker died {placed.attempts} times on it"
+        return None
+
+    async def ended(self, order_ids: Sequence[str]) -> Mapping[str, WorkState]:
+        """Those of some orders that have ended."""
+        known = {name: self._orders[name] for name in order_ids if name in self._orders}
+        return {name: placed.state for name, placed in known.items() if placed.status not in _OPEN}
+
+    async def waiting(self) -> Mapping[str, int]:
+        """How many open orders nobody works on, by device."""
+        return Counter(placed.order.request.device for placed in self._orders.values() if self._unclaimed(placed))
+
+    async def expire(self, older_s: float) -> int:
+        """Fail orders queued for so long whose job another evaluator began that no worker has any more."""
+        now, failed = self._database.clock.now(), 0
+        for placed in self._orders.values():
+            gone = self._evaluators_of(placed) - self._present()
+            old = placed.updated_at <= now - timedelta(seconds=older_s)
+            if placed.status is WorkStatus.QUEUED and old and gone and not placed.mixes:
+                placed.status, placed.updated_at, failed = WorkStatus.FAILED, now, failed + 1
+                placed.fault = (
+                    f"the job was begun under the evaluator {min(gone)!r}, and no worker with it is left: start one, "
+                    "or submit the job again"
+                )
+        return failed
+
+    async def renew(self, claim: WorkClaim, ttl_s: float) -> bool:
+        """Extend a claim; False when the order was cancelled or taken over."""
+        placed = self._held(claim)
+        if placed is None:
+            return False
+        placed.updated_at = self._database.clock.now()
+        placed.expires_at = placed.updated_at + timedelta(seconds=ttl_s)
+        return True
+
+    async def finish(self, claim: WorkClaim, result: Report) -> bool:
+        """Store the answer; False when the claim is not the current one."""
+        placed = self._held(claim)
+        if placed is None:
+            return False
+        placed.result = result
+        self._end(placed, WorkStatus.DONE, None)
+        return True
+
+    async def fail(self, claim: WorkClaim, fault: str) -> bool:
+        """Store that the machine failed; False when the claim is not the current one."""
+        placed = self._held(claim)
+        if placed is None:
+            return False
+        self._end(placed, WorkStatus.FAILED, fault)
+        return True
+
+    async def cancel(self, job_id: str) -> None:
+        """End the job's orders that are not done."""
+        for placed in self._orders.values():
+            if placed.order.request.job_id == job_id and placed.status in _OPEN:
+                self._end(placed, WorkStatus.CANCELLED, "the job was cancelled")
+
+    def _held(self, claim: WorkClaim) -> _Placed | None:
+        placed = self._orders[claim.order.id]
+        return placed if placed.token == claim.token and placed.status is WorkStatus.RUNNING else None
+
+    def _unclaimed(self, placed: _Placed) -> bool:
+        silent = placed.expires_at is not None and placed.expires_at <= self._database.clock.now()
+        return placed.status is WorkStatus.QUEUED or (placed.status is WorkStatus.RUNNING and silent)
+
+    def _waiting_for(self, owner: str, offer: Offer) -> Iterator[_Placed]:
+        for placed in self._orders.values():
+            request = placed.order.request
+            fits = request.device == offer.device and request.backend in offer.backends
+            comparable = placed.mixes or self._evaluators_of(placed) <= {offer.evaluator}
+            if fits and comparable and (self._unclaimed(placed) or _is_own(placed, owner)):
+                yield placed
+
+    def _evaluators_of(self, placed: _Placed) -> set[str]:
+        """Who has answered for an order's job."""
+        job = placed.order.request.job_id
+        done = (one for one in self._orders.values() if one.status is WorkStatus.DONE and not one.mixes)
+        return {one.evaluator for one in done if one.order.request.job_id == job and one.evaluator is not None}
+
+    def _present(self) -> set[str | None]:
+        seen = self._database.clock.now() - timedelta(seconds=NODE_TTL_S)
+        nodes = self._database.nodes.values()
+        return {node.evaluator for node in nodes if node.role is NodeRole.WORKER and node.seen_at > seen}
+
+    def _rank(self, placed: _Placed, owner: str) -> tuple[bool, float, int, datetime, str]:
+        """First what the worker's earlier process died on, then the least served team's most urgent and oldest."""
+        request = placed.order.request
+        job = self._database.jobs.get(request.job_id)
+        urgency = 0 if job is None else -job.spec.priority
+        turn = self._turn(request.team_id, request.device)
+        return not _is_own(placed, owner), turn, urgency, placed.placed_at, placed.order.id
+
+    def _turn(self, team_id: str, device: str) -> float:
+        """A team's device seconds, not further behind the others than `CREDIT_S`."""
+        latest = max((share.began_s for (_, name), share in self._shares.items() if name == device), default=0.0)
+        return max(self._shares.get((team_id, device), _Share()).used_s, latest - CREDIT_S)
+
+    def _claim(self, placed: _Placed, owner: str, ttl_s: float, offer: Offer) -> WorkClaim:
+        now, request = self._database.clock.now(), placed.order.request
+        began = self._turn(request.team_id, request.device)
+        share = self._shares.setdefault((request.team_id, request.device), _Share())
+        placed.charged_s = share.mean_s or FIRST_S
+        share.began_s, share.used_s = began, began + placed.charged_s
+        placed.status, placed.owner, placed.evaluator = WorkStatus.RUNNING, owner, offer.evaluator
+        placed.token, placed.attempts = placed.token + 1, placed.attempts + 1
+        placed.taken_at = placed.updated_at = now
+        placed.expires_at = now + timedelta(seconds=ttl_s)
+        return WorkClaim(order=placed.order, owner=owner, token=placed.token, expires_at=placed.expires_at)
+
+    def _end(self, placed: _Placed, status: WorkStatus, fault: str | None) -> None:
+        """Say how an order ended, and charge what it really took."""
+        placed.status, placed.fault, placed.updated_at = status, fault, self._database.clock.now()
+        if placed.taken_at is None:
+            return
+        request = placed.order.request
+        share = self._shares[request.team_id, request.device]
+        seconds = (placed.updated_at - placed.taken_at).total_seconds()
+        share.used_s += seconds - placed.charged_s
+        share.mean_s = (1 - LEARNED) * share.mean_s + LEARNED * seconds if share.mean_s else seconds
+
+
+def _is_own(placed: _Placed, owner: str) -> bool:
+    return placed.status is WorkStatus.RUNNING and placed.owner == owner

@@ -1,0 +1,197 @@
+"""Jobs: what is submitted, how one goes on, and what is answered about them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from services.domain.digests import BestSpeedup
+from services.domain.evaluations import default_baselines
+from services.domain.events import EventKind
+from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode, Budget, Job, JobSpec, JobStatus
+from services.domain.problems import ProblemAnalysis
+from web.schemas.base import Body, Name, Positive, Source, View
+from web.schemas.problems import ProblemBody
+
+
+class BudgetBody(Body):
+    """Stop rules; null means no limit."""
+
+    rounds: Annotated[int, Field(ge=1, le=1000)] = 10
+    wall_s: Positive | None = None
+    tokens: Annotated[int, Field(gt=0)] | None = None
+    dollars: Positive | None = None
+    device_s: Positive | None = None
+
+    def budget(self) -> Budget:
+        """The domain's budget."""
+        return Budget(**self.model_dump())
+
+
+class TargetBody(Body):
+    """Where a problem is solved or a candidate judged."""
+
+    problem: ProblemBody
+    backend: Name = "cpp"
+    device: Name = "cpu"
+    baselines: Annotated[tuple[Name, ...], Field(max_length=8)] | None = None
+    """Null for the device's: `eager` and `compile`, on GPUs `compile_max` too."""
+    tags: Annotated[tuple[Name, ...], Field(max_length=32)] = ()
+
+
+class JobBody(TargetBody):
+    """A new job."""
+
+    model: Name = "playbook"
+    strategy: Name = DEFAULT_STRATEGY
+    beam: Annotated[int, Field(ge=1, le=16)] = 1
+    """Candidates made at the same time; each counts as one round."""
+    agents: AgentsMode = AgentsMode.FULL
+    """`lean`: two model calls a round, one that diagnoses and plans and one that writes; `full`: three or four."""
+    verify_first: bool = False
+    """Whether the Judge's second opinion comes before a candidate is run."""
+    budget: BudgetBody = BudgetBody()
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
+    seed_candidate: Source | None = None
+    compiler_draft: bool | None = None
+    """Whether torch.compile's own code is judged first and started from; null for the server's setting."""
+    priority: Annotated[int, Field(ge=-100, le=100)] = 0
+    """The higher one of a team's own waiting jobs goes first."""
+
+    def spec(self, *, compiler_draft: bool = False) -> JobSpec:
+        """The domain's job specification; `compiler_draft` is the server's setting."""
+        return JobSpec(
+            problem=self.problem.problem(),
+            backend=self.backend,
+            device=self.device,
+            model=self.model,
+            strategy=self.strategy,
+            beam=self.beam,
+            agents=self.agents,
+            verify_first=self.verify_first,
+            budget=self.budget.budget(),
+            baselines=default_baselines(self.device) if self.baselines is None else self.baselines,
+            seed=self.seed,
+            seed_candidate=self.seed_candidate,
+            compiler_draft=compiler_draft if self.compiler_draft is None else self.compiler_draft,
+            tags=self.tags,
+            priority=self.priority,
+        )
+
+
+class ResumeBody(Body):
+    """How a job goes on; null leaves it as it was."""
+
+    model: Name | None = None
+    rounds: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """Of the whole job; null adds those that gave no candidate."""
+
+
+class AnalysisView(View):
+    """What validation found out."""
+
+    family: str
+    operators: tuple[str, ...]
+    bytes_moved: int
+    flops: int
+    floor_us: float
+
+    @classmethod
+    def of(cls, analysis: ProblemAnalysis) -> AnalysisView:
+        """The short form of an analysis."""
+        operators = tuple(operator.target for operator in analysis.operators)
+        return cls(
+            family=analysis.family,
+            operators=operators,
+            bytes_moved=analysis.bytes_moved,
+            flops=analysis.flops,
+            floor_us=analysis.floor_us,
+        )
+
+
+class JobView(View):
+    """A job."""
+
+    id: str
+    parent_id: str | None
+    """The job that this one works for, and whose budget it shares."""
+    status: JobStatus
+    message: str | None
+    problem: str
+    backend: str
+    device: str
+    model: str
+    strategy: str
+    beam: int
+    agents: AgentsMode
+    verify_first: bool
+    budget: Budget
+    baselines: tuple[str, ...]
+    seed: int
+    tags: tuple[str, ...]
+    created_at: datetime
+    updated_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    steps_done: int
+    best_candidate_id: str | None
+    best_speedup: float | None
+    """Of the best candidate, against the fastest baseline."""
+    best_ci95: tuple[float, float] | None
+    """95 % confidence interval of `best_speedup`: above 1 as a whole where the kernel is surely faster."""
+    cancel_requested: bool
+    pause_requested: bool
+    analysis: AnalysisView | None
+
+    @classmethod
+    def of(cls, job: Job, speedup: BestSpeedup | None) -> JobView:
+        """The answer about a job."""
+        spec = job.spec
+        return cls(
+            id=job.id,
+            parent_id=job.parent_id,
+            status=job.status,
+            message=job.message,
+            problem=spec.problem.name,
+            backend=spec.backend,
+            device=spec.device,
+            model=spec.model,
+            strategy=spec.strategy,
+            beam=spec.beam,
+            agents=spec.agents,
+            verify_first=spec.verify_first,
+            budget=spec.budget,
+            baselines=spec.baselines,
+            seed=spec.seed,
+            tags=spec.tags,
+            created_at=job.created_at,
+            updated_at=job.updated_at,
+            started_at=job.started_at,
+            finished_at=job.finished_at,
+            steps_done=job.steps_done,
+            best_candidate_id=job.best_candidate_id,
+            best_speedup=None if speedup is None else speedup.ratio,
+            best_ci95=None if speedup is None else speedup.ci95,
+            cancel_requested=job.cancel_requested,
+            pause_requested=job.pause_requested,
+            analysis=None if job.analysis is None else AnalysisView.of(job.analysis),
+        )
+
+
+class JobPageView(View):
+    """One page of jobs, newest first."""
+
+    jobs: tuple[JobView, ...]
+    next_cursor: str | None
+
+
+class EventView(View):
+    """One entry of a job's log."""
+
+    job_id: str
+    seq: int
+    kind: EventKind
+    data: dict[str, Any]
+    at: datetime
