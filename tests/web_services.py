@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from agents.strategies.population import population
 from services.access import AccessService
 from services.experiences import ExperienceService, VectorSpace
 from services.exports import Exporter
@@ -52,6 +53,7 @@ def web_services(database: Database, clock: Clock, jobs: JobService, runtime: Pa
             "shares": ShareService(InMemoryShareStore(clock), jobs, exporter, clock),
             "webhooks": WebhookService(InMemoryWebhookStore(beside), lambda _url: None, clock),
             "artefacts": InMemoryArtefactStore(beside),
+            "populations": population,
             "compiler_draft": False,
             "ui": None,
             "examples": tuple,

@@ -11,6 +11,7 @@ import { Costs } from "../parts/Costs";
 import { JobActions } from "../parts/JobActions";
 import { Later } from "../parts/Later";
 import { FINAL, StatusPill } from "../parts/Pills";
+import { PopulationMap } from "../parts/PopulationMap";
 import { ResultCard } from "../parts/ResultCard";
 import { Section } from "../parts/Section";
 import { Asked, Empty } from "../parts/States";
@@ -104,6 +105,11 @@ function Known({ job, live }: { job: JobView; live: LiveState }) {
             <CandidateTree candidates={rows} bestId={shown.best_candidate_id} selected={view} over={over} />
           </Later>
         </Section>
+        {["islands", "map_elites"].includes(job.strategy) && (
+          <Section title={job.strategy === "islands" ? "Islands" : "Archive"}>
+            <PopulationMap jobId={job.id} candidates={rows} bestId={shown.best_candidate_id} />
+          </Section>
+        )}
         <Section title="Speedup over time">
           <Later height={340}>
             <SpeedupChart candidates={rows} over={over} />

@@ -17,6 +17,7 @@ export function Intervals({ jobs }: { jobs: JobView[] }) {
             <th className="figure">Speedup</th>
             <th className="figure">95 % interval</th>
             <th style={{ width: "50%", minWidth: 180 }}>
+              <span className="unseen">Interval</span>
               <div style={{ position: "relative", height: 18, fontWeight: 400 }} aria-hidden="true">
                 <span style={{ position: "absolute", left: 0 }}>0</span>
                 <span style={{ position: "absolute", left: at(1), transform: "translateX(-50%)" }}>1×</span>

@@ -19,10 +19,13 @@ export function Spread({ latency, top }: { latency: Latency; top: number }) {
 /** The axis below them: zero, the middle and the end. */
 export function SpreadAxis({ top }: { top: number }) {
   return (
-    <div className="spread-axis quiet" aria-hidden="true">
-      <span>0</span>
-      <span>{micros(top / 2)}</span>
-      <span>{micros(top)}</span>
-    </div>
+    <>
+      <span className="unseen">Spread</span>
+      <div className="spread-axis quiet" aria-hidden="true">
+        <span>0</span>
+        <span>{micros(top / 2)}</span>
+        <span>{micros(top)}</span>
+      </div>
+    </>
   );
 }

@@ -90,7 +90,7 @@ interface Drawing {
 export function errorBars(name: string, color: string, bars: readonly Bar[]): object {
   const line = (x1: number, y1: number, x2: number, y2: number): object => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: color, lineWidth: 1.5, opacity: 0.75 } });
   return {
-    name, type: "custom", silent: true, clip: true, z: 1, itemStyle: { color }, tooltip: { show: false },
+    name, type: "custom", silent: true, clip: false, z: 1, itemStyle: { color }, tooltip: { show: false },
     encode: { x: 0, y: [1, 2] },
     data: bars.map(({ x, low, high }) => [x, low, high]),
     renderItem: (_: unknown, api: Drawing) => {
