@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from agents.strategies.population import population
 from services.access import AccessService
 from services.experiences import ExperienceService, VectorSpace
 from services.exports import Exporter
@@ -50,6 +51,7 @@ def web_services(clock: Clock, jobs: JobService, runtime: Path, **given: Any) ->
             "shares": ShareService(InMemoryShareStore(clock), jobs, exporter, clock),
             "webhooks": WebhookService(InMemoryWebhookStore(beside), lambda _url: None, clock),
             "artefacts": InMemoryArtefactStore(beside),
+            "populations": population,
             "compiler_draft": False,
             "ui": None,
             "examples": tuple,

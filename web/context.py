@@ -12,10 +12,12 @@ from fastapi import Depends, Request
 
 from services.access import AccessService
 from services.domain.access import Principal, TokenScope
+from services.domain.candidates import EvaluatedCandidate
 from services.domain.errors import ForbiddenError
 from services.domain.evaluations import DeviceSheet
 from services.domain.jobs import LOCAL_TEAM
 from services.domain.nodes import ServiceNode
+from services.domain.populations import Population
 from services.domain.problems import Problem
 from services.experiences import ExperienceService
 from services.exports import Exporter
@@ -63,6 +65,8 @@ class WebServices:
     webhooks: WebhookService
     artefacts: ArtefactStore
     """Machine code of candidates."""
+    populations: Callable[[str, Sequence[EvaluatedCandidate]], Population]
+    """Where a strategy, by its name, sees a job's accepted candidates."""
     compiler_draft: bool
     """Whether jobs that do not say begin with the compiler's own code."""
     ui: Path | None

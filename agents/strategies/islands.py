@@ -40,6 +40,11 @@ class Islands(Strategy):
         """`islands`."""
         return "islands"
 
+    @property
+    def count(self) -> int:
+        """How many islands there are."""
+        return self._count
+
     def island(self, step: int) -> int:
         """The island that a step belongs to."""
         return step % self._count

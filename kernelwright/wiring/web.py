@@ -50,6 +50,7 @@ async def limiting(installation: Installation) -> AsyncIterator[RateLimiter]:
 
 def make_web_services(installation: Installation, *, host: str, local_worker: bool, rates: RateLimiter) -> WebServices:
     """What the REST API needs."""
+    from agents.strategies.population import population
     from web.context import WebServices, WorkerInfo
 
     settings, started = installation.settings, installation.clock.now()
@@ -81,6 +82,7 @@ def make_web_services(installation: Installation, *, host: str, local_worker: bo
         shares=make_shares(installation),
         webhooks=make_webhooks(installation),
         artefacts=installation.stores.artefacts,
+        populations=population,
         compiler_draft=settings.compiler_draft,
         ui=built_ui(),
         examples=examples,

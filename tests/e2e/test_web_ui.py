@@ -175,6 +175,7 @@ PAGES = {
     "job": "/jobs/{job}",
     "trace": "/jobs/{job}/trace",
     "compare": "/compare?job={job}&job={other}",
+    "leaderboard": "/leaderboard",
     "source": "/candidates/{best}",
     "diff": "/candidates/{best}?tab=diff&against=reference",
     "gates": "/candidates/{best}?tab=gates",

@@ -12,6 +12,7 @@ from services.domain.digests import JobCosts, RecordedStep, StepDigest
 from services.domain.errors import NotFoundError
 from services.domain.formats import ExportFormat
 from services.domain.jobs import Job, JobFilter, JobSpec, JobStatus
+from services.domain.populations import Population
 from services.jobs import ResultDocument
 from web.audited import AuditedRoute, note_subject
 from web.context import AdminTeam, Caller, Services, Team, WebServices, WritingTeam
@@ -103,6 +104,13 @@ async def get_result(job_id: str, team: Team, services: Services) -> ResultDocum
 async def list_candidates(job_id: str, team: Team, services: Services) -> list[CandidateSummary]:
     """A job's candidates in order of their steps."""
     return [CandidateSummary.model_validate(digest) for digest in await services.jobs.digests(team, job_id)]
+
+
+@router.get("/{job_id}/population", responses=responses(404, 410, 422, 503))
+async def get_population(job_id: str, team: Team, services: Services) -> Population:
+    """The accepted candidates where the job's strategy sees them: on islands, and in cells of kernels alike."""
+    job = await services.jobs.get(team, job_id)
+    return services.populations(job.spec.strategy, await services.jobs.candidates(team, job_id))
 
 
 @router.get("/{job_id}/children", responses=responses(404, 410, 422, 503))

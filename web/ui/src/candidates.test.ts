@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { gainOf, kindOf, layOut, progress, roofLine, roofPoint, sorted } from "./candidates";
+import { boundAt, decades, gainOf, kindOf, layOut, progress, roofLine, roofPoint, sorted } from "./candidates";
 import type { CandidateSummary } from "./client";
 
 function candidate(step: number, more: Partial<CandidateSummary> = {}): CandidateSummary {
@@ -76,4 +76,22 @@ test("a kernel at the memory floor touches the roof", () => {
   const point = roofPoint("k", "best", 20, 1e6, 1e6);
   expect(point.gflops).toBeCloseTo(50);
   expect(roofLine(500, 50, 0.1, 100)).toEqual([[0.1, 5], [10, 500], [100, 500]]);
+});
+
+test("a roof names what binds, on both sides of its ridge", () => {
+  const roof = { peakGflops: 500, bandwidthGbS: 100, cacheGbS: 400 };
+  expect(boundAt(roof, 1)).toEqual({ bound: "memory", permits: 100 });
+  expect(boundAt(roof, 50)).toEqual({ bound: "compute", permits: 500 });
+});
+
+test("a logarithmic axis ends at powers of ten, also around one value, none, and what has no logarithm", () => {
+  expect(decades([0.042, 37])).toEqual([0.01, 100]);
+  expect(decades([10])).toEqual([10, 100]);
+  expect(decades([])).toEqual([1, 10]);
+  expect(decades([0, -1, Infinity, 3])).toEqual([1, 10]);
+});
+
+test("an interval of latencies becomes one of rates, the other way round", () => {
+  expect(roofPoint("a", "best", 10, 1e6, 1e6, [8, 20]).bounds).toEqual([50, 125]);
+  expect(roofPoint("a", "best", 10, 1e6, 1e6).bounds).toBeNull();
 });

@@ -1,5 +1,6 @@
 /** Candidates of a job as rows, as a tree and over time. */
 import type { CandidateSummary, Speedup } from "./client";
+import { boundsOf } from "./ratios";
 
 /** Whether a kernel is faster than the fastest baseline, by the 95 % interval of their paired measurement. */
 export type Gain = "faster" | "within_noise" | "slower";
@@ -110,6 +111,8 @@ export interface Point {
   id: string;
   /** Whether it is surely faster than the fastest baseline. */
   faster?: boolean;
+  /** 95 % interval of the value, where that was measured. */
+  bounds?: [number, number] | null;
 }
 
 export const BASELINES = ["eager", "compile", "compile_max"] as const;
@@ -126,7 +129,7 @@ export function progress(candidates: readonly CandidateSummary[], baseline: Base
     const again = one.origin === "confirmation";
     const value = one.verdict === "accepted" ? one.speedup?.[baseline] : null;
     if (typeof value === "number") {
-      const point = { step: one.step + 1, value, id: one.id, faster: gainOf(one.speedup) === "faster" };
+      const point = { step: one.step + 1, value, id: one.id, faster: gainOf(one.speedup) === "faster", bounds: boundsOf(one.speedup, baseline) };
       points.push(point);
       (again ? confirmed : once).push(point);
     } else if (again && (one.verdict === "rejected" || one.verdict === "suspicious")) {
@@ -149,6 +152,8 @@ export interface RoofPoint {
   /** Floating-point operations a byte. */
   intensity: number;
   gflops: number;
+  /** What the 95 % interval of the latency comes to, in GFLOP/s. */
+  bounds: [number, number] | null;
 }
 
 export interface Roof {
@@ -156,11 +161,29 @@ export interface Roof {
   bandwidthGbS: number;
   /** Of a working set that fits the last-level cache. */
   cacheGbS: number;
+  /** Size of the last-level cache. */
+  cacheBytes?: number | null;
 }
 
 /** A latency as a place under the roof. */
-export function roofPoint(name: string, kind: RoofPoint["kind"], medianUs: number, flops: number, bytes: number): RoofPoint {
-  return { name, kind, medianUs, intensity: flops / bytes, gflops: flops / (medianUs * 1e3) };
+export function roofPoint(name: string, kind: RoofPoint["kind"], medianUs: number, flops: number, bytes: number, ci95Us: readonly number[] | null = null): RoofPoint {
+  const rate = (us: number): number => flops / (us * 1e3);
+  const [low, high] = ci95Us ?? [];
+  return { name, kind, medianUs, intensity: flops / bytes, gflops: rate(medianUs), bounds: low && high ? [rate(high), rate(low)] : null };
+}
+
+/** Which roof holds at an intensity, and what it permits there in GFLOP/s. */
+export function boundAt({ peakGflops, bandwidthGbS }: Roof, intensity: number): { bound: "memory" | "compute"; permits: number } {
+  const memory = bandwidthGbS * intensity;
+  return memory < peakGflops ? { bound: "memory", permits: memory } : { bound: "compute", permits: peakGflops };
+}
+
+/** The powers of ten around some values: ends of a logarithmic axis whose ticks are whole. */
+export function decades(values: readonly number[]): [number, number] {
+  const there = values.filter((value) => value > 0 && Number.isFinite(value)).map(Math.log10);
+  if (there.length === 0) return [1, 10];
+  const from = Math.floor(Math.min(...there));
+  return [10 ** from, 10 ** Math.max(Math.ceil(Math.max(...there)), from + 1)];
 }
 
 /** Corner points of the roof over a range of intensities. */

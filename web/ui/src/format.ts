@@ -34,6 +34,15 @@ export const count = (value: number | null | undefined): string => (value === nu
 
 export const percent = (value: number | null | undefined): string => (value === null || value === undefined ? NOTHING : `${(value * 100).toFixed(0)} %`);
 
+const SIZES = ["B", "kB", "MB", "GB", "TB"];
+
+/** An amount of data, in powers of 1000. */
+export function bytesOf(value: number | null | undefined): string {
+  if (value === null || value === undefined) return NOTHING;
+  const power = Math.min(SIZES.length - 1, value < 1000 ? 0 : Math.floor(Math.log10(value) / 3));
+  return `${power === 0 ? value : (value / 1000 ** power).toPrecision(3)} ${SIZES[power]}`;
+}
+
 /** A text of at most so many characters, cut between words. */
 export function shortened(text: string, most: number): string {
   if (text.length <= most) return text;

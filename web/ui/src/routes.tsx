@@ -14,6 +14,7 @@ export const routes: RouteObject[] = [
           { index: true, lazy: () => import("./pages/Jobs") },
           { path: "jobs", loader: ({ request }) => replace(`/${new URL(request.url).search}`) },
           { path: "submit", lazy: () => import("./pages/Submit") },
+          { path: "leaderboard", lazy: () => import("./pages/Leaderboard") },
           { path: "compare", lazy: () => import("./pages/Compare") },
           { path: "jobs/:jobId", lazy: () => import("./pages/Job") },
           { path: "jobs/:jobId/trace", lazy: () => import("./pages/Trace") },

@@ -7,7 +7,7 @@ import { Link, useParams, useSearchParams } from "react-router";
 import { data, download, saveText } from "../api";
 import { kindOf } from "../candidates";
 import { getCandidate, getSpec, type CandidateSummary, type CandidateView, type GetBundleData, type JobView } from "../client";
-import { micros, ratio } from "../format";
+import { micros, percent, ratio } from "../format";
 import { Evidence } from "../parts/Evidence";
 import { Figure } from "../parts/Figure";
 import { Gates } from "../parts/Gates";
@@ -16,6 +16,7 @@ import { MachineCode } from "../parts/MachineCode";
 import { notify } from "../parts/notify";
 import { FINAL, GainPill, KindPill } from "../parts/Pills";
 import { Profile } from "../parts/Profile";
+import { RatioNote } from "../parts/RatioNote";
 import { Asked, Empty } from "../parts/States";
 import { useTitle } from "../parts/useTitle";
 import { useCandidates, useJob } from "../useJob";
@@ -103,10 +104,17 @@ function Head({ candidate, job }: { candidate: CandidateView; job: JobView | und
       <Text className="break">{candidate.summary}</Text>
       <Group gap="xl" className="figures">
         <Figure name="vs the fastest baseline">{ratio(candidate.speedup?.best_baseline)}</Figure>
+        {candidate.speedup?.ci95 && (
+          <Figure name="95 % interval">
+            {ratio(candidate.speedup.ci95[0])} – {ratio(candidate.speedup.ci95[1])}
+          </Figure>
+        )}
         <Figure name="median latency">{micros(candidate.median_us)}</Figure>
+        {candidate.roofline_fraction !== null && <Figure name="of the roofline">{percent(candidate.roofline_fraction)}</Figure>}
         <Figure name="origin">{ORIGINS[candidate.origin] ?? candidate.origin}</Figure>
         <Figure name="backend">{candidate.backend}</Figure>
       </Group>
+      <RatioNote measured={candidate} />
     </Stack>
   );
 }

@@ -1,14 +1,19 @@
-/** Several jobs side by side: only what differs. */
+/** Several jobs side by side: their progress, their results with intervals, and what differs between them. */
 import { Anchor, Stack, Switch, Text, Title } from "@mantine/core";
 import { useQueries } from "@tanstack/react-query";
-import { useState } from "react";
+import { lazy, useMemo, useState } from "react";
 import { Link, useSearchParams } from "react-router";
 import { data } from "../api";
-import { getCosts, getJob, type JobCosts, type JobView } from "../client";
+import { getCosts, getJob, listCandidates, type JobCosts, type JobView } from "../client";
 import { between, count, dollars, ratio, seconds } from "../format";
+import { Intervals } from "../parts/Intervals";
+import { Later } from "../parts/Later";
+import { Section } from "../parts/Section";
 import { Failure, Empty, Loading } from "../parts/States";
 import { useTitle } from "../parts/useTitle";
-import { costsKey, jobKey } from "../useJob";
+import { candidatesKey, costsKey, jobKey } from "../useJob";
+
+const CompareChart = lazy(() => import("../parts/CompareChart"));
 
 interface Compared {
   job: JobView;
@@ -44,11 +49,17 @@ export function Component() {
   const [all, setAll] = useState(false);
   const jobs = useQueries({ queries: ids.map((id) => ({ queryKey: jobKey(id), queryFn: () => data(getJob({ path: { job_id: id } })) })) });
   const costs = useQueries({ queries: ids.map((id) => ({ queryKey: costsKey(id), queryFn: () => data(getCosts({ path: { job_id: id } })) })) });
+  const candidates = useQueries({ queries: ids.map((id) => ({ queryKey: candidatesKey(id), queryFn: () => data(listCandidates({ path: { job_id: id } })) })) });
   const failed = [...jobs, ...costs].find((query) => query.error);
   const compared = jobs.flatMap((job, index): Compared[] => {
     const cost = costs[index]?.data;
     return job.data && cost ? [{ job: job.data, costs: cost }] : [];
   });
+  const curves = useMemo(
+    () => compared.flatMap(({ job }, index) => (candidates[index]?.data ? [{ id: job.id, name: nameOf(job, compared), candidates: candidates[index].data }] : [])),
+    // Queries are new objects at each render; what they hold is not.
+    [compared.map(({ job }) => job.id).join(), candidates.map((one) => one.dataUpdatedAt).join()],
+  );
   const differing = LINES.filter(([, tell]) => new Set(compared.map(tell)).size > 1);
   return (
     <Stack>
@@ -66,6 +77,14 @@ export function Component() {
       {!failed && compared.length < ids.length && <Loading />}
       {ids.length >= 2 && compared.length === ids.length && (
         <>
+          <Section title="Progress">
+            <Later height={390}>
+              <CompareChart curves={curves} />
+            </Later>
+          </Section>
+          <Section title="Results">
+            <Intervals jobs={compared.map(({ job }) => job)} />
+          </Section>
           <Switch label="Show identical rows" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} />
           <Table compared={compared} lines={all ? LINES : differing} />
           {!all && differing.length === 0 && <Text>No differences.</Text>}
@@ -73,6 +92,13 @@ export function Component() {
       )}
     </Stack>
   );
+}
+
+/** Short, and different from the others': the problem, or what the jobs of one problem differ in. */
+function nameOf(job: JobView, compared: readonly Compared[]): string {
+  const alike = compared.filter((one) => one.job.problem === job.problem);
+  if (alike.length === 1) return job.problem;
+  return `${job.problem}, ${job.strategy}, ${job.model} (…${job.id.slice(-4)})`;
 }
 
 function Table({ compared, lines }: { compared: Compared[]; lines: typeof LINES }) {

@@ -11,6 +11,7 @@ import { Costs } from "../parts/Costs";
 import { JobActions } from "../parts/JobActions";
 import { Later } from "../parts/Later";
 import { FINAL, StatusPill } from "../parts/Pills";
+import { PopulationMap } from "../parts/PopulationMap";
 import { ResultCard } from "../parts/ResultCard";
 import { Section } from "../parts/Section";
 import { Asked, Empty } from "../parts/States";
@@ -83,10 +84,10 @@ function Known({ job, live }: { job: JobView; live: LiveState }) {
   const shown = { ...job, status: FINAL.has(job.status) ? job.status : ((story.status as JobView["status"]) ?? job.status) };
   return (
     <Stack gap="xl">
-      <Head job={shown} live={live} startedAt={story.startedAt} drafts={rows.filter((one) => one.origin === "compiler").length} />
+      <Head job={shown} live={live} startedAt={story.startedAt} drafts={rows.filter((one) => one.origin === "compiler" && one.step < shown.steps_done).length} />
       <ResultCard job={shown} candidates={rows} />
-      <div style={{ display: "grid", gap: 24, gridTemplateColumns: "repeat(auto-fit, minmax(min(100%, 560px), 1fr))" }}>
-        <Section title={`Candidates (${rows.length})`}>
+      <div className="panels">
+        <Section wide title={`Candidates (${rows.length})`}>
           <Asked query={candidates}>
             {(all) =>
               all.length > 0 ? (
@@ -104,6 +105,11 @@ function Known({ job, live }: { job: JobView; live: LiveState }) {
             <CandidateTree candidates={rows} bestId={shown.best_candidate_id} selected={view} over={over} />
           </Later>
         </Section>
+        {["islands", "map_elites"].includes(job.strategy) && (
+          <Section title={job.strategy === "islands" ? "Islands" : "Archive"}>
+            <PopulationMap jobId={job.id} candidates={rows} bestId={shown.best_candidate_id} />
+          </Section>
+        )}
         <Section title="Speedup over time">
           <Later height={340}>
             <SpeedupChart candidates={rows} over={over} />
@@ -114,8 +120,8 @@ function Known({ job, live }: { job: JobView; live: LiveState }) {
             <RooflineChart candidates={rows} bestId={shown.best_candidate_id} validated={story.validated} over={over} />
           </Later>
         </Section>
-        <CostsSection id={job.id} />
         <Section
+          tall
           title="Agent activity"
           aside={
             <Anchor component={Link} to={`/jobs/${job.id}/trace`} size="sm" underline="always">
@@ -125,6 +131,7 @@ function Known({ job, live }: { job: JobView; live: LiveState }) {
         >
           <Timeline story={story} over={over} />
         </Section>
+        <CostsSection id={job.id} />
       </div>
     </Stack>
   );

@@ -1,42 +1,38 @@
-/** All jobs, newest first; search and filters live in the address. */
-import { Alert, Anchor, Button, Checkbox, Group, MultiSelect, Stack, TagsInput, Text, TextInput, Title } from "@mantine/core";
+/** All jobs; search, filters, order and columns live in the address. */
+import { Alert, Button, Group, MultiSelect, Stack, TagsInput, Text, TextInput, Title } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
-import { useInfiniteQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { Link, useSearchParams } from "react-router";
-import { data } from "../api";
-import { listJobs, type JobStatus, type JobView } from "../client";
-import { ago, between, ratio } from "../format";
-import { GainMark, FINAL, STATUSES, StatusPill } from "../parts/Pills";
+import type { JobStatus } from "../client";
+import { arrangementOf, needsAll, parametersOf, type Arrangement } from "../jobTable";
+import { JobTable, turned } from "../parts/JobTable";
+import { JobViews } from "../parts/JobViews";
+import { STATUSES } from "../parts/Pills";
 import { Asked, Empty } from "../parts/States";
 import { useTitle } from "../parts/useTitle";
+import { MOST, useJobs, type JobQuery } from "../useJobs";
 
 export function Component() {
   useTitle("Jobs");
   const [params, setParams] = useSearchParams();
-  const query = {
-    q: params.get("q") ?? "",
-    status: params.getAll("status") as JobStatus[],
-    tag: params.getAll("tag"),
-  };
+  const query: JobQuery = { q: params.get("q") ?? "", status: params.getAll("status") as JobStatus[], tag: params.getAll("tag") };
+  const arrangement = useMemo(() => arrangementOf(params), [params]);
   const [chosen, setChosen] = useState<string[]>([]);
-  const jobs = useInfiniteQuery({
-    queryKey: ["jobs", query],
-    queryFn: ({ pageParam }) => data(listJobs({ query: { ...query, limit: 50, cursor: pageParam } })),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next_cursor,
-    refetchInterval: (found) => (found.state.data?.pages[0]?.jobs.some((job) => !FINAL.has(job.status)) ? 1_500 : 5_000),
-  });
-  const set = (name: string, values: string[]): void =>
+  const { newest, rows, more, loading, error, next } = useJobs(query, needsAll(arrangement));
+  const change = (values: Record<string, string | readonly string[] | null>): void =>
     setParams(
       (before) => {
-        const next = new URLSearchParams(before);
-        next.delete(name);
-        values.filter(Boolean).forEach((value) => next.append(name, value));
-        return next;
+        const after = new URLSearchParams(before);
+        for (const [name, value] of Object.entries(values)) {
+          after.delete(name);
+          for (const one of [value ?? []].flat()) if (one) after.append(name, one);
+        }
+        return after;
       },
       { replace: true },
     );
+  const set = (name: string, values: string[]): void => change({ [name]: values });
+  const arrange = (to: Arrangement): void => change(parametersOf(to));
   const filtered = query.q !== "" || query.status.length + query.tag.length > 0;
   return (
     <Stack gap="md">
@@ -59,39 +55,53 @@ export function Component() {
           </Button>
         </Group>
       </Group>
-      <Filters query={query} set={set} />
-      <Asked query={jobs} what="jobs">
-        {({ pages }) => {
-          const all = pages.flatMap((page) => page.jobs);
-          if (all.length === 0) return filtered ? <NothingFound clear={() => setParams({})} /> : <NothingYet />;
-          return (
+      <Filters key={query.q === "" ? "" : "searched"} query={query} set={set} />
+      <Asked query={{ ...newest, data: rows }} what="jobs">
+        {(all) =>
+          all.length === 0 ? (
+            filtered ? <NothingFound clear={() => setParams({})} /> : <NothingYet />
+          ) : (
             <>
-              {jobs.isRefetchError && (
+              {(newest.isRefetchError || error) && (
                 <Alert color="orange" variant="outline">
-                  This list may be out of date: {jobs.error?.message}
+                  This list may be out of date: {(newest.error ?? error)?.message}
                 </Alert>
               )}
-              <Table jobs={all} chosen={chosen} choose={setChosen} setTag={(tag) => set("tag", [tag])} />
-              {jobs.hasNextPage && (
-                <Button variant="default" loading={jobs.isFetchingNextPage} onClick={() => void jobs.fetchNextPage()}>
+              <Group justify="space-between" align="end">
+                <Text size="sm" className="quiet" role="status">
+                  {counted(all.length, more, needsAll(arrangement))}
+                </Text>
+                <JobViews arrangement={arrangement} arrange={arrange} search={params.toString()} open={(search) => setParams(new URLSearchParams(search))} />
+              </Group>
+              <JobTable
+                jobs={all}
+                arrangement={arrangement}
+                sortBy={(key) => arrange({ ...arrangement, sort: turned(arrangement.sort, key) })}
+                chosen={chosen}
+                choose={setChosen}
+                setTag={(tag) => set("tag", [tag])}
+              />
+              {more && !needsAll(arrangement) && (
+                <Button variant="default" loading={loading} onClick={next}>
                   Older jobs
                 </Button>
               )}
             </>
-          );
-        }}
+          )
+        }
       </Asked>
     </Stack>
   );
 }
 
-interface Query {
-  q: string;
-  status: JobStatus[];
-  tag: string[];
+/** How many there are, and whether more are on their way. */
+function counted(there: number, more: boolean, all: boolean): string {
+  const words = `${there.toLocaleString("en")} ${there === 1 ? "job" : "jobs"}`;
+  if (!more) return there >= MOST ? `the newest ${words}` : words;
+  return all ? `${words}, loading older ones…` : `the newest ${words}`;
 }
 
-function Filters({ query, set }: { query: Query; set: (name: string, values: string[]) => void }) {
+function Filters({ query, set }: { query: JobQuery; set: (name: string, values: string[]) => void }) {
   const [typed, setTyped] = useState(query.q);
   const search = useDebouncedCallback((value: string) => set("q", [value]), 200);
   return (
@@ -125,80 +135,6 @@ function Filters({ query, set }: { query: Query; set: (name: string, values: str
         style={{ flex: "1 1 160px" }}
       />
     </Group>
-  );
-}
-
-interface TableProps {
-  jobs: JobView[];
-  chosen: string[];
-  choose: (ids: string[]) => void;
-  setTag: (tag: string) => void;
-}
-
-function Table({ jobs, chosen, choose, setTag }: TableProps) {
-  const toggle = (id: string): void => choose(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id]);
-  return (
-    <div className="scroll-x" tabIndex={0} role="region" aria-label="Jobs">
-      <table className="rows">
-        <thead>
-          <tr>
-            <th>
-              <span style={{ position: "absolute", left: -9999 }}>Compare</span>
-            </th>
-            <th>Problem</th>
-            <th>Status</th>
-            <th className="figure">Speedup</th>
-            <th className="figure">Rounds</th>
-            <th>Model</th>
-            <th>Backend</th>
-            <th>Tags</th>
-            <th>Submitted</th>
-            <th className="figure">Duration</th>
-          </tr>
-        </thead>
-        <tbody>
-          {jobs.map((job) => (
-            <tr key={job.id}>
-              <td>
-                <Checkbox size="xs" aria-label={`Compare ${job.problem} ${job.id}`} checked={chosen.includes(job.id)} onChange={() => toggle(job.id)} />
-              </td>
-              <td style={{ maxWidth: 320 }}>
-                <Anchor component={Link} to={`/jobs/${job.id}`} data-row fw={600} className="break" c="inherit">
-                  {job.problem}
-                </Anchor>
-              </td>
-              <td>
-                <StatusPill status={job.status} />
-              </td>
-              <td className="figure">
-                <GainMark speedup={{ ci95: job.best_ci95 }} />
-                <b>{ratio(job.best_speedup)}</b>
-              </td>
-              <td className="figure">
-                {Math.min(job.steps_done, job.budget.rounds ?? job.steps_done)} / {job.budget.rounds}
-              </td>
-              <td className="break">{job.model}</td>
-              <td>
-                {job.backend} on {job.device}
-              </td>
-              <td style={{ maxWidth: 220 }}>
-                <Group gap={4}>
-                  {job.tags.map((tag) => (
-                    <Button key={tag} size="compact-xs" variant="default" onClick={() => setTag(tag)} maw={140}>
-                      {tag}
-                    </Button>
-                  ))}
-                </Group>
-              </td>
-              <td style={{ whiteSpace: "nowrap" }} title={job.created_at}>
-                {ago(job.created_at)}
-              </td>
-              <td className="figure">{job.started_at ? between(job.started_at, job.finished_at) : "–"}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
   );
 }
 

@@ -1,10 +1,12 @@
 /** Candidates as a sortable table that draws only the rows in sight: a thousand are an ordinary job. */
 import { useVirtualizer } from "@tanstack/react-virtual";
+import { Text } from "@mantine/core";
 import { useMemo, useRef, useState } from "react";
 import { Link } from "react-router";
 import { kindOf, sorted, type Sort, type SortKey } from "../candidates";
 import type { CandidateSummary } from "../client";
-import { micros, percent, ratio } from "../format";
+import { micros, NOTHING, percent, ratio, seconds } from "../format";
+import { differing } from "../ratios";
 import { GainMark, KindPill } from "./Pills";
 
 const ROW = 38;
@@ -16,15 +18,19 @@ interface Column {
   /** Whether large figures come first when it is chosen. */
   down?: boolean;
 }
+const interval = ({ speedup }: CandidateSummary): string => (speedup?.ci95 ? `${ratio(speedup.ci95[0])} – ${ratio(speedup.ci95[1])}` : NOTHING);
 const COLUMNS: Column[] = [
-  { key: "step", name: "Round", width: "60px" },
-  { key: "verdict", name: "Verdict", width: "104px" },
-  { key: null, name: "Change", width: "minmax(74px, 1fr)" },
-  { key: "median_us", name: "Median", width: "70px", figure: (one) => micros(one.median_us) },
-  { key: "best_baseline", name: "Speedup", width: "84px", down: true, figure: (one) => ratio(one.speedup?.best_baseline) },
-  { key: "eager", name: "× eager", width: "76px", down: true, figure: (one) => ratio(one.speedup?.eager) },
-  { key: "compile", name: "× compile", width: "86px", down: true, figure: (one) => ratio(one.speedup?.compile) },
-  { key: "roofline_fraction", name: "Roof", width: "54px", down: true, figure: (one) => percent(one.roofline_fraction) },
+  { key: "step", name: "Round", width: "64px" },
+  { key: "verdict", name: "Verdict", width: "116px" },
+  { key: null, name: "Change", width: "minmax(150px, 1fr)" },
+  { key: "median_us", name: "Median", width: "84px", figure: (one) => micros(one.median_us) },
+  { key: "best_baseline", name: "Speedup", width: "92px", down: true, figure: (one) => ratio(one.speedup?.best_baseline) },
+  { key: null, name: "95 % interval", width: "124px", figure: interval },
+  { key: "eager", name: "× eager", width: "80px", down: true, figure: (one) => ratio(one.speedup?.eager) },
+  { key: "compile", name: "× compile", width: "92px", down: true, figure: (one) => ratio(one.speedup?.compile) },
+  { key: "roofline_fraction", name: "Roof", width: "60px", down: true, figure: (one) => percent(one.roofline_fraction) },
+  { key: null, name: "Bottleneck", width: "112px", figure: (one) => one.bottleneck?.replace("_", " ") ?? NOTHING },
+  { key: "device_s", name: "Device", width: "78px", down: true, figure: (one) => (one.device_s > 0 ? seconds(one.device_s) : NOTHING) },
 ];
 
 /** Columns that say something: a baseline nobody asked for has none. */
@@ -50,38 +56,45 @@ export function CandidateTable({ candidates, bestId, selected, select, over }: P
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({ count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => ROW, overscan: 8 });
   return (
-    <div
-      className="grid-table"
-      ref={scroller}
-      role="table"
-      aria-label="Candidates"
-      aria-rowcount={rows.length + 1}
-      tabIndex={0}
-      style={{ height: Math.min(440, 38 + rows.length * ROW + 18), ...widths }}
-    >
-      <div role="rowgroup" className="grid-head">
-        <div role="row" aria-rowindex={1} className="grid-row" style={{ height: 36 }}>
-          {columns.map((column) => (
-            <Head key={column.name} column={column} sort={sort} setSort={setSort} />
+    <>
+      <div
+        className="grid-table"
+        ref={scroller}
+        role="table"
+        aria-label="Candidates"
+        aria-rowcount={rows.length + 1}
+        tabIndex={0}
+        style={{ height: Math.min(440, 38 + rows.length * ROW + 18), ...widths }}
+      >
+        <div role="rowgroup" className="grid-head">
+          <div role="row" aria-rowindex={1} className="grid-row" style={{ height: 36 }}>
+            {columns.map((column) => (
+              <Head key={column.name} column={column} sort={sort} setSort={setSort} />
+            ))}
+          </div>
+        </div>
+        <div role="rowgroup" className="grid-body" style={{ height: virtual.getTotalSize(), position: "relative", minWidth: 860 }}>
+          {virtual.getVirtualItems().map((item) => (
+            <Row
+              key={rows[item.index]!.id}
+              candidate={rows[item.index]!}
+              index={item.index}
+              top={item.start}
+              columns={columns}
+              bestId={bestId}
+              selected={selected === rows[item.index]!.id}
+              select={select}
+              over={over}
+            />
           ))}
         </div>
       </div>
-      <div role="rowgroup" className="grid-body" style={{ height: virtual.getTotalSize(), position: "relative", minWidth: 600 }}>
-        {virtual.getVirtualItems().map((item) => (
-          <Row
-            key={rows[item.index]!.id}
-            candidate={rows[item.index]!}
-            index={item.index}
-            top={item.start}
-            columns={columns}
-            bestId={bestId}
-            selected={selected === rows[item.index]!.id}
-            select={select}
-            over={over}
-          />
-        ))}
-      </div>
-    </div>
+      {candidates.some((one) => differing(one).length > 0) && (
+        <Text size="xs" className="quiet" mt={6} data-note="ratio">
+          Speedup is the median over pairs of calls taken in turns with the fastest baseline, which cancels the machine's drift; medians are of single runs and need not give it.
+        </Text>
+      )}
+    </>
   );
 }
 

@@ -1,14 +1,20 @@
 /** Why believe this number: samples, intervals, what it was compared with, and where. */
-import { Alert, Stack, Text } from "@mantine/core";
+import { Alert, Group, Stack, Text } from "@mantine/core";
 import type { EvaluationReport, Latency } from "../client";
-import { micros, ratio } from "../format";
+import { bytesOf, micros, percent, ratio } from "../format";
+import { NAMES, ofMedians, rivalOf, type Measured } from "../ratios";
+import { surroundingsOf } from "../surroundings";
 import { inks } from "./Pills";
 import { Section } from "./Section";
+import { Spread, SpreadAxis } from "./Spread";
 
 export function Evidence({ report }: { report: EvaluationReport }) {
   return (
     <Stack gap="xl">
-      <Claim report={report} />
+      <Stack gap="xs">
+        <Claim report={report} />
+        <Meanwhile report={report} />
+      </Stack>
       <Section title="Latency">
         <Latencies report={report} />
       </Section>
@@ -24,6 +30,37 @@ export function Evidence({ report }: { report: EvaluationReport }) {
         <Surroundings report={report} />
       </Section>
     </Stack>
+  );
+}
+
+/** A report's figures as a listing has them. */
+function measuredOf({ latency, baselines, speedup }: EvaluationReport): Measured {
+  const medians = Object.entries(baselines).flatMap(([name, one]) => (one ? [[name, (one as Latency).median_us]] : []));
+  return { median_us: latency?.median_us ?? null, baselines_us: Object.fromEntries(medians) as Record<string, number>, speedup };
+}
+
+/** What the machine did meanwhile, beside the figure that depends on it. */
+function Meanwhile({ report }: { report: EvaluationReport }) {
+  const found = surroundingsOf(report.environment);
+  if (!report.latency || found.length === 0) return null;
+  const doubtful = found.some((one) => one.doubtful);
+  return (
+    <Group gap="xs" aria-label="Machine during the measurement" role="group">
+      <Text size="sm" className="quiet">
+        During the measurement:
+      </Text>
+      {found.map(({ name, value, doubtful: marked }) => (
+        <span key={name} className="pill" style={inks(marked ? "suspicious" : "pending")}>
+          {marked && <span aria-hidden="true">!</span>}
+          {name} {value}
+        </span>
+      ))}
+      {doubtful && (
+        <Text size="sm" className="quiet">
+          Candidate and baseline were disturbed alike; the interval is wider for it.
+        </Text>
+      )}
+    </Group>
   );
 }
 
@@ -52,44 +89,81 @@ function Latencies({ report }: { report: EvaluationReport }) {
     ...Object.entries(report.baselines).flatMap(([name, latency]) => (latency ? ([[name, latency]] as [string, Latency][]) : [])),
   ];
   if (rows.length === 0) return <Text size="sm">Not timed.</Text>;
-  const top = Math.max(...rows.map(([, one]) => one.p90_us)) * 1.05;
-  const at = (value: number): string => `${(value / top) * 100}%`;
+  const top = Math.max(...rows.map(([, one]) => Math.max(one.p90_us, one.mean_us))) * 1.05;
+  const measured = measuredOf(report);
+  const rival = rivalOf(report.speedup);
   return (
-    <div className="scroll-x" tabIndex={0} role="region" aria-label="Latencies">
-      <table className="rows">
-        <thead>
-          <tr>
-            <th>Variant</th>
-            <th className="figure">Median</th>
-            <th className="figure">95 % interval</th>
-            <th className="figure">p10 – p90</th>
-            <th className="figure">Samples</th>
-            <th style={{ width: "35%", minWidth: 140 }}>Spread (p10 to p90, median)</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(([name, one]) => (
-            <tr key={name}>
-              <td>{name}</td>
-              <td className="figure">{micros(one.median_us)}</td>
-              <td className="figure">
-                {micros(one.ci95_us[0])} – {micros(one.ci95_us[1])}
-              </td>
-              <td className="figure">
-                {micros(one.p10_us)} – {micros(one.p90_us)}
-              </td>
-              <td className="figure">{one.samples}</td>
-              <td>
-                <div className="interval" aria-hidden="true">
-                  <i style={{ left: at(one.p10_us), width: at(Math.max(one.p90_us - one.p10_us, top / 200)) }} />
-                  <b style={{ left: at(one.median_us) }} />
-                </div>
-              </td>
+    <>
+      <div className="scroll-x" tabIndex={0} role="region" aria-label="Latencies">
+        <table className="rows">
+          <thead>
+            <tr>
+              <th>Variant</th>
+              <th className="figure">Median</th>
+              <th className="figure">95 % interval</th>
+              <th className="figure">Mean</th>
+              <th className="figure">p10 – p90</th>
+              <th className="figure">Samples</th>
+              <th className="figure">Speedup</th>
+              <th className="figure">of medians</th>
+              <th style={{ width: "28%", minWidth: 140 }}>
+                <SpreadAxis top={top} />
+              </th>
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+          </thead>
+          <tbody>
+            {rows.map(([name, one]) => {
+              const speedup = report.speedup[name as "eager"];
+              return (
+                <tr key={name} data-variant={name}>
+                  <td>
+                    {NAMES[name] ?? name}
+                    {one.mode && <span className="quiet"> ({one.mode})</span>}
+                    {name === rival && <span className="quiet"> (in turns)</span>}
+                  </td>
+                  <td className="figure" data-median>
+                    {micros(one.median_us)}
+                  </td>
+                  <td className="figure">
+                    {micros(one.ci95_us[0])} – {micros(one.ci95_us[1])}
+                  </td>
+                  <td className="figure">{micros(one.mean_us)}</td>
+                  <td className="figure">
+                    {micros(one.p10_us)} – {micros(one.p90_us)}
+                  </td>
+                  <td className="figure">{one.samples}</td>
+                  <td className="figure" data-speedup>
+                    {ratio(speedup)}
+                  </td>
+                  <td className="figure" data-of-medians>
+                    {ratio(ofMedians(measured, name as "eager"))}
+                  </td>
+                  <td>
+                    <Spread latency={one} top={top} />
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+      <Text size="xs" className="quiet" mt={6}>
+        Whiskers: p10 to p90. Box: 95 % interval of the median. Bar: median. Dot: mean.
+      </Text>
+      <Work report={report} />
+    </>
+  );
+}
+
+/** Data and operations of one call, and the rates that the median comes to. */
+function Work({ report: { roofline, latency } }: { report: EvaluationReport }) {
+  if (!roofline || !latency || latency.median_us <= 0) return null;
+  const rate = (amount: number): string => (amount / (latency.median_us * 1e3)).toPrecision(3);
+  return (
+    <Text size="sm" mt={6}>
+      Memory per call: {bytesOf(roofline.bytes)} at the least, so {rate(roofline.bytes)} GB/s
+      {roofline.flops > 0 && ` and ${rate(roofline.flops)} GFLOP/s`} at the median: {percent(roofline.fraction)} of what the device permits ({roofline.bound} bound).
+    </Text>
   );
 }
 
@@ -153,7 +227,6 @@ function Checks({ report }: { report: EvaluationReport }) {
 function Surroundings({ report }: { report: EvaluationReport }) {
   const { environment: there } = report;
   const isolation = { docker: "containers", namespaces: "namespaces with a separate user", limits: "resource limits only" }[there.isolation];
-  const clocks = Object.entries(there.clocks ?? {}).map(([name, mhz]) => `${name} ${mhz} MHz`);
   const facts: [string, string | null | undefined][] = [
     ["Device", there.device],
     ["Processor", there.cpu],
@@ -164,7 +237,8 @@ function Surroundings({ report }: { report: EvaluationReport }) {
     ["TF32", there.tf32 ? "on for both sides" : "off for both sides"],
     ["Isolation", isolation ?? there.isolation],
     ["Referee", there.referee_version],
-    ["Clocks", clocks.join(", ") || null],
+    ["Between calls", there.between_calls === "stopped" ? "the candidate's processes are stopped" : there.between_calls === "running" ? "the candidate's processes run on" : null],
+    ...surroundingsOf(there).map(({ name, value }): [string, string] => [`${name[0]!.toUpperCase()}${name.slice(1)}`, value]),
     ["Tuned", report.tuned ? `${Object.entries(report.tuned.parameters).map(([name, value]) => `${name}=${value}`).join(", ")} (best of ${report.tuned.tried} configurations)` : null],
   ];
   return (

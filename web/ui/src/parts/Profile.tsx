@@ -37,11 +37,12 @@ export function Profile({ report }: { report: EvaluationReport }) {
               <tbody>
                 {metrics.map(([name, value]) => (
                   <tr key={name}>
-                    <th scope="row" className="mono break" style={{ fontWeight: 400 }}>
-                      {name}
+                    <th scope="row" className="break" style={{ fontWeight: 400 }}>
+                      {WORDS[name] && <span style={{ color: "var(--mantine-color-text)" }}>{WORDS[name]} </span>}
+                      <span className="mono">{name}</span>
                     </th>
                     <td className="figure">{Number(value.toPrecision(5)).toLocaleString("en")}</td>
-                    <td style={{ width: "40%" }}>{isShare(name, value) && <Bar value={value / 100} />}</td>
+                    <td style={{ width: "40%" }}>{shareOf(name, value) !== null && <Bar value={shareOf(name, value)!} />}</td>
                   </tr>
                 ))}
               </tbody>
@@ -53,8 +54,31 @@ export function Profile({ report }: { report: EvaluationReport }) {
   );
 }
 
-/** Nsight Compute's percentages of peak, and ours, say so in their names. */
-const isShare = (name: string, value: number): boolean => /pct|percent|%/.test(name) && value >= 0 && value <= 100;
+/** Metrics that are shares of something: Nsight Compute's percentages of peak and our own say so in their names. */
+function shareOf(name: string, value: number): number | null {
+  if (/_share$|^balance$/.test(name) && value >= 0 && value <= 1) return value;
+  return /pct|percent|%/.test(name) && value >= 0 && value <= 100 ? value / 100 : null;
+}
+
+const WORDS: Record<string, string> = {
+  kernel_share: "operating system",
+  openmp_share: "OpenMP runtime (waiting, scheduling)",
+  own_share: "the candidate's own code",
+  python_share: "Python and starting the call",
+  library_share: "library kernels",
+  math_share: "scalar mathematics of the C library",
+  vector_math_share: "vector mathematics of the C library",
+  generated_share: "generated code",
+  samples: "samples taken",
+  threads: "threads",
+  balance: "balance of the threads",
+  page_faults_per_call: "page faults a call",
+  vector_share: "vector instructions, of own code",
+  scalar_share: "scalar floating point, of own code",
+  spill_share: "register spills, of own code",
+  hottest_line: "hottest line",
+  hottest_line_share: "samples at the hottest line",
+};
 
 function Bar({ name, value }: { name?: string; value: number }) {
   return (

@@ -5,7 +5,9 @@ import { download } from "../api";
 import type { CandidateSummary, JobView } from "../client";
 import { micros, ratio } from "../format";
 import { Figure } from "./Figure";
+import { NAMES } from "../ratios";
 import { GainPill, KindPill } from "./Pills";
+import { RatioNote } from "./RatioNote";
 import { notify } from "./notify";
 
 export function ResultCard({ job, candidates }: { job: JobView; candidates: CandidateSummary[] }) {
@@ -16,7 +18,7 @@ export function ResultCard({ job, candidates }: { job: JobView; candidates: Cand
     <Card withBorder padding="lg" component="section" aria-label="Best kernel">
       <Group justify="space-between" gap="lg">
         <Group gap="xl" className="figures">
-          <Figure big name={"vs the fastest baseline"}>
+          <Figure big name="vs the fastest baseline">
             {ratio(speedup?.best_baseline)}
           </Figure>
           {speedup?.ci95 && (
@@ -33,6 +35,11 @@ export function ResultCard({ job, candidates }: { job: JobView; candidates: Cand
             </Figure>
           )}
           <Figure name="median latency">{micros(best.median_us)}</Figure>
+          {Object.entries(best.baselines_us ?? {}).map(([name, median]) => (
+            <Figure key={name} name={`${NAMES[name] ?? name} median`}>
+              {micros(median)}
+            </Figure>
+          ))}
         </Group>
         <Group gap="xs">
           <KindPill kind="best" />
@@ -48,6 +55,7 @@ export function ResultCard({ job, candidates }: { job: JobView; candidates: Cand
       <Text size="sm" className="quiet break" mt="sm">
         Round {best.step + 1}: {best.summary}
       </Text>
+      <RatioNote measured={best} />
     </Card>
   );
 }

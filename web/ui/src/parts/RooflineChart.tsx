@@ -1,10 +1,10 @@
 import { useCallback, useMemo } from "react";
 import { Text } from "@mantine/core";
-import { kindOf, roofLine, roofPoint, type Roof, type RoofPoint } from "../candidates";
+import { boundAt, decades, kindOf, roofLine, roofPoint, type Roof, type RoofPoint } from "../candidates";
 import type { CandidateSummary } from "../client";
-import { micros } from "../format";
+import { bytesOf, micros, percent } from "../format";
 import { number } from "../timeline";
-import { axis, Chart, grid, tooltip, type Colors } from "./chart";
+import { axis, Chart, errorBars, grid, tooltip, type Colors } from "./chart";
 import { Empty } from "./States";
 
 interface Props {
@@ -16,7 +16,7 @@ interface Props {
   over: boolean;
 }
 
-/** Every accepted candidate and the baselines under the device's roof, both axes logarithmic. */
+/** Every accepted candidate and the baselines under the device's roofs, both axes logarithmic. */
 export default function RooflineChart({ candidates, bestId, validated, over }: Props) {
   const flops = number(validated?.flops) ?? 0;
   const bytes = number(validated?.bytes) ?? 0;
@@ -34,13 +34,23 @@ export default function RooflineChart({ candidates, bestId, validated, over }: P
         label={`Roofline: ${points.length} points at ${(flops / bytes).toPrecision(2)} FLOP/byte; best ${best ? best.gflops.toPrecision(3) : "none"} GFLOP/s`}
         option={option}
       />
+      <Text size="sm" data-bound>
+        {roof ? inWords(roof, flops / bytes, bytes, best) : "The device reported no ceilings."}
+      </Text>
       <Text size="xs" className="quiet">
-        All points lie at the problem's arithmetic intensity, {(flops / bytes).toPrecision(2)} FLOP/byte. Lower bound for its bytes and
-        operations: {micros(number(validated.floor_us))}.
-        {roof ? "" : " The device reported no ceilings."}
+        {bytesOf(bytes)} and {flops.toLocaleString("en")} operations per call at the least, so no faster than {micros(number(validated.floor_us))} from memory.
       </Text>
     </>
   );
+}
+
+function inWords(roof: Roof, intensity: number, bytes: number, best: RoofPoint | undefined): string {
+  const { bound, permits } = boundAt(roof, intensity);
+  const limit = bound === "memory" ? `memory (${roof.bandwidthGbS.toPrecision(3)} GB/s)` : `arithmetic (${roof.peakGflops.toPrecision(3)} GFLOP/s)`;
+  const words = `${bound === "memory" ? "Memory" : "Compute"} bound: at ${intensity.toPrecision(2)} FLOP/byte ${limit} permits ${permits.toPrecision(3)} GFLOP/s`;
+  const reached = best ? `; the best kernel reaches ${best.gflops.toPrecision(3)} (${percent(best.gflops / permits)})` : "";
+  const cached = roof.cacheBytes && bytes <= roof.cacheBytes ? `. Its data fit the last-level cache (${bytesOf(roof.cacheBytes)}), whose roof is the dashed one` : "";
+  return `${words}${reached}${cached}.`;
 }
 
 function roofOf(validated: Record<string, unknown> | null): Roof | null {
@@ -48,36 +58,41 @@ function roofOf(validated: Record<string, unknown> | null): Roof | null {
   const peakGflops = number(sheet?.peak_gflop_s);
   const bandwidthGbS = number(sheet?.copy_bandwidth_gb_s);
   const cacheGbS = number(sheet?.cache_bandwidth_gb_s) ?? 0;
-  return peakGflops && bandwidthGbS ? { peakGflops, bandwidthGbS, cacheGbS } : null;
+  return peakGflops && bandwidthGbS ? { peakGflops, bandwidthGbS, cacheGbS, cacheBytes: number(sheet?.cache_bytes) } : null;
 }
 
 function pointsOf(candidates: CandidateSummary[], bestId: string | null, flops: number, bytes: number): RoofPoint[] {
   const timed = candidates.filter((one) => one.verdict === "accepted" && one.median_us);
-  const found = timed.map((one) => roofPoint(`round ${one.step + 1}`, kindOf(one, bestId), one.median_us!, flops, bytes));
+  const found = timed.map((one) => roofPoint(`round ${one.step + 1}`, kindOf(one, bestId), one.median_us!, flops, bytes, one.ci95_us));
   const baselines = Object.entries(timed.at(-1)?.baselines_us ?? {});
   return [...found, ...baselines.map(([name, median]) => roofPoint(name, "baseline", median, flops, bytes))];
 }
 
 function draw(colors: Colors, points: RoofPoint[], roof: Roof | null): object {
   const at = points[0]!.intensity;
-  const [from, to] = [at / 30, Math.max(at * 30, roof ? (roof.peakGflops / roof.bandwidthGbS) * 4 : 0)];
+  const [from, to] = decades([at / 5, at * 5, roof ? roof.peakGflops / roof.bandwidthGbS : at]);
+  const [low, high] = decades([...points.map((one) => one.gflops), ...(roof ? [roof.peakGflops, boundAt(roof, at).permits] : [])]);
   const series = (name: string, kind: RoofPoint["kind"], color: string, symbol: string, size: number): object => ({
     name, type: "scatter", symbol, symbolSize: size, itemStyle: { color },
     data: points.filter((one) => one.kind === kind).map((one) => ({ name: `${one.name}: ${micros(one.medianUs)}`, value: [one.intensity, one.gflops] })),
-    label: kind === "baseline" ? { show: true, position: "right", color: colors.ink, formatter: (one: { name: string }) => one.name } : undefined,
+    label: kind === "baseline" || kind === "best" ? { show: true, position: kind === "best" ? "left" : "right", distance: 10, color: colors.ink, formatter: (one: { name: string }) => one.name } : undefined,
+    labelLayout: { moveOverlap: "shiftY" },
   });
-  const line = (name: string, type: string, data: [number, number][]): object => ({
-    name, type: "line", symbol: "none", lineStyle: { color: colors.main, width: 2, type }, itemStyle: { color: colors.main }, data,
+  const roofs = (name: string, type: string, bandwidth: number): object => ({
+    name, type: "line", symbol: "none", lineStyle: { color: colors.main, width: 2, type }, itemStyle: { color: colors.main },
+    data: roofLine(roof!.peakGflops, bandwidth, from, to),
+    endLabel: { show: false },
   });
   return {
-    grid,
+    grid: { ...grid, top: 64 },
     legend: { top: 0, textStyle: { color: colors.ink } },
     tooltip: { ...tooltip, trigger: "item", formatter: (one: { name: string; value: number[] }) => `${one.name}\n${one.value[1]?.toPrecision(3)} GFLOP/s` },
     xAxis: axis(colors, "Arithmetic intensity (FLOP/byte)", { type: "log", min: from, max: to, axisLabel: { color: colors.ink, formatter: short } }),
-    yAxis: axis(colors, "GFLOP/s", { type: "log", nameGap: 40, axisLabel: { color: colors.ink, formatter: short } }),
+    yAxis: axis(colors, "GFLOP/s", { type: "log", min: low, max: high, nameGap: 40, axisLabel: { color: colors.ink, formatter: short } }),
     series: [
-      ...(roof ? [line("roof", "solid", roofLine(roof.peakGflops, roof.bandwidthGbS, from, to))] : []),
-      ...(roof && roof.cacheGbS > roof.bandwidthGbS ? [line("cache roof", "dashed", roofLine(roof.peakGflops, roof.cacheGbS, from, to))] : []),
+      ...(roof ? [roofs(`memory, ${roof.bandwidthGbS.toPrecision(3)} GB/s`, "solid", roof.bandwidthGbS)] : []),
+      ...(roof && roof.cacheGbS > roof.bandwidthGbS ? [roofs(`cache, ${roof.cacheGbS.toPrecision(3)} GB/s`, "dashed", roof.cacheGbS)] : []),
+      errorBars("95 % interval", colors.ink, points.flatMap((one) => (one.bounds ? [{ x: one.intensity, low: one.bounds[0], high: one.bounds[1] }] : []))),
       series("surely faster", "accepted", colors.good, "circle", 8),
       series("accepted", "correct", colors.ink, "circle", 8),
       series("best", "best", colors.best, "diamond", 15),

@@ -1,10 +1,10 @@
-import { SegmentedControl } from "@mantine/core";
+import { SegmentedControl, Text } from "@mantine/core";
 import { useCallback, useMemo, useState } from "react";
 import { useNavigate } from "react-router";
 import { BASELINES, progress, type Baseline, type Point } from "../candidates";
 import type { CandidateSummary } from "../client";
 import { ratio } from "../format";
-import { axis, Chart, grid, tooltip, type Colors } from "./chart";
+import { axis, Chart, errorBars, grid, tooltip, type Colors } from "./chart";
 import { Empty } from "./States";
 
 const NAMES: Record<Baseline, string> = { best_baseline: "fastest", eager: "eager", compile: "compile", compile_max: "max-autotune" };
@@ -25,6 +25,11 @@ export default function SpeedupChart({ candidates, over }: { candidates: Candida
         <SegmentedControl size="xs" value={against} onChange={(value) => setAgainst(value as Baseline)} data={there.map((name) => ({ value: name, label: NAMES[name] }))} aria-label="Baseline" />
       )}
       <Chart height={300} label={`Speedup over ${NAMES[against]} by round: ${points.length} accepted candidates, best ${ratio(top?.value)}`} option={option} onClick={open} />
+      {!points.some((one) => one.bounds) && (
+        <Text size="xs" className="quiet">
+          No intervals: kernels are timed in turns with the fastest baseline only.
+        </Text>
+      )}
     </>
   );
 }
@@ -33,10 +38,11 @@ function draw(colors: Colors, points: Point[], best: { step: number; value: numb
   return {
     grid,
     legend: { top: 0, textStyle: { color: colors.ink } },
-    tooltip: { ...tooltip, trigger: "item", formatter: (one: { value: [number, number] }) => `round ${one.value[0]}: ${ratio(one.value[1])}` },
+    tooltip: { ...tooltip, trigger: "item", formatter: told },
     xAxis: axis(colors, "round", { type: "value", min: 1, max: Math.max(2, last), minInterval: 1, splitLine: { show: false } }),
     yAxis: axis(colors, "speedup", { type: "value", min: 0, nameGap: 38 }),
     series: [
+      errorBars("95 % interval", colors.ink, points.flatMap((one) => (one.bounds ? [{ x: one.step, low: one.bounds[0], high: one.bounds[1] }] : []))),
       scatter("surely faster", colors.good, points.filter((one) => one.faster)),
       scatter("accepted", colors.ink, points.filter((one) => !one.faster)),
       {
@@ -49,5 +55,10 @@ function draw(colors: Colors, points: Point[], best: { step: number; value: numb
 }
 
 function scatter(name: string, color: string, points: Point[]): object {
-  return { name, type: "scatter", symbolSize: 9, itemStyle: { color }, data: points.map((one) => ({ value: [one.step, one.value], id: one.id })) };
+  return { name, type: "scatter", symbolSize: 9, itemStyle: { color }, data: points.map((one) => ({ value: [one.step, one.value], id: one.id, bounds: one.bounds })) };
+}
+
+function told({ value: [step, value], data }: { value: [number, number]; data: { bounds?: [number, number] | null } }): string {
+  const interval = data.bounds ? ` (95 % interval ${ratio(data.bounds[0])} – ${ratio(data.bounds[1])})` : "";
+  return `round ${step}: ${ratio(value)}${interval}`;
 }

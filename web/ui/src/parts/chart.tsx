@@ -1,12 +1,13 @@
 /** ECharts with only what is drawn here. Tooltips are drawn as text, so that no name can bring markup along. */
-import { LineChart, ScatterChart } from "echarts/charts";
+import { CustomChart, LineChart, ScatterChart } from "echarts/charts";
 import { AriaComponent, GridComponent, LegendComponent, MarkLineComponent, TooltipComponent } from "echarts/components";
 import * as echarts from "echarts/core";
+import { LabelLayout } from "echarts/features";
 import { CanvasRenderer } from "echarts/renderers";
 import { useComputedColorScheme } from "@mantine/core";
 import { useEffect, useRef } from "react";
 
-echarts.use([LineChart, ScatterChart, AriaComponent, GridComponent, LegendComponent, MarkLineComponent, TooltipComponent, CanvasRenderer]);
+echarts.use([CustomChart, LineChart, ScatterChart, AriaComponent, GridComponent, LabelLayout, LegendComponent, MarkLineComponent, TooltipComponent, CanvasRenderer]);
 
 export interface Colors {
   ink: string;
@@ -74,3 +75,28 @@ export const axis = (colors: Colors, name: string, more: object = {}): object =>
 
 export const tooltip = { renderMode: "richText" as const, confine: true };
 export const grid = { left: 56, right: 24, top: 40, bottom: 46 };
+
+export interface Bar {
+  x: number;
+  low: number;
+  high: number;
+}
+interface Drawing {
+  value: (dimension: number) => number;
+  coord: (place: [number, number]) => [number, number];
+}
+
+/** Vertical error bars with caps, below the points that they belong to. */
+export function errorBars(name: string, color: string, bars: readonly Bar[]): object {
+  const line = (x1: number, y1: number, x2: number, y2: number): object => ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: color, lineWidth: 1.5, opacity: 0.75 } });
+  return {
+    name, type: "custom", silent: true, clip: false, z: 1, itemStyle: { color }, tooltip: { show: false },
+    encode: { x: 0, y: [1, 2] },
+    data: bars.map(({ x, low, high }) => [x, low, high]),
+    renderItem: (_: unknown, api: Drawing) => {
+      const [x, bottom] = api.coord([api.value(0), api.value(1)]);
+      const top = api.coord([api.value(0), api.value(2)])[1];
+      return { type: "group", children: [line(x, bottom, x, top), line(x - 4, top, x + 4, top), line(x - 4, bottom, x + 4, bottom)] };
+    },
+  };
+}

@@ -14,3 +14,6 @@ export async function notify(work: Promise<unknown>, done?: string): Promise<boo
     return false;
   }
 }
+
+/** A word that asks for nothing. */
+export const say = (message: string): void => void notifications.show({ message, closeButtonProps: CLOSE });

@@ -2,6 +2,7 @@
 export const PAGES = [
   { to: "/", name: "Jobs" },
   { to: "/submit", name: "Submit" },
+  { to: "/leaderboard", name: "Leaderboard" },
   { to: "/memory", name: "Memory" },
   { to: "/workers", name: "Workers" },
   { to: "/webhooks", name: "Webhooks" },

@@ -1,0 +1,51 @@
+"""A job's accepted candidates where their strategy sees them: on islands and in cells of behaviour."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from agents.strategies.behaviour import Behaviour, behaviour
+from agents.strategies.islands import Islands
+from services.domain.candidates import EvaluatedCandidate
+from services.domain.populations import Member, Population
+from services.domain.ratios import paired_time
+
+
+def population(strategy: str, entries: Sequence[EvaluatedCandidate]) -> Population:
+    """Where the accepted ones of a job's candidates are; any strategy's have cells, only those of `islands` islands."""
+    islands = Islands() if strategy == Islands().name else None
+    accepted = sorted((one for one in entries if _pace(one) < math.inf), key=lambda one: one.candidate.step)
+    cells = {one.candidate.id: behaviour(one.candidate.source) for one in accepted}
+    elites = _elites(accepted, cells)
+    members = tuple(
+        Member(
+            candidate_id=one.candidate.id,
+            step=one.candidate.step,
+            island=None if islands is None else islands.island(one.candidate.step),
+            traffic=cells[one.candidate.id].traffic,
+            parallelism=cells[one.candidate.id].parallelism,
+            staging=cells[one.candidate.id].staging,
+            size=cells[one.candidate.id].size,
+            elite=one.candidate.id in elites,
+        )
+        for one in accepted
+    )
+    return Population(strategy=strategy, islands=0 if islands is None else islands.count, members=members)
+
+
+def _elites(accepted: Sequence[EvaluatedCandidate], cells: dict[str, Behaviour]) -> set[str]:
+    best: dict[Behaviour, EvaluatedCandidate] = {}
+    for one in accepted:
+        place = cells[one.candidate.id]
+        if place not in best or _pace(one) < _pace(best[place]):
+            best[place] = one
+    return {one.candidate.id for one in best.values()}
+
+
+def _pace(entry: EvaluatedCandidate) -> float:
+    found = paired_time(entry.report)
+    return math.inf if found is None else found
+
+
+__all__ = ["population"]

@@ -1,0 +1,189 @@
+"""What pages show agrees with itself: recorded jobs, and lists and kernels of a size that nobody submits here."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.e2e.browsing import Service, Visitor, visiting
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400), pytest.mark.filterwarnings("ignore::ResourceWarning")]
+RECORDED: dict[str, Any] = json.loads(
+    gzip.decompress((Path(__file__).parent / "recorded" / "jobs.json.gz").read_bytes())
+)
+"""Answers of the API about twenty jobs of the example problems, by path."""
+JOBS = sorted(path.rpartition("/")[2] for path in RECORDED if re.fullmatch(r"/api/v1/jobs/[^/]+", path))
+MICROS = {"µs": 1.0, "ms": 1e3, "s": 1e6}
+ROUNDING = 0.012
+"""Medians are shown with three digits, ratios with two decimals: so far may a ratio of shown medians be off."""
+
+
+@pytest.fixture
+def visitor(browser: Any, service: Service) -> Iterator[Visitor]:
+    """A tab that is told what was recorded, and of everything else what the service says."""
+    with visiting(browser, service.address, viewport={"width": 1440, "height": 900}) as tab:
+        tab.page.route("**/api/v1/**", _answer)
+        yield tab
+        assert tab.complaints == []
+
+
+def _answer(route: Any) -> None:
+    found = urlsplit(route.request.url)
+    if found.path not in RECORDED:
+        route.continue_()
+        return
+    document = RECORDED[found.path]
+    if found.path.endswith("/log"):
+        after = int(parse_qs(found.query).get("after", ["0"])[0])
+        document = [event for event in document if event["seq"] > after]
+    route.fulfill(json=document)
+
+
+def shown_us(text: str) -> float:
+    value, unit = text.split()
+    return float(value) * MICROS[unit]
+
+
+def shown_ratio(text: str) -> float:
+    found = re.search(r"([\d.]+)×", text)
+    assert found, text
+    return float(found[1])
+
+
+def agrees(shown: float, medians: float) -> bool:
+    return abs(medians / shown - 1) <= ROUNDING + 0.006 / shown
+
+
+def test_twenty_jobs_are_recorded() -> None:
+    assert len(JOBS) >= 20
+
+
+@pytest.mark.parametrize("job_id", JOBS)
+def test_every_ratio_is_that_of_the_shown_medians_or_says_why_not(visitor: Visitor, job_id: str) -> None:
+    page = visitor.page
+    page.goto(f"/jobs/{job_id}")
+    card = page.get_by_role("region", name="Best kernel")
+    card.wait_for()
+    figures = card.locator(".figures > div").all_inner_texts()
+    named = {name: value for value, name in (re.split(r"\n+", text, maxsplit=1) for text in figures)}
+    own = shown_us(named["median latency"])
+    for name in ("eager", "torch.compile"):
+        if f"vs {name}" not in named:
+            continue
+        shown, medians = shown_ratio(named[f"vs {name}"]), shown_us(named[f"{name} median"]) / own
+        note = card.locator("[data-note=ratio]")
+        reason = note.inner_text() if note.count() else ""
+        assert agrees(shown, medians) or f"({name})" in reason, (name, shown, medians, reason)
+        told = re.search(rf"([\d.]+)× \({re.escape(name)}\)", reason)
+        assert told is None or agrees(float(told[1]), medians), (name, medians, reason)
+    _evidence_agrees(page, RECORDED[f"/api/v1/jobs/{job_id}"]["best_candidate_id"], named)
+
+
+def _evidence_agrees(page: Any, candidate_id: str, named: dict[str, str]) -> None:
+    """The same figures as on the job's page, and its table follows from its own medians."""
+    page.goto(f"/candidates/{candidate_id}?tab=evidence")
+    rows = page.get_by_role("region", name="Latencies").locator("tr[data-variant]")
+    rows.first.wait_for()
+    own = shown_us(page.locator("tr[data-variant='this kernel'] [data-median]").inner_text())
+    assert own == shown_us(named["median latency"])
+    best = page.locator(".figures > div", has_text="vs the fastest baseline").inner_text()
+    assert shown_ratio(best) == shown_ratio(named["vs the fastest baseline"])
+    note = page.locator("[data-note=ratio]")
+    for row in rows.all():
+        if row.get_attribute("data-variant") == "this kernel":
+            continue
+        medians = shown_us(row.locator("[data-median]").inner_text()) / own
+        assert agrees(shown_ratio(row.locator("[data-of-medians]").inner_text()), medians)
+        shown = shown_ratio(row.locator("[data-speedup]").inner_text())
+        assert agrees(shown, medians) or note.count() == 1, (shown, medians)
+
+
+def _many(count: int) -> list[dict[str, Any]]:
+    first = RECORDED[f"/api/v1/jobs/{JOBS[0]}"]
+    return [
+        first
+        | {
+            "id": f"job-{number:020d}",
+            "problem": f"problem {number % 97}",
+            "best_speedup": (number * 7919 % 1000) / 100 + 0.1,
+            "created_at": f"2026-01-01T{number // 3600 % 24:02d}:{number // 60 % 60:02d}:{number % 60:02d}Z",
+        }
+        for number in range(count, 0, -1)
+    ]
+
+
+def test_ten_thousand_jobs_are_sorted_and_grouped_without_drawing_them_all(visitor: Visitor) -> None:
+    jobs, page = _many(10_000), visitor.page
+
+    def pages(route: Any) -> None:
+        asked = parse_qs(urlsplit(route.request.url).query)
+        start = int(asked.get("cursor", ["0"])[0])
+        end = start + int(asked["limit"][0])
+        route.fulfill(json={"jobs": jobs[start:end], "next_cursor": str(end) if end < len(jobs) else None})
+
+    page.route("**/api/v1/jobs?**", pages)
+    page.goto("/")
+    page.get_by_text("the newest 200 jobs").wait_for()
+    page.get_by_role("button", name="Speedup").click()
+    page.wait_for_url("**sort=-speedup*")
+    page.get_by_text("10,000 jobs", exact=True).wait_for()
+    assert page.get_by_role("cell", name=re.compile("10.1×")).count() > 1
+    assert page.locator("[data-row]").count() < 120
+    page.keyboard.press("End")
+    page.goto("/?sort=-speedup&group=problem")
+    page.get_by_text("10,000 jobs", exact=True).wait_for()
+    page.get_by_role("button", name="problem 1", exact=True).click()
+    assert page.get_by_role("button", name="problem 1", exact=True).get_attribute("aria-expanded") == "false"
+    page.get_by_role("button", name="problem 2", exact=True).wait_for()
+    assert visitor.violations() == []
+
+
+def test_a_view_is_saved_and_opened_again(visitor: Visitor) -> None:
+    page, jobs = visitor.page, _many(3)
+    page.route("**/api/v1/jobs?**", lambda route: route.fulfill(json={"jobs": jobs, "next_cursor": None}))
+    page.goto("/?columns=speedup,strategy&sort=problem")
+    page.get_by_role("columnheader", name="Strategy").wait_for()
+    page.get_by_role("button", name="Views").click()
+    page.get_by_label("Name of the view").fill("by strategy")
+    page.get_by_role("button", name="Save").click()
+    page.goto("/")
+    page.get_by_role("columnheader", name="Model").wait_for()
+    page.get_by_role("button", name="Views (1)").click()
+    page.get_by_role("menuitem", name="by strategy").click()
+    page.wait_for_url("**columns=speedup*")
+    page.get_by_role("columnheader", name="Strategy").wait_for()
+    assert page.get_by_role("columnheader", name="Model").count() == 0
+
+
+def test_a_browser_that_keeps_nothing_still_shows_the_list(visitor: Visitor) -> None:
+    page, jobs = visitor.page, _many(3)
+    page.route("**/api/v1/jobs?**", lambda route: route.fulfill(json={"jobs": jobs, "next_cursor": None}))
+    refuse = "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError') }})"
+    page.add_init_script(refuse)
+    page.goto("/")
+    page.get_by_role("button", name="Views").click()
+    page.get_by_label("Name of the view").fill("mine")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("This browser keeps nothing for this site").wait_for()
+    page.get_by_role("button", name="Views (1)").wait_for()
+
+
+def test_a_kernel_of_a_hundred_thousand_lines_is_read_and_left_again(visitor: Visitor) -> None:
+    best = RECORDED[f"/api/v1/jobs/{JOBS[0]}"]["best_candidate_id"]
+    lines = "".join(f"    x[{number}] += {number}.0f;\n" for number in range(100_000))
+    source = 'SOURCE = r"""\n#include <math.h>\nextern "C" void k(float* x) {\n' + lines + '}\n"""\n'
+    huge = RECORDED[f"/api/v1/candidates/{best}"] | {"source": source}
+    page = visitor.page
+    page.route(f"**/api/v1/candidates/{best}", lambda route: route.fulfill(json=huge))
+    page.goto(f"/candidates/{best}")
+    page.locator(".cm-content", has_text="#include").wait_for()
+    assert page.locator(".cm-line").count() < 500
+    page.get_by_role("tab", name="Gates").click()
+    page.get_by_role("region", name="Gate correctness").wait_for()
