@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.programs import SMALL, WELL, run, running
+from tests.e2e.programs import SMALL, WELL, a_free_port, run, running
 
 pytestmark = pytest.mark.e2e
 
@@ -110,3 +110,27 @@ def test_a_bench_stops_when_its_device_time_is_spent_and_its_parts_are_merged(tm
     assert merged.returncode == 0, merged.stderr
     assert "accepted 2 of 2" in merged.stdout
     assert (tmp_path / "both" / "kernels" / "10_Tanh" / "kernel.py").is_file()
+
+
+def test_a_server_runs_a_benchs_jobs_and_they_go_on_without_the_client(tmp_path: Path) -> None:
+    problem, out, home, port = tmp_path / "scaled_silu.py", tmp_path / "out", tmp_path / "home", a_free_port()
+    problem.write_text(SMALL)
+    address = f"http://127.0.0.1:{port}"
+    command = ("bench", problem, "--rounds", "1", "--server", address, "--out", out)
+
+    with running("serve", "--port", str(port), home=home) as server:
+        server.wait_for(rf"http://127\.0\.0\.1:{port} ")
+        with running(*command, home=tmp_path / "client") as first:
+            job = first.wait_for(r"\[1/1\] scaled_silu  (job-\w+)")[1]
+            first.stop(signal.SIGKILL)
+        done = run(*command, "--json", home=tmp_path / "client", KERNELWRIGHT_DEBUG="1")
+    assert done.stdout, done.stderr
+
+    (row,) = json.loads(done.stdout)["problems"]
+    assert (row["job_id"], row["accepted"], row["category"]) == (job, True, "activation")
+    assert row["status"] in WELL
+    assert row["bounds"]["strongest"][0] < row["speedup"]["best_baseline"] < row["bounds"]["strongest"][1]
+    assert row["device_s"]["validation"] > 0
+    assert row["hardware"]
+    assert "class ModelNew" in Path(row["kernel_path"]).read_text()
+    assert (out / "kernels" / "scaled_silu" / "bundle.zip").is_file()
