@@ -36,6 +36,8 @@ def _distribution(axes: Any, rows: Sequence[BenchRow]) -> None:
         axes.plot(range(1, len(figures) + 1), figures, marker=".", label=f"over {label} ({len(figures)} kernels)")
     axes.axhline(1.0, color="grey", linewidth=0.8)
     axes.set_yscale("log", base=2)
+    axes.yaxis.set_major_formatter(lambda value, _position: f"{value:g}×")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlabel("accepted kernels, slowest first")
     axes.set_ylabel("speedup")
 
@@ -47,4 +49,4 @@ def _curve(axes: Any, rows: Sequence[BenchRow]) -> None:
     axes.axvline(1.0, color="grey", linewidth=0.8)
     axes.set_ylim(0, 102)
     axes.set_xlabel("p")
-    axes.set_ylabel(f"% of {len(rows)} problems: correct, more than p times as fast")
+    axes.set_ylabel(f"fast_p, % of {len(rows)} problems")

@@ -49,14 +49,15 @@ class Results:
             yield
 
     def begin(self, terms: BenchTerms, at: datetime) -> KeptTerms:
-        """The folder's terms, which are these. Raises `ConflictError` for a folder of others, `UserError` for one of
-        something else."""
+        """The folder's terms, which are these; as long as there is no row, they may be others than before.
+
+        Raises `ConflictError` for a folder with rows of other terms, `UserError` for one of something else."""
         kept = self.kept()
-        if kept is not None:
+        if kept is not None and (kept.terms == terms or self.rows()):
             check_same_terms(kept.terms, terms, str(self.folder))
             return kept
         strange = next((path for path in self.folder.iterdir() if path.name != _LOCK), None)
-        if strange is not None:
+        if kept is None and strange is not None:
             raise UserError(
                 f"{self.folder}: holds {strange.name} and no results of bench: name a new folder with --out"
             )

@@ -57,8 +57,17 @@ def test_a_folder_of_other_terms_is_refused_before_anything_runs(
 ) -> None:
     Results(tmp_path / "out").folder.mkdir()
     Results(tmp_path / "out").begin(some_terms(), MOMENT)
+    Results(tmp_path / "out").keep(a_row())
     assert cli.execute(["bench", str(problem), "--out", str(tmp_path / "out")]) == 2
     assert "made with --suite kernelbench, not files" in capsys.readouterr().err
+
+
+def test_a_wrong_name_can_be_corrected_in_the_same_folder(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, problem: Path
+) -> None:
+    for backend in ("ada", "fortran"):
+        assert cli.execute(["bench", str(problem), "--backend", backend, "--out", str(tmp_path / "out")]) == 2
+        assert f"unknown backend '{backend}'; known: cpp" in capsys.readouterr().err
 
 
 def test_merging_prints_and_writes_the_totals_of_all_rows(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
