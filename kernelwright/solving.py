@@ -12,6 +12,7 @@ from kernelwright.orchestrator_names import is_gone
 from kernelwright.settings import Settings
 from kernelwright.wiring.installation import Installation, make_orchestrator, open_installation, open_queue
 from orchestrator import Orchestrator
+from services.domain.candidates import EvaluatedCandidate
 from services.domain.errors import NotFoundError, UserError
 from services.domain.evaluations import EvaluationReport
 from services.domain.events import Event, EventKind
@@ -41,9 +42,9 @@ class Solver:
         self._here = installation
         self._orchestrator = orchestrator
 
-    async def submit(self, spec: JobSpec) -> Job:
-        """Store a new job. Raises `UserError`."""
-        return (await self._here.service.submit(LOCAL_TEAM, spec))[0]
+    async def submit(self, spec: JobSpec, *, idempotency_key: str | None = None) -> Job:
+        """Store a new job; with a key, the one that was first made with it. Raises `UserError`."""
+        return (await self._here.service.submit(LOCAL_TEAM, spec, idempotency_key=idempotency_key))[0]
 
     async def finish(self, job_id: str, *, out: Path | None, listener: Listener, after: int = 0) -> SolveResult:
         """Take a job to its end, telling of its events after a number, and write its results.
@@ -71,10 +72,19 @@ class Solver:
             job = await self._here.service.resume(LOCAL_TEAM, job_id, model=model, rounds=rounds)
         elif not job.status.is_final and (job.pause_requested or job.status is JobStatus.PAUSED):
             job = await self._here.service.resume(LOCAL_TEAM, job_id)
-        last = 0
-        while page := await self._here.stores.events.read(job_id, last):
-            last = page[-1].seq
-        return job, last
+        known = await self.events(job_id)
+        return job, known[-1].seq if known else 0
+
+    async def events(self, job_id: str) -> tuple[Event, ...]:
+        """Everything that happened to a job so far."""
+        found: list[Event] = []
+        while page := await self._here.stores.events.read(job_id, found[-1].seq if found else 0):
+            found += page
+        return tuple(found)
+
+    async def candidates(self, job_id: str) -> tuple[EvaluatedCandidate, ...]:
+        """A job's candidates in order of their steps. Raises `NotFoundError`."""
+        return await self._here.service.candidates(LOCAL_TEAM, job_id)
 
     async def awaited_lease(self, job_id: str) -> Lease | None:
         """The lease of another orchestrator that may still be at work on a job, and will be waited for."""

@@ -324,4 +324,5 @@ def _validated(validation: ValidationReport) -> dict[str, JsonValue]:
         "floor_us": analysis.floor_us,
         "baselines": codec.to_data(validation.baselines),
         "device": codec.to_data(validation.device),
+        "seconds": validation.seconds,
     }

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,8 +17,8 @@ from kernelwright.cli.options import (
     BackendOption,
     BaselinesOption,
     BeamOption,
+    CompilerDraftOption,
     DeviceOption,
-    DeviceSeconds,
     Dollars,
     ModelOption,
     StrategyOption,
@@ -28,51 +27,53 @@ from kernelwright.cli.options import (
     Wall,
     chosen_baselines,
 )
-from kernelwright.cli.output import answers, errors, interruptible, print_json, say
-from kernelwright.figures import interval, ratio
+from kernelwright.cli.output import answers, errors, interruptible, print_json, print_table, say
+from kernelwright.figures import ratio
 from services.domain.errors import UserError
-from services.domain.evaluations import Speedup
-from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode
+from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode, Budget
 
 if TYPE_CHECKING:
-    from kernelwright.solving import SolveResult
-    from services.domain.jobs import JobSpec
+    from kernelwright.benching.results import Results
+    from kernelwright.benching.rows import BenchRow
+    from kernelwright.benching.running import BenchEnd, BenchLimits
+    from kernelwright.benching.suite import Suite, SuiteProblem
+    from kernelwright.benching.terms import BenchTerms, KeptTerms
+    from kernelwright.benching.totals import BenchDocument
+    from kernelwright.settings import Settings
 
-FAST_P = (1.0, 1.5, 2.0, 3.0)
-"""fast_p: share of problems with an accepted kernel more than p times as fast as the fastest baseline (KernelBench)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class BenchRow:
-    """One problem's outcome."""
-
-    problem: str
-    job_id: str
-    status: str
-    accepted: bool
-    speedup: Speedup
-    roofline_fraction: float | None
-    rounds: int
-    message: str | None
-    kernel_path: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class BenchDocument:
-    """What `bench --json` prints."""
-
-    problems: tuple[BenchRow, ...]
-    accepted: int
-    fast_p: dict[str, float]
-    """Against the fastest baseline, by p."""
-    geometric_mean: Speedup
-    """Over accepted problems; None where a baseline was not measured on all of them."""
+PROBLEMS = "Problems"
+RESULTS = "Results"
+MERGING = frozenset({"paths", "merging", "out", "as_json", "as_markdown"})
+"""Parameters that mean something beside --merge."""
+_FOLDING = frozenset({"accepted", "vs eager", "vs compile", "vs strongest", "roofline", "by", "device s"})
+"""Columns whose headings may wrap."""
 
 
 def bench(
+    context: typer.Context,
     paths: Annotated[
-        list[Path], typer.Argument(metavar="DIR_OR_FILES…", help="Problem files, or folders with problem files.")
-    ],
+        list[Path] | None,
+        typer.Argument(
+            metavar="DIR_OR_FILES…", help="Problem files, or folders with problem files.", show_default=False
+        ),
+    ] = None,
+    suite: Annotated[
+        str | None, typer.Option("--suite", help="A published suite: kernelbench.", rich_help_panel=PROBLEMS)
+    ] = None,
+    level: Annotated[
+        int | None, typer.Option("--level", min=1, max=4, help="Its level, 1 to 4.", rich_help_panel=PROBLEMS)
+    ] = None,
+    path: Annotated[
+        Path | None, typer.Option("--path", help="The folder of its checkout.", rich_help_panel=PROBLEMS)
+    ] = None,
+    problems: Annotated[
+        str | None,
+        typer.Option("--problems", help="Only these, by number: 1-20,33.", rich_help_panel=PROBLEMS),
+    ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option("--server", help="Run the jobs on this server instead of here.", rich_help_panel="Target"),
+    ] = None,
     backend: BackendOption = "cpp",
     device: DeviceOption = "cpu",
     model: ModelOption = "playbook",
@@ -80,187 +81,255 @@ def bench(
     beam: BeamOption = 1,
     agents: AgentsOption = AgentsMode.FULL,
     verify_first: VerifyFirst = False,
+    compiler_draft: CompilerDraftOption = None,
     rounds: Annotated[
         int, typer.Option(min=1, max=1000, help="Maximum number of rounds per problem.", rich_help_panel=BUDGET)
     ] = 10,
     wall: Wall = None,
     tokens: Tokens = None,
     dollars: Dollars = None,
-    device_seconds: DeviceSeconds = None,
+    device_seconds: Annotated[
+        float | None,
+        typer.Option(
+            min=1.0,
+            help="Seconds of device time of this call, all problems together; then none is begun any more.",
+            rich_help_panel=BUDGET,
+        ),
+    ] = None,
+    job_device_seconds: Annotated[
+        float | None,
+        typer.Option(min=1.0, help="Seconds of device time of each problem's candidates.", rich_help_panel=BUDGET),
+    ] = None,
     baselines: BaselinesOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Folder of the results; with the same one, a second call goes on (default: a new one in "
+            "KERNELWRIGHT_HOME/bench).",
+            rich_help_panel=RESULTS,
+        ),
+    ] = None,
+    retry_failed: Annotated[
+        bool,
+        typer.Option("--retry-failed", help="Try again what failed or was cancelled.", rich_help_panel=RESULTS),
+    ] = False,
+    merging: Annotated[
+        bool,
+        typer.Option(
+            "--merge", help="Take DIR… as folders of results and merge their rows into --out.", rich_help_panel=RESULTS
+        ),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=RESULTS)] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.", rich_help_panel=RESULTS)] = False,
 ) -> None:
     """Solve several problems and print a table.
 
-    Exit code 0 if all have an accepted kernel."""
-    from kernelwright.problem_files import read_problem
+    The problems are files of yours, or a level of a suite. One row a problem is kept in a folder, with totals.
+    Exit code 0 if all have an accepted kernel; what remains for another call is told."""
+    from kernelwright.benching.results import Results
+    from kernelwright.benching.running import BenchLimits
+    from kernelwright.benching.selection import selected
+    from kernelwright.benching.terms import BenchTerms
     from kernelwright.settings import load_settings
-    from services.domain.jobs import Budget, JobSpec
 
     settings = load_settings()
     if as_json and as_markdown:
         raise UserError("use either --json or --markdown")
-    specs = [
-        JobSpec(
-            problem=read_problem(path),
-            backend=backend,
+    results = Results(out or _new_folder(settings))
+    if merging:
+        _refuse_beside_merge(context)
+        document = _merged(paths or [], results)
+    else:
+        chosen = _suite(paths or [], suite, level, path)
+        wanted = selected(chosen.problems(), problems)
+        terms = BenchTerms(
+            suite=chosen.name,
+            level=chosen.level,
             device=device,
+            backend=backend,
             model=model,
             strategy=strategy,
             beam=beam,
             agents=agents,
             verify_first=verify_first,
-            budget=Budget(rounds=rounds, wall_s=wall, tokens=tokens, dollars=dollars, device_s=device_seconds),
+            compiler_draft=_drafted(compiler_draft, server, settings),
+            budget=Budget(rounds=rounds, wall_s=wall, tokens=tokens, dollars=dollars, device_s=job_device_seconds),
             baselines=chosen_baselines(baselines, device),
-            compiler_draft=settings.compiler_draft,
+            referee_version=None if server else _referee_version(),
         )
-        for path in problem_files(paths)
-    ]
-    with interruptible("finished problems are kept as jobs"):
-        rows = asyncio.run(_solve_all(specs))
-    document = summarise(rows)
+        limits = BenchLimits(device_seconds=device_seconds, retry_failed=retry_failed)
+        document = _benched(wanted, terms, limits, results, server, settings)
+    _print(document, results, as_json=as_json, as_markdown=as_markdown)
+    raise typer.Exit(0 if document.accepted == len(document.problems) and not document.remaining else 1)
+
+
+def _suite(paths: Sequence[Path], name: str | None, level: int | None, path: Path | None) -> Suite:
+    """The suite, or the files, that the command line names. Raises `UserError`."""
+    from kernelwright.benching.folder import ProblemFolder
+    from kernelwright.benching.suites import open_suite
+
+    if name is not None:
+        if paths:
+            raise UserError(f"use either --suite or files: leave out {paths[0]}")
+        return open_suite(name, path, level)
+    for option, given in (("--level", level), ("--path", path)):
+        if given is not None:
+            raise UserError(f"{option} belongs to a suite: add --suite kernelbench")
+    if not paths:
+        raise UserError("name problem files or folders, or a suite: --suite kernelbench --level 1 --path CHECKOUT")
+    return ProblemFolder(paths)
+
+
+def _new_folder(settings: Settings) -> Path:
+    return settings.directory / "bench" / datetime.now(UTC).strftime("%Y%m%d-%H%M%S-%f")
+
+
+def _drafted(wanted: bool | None, server: str | None, settings: Settings) -> bool | None:
+    """Whether the compiler's draft comes first; None leaves that to the server."""
+    return settings.compiler_draft if wanted is None and server is None else wanted
+
+
+def _referee_version() -> str:
+    from workers.judging.evaluator import REFEREE_VERSION
+
+    return REFEREE_VERSION
+
+
+def _refuse_beside_merge(context: typer.Context) -> None:
+    """Raise `UserError` for an option that would change nothing."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is not None and source.name == "COMMANDLINE" and parameter.name not in MERGING:
+            raise UserError(f"--merge runs nothing: leave out {parameter.opts[0]}")
+
+
+def _merged(folders: Sequence[Path], results: Results) -> BenchDocument:
+    from kernelwright.benching.merging import merge
+    from kernelwright.benching.outputs import document_of
+    from kernelwright.benching.results import Results
+
+    if not folders:
+        raise UserError("--merge needs the folders of the results: kernelwright bench --merge DIR DIR --out NEW")
+    with results.held():
+        kept = merge([Results(folder) for folder in folders], results, datetime.now(UTC))
+        document = document_of(results, kept.terms)
+        _write_all(results, document)
+    return document
+
+
+def _benched(
+    wanted: Sequence[SuiteProblem],
+    terms: BenchTerms,
+    limits: BenchLimits,
+    results: Results,
+    server: str | None,
+    settings: Settings,
+) -> BenchDocument:
+    from kernelwright.benching.outputs import document_of
+
+    hint = f"finished problems are kept; the same command with --out {results.folder} goes on"
+    with results.held():
+        kept = results.begin(terms, datetime.now(UTC))
+        say(f"results: {results.folder}")
+        progress = _Progress(results, terms)
+        with interruptible(hint):
+            try:
+                end = asyncio.run(_run(wanted, kept, limits, results, server, settings, progress))
+            finally:
+                progress.write()
+        document = document_of(results, terms, end.remaining)
+        _write_all(results, document)
+    if end.remaining:
+        say(
+            f"{len(end.remaining)} of {len(wanted)} problems remain: {end.device_s:.0f} of {limits.device_seconds:g} "
+            f"device seconds are spent; the same command with --out {results.folder} goes on"
+        )
+    return document
+
+
+async def _run(
+    wanted: Sequence[SuiteProblem],
+    kept: KeptTerms,
+    limits: BenchLimits,
+    results: Results,
+    server: str | None,
+    settings: Settings,
+    progress: _Progress,
+) -> BenchEnd:
+    from kernelwright.benching.running import Bench
+    from services.runtime.clock import SystemClock
+
+    clock = SystemClock()
+    if server is not None:
+        from kernelwright.benching.server_jobs import ServerJobs
+        from kernelwright.cli.client import open_client
+
+        with open_client(server) as client:
+            return await Bench(ServerJobs(client, kept.terms, clock), results, kept, clock, progress).run(
+                wanted, limits
+            )
+    from kernelwright.benching.local_jobs import LocalJobs
+    from kernelwright.solving import open_installed_solver
+
+    async with open_installed_solver(settings) as (installation, solver):
+        runner = LocalJobs(installation, solver, kept.terms)
+        return await Bench(runner, results, kept, clock, progress).run(wanted, limits)
+
+
+class _Progress:
+    """Tells people how it goes, and keeps the tables current."""
+
+    def __init__(self, results: Results, terms: BenchTerms) -> None:
+        self._results = results
+        self._terms = terms
+
+    def started(self, place: str, item: SuiteProblem, job_id: str) -> None:
+        """A line with the job's id, by which it can be looked at."""
+        say(f"{place} {item.problem.name}  {job_id}")
+
+    def finished(self, place: str, row: BenchRow) -> None:
+        """A line with the figures, or with the reason."""
+        if row.job_id is None:
+            say(f"{place} {row.problem}")
+        if row.accepted:
+            eager, strongest = (ratio(row.figures.get(name)) for name in ("eager", "strongest"))
+            by = "" if row.author is None else f"  by {row.author.value}"
+            errors().print(f"      accepted  {eager} vs eager, {strongest} vs fastest{by}")
+        else:
+            errors().print(f"      {row.status.value}: {row.message or 'no accepted candidate'}", markup=False)
+        self.write()
+
+    def write(self) -> None:
+        """Tables of what is known so far."""
+        from kernelwright.benching.outputs import document_of, write_tables
+
+        write_tables(self._results.folder, document_of(self._results, self._terms))
+
+
+def _write_all(results: Results, document: BenchDocument) -> None:
+    from kernelwright.benching.outputs import write_extras, write_tables
+
+    write_tables(results.folder, document)
+    for line in write_extras(results.folder, document):
+        say(line)
+
+
+def _print(document: BenchDocument, results: Results, *, as_json: bool, as_markdown: bool) -> None:
+    from kernelwright.benching import tables
+    from kernelwright.benching.outputs import with_whole_paths
+
     if as_json:
-        print_json(document)
+        print_json(with_whole_paths(document, results.folder))
     elif as_markdown:
-        sys.stdout.write(markdown(document))
+        sys.stdout.write(tables.as_markdown(document))
     else:
         _print_table(document)
-    raise typer.Exit(0 if document.accepted == len(rows) else 1)
-
-
-def problem_files(paths: Sequence[Path]) -> list[Path]:
-    """The problem files that paths name; folders stand for their `*.py`. Raises `UserError`."""
-    found: list[Path] = []
-    for path in paths:
-        if path.is_dir():
-            inside = sorted(entry for entry in path.glob("*.py") if not entry.name.startswith("_"))
-            if not inside:
-                raise UserError(f"{path}: the folder has no problem files (*.py)")
-            found += inside
-        elif path.exists():
-            found.append(path)
-        else:
-            raise UserError(f"{path}: no such file or folder")
-    return list(dict.fromkeys(found))
-
-
-def summarise(rows: Sequence[BenchRow]) -> BenchDocument:
-    """Totals over a table."""
-    accepted = [row for row in rows if row.accepted]
-    shares = {f"{p:g}": _share(rows, p) for p in FAST_P}
-    columns = [row.speedup for row in accepted]
-    return BenchDocument(
-        problems=tuple(rows),
-        accepted=len(accepted),
-        fast_p=shares,
-        geometric_mean=Speedup(
-            eager=_geometric_mean([speedup.eager for speedup in columns]),
-            compile=_geometric_mean([speedup.compile for speedup in columns]),
-            compile_max=_geometric_mean([speedup.compile_max for speedup in columns]),
-            best_baseline=_geometric_mean([speedup.best_baseline for speedup in columns]),
-        ),
-    )
-
-
-def markdown(document: BenchDocument) -> str:
-    """The table as Markdown."""
-    lines = ["| " + " | ".join(_HEADINGS) + " |", "|" + "---|" * len(_HEADINGS)]
-    lines += ["| " + " | ".join(_cells(row)) + " |" for row in document.problems]
-    return "\n".join([*lines, "", *_totals(document)]) + "\n"
-
-
-_HEADINGS = ("problem", "accepted", "vs eager", "vs compile", "vs fastest", "95 %", "roofline", "rounds")
-
-
-def _cells(row: BenchRow) -> tuple[str, ...]:
-    fraction = "–" if row.roofline_fraction is None else f"{row.roofline_fraction:.0%}"
-    speedup = row.speedup
-    return (
-        row.problem,
-        "yes" if row.accepted else f"no ({row.status})",
-        ratio(speedup.eager),
-        ratio(speedup.compile),
-        ratio(speedup.best_baseline),
-        interval(speedup.ci95) or "–",
-        fraction,
-        str(row.rounds),
-    )
-
-
-def _totals(document: BenchDocument) -> list[str]:
-    mean = document.geometric_mean
-    fast = ", ".join(f"fast_{p} {share:.0%}" for p, share in document.fast_p.items())
-    return [
-        f"accepted {document.accepted} of {len(document.problems)}; {fast}",
-        (
-            f"geometric means: {ratio(mean.eager)} vs eager, {ratio(mean.compile)} vs compile, "
-            f"{ratio(mean.best_baseline)} vs the fastest"
-        ),
-    ]
 
 
 def _print_table(document: BenchDocument) -> None:
-    from rich.table import Table
+    from kernelwright.benching import tables
 
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in _HEADINGS:
-        table.add_column(heading, no_wrap=heading in ("problem", "95 %"))
-    for row in document.problems:
-        table.add_row(*_cells(row))
-    answers().print(table)
-    for line in _totals(document):
-        answers().print(line)
-
-
-async def _solve_all(specs: Sequence[JobSpec]) -> list[BenchRow]:
-    from kernelwright.settings import load_settings
-    from kernelwright.solving import open_solver
-
-    rows: list[BenchRow] = []
-    async with open_solver(load_settings(), *specs) as solver:
-        for number, spec in enumerate(specs, start=1):
-            job = await solver.submit(spec)
-            say(f"[{number}/{len(specs)}] {spec.problem.name}  {job.id}")
-            outcome = await solver.finish(job.id, out=None, listener=lambda _event, _report: None)
-            rows.append(_row(outcome))
-            _say_row(rows[-1])
-    return rows
-
-
-def _row(outcome: SolveResult) -> BenchRow:
-    report, document = outcome.report, outcome.document
-    return BenchRow(
-        problem=outcome.job.spec.problem.name,
-        job_id=outcome.job.id,
-        status=outcome.job.status.value,
-        accepted=document.best is not None,
-        speedup=report.speedup if report else Speedup(),
-        roofline_fraction=report.roofline.fraction if report and report.roofline else None,
-        rounds=document.rounds,
-        message=outcome.job.message,
-        kernel_path=document.best.source_path if document.best else None,
-    )
-
-
-def _say_row(row: BenchRow) -> None:
-    if row.accepted:
-        errors().print(
-            f"      accepted  {ratio(row.speedup.eager)} vs eager, {ratio(row.speedup.best_baseline)} vs fastest"
-        )
-    else:
-        errors().print(f"      {row.status}: {row.message or 'no accepted candidate'}", markup=False)
-
-
-def _share(rows: Sequence[BenchRow], p: float) -> float:
-    if not rows:
-        return 0.0
-    fast = [row for row in rows if row.accepted and (row.speedup.best_baseline or 0.0) > p]
-    return len(fast) / len(rows)
-
-
-def _geometric_mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None and value > 0]
-    if not known or len(known) != len(values):
-        return None
-    return math.exp(sum(math.log(value) for value in known) / len(known))
+    print_table(tables.HEADINGS, map(tables.cells, document.problems), folding=_FOLDING)
+    for line in tables.totals_lines(document):
+        answers().print(line, markup=False)

@@ -102,6 +102,10 @@ class Client:
         """One candidate with source and report."""
         return self._json("GET", f"/candidates/{candidate_id}")
 
+    def candidates(self, job_id: str) -> list[dict[str, Any]]:
+        """A job's candidates in order of their steps, without sources and reports."""
+        return self._list(f"/jobs/{job_id}/candidates")
+
     def requests(
         self, *, job_id: str | None = None, role: str | None = None, limit: int = 50, wait_s: float = 0
     ) -> list[dict[str, Any]]:

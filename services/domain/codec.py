@@ -87,8 +87,8 @@ def _decode(kind: Any, data: Any, path: str) -> Any:
             key: _decode(typing.get_args(kind)[1], item, f"{path}.{key}")
             for key, item in _expect(dict, data, path).items()
         }
-    if isinstance(kind, typing.ForwardRef):
-        return _decode_recursive(kind, data, path)
+    if isinstance(kind, str | typing.ForwardRef):  # `list["JsonValue"]` keeps a string
+        return _decode_recursive(kind if isinstance(kind, str) else kind.__forward_arg__, data, path)
     if dataclasses.is_dataclass(kind):
         return _decode_dataclass(typing.cast("type", kind), data, path)
     return _decode_scalar(kind, data, path)
@@ -142,11 +142,10 @@ def _decode_tuple(kind: Any, data: Any, path: str) -> tuple[Any, ...]:
     )
 
 
-def _decode_recursive(kind: typing.ForwardRef, data: Any, path: str) -> Any:
+def _decode_recursive(name: str, data: Any, path: str) -> Any:
     """The two recursive aliases of the domain: `Argument` and `JsonValue`."""
     from services.domain import events, problems
 
-    name = kind.__forward_arg__
     alias = {"Argument": problems.Argument, "JsonValue": events.JsonValue}.get(name)
     if alias is None:
         raise CodecError(f"{path}: unknown forward reference {name}")

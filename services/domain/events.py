@@ -14,7 +14,7 @@ class EventKind(StrEnum):
     """Kinds of events; the payload's keys are listed beside each."""
 
     JOB_STATUS = "job.status"  # status, message
-    JOB_VALIDATED = "job.validated"  # family, operators, bytes, flops, floor_us, baselines, device
+    JOB_VALIDATED = "job.validated"  # family, operators, bytes, flops, floor_us, baselines, device, seconds
     STEP_STARTED = "step.started"  # step, stage
     AGENT_STARTED = "agent.started"  # step, agent
     AGENT_DELTA = "agent.delta"  # step, agent, call, part, text

@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from kernelwright import cli
-from kernelwright.cli.bench import BenchRow, markdown, problem_files, summarise
 from kernelwright.settings import Settings, load_settings
-from services.domain.errors import ConfigurationError, UserError
-from services.domain.evaluations import Speedup
+from services.domain.errors import ConfigurationError
 from services.testing import a_problem
 
 
@@ -195,45 +193,6 @@ def test_doctor_says_what_to_do_about_a_missing_compiler(
     findings = {found["name"]: found for found in json.loads(capsys.readouterr().out)}
     assert findings["g++"]["state"] == "missing"
     assert "apt-get install g++" in findings["g++"]["remedy"]
-
-
-def a_row(name: str, *, accepted: bool = True, best: float = 2.0) -> BenchRow:
-    return BenchRow(
-        problem=name,
-        job_id=f"job-{name}",
-        status="solved" if accepted else "unsolved",
-        accepted=accepted,
-        speedup=Speedup(eager=best * 2, compile=best, best_baseline=best, ci95=(best - 0.1, best + 0.1))
-        if accepted
-        else Speedup(),
-        roofline_fraction=0.5 if accepted else None,
-        rounds=3,
-        message=None,
-        kernel_path=None,
-    )
-
-
-def test_a_bench_counts_fast_problems_and_takes_geometric_means_over_accepted_ones() -> None:
-    document = summarise([a_row("a", best=4.0), a_row("b", best=1.0), a_row("c", accepted=False)])
-    assert document.accepted == 2
-    assert document.fast_p["1"] == pytest.approx(1 / 3)
-    assert document.fast_p["3"] == pytest.approx(1 / 3)
-    assert document.geometric_mean.best_baseline == pytest.approx(2.0)
-    assert document.geometric_mean.eager == pytest.approx(4.0)
-    assert document.geometric_mean.compile_max is None
-
-
-def test_a_bench_in_markdown_has_a_row_per_problem() -> None:
-    text = markdown(summarise([a_row("a"), a_row("c", accepted=False)]))
-    assert "| a | yes | 4.00× | 2.00× | 2.00× | [1.90, 2.10] | 50% | 3 |" in text
-    assert "| c | no (unsolved) | – | – | – | – | – | 3 |" in text
-
-
-def test_bench_takes_files_and_folders_once(tmp_path: Path, problem: Path) -> None:
-    assert problem_files([tmp_path, problem]) == [problem]
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(UserError, match="no problem files"):
-        problem_files([tmp_path / "empty"])
 
 
 def test_no_setting_of_the_developers_machine_reaches_a_test() -> None:

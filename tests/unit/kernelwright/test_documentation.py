@@ -70,7 +70,7 @@ def _commands(page: str) -> list[list[str]]:
 TUTORIALS = ("tutorials/first-kernel.md", "tutorials/gpu-node.md", "tutorials/ci.md", "tutorials/new-backend.md")
 
 
-@pytest.mark.parametrize("page", ["job-kinds.md", *TUTORIALS])
+@pytest.mark.parametrize("page", ["bench.md", "job-kinds.md", *TUTORIALS])
 def test_the_commands_of_a_page_exist_with_their_options(page: str) -> None:
     commands = getattr(get_command(app), "commands")  # noqa: B009 -- typer calls it a group of its own
     found = _commands(page)

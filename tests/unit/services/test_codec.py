@@ -8,7 +8,7 @@ import pytest
 
 from services.domain.codec import CodecError, dumps, from_data, loads, to_data
 from services.domain.evaluations import EvaluationReport, Latency
-from services.domain.events import EventKind
+from services.domain.events import Event, EventKind, JsonValue
 from services.domain.jobs import Job, JobSpec, JobStatus
 from services.domain.problems import Operator, Problem, ProblemAnalysis, TensorSpec, ValueRef
 from services.domain.steps import NewEvent
@@ -63,6 +63,12 @@ def test_event_payloads_keep_their_types() -> None:
     back = loads(NewEvent, dumps(event))
     assert back == event
     assert back.data["flag"] is True
+
+
+def test_event_payloads_nest_lists_and_objects() -> None:
+    data: dict[str, JsonValue] = {"operators": ["aten.relu.default", [{"sizes": [1, 2.5, None]}]], "device": {"n": [2]}}
+    event = Event(job_id="job-1", seq=1, kind=EventKind.JOB_VALIDATED, data=data, at=datetime(2026, 1, 1, tzinfo=UTC))
+    assert loads(Event, dumps(event)) == event
 
 
 def test_unknown_keys_are_ignored_so_that_older_programs_read_newer_documents() -> None:

@@ -1,0 +1,1 @@
+"""Many problems, one row each: what `kernelwright bench` does."""

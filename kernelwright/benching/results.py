@@ -1,0 +1,113 @@
+"""A folder of rows: one JSON file a problem, written whole or not at all, that a second call goes on with."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+from kernelwright.benching.rows import BenchRow
+from kernelwright.benching.terms import BenchTerms, KeptTerms, check_same_machine, check_same_terms
+from services.domain import codec
+from services.domain.errors import ConflictError, UserError
+
+T = TypeVar("T")
+_TERMS = "terms.json"
+_LOCK = "bench.lock"
+
+
+class Results:
+    """The rows of a bench, in a folder:
+
+    `terms.json`          what was asked for
+    `rows/KEY.json`       a problem's row
+    `kernels/KEY/`        its best kernel with evidence
+    `results.*`, `*.png`  the table and its totals, written from the rows
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Be the only process that writes here; the lock ends with the process. Raises `ConflictError`."""
+        if self.folder.exists() and not self.folder.is_dir():
+            raise UserError(f"{self.folder}: is a file: name a folder with --out")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / _LOCK).open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ConflictError(
+                    f"another process writes to {self.folder}: wait for its end, or name another folder with --out"
+                ) from None
+            yield
+
+    def begin(self, terms: BenchTerms, at: datetime) -> KeptTerms:
+        """The folder's terms, which are these; as long as there is no row, they may be others than before.
+
+        Raises `ConflictError` for a folder with rows of other terms, `UserError` for one of something else."""
+        kept = self.kept()
+        if kept is not None and (kept.terms == terms or self.rows()):
+            check_same_terms(kept.terms, terms, str(self.folder))
+            return kept
+        strange = next((path for path in self.folder.iterdir() if path.name != _LOCK), None)
+        if kept is None and strange is not None:
+            raise UserError(
+                f"{self.folder}: holds {strange.name} and no results of bench: name a new folder with --out"
+            )
+        fresh = KeptTerms(run=uuid.uuid4().hex, started_at=at, terms=terms)
+        _write(self.folder / _TERMS, fresh)
+        return fresh
+
+    def kept(self) -> KeptTerms | None:
+        """The folder's terms, where it has any. Raises `UserError` where they cannot be read."""
+        path = self.folder / _TERMS
+        return _read(KeptTerms, path) if path.is_file() else None
+
+    def rows(self) -> tuple[BenchRow, ...]:
+        """All rows, by number. Raises `UserError` for one that cannot be read."""
+        found = (_read(BenchRow, path) for path in (self.folder / "rows").glob("*.json"))
+        return tuple(sorted(found, key=lambda row: (row.number, row.key)))
+
+    def keep(self, row: BenchRow) -> None:
+        """Write a problem's row. Raises `ConflictError` where it comes from another device or referee."""
+        others = [other for other in self.rows() if other.key != row.key]
+        check_same_machine([*others, row], str(self.folder))
+        folder = self.folder / "rows"
+        folder.mkdir(exist_ok=True)
+        _write(folder / f"{row.key}.json", row)
+
+    def kernels(self, key: str) -> Path:
+        """The folder for a problem's kernel."""
+        return self.folder / "kernels" / key
+
+    def within(self, path: Path | None) -> str | None:
+        """A path as rows have it."""
+        return None if path is None else str(path.absolute().relative_to(self.folder))
+
+
+def _write(path: Path, value: object) -> None:
+    replace_text(path, codec.dumps(value))
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    with partial.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def _read(kind: type[T], path: Path) -> T:
+    try:
+        return codec.loads(kind, path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read ({error}): restore it, or remove it to have it made again") from None
