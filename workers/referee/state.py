@@ -27,7 +27,20 @@ from workers.referee.comparison import (
     worse,
 )
 from workers.referee.contract import Answer
-from workers.referee.draws import BIG, COARSE, OTHERS, OWN, ROUNDING, TELLING, WIDE, Distribution, drawn, nudged
+from workers.referee.draws import (
+    BIG,
+    COARSE,
+    OTHERS,
+    OWN,
+    ROUNDING,
+    TELLING,
+    WHOLE,
+    WIDE,
+    Distribution,
+    drawn,
+    is_whole,
+    nudged,
+)
 from workers.referee.errors import Refused
 from workers.referee.fresh_values import FreshValues, mixable
 from workers.referee.operator_costs import base_name
@@ -152,13 +165,17 @@ class ReferenceState:
         return self._usable[number]
 
     def _tried(self, number: int) -> list[Distribution]:
-        size = sum(tensor.nbytes for tensor in flatten(self.draw(number, OWN)))
+        tensors = flatten(self.draw(number, OWN))
+        size = sum(tensor.nbytes for tensor in tensors)
         others = list(OTHERS) if self._has_ties_in_hand() else [d for d in OTHERS if not d.has_ties]
         if number != 0 or size > SMALL_BYTES:
             kept = set(random.SystemRandom().sample(range(len(others)), FEW if number == 0 else FEW - 1))
             others = [d for index, d in enumerate(others) if index in kept]
         wide = [BIG if d is WIDE and self.scales(number, WIDE) is None else d for d in others]
-        return [*TELLING, *wide]
+        whole = [d for d in WHOLE if not d.has_ties or self._has_ties_in_hand()] if any(map(is_whole, tensors)) else []
+        if self.place.is_gpu:  # an index out of range costs the process its device
+            whole = [d for d in whole if d.has_ties]
+        return [*TELLING, *whole, *wide]
 
     def _has_ties_in_hand(self) -> bool:
         """Whether what the reference does with equal values is known."""
@@ -207,6 +224,8 @@ class ReferenceState:
             self._metas[number] = [TensorMeta.of(tensor) for tensor in outputs]
         elif not (all_finite(outputs) if distribution.finite else partly_finite(outputs)):
             return None
+        elif [TensorMeta.of(tensor) for tensor in outputs] != self.metas(number):
+            return None  # outputs as large as the inputs' values say
         return self.scales_on(arguments, outputs, distribution)
 
     def scales_on(
