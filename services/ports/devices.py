@@ -41,6 +41,8 @@ class ReachedName:
     """The modules on the way, by their own names: `torch`, `os`."""
     name: str
     """What it is by its own name: `os.system`."""
+    handed_on: bool = False
+    """Whether it is a module that is used as a value: names are read off it then where nobody sees which."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -106,7 +106,8 @@ def outcome(design: Design, report: EvaluationReport) -> Outcome:
         text = f"accepted at {figure:.2f}x"
     else:
         right = report.verdict is Verdict.SUSPICIOUS and design.kind == "cheats" and design.expect != "rejected"
-        hints = [gate.detail for gate in report.gates if gate.status is GateStatus.SUSPICIOUS]
+        told = GateStatus.SUSPICIOUS if report.verdict is Verdict.SUSPICIOUS else GateStatus.SKIPPED
+        hints = list(dict.fromkeys(gate.detail for gate in report.gates if gate.status is told))
         text = f"{report.verdict.value}: {'; '.join(hints)}"
     return Outcome(right=right, text=text)
 

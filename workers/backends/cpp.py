@@ -186,7 +186,7 @@ class CppBackend:
 
     def toolchain_key(self) -> str:
         """Directory name for all that a library depends on beside its source and flags."""
-        return f"{kernelwright_rt.toolchain_key()}-lines"
+        return f"{kernelwright_rt.toolchain_key()}-values"
 
     def import_environment(self) -> dict[str, str]:
         """Environment for importing a candidate's module."""

@@ -7,6 +7,7 @@ candidate's own code does, so nothing of it can have changed what is found.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import importlib
 from collections.abc import Iterator
 from types import ModuleType
@@ -15,6 +16,15 @@ from typing import Any
 from services.ports.devices import ReachedName
 
 MAX_NAMES = 2000
+MAX_MEANINGS = 64
+"""Things that one name may stand for."""
+MAX_ROUNDS = 32
+"""Assignments of assignments are followed so deep, unless nothing new comes before."""
+TOO_MANY = ReachedName(line=1, written="more names than can be followed", modules=("?",), name="?")
+OWN_NAMES = ("candidate",)
+"""What a candidate's module is called where it runs: through itself it could reach all that it imports, by other names.
+"""
+RELATIVE = "the package that it says it belongs to"
 _UNKNOWN = object()
 
 
@@ -25,27 +35,82 @@ def reached(source: str) -> list[ReachedName]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     names = _imported(tree)
+    if any(len(meanings) > MAX_MEANINGS for meanings in names.values()):
+        return [TOO_MANY]
     found: dict[str, ReachedName] = {}
+    values = {id(node) for node in _used_as_values(tree)}
     for node, chain in _chains(tree, names):
-        if chain not in found and len(found) < MAX_NAMES:
+        if chain not in found:
             one = _resolved(node, chain)
-            if one is not None:
-                found[chain] = one
+            if one is None:
+                continue
+            if len(found) == MAX_NAMES:
+                return [TOO_MANY, *found.values()]
+            found[chain] = one
+        if id(node) in values and found[chain].name == found[chain].modules[-1]:
+            found[chain] = dataclasses.replace(found[chain], handed_on=True, line=getattr(node, "lineno", 1))
     return list(found.values())
+
+
+def _used_as_values(tree: ast.Module) -> Iterator[ast.AST]:
+    """Names and chains that are neither read from, nor given another name that this reader follows, nor only asked
+    about: arguments, parts of containers, subjects of `match`, what is returned or kept in an attribute. An import in
+    a class's body makes an attribute, too."""
+    known = set(_followed(tree))
+    yield from _of_classes(tree, ast.Import | ast.ImportFrom)
+    for node in ast.walk(tree):
+        for name, child in ast.iter_fields(node):
+            for one in child if isinstance(child, list) else [child]:
+                is_chain = isinstance(one, ast.Name | ast.Attribute | ast.Call)
+                if is_chain and not (id(one) in known or _only_asks(node, name, one)):
+                    yield one
+
+
+def _followed(tree: ast.Module) -> Iterator[int]:
+    """Values that every target of their assignment gives a name which is followed, and defaults of arguments."""
+    of_classes = set(map(id, _of_classes(tree, ast.Assign | ast.AnnAssign)))
+    for node in ast.walk(tree):
+        if id(node) in of_classes:
+            continue
+        if isinstance(node, ast.Assign):
+            named = [{id(value) for _, value in _pairs(target, node.value)} for target in node.targets]
+            yield from set.intersection(*named)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            yield from (id(value) for _, value in _pairs(node.target, node.value))
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from (id(value) for _, value in _defaults(node.args))
+
+
+def _of_classes(tree: ast.AST, kinds: Any) -> Iterator[ast.AST]:
+    """Statements that run in a class's body, which make attributes of its objects."""
+    queue: list[ast.AST] = [part for one in ast.walk(tree) if isinstance(one, ast.ClassDef) for part in one.body]
+    while queue:
+        node = queue.pop()
+        if isinstance(node, kinds):
+            yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            queue.extend(ast.iter_child_nodes(node))
+
+
+def _only_asks(parent: ast.AST, field: str, child: ast.expr) -> bool:
+    """Whether an expression's place says nothing of what it is: `torch.x`, `hasattr(torch, "x")`, `triton is None`."""
+    if isinstance(parent, ast.Attribute):
+        return True
+    if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id in ("hasattr", "getattr"):
+        return field == "func" or parent.args[0] is child
+    if isinstance(parent, ast.Compare):
+        return all(isinstance(one, ast.Is | ast.IsNot) for one in parent.ops)
+    if isinstance(parent, ast.UnaryOp | ast.BoolOp | ast.Expr):
+        return not isinstance(parent, ast.BoolOp)
+    return field == "test" or isinstance(getattr(child, "ctx", None), ast.Store | ast.Del)
 
 
 def _imported(tree: ast.Module) -> dict[str, set[str]]:
     """By name in the module: what it may stand for. Assignments of chains count as imports do."""
     names: dict[str, set[str]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                target = alias.name if alias.asname else alias.name.split(".")[0]
-                names.setdefault(alias.asname or target, set()).add(target)
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            for alias in node.names:
-                names.setdefault(alias.asname or alias.name, set()).add(f"{node.module}.{alias.name}")
-    for _ in range(4):
+    for name, chain in _bound_by_imports(tree):
+        names.setdefault(name, set()).add(chain)
+    for _ in range(MAX_ROUNDS):
         before = sum(map(len, names.values()))
         for target, value in _assigned(tree):
             for chain in _of(value, names):
@@ -55,6 +120,25 @@ def _imported(tree: ast.Module) -> dict[str, set[str]]:
     return names
 
 
+def _bound_by_imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                target = alias.name if alias.asname else alias.name.split(".")[0]
+                yield alias.asname or target, target
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            for alias in node.names:
+                names = _public(str(node.module)) if alias.name == "*" else [alias.name]
+                yield from ((alias.asname or name, f"{node.module}.{name}") for name in names)
+
+
+def _public(module: str) -> list[str]:
+    """The names that `from module import *` binds."""
+    found = _import(module)
+    names = getattr(found, "__all__", None) or [name for name in dir(found) if not name.startswith("_")]
+    return [str(name) for name in names]
+
+
 def _assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
@@ -62,10 +146,17 @@ def _assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
                 yield from _pairs(target, node.value)
         elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
             yield from _pairs(node.target, node.value)
-        elif isinstance(node, ast.FunctionDef):
-            arguments = [*node.args.posonlyargs, *node.args.args]
-            for argument, default in zip(reversed(arguments), reversed(node.args.defaults), strict=False):
-                yield argument.arg, default
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from _defaults(node.args)
+
+
+def _defaults(given: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
+    arguments = [*given.posonlyargs, *given.args]
+    for argument, default in zip(reversed(arguments), reversed(given.defaults), strict=False):
+        yield argument.arg, default
+    for argument, value in zip(given.kwonlyargs, given.kw_defaults, strict=True):
+        if value is not None:
+            yield argument.arg, value
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
@@ -81,10 +172,12 @@ def _chains(tree: ast.Module, names: dict[str, set[str]]) -> Iterator[tuple[ast.
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node, alias.name
-        elif isinstance(node, ast.ImportFrom) and not node.level:
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            yield node, RELATIVE
+        elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 yield node, f"{node.module}.{alias.name}" if alias.name != "*" else str(node.module)
-        elif isinstance(node, ast.Attribute | ast.Call):
+        elif isinstance(node, ast.Attribute | ast.Call | ast.Name):
             for chain in _of(node, names):
                 yield node, chain
 
@@ -110,11 +203,13 @@ def _of(node: ast.expr, names: dict[str, set[str]]) -> list[str]:
             break
     if not isinstance(node, ast.Name):
         return []
-    return [".".join([start, *reversed(parts)]) for start in sorted(names.get(node.id, ()))[:8]]
+    return [".".join([start, *reversed(parts)]) for start in sorted(names.get(node.id, ()))]
 
 
 def _resolved(node: ast.AST, chain: str) -> ReachedName | None:
     """What a chain leads to; None where its first module is not installed (importing it will say so)."""
+    if chain == RELATIVE or chain.split(".")[0] in OWN_NAMES:
+        return ReachedName(line=getattr(node, "lineno", 1), written=chain, modules=(chain,), name=chain)
     root, *rest = chain.split(".")
     thing: Any = _import(root)
     if not isinstance(thing, ModuleType):

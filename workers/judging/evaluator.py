@@ -215,7 +215,8 @@ class Evaluator:
                 return self._evaluate(request, environment, cancelled)
         except (InfrastructureError, ConfigurationError) as error:
             phases = {"total": time.monotonic() - started}
-            return compose_infrastructure_error(str(error), environment, phases)
+            reason = str(error).strip() or f"{type(error).__name__} without a message"
+            return compose_infrastructure_error(reason, environment, phases)
 
     def environment(self, backend: str) -> Environment:
         """What a report made now would say that its figures depend on."""

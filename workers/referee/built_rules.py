@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from services.ports.devices import BuiltLibrary, ReachedName
-from workers.referee.cpp_reading import read_cpp
+from workers.referee.built_names import is_listed
+from workers.referee.cpp_reading import SourceFacts, read_cpp, scan_cpp
+from workers.referee.module_names import is_permitted_name, is_permitted_submodule
 from workers.referee.remarks import Remark
 from workers.referee.rules import (
     BANNED_NAMES,
@@ -45,8 +47,8 @@ _C = (
     "strstr strnlen strdup strtol strtoul strtoll strtoull strtof strtod atoi atol atof malloc calloc realloc "
     "free aligned_alloc posix_memalign memalign valloc malloc_usable_size qsort bsearch abs labs llabs rand "
     "rand_r srand abort __assert_fail assert printf puts putchar fprintf fputs fputc fwrite fflush sprintf "
-    "snprintf vsnprintf perror stderr stdout __printf_chk __fprintf_chk __sprintf_chk __snprintf_chk "
-    "__vsnprintf_chk __memcpy_chk __memmove_chk __memset_chk __strcpy_chk __strcat_chk __stack_chk_fail "
+    "snprintf vsnprintf perror __printf_chk __fprintf_chk __sprintf_chk __snprintf_chk "
+    "__vsnprintf_chk __once_proxy __memcpy_chk __memmove_chk __memset_chk __strcpy_chk __strcat_chk __stack_chk_fail "
     "__errno_location __tls_get_addr __libc_single_threaded __cxa_finalize __cxa_atexit __cxa_thread_atexit_impl "
     "__gmon_start__ _ITM_deregisterTMCloneTable _ITM_registerTMCloneTable _dl_find_object madvise munmap "
     "posix_madvise sysconf get_nprocs get_nprocs_conf sched_yield sched_getcpu sched_getaffinity __sched_cpucount "
@@ -62,14 +64,27 @@ _C_PATTERNS = re.compile(
     r"__atomic_\w+|__sync_\w+|__u?(?:div|mod|mul|float|fix|extend|trunc|add|sub|neg|cmp|eq|ne|lt|le|gt|ge|powi|pop|clz|"
     r"ctz|par|ffs|bswap|lshr|ashl|ashr)\w*|__cpu_(?:model|indicator_init|features2?)|"
     r"pthread_(?:mutex|cond|rwlock|spin|barrier|attr|condattr|mutexattr|setname|getname)\w*|__pthread_\w+|"
-    r"_Z(?:n|d)[wal]\w*|_ZN?K?St\w*|_ZNK?Sa\w*|_ZNK?Ss\w*|_ZT[IVSTC]\w+|_ZGR\w+|_ZTHN?St\w*|_ZGTt\w*|"
-    r"_ZNK?9__gnu_cxx\w*|_ZNK?10__cxxabiv1\w*|_ZSt\w*"
+    r"_Z(?:n|d)[wal]\w*|_ZN?K?S[tasoid]\w*|_ZT[IVSTC]\w+|_ZGR\w+|_ZTHN?St\w*|_ZGTt\w*|_ZNK?10__cxxabiv1\w*|"
+    r"_ZN9__gnu_cxx(?:27__verbose_terminate_handler|20recursive_init_error|\d+__concurrence_)\w*"
 )
 _VISIBLE = {"mmap": "mmap", "mmap64": "mmap", "getenv": "getenv"} | {
     name: name for name in ("clock", "clock_gettime", "gettimeofday", "omp_get_wtime", "time", "timespec_get")
 }
 """Permitted where the source calls them by their own names: there its rules see what they are called with."""
-_FILES = re.compile(r"_ZNK?St\d*(?:basic_(?:file|[io]?fstream)|10filesystem|6chrono|7__cxx11\d+basic_[io]?fstream)\w*")
+_CLOCKS = re.compile(r"_ZNSt6chrono3_V2\d+\w+_clock3nowEv")
+"""Those of C++: permitted where the source names `chrono`, which its rules remark."""
+_STREAMS = ("stdout", "stderr")
+"""The C library's own objects. Permitted where the source does nothing with them but print."""
+PRINTERS = frozenset({"fprintf", "vfprintf", "fputs", "fputc", "putc", "fwrite", "fflush"})
+_IN_PLACE = re.compile(r"[(,]\s*(?:stdout|stderr)\s*(?=[,)])")
+_TEXTS = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)+'")
+_NESTED = re.compile(r"\([^()]*\)")
+_LABELLED = re.compile(
+    r"[\w)\]]\s*\b(?:asm|__asm|__asm__)\b\s*(?:\(|$)|#\s*define\s+(?:\w*print\w*|f?put\w*|fwrite|fflush)\b",
+    re.MULTILINE,
+)
+"""What gives another function a printer's name, or an object another name."""
+_FILES = re.compile(r"_ZNK?St\d*(?:__)?(?:basic_(?:file|[io]?fstream)|10filesystem|7__cxx11\d+basic_[io]?fstream)\w*")
 _TORCH = re.compile(r"_ZN[KVRO]*(?:2at|3c10|5torch|6caffe2|8pybind11)\w*|_Z(?!N[KVRO]*\d|\d)\w+")
 """Its own namespaces; not those of libraries that lie in its files (oneDNN, FBGEMM, …)."""
 _TORCH_REFUSED = (
@@ -81,7 +96,10 @@ _TORCH_REFUSED = (
     (re.compile(r"_ZNK?3c1010Dispatcher\w*"), "calls library kernels by name"),
     (re.compile(r"_ZNK?3c104impl\d+\w*(?:Guard|LocalDispatchKey)\w*"), "hides work from observation"),
     (re.compile(r"_ZNK?5torch(?:3jit|4cuda|8autograd6Engine|7dynamo|8inductor)\w*"), "has PyTorch run hidden work"),
-    (re.compile(r"_ZNK?6caffe2\w*"), "calls a library kernel past the dispatcher"),
+    (
+        re.compile(r"_ZNK?6caffe2(?!8TypeMeta|6detail\w*metadata_index)\w*"),
+        "calls a library kernel past the dispatcher",
+    ),
 )
 _STREAM_GUARDS = re.compile(r"_ZNK?3c104impl\d+\w*(?:DeviceGuard|StreamGuard|ImplRegistry)\w*")
 _VECTOR_MATH = re.compile(r"Sleef_[a-z]\w*")
@@ -107,12 +125,42 @@ _INSTRUCTIONS = {
 
 def examine_built(libraries: Sequence[BuiltLibrary], sources: Sequence[str], library: frozenset[str]) -> list[Remark]:
     """Rules that the built libraries break, evidence first. `library`: operators that the problem permits."""
-    named = {
-        mention.name.removeprefix("::").removeprefix("std::") for text in sources for mention in read_cpp(text).calls
-    }
+    named = {name for facts in map(read_cpp, sources) for name in _names_of(facts)}
+    if not any(map(_hides_a_stream, sources)):
+        named |= set(_STREAMS)
     forged = any(_OF_CUDA.search(text) for text in sources)
     found = {remark for built in libraries for remark in _of(built, named, library, forged=forged)}
     return sorted(found, key=lambda remark: (not remark.hard, remark.text))
+
+
+def _names_of(facts: SourceFacts) -> Iterator[str]:
+    """What a source calls by its own name, and `chrono` where it names that."""
+    for mention in facts.calls:
+        yield mention.name.removeprefix("::").removeprefix("std::")
+    if any("chrono" in mention.name.split("::") for mention in (*facts.types, *facts.calls)):
+        yield "chrono"
+
+
+def _hides_a_stream(text: str) -> bool:
+    """Whether a source does something else with `stdout` or `stderr` than to print there."""
+    facts, own = scan_cpp(text), read_cpp(text)
+    if _LABELLED.search(text) or PRINTERS & (facts.functions | own.functions | own.own):
+        return True
+    printed = sum(
+        len(_IN_PLACE.findall(_outermost(one.arguments)))
+        for one in facts.calls
+        if one.name.removeprefix("::").removeprefix("std::") in PRINTERS
+    )
+    return sum(one.name in _STREAMS for one in facts.mentions) > printed
+
+
+def _outermost(arguments: str) -> str:
+    """A call's arguments without texts, and without what stands between parentheses of their own."""
+    text = _TEXTS.sub("", arguments.strip())
+    inner = text[1:-1]
+    while (shorter := _NESTED.sub("", inner)) != inner:
+        inner = shorter
+    return f"({inner})"
 
 
 def _of(built: BuiltLibrary, named: set[str], library: frozenset[str], *, forged: bool = False) -> Iterator[Remark]:
@@ -151,8 +199,14 @@ def _refused_file(name: str, language: str, library: frozenset[str]) -> str | No
 
 
 def _refused_import(name: str, language: str, named: set[str], library: frozenset[str]) -> str | None:
-    if _FILES.fullmatch(name) and "chrono" not in name:
+    if _FILES.fullmatch(name):
         return "reads or writes files"
+    if _CLOCKS.fullmatch(name):
+        return None if "chrono" in named else "reads a clock, and the source does not say so"
+    if name in _STREAMS:
+        return None if name in named else "is used, and the source does not only print there"
+    if not is_listed(name):
+        return _refused_of_torch(name, library) or "is on no list of what a kernel needs"
     if name in _VISIBLE:
         return None if _VISIBLE[name] in named else "is called, and the source does not say so"
     if name in _C_NAMES or _C_PATTERNS.fullmatch(name):
@@ -204,15 +258,24 @@ def _refused_name(one: ReachedName) -> str | None:
     for module in one.modules:
         if not _is_permitted_module(module):
             return f"reaches the module `{module}`, which is on no list of what a kernel needs"
+        if not is_permitted_submodule(module):
+            return f"reaches the module `{module}`, which a kernel does not need"
         if module.split(".")[0] != root and (root, module) not in {("os", "posixpath"), ("os", "ntpath")}:
             return f"reaches the module `{module}` through `{root}`"
-    if root == "os" and one.modules[-1] == "os" and "." in one.name:
-        name = one.name.split(".")[1]
-        if name not in PERMITTED_IN_OS:
-            return "is on no list of what a kernel needs of the system"
-    if one.modules[-1] == "kernelwright_rt" and "." in one.name:
-        return _refused_of_ours(one.name.split(".")[1])
-    return None
+    return _refused_inside(one, root)
+
+
+def _refused_inside(one: ReachedName, root: str) -> str | None:
+    """Why a name of the last module on the way may not be used, or that module as a value."""
+    module = one.modules[-1]
+    if one.name == module:
+        return "is handed on as a value: names are read off it where nobody sees which" if one.handed_on else None
+    inside = one.name.removeprefix(f"{module}.").split(".")[0]
+    if root == "os" and module == "os" and inside not in PERMITTED_IN_OS:
+        return "is on no list of what a kernel needs of the system"
+    if not is_permitted_name(module, inside):
+        return f"is on no list of what a kernel needs of `{module}`"
+    return _refused_of_ours(inside) if module == "kernelwright_rt" else None
 
 
 def _refused_of_ours(name: str) -> str | None:

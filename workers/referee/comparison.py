@@ -31,6 +31,12 @@ ROUNDED_LINE_MULTIPLE = 1.5
 """The same for 16-bit types: roundings of many elements are much alike in sum."""
 LEAST_LINE = 32
 """Elements from which on a row or column has a bound of its own."""
+BLOCK = 64
+"""Neighbouring elements of a row that have a bound of their own together."""
+BANDS = 24
+"""Powers of four of magnitude, from the largest element on, in which elements are judged together."""
+LEAST_BAND = 32
+"""Elements from which on a band is judged."""
 FAINT_LINE = 1e-3
 """Rows weaker than this share of the usual one are measured against that share."""
 STEPS_MULTIPLE = 4.0
@@ -42,6 +48,8 @@ MOST_COMPARED = 1 << 20
 PEAK_MULTIPLE = 8.0
 """How many times the reference's largest own element error is allowed on top of the tolerance of an element."""
 _TINY = 1e-300
+_NOTHING = torch.zeros(1), torch.ones(1)
+"""Norms where there is nothing to judge."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +87,11 @@ class ErrorScale:
     """Relative error of its worst row."""
     column: float = 0.0
     """Relative error of its worst column."""
+    block: float = 0.0
+    """Relative error of its worst block of neighbours."""
+    faint: float = 1.0
+    """Error of faint elements, over the root mean square of all, that is everybody's: where results are sums, faint
+    ones are what is left of large terms. 1 where nothing is known of it."""
     known: bool = False
     """Whether there was a float64 run to compare with."""
     steps: float = 0.0
@@ -128,13 +141,14 @@ def error_scale(output: torch.Tensor, exact: torch.Tensor | None) -> ErrorScale:
         error = math.hypot(error, float(torch.linalg.vector_norm(difference)))
         peak = max(peak, float(difference.abs().max()))
     rms = norm / max(1.0, float(output.numel())) ** 0.5
-    row, column = (_worst_line(*lines)[0] for lines in _lines(output, exact))
+    row, column, block = (_worst_line(*lines)[0] for lines in _lines(output, exact))
     return ErrorScale(
         relative=min(error / max(norm, _TINY), 1e-2),
         peak=peak,
         rms=rms,
         row=row,
         column=column,
+        block=block,
         known=exact.dtype is torch.float64,
     )
 
@@ -147,30 +161,71 @@ def worse(one: ErrorScale, other: ErrorScale) -> ErrorScale:
         peak=max(one.peak, other.peak),
         row=max(one.row, other.row),
         column=max(one.column, other.column),
+        block=max(one.block, other.block),
+        faint=max(one.faint, other.faint),
+        steps=max(one.steps, other.steps),
     )
 
 
 def _lines(actual: torch.Tensor, expected: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Norms of the differences and of the expected values, for rows (of the last dimension) and for columns.
+    """Norms of the differences and of the expected values, for rows (of the last dimension), columns and blocks.
 
     Of large outputs a stretch of the leading dimension, chosen at random, is looked at."""
-    if expected.dim() < 2 or not expected.is_floating_point():
-        nothing = torch.zeros(1), torch.ones(1)
-        return [nothing, nothing]
-    slices = max(1, min(expected.shape[0], MOST_COMPARED * expected.shape[0] // max(1, expected.numel())))
-    start = random.randrange(expected.shape[0] - slices + 1) if slices < expected.shape[0] else 0  # noqa: S311
-    wanted = expected.narrow(0, start, slices).float().reshape(-1, expected.shape[-1])
-    apart = (actual.narrow(0, start, slices).float().reshape(wanted.shape) - wanted).nan_to_num(0.0, 0.0, 0.0)
-    wanted = wanted.nan_to_num(0.0, 0.0, 0.0)
+    if expected.dim() < 1 or not expected.is_floating_point():
+        return [_NOTHING] * 3
+    apart, wanted = _stretch(actual, expected)
+    if expected.dim() < 2:
+        return [_NOTHING, _NOTHING, _blocks(apart, wanted)]
     found = []
     for axis, length in ((1, wanted.shape[1]), (0, wanted.shape[0])):
         long = length >= LEAST_LINE
         found.append(
             (torch.linalg.vector_norm(apart, dim=axis), torch.linalg.vector_norm(wanted, dim=axis))
             if long
-            else (torch.zeros(1), torch.ones(1))
+            else _NOTHING
         )
-    return found
+    return [*found, _blocks(apart, wanted)]
+
+
+def _stretch(actual: torch.Tensor, expected: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Differences and expected values of a stretch of the leading dimension, as rows, without what is not finite."""
+    slices = max(1, min(expected.shape[0], MOST_COMPARED * expected.shape[0] // max(1, expected.numel())))
+    start = random.randrange(expected.shape[0] - slices + 1) if slices < expected.shape[0] else 0  # noqa: S311
+    last = expected.shape[-1] if expected.dim() > 1 else slices
+    wanted = expected.narrow(0, start, slices).float().reshape(-1, last)
+    apart = (actual.narrow(0, start, slices).float().reshape(wanted.shape) - wanted).nan_to_num(0.0, 0.0, 0.0)
+    return apart, wanted.nan_to_num(0.0, 0.0, 0.0)
+
+
+def _blocks(apart: torch.Tensor, wanted: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The norms of blocks of neighbours within rows; they begin at a place that nobody knows."""
+    count = wanted.shape[1] // BLOCK
+    if count < 2 or wanted.shape[0] == 0:
+        return _NOTHING
+    start = random.randrange(wanted.shape[1] - count * BLOCK + 1)  # noqa: S311 - no secret, but hard to foresee
+    parts = (one.narrow(1, start, count * BLOCK).reshape(-1, BLOCK) for one in (apart, wanted))
+    errors, norms = (torch.linalg.vector_norm(part, dim=1) for part in parts)
+    return errors, norms
+
+
+def _worst_band(actual: torch.Tensor, expected: torch.Tensor, relative: float, faint: float) -> tuple[float, float]:
+    """Elements of like magnitude, judged together: the band whose error is most beyond what it is allowed, `relative`
+    of its own magnitude and `faint` of the whole's. How many times as much, and the band's magnitude."""
+    apart, wanted = (one.flatten() for one in _stretch(actual, expected))
+    magnitude = wanted.abs()
+    largest = float(magnitude.max())
+    if largest <= 0.0:
+        return 0.0, 0.0
+    band = (torch.log2(magnitude / largest) * -0.5).clamp_(0, BANDS - 1).long()
+    sums = torch.zeros(3, BANDS)
+    for row, values in zip(sums, (torch.ones_like(wanted), apart.square(), wanted.square()), strict=True):
+        row.copy_(torch.bincount(band, weights=values, minlength=BANDS))
+    counts, errors, squares = sums
+    error, own = (errors / counts.clamp_min(1)).sqrt(), (squares / counts.clamp_min(1)).sqrt()
+    usual = float((squares.sum() / counts.sum()).sqrt())
+    over = torch.where(counts >= LEAST_BAND, error / (relative * own + faint * usual), 0.0)
+    worst = int(over.argmax())
+    return float(over[worst]), float(own[worst])
 
 
 def _worst_line(errors: torch.Tensor, norms: torch.Tensor) -> tuple[float, int]:
@@ -277,7 +332,7 @@ def _compare_lines(
     actual: torch.Tensor, expected: torch.Tensor, scale: ErrorScale, tolerance: Tolerance
 ) -> Mismatch | None:
     """A row or column that is wrong for itself, however little it counts in the whole."""
-    names = (("row", scale.row), ("column", scale.column))
+    names = (("row", scale.row), ("column", scale.column), ("block", scale.block))
     whole = tolerance.bound(scale.relative, scale.known)
     multiple = ROUNDED_LINE_MULTIPLE if tolerance.rounding and scale.known else LINE_MULTIPLE
     for (name, own), lines in zip(names, _lines(actual, expected), strict=True):
@@ -285,6 +340,10 @@ def _compare_lines(
         error, index = _worst_line(*lines)
         if error > bound:
             return Mismatch(detail=f"has a relative error of {error:.3g} in {name} {index}; the bound is {bound:.3g}")
+    if not tolerance.rounding and scale.known and scale.faint < whole:
+        over, magnitude = _worst_band(actual, expected, multiple * whole, scale.faint)
+        if over > 1.0:
+            return Mismatch(detail=f"is off {over:.3g} times the bound where it is about {magnitude:.3g}")
     return None
 
 

@@ -57,6 +57,8 @@ def compose_infrastructure_error(
 ) -> EvaluationReport:
     """The report when the machine failed: no gate blames the candidate; every open gate carries the reason."""
     finished = [result for result in results if result.status in (GateStatus.PASSED, GateStatus.SUSPICIOUS)]
+    if len({result.name for result in finished}) == len(GateName):
+        finished.pop()  # it failed after the last gate, and some gate has to say why
     gates = _complete(finished, reason)
     return _report(Verdict.INFRASTRUCTURE_ERROR, None, gates, Figures(), environment, phases)
 

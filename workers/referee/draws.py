@@ -27,6 +27,10 @@ SPIKE = 256.0
 ROUNDING = 2.0**-23
 COARSE = 2.0**-16
 """A nudge by which some of many rounded results change."""
+FEW_WHOLE = 16
+"""Different whole numbers of a draw that has few."""
+WIDEST_WHOLE = {torch.int16: 1 << 12, torch.int32: 1 << 15, torch.int64: 1 << 20}
+"""Largest whole numbers that are drawn where a problem's are smaller: their products fit into the dtype."""
 LEAST_SLICES = 4
 """Leading size from which on one slice may hold what is not finite: the others have to be right."""
 
@@ -52,6 +56,8 @@ class Distribution:
     harsh: bool = False
     """Whether magnitudes are such that an input's last bit shows: a kernel is then as right as the exact result of
     inputs that were rounded once more."""
+    whole: Transform | None = None
+    """Applied to every tensor of general whole numbers, where those are what changes."""
     has_ties: bool = False
     """Whether equal values occur: not for references whose choice among equals is nobody's business."""
 
@@ -130,6 +136,41 @@ def _not_finite(tensor: torch.Tensor) -> torch.Tensor:
     return slices.view(tensor.shape)
 
 
+def _as_it_is(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor
+
+
+def _one_value(tensor: torch.Tensor) -> torch.Tensor:
+    """A value that occurs, everywhere: as an index or a label it is as good as any."""
+    return torch.full_like(tensor, int(tensor.reshape(-1)[int(torch.randint(0, tensor.numel(), ()))]))
+
+
+def _other_places(tensor: torch.Tensor) -> torch.Tensor:
+    """Few of the values, at random places."""
+    flat = tensor.reshape(-1)
+    kept = flat[torch.randint(0, flat.numel(), (FEW_WHOLE,), device=tensor.device)]
+    return kept[torch.randint(0, FEW_WHOLE, (flat.numel(),), device=tensor.device)].view(tensor.shape)
+
+
+def _beyond(tensor: torch.Tensor) -> torch.Tensor:
+    """Values far beyond those that occur, as the dtype permits: who reads only their lowest byte shows it."""
+    largest = max(1, int(tensor.abs().max()))
+    factor = max(1, WIDEST_WHOLE[tensor.dtype] // (largest + 1))
+    return tensor * factor + torch.randint(0, factor, tensor.shape, device=tensor.device).to(tensor.dtype)
+
+
+def is_whole(tensor: torch.Tensor) -> bool:
+    """Whether a tensor holds general whole numbers: no mask or code of few values, nor anything in order (offsets), nor
+    all different ones (a permutation)."""
+    if tensor.dtype not in WIDEST_WHOLE or tensor.numel() < 2 * FEW_WHOLE:
+        return False
+    rows = _rows(tensor)[:LEAST_SLICES]
+    if int(torch.unique(_sampled(tensor)).numel()) <= FEW_VALUES:
+        return False
+    is_in_order = bool((rows[:, 1:] >= rows[:, :-1]).all()) or bool((rows[:, 1:] <= rows[:, :-1]).all())
+    return not is_in_order and int(torch.unique(tensor).numel()) < tensor.numel()
+
+
 def _rows(tensor: torch.Tensor) -> torch.Tensor:
     dense = tensor.contiguous()
     return dense.view(-1, dense.shape[-1]) if dense.dim() > 1 else dense.view(1, -1)
@@ -157,6 +198,12 @@ OTHERS = (
     Distribution(name="spiked", transform=_spikes, harsh=True),
     Distribution(name="partly not finite", transform=_not_finite, first_only=True, finite=False),
 )
+WHOLE = (
+    Distribution(name="larger whole", transform=_as_it_is, whole=_beyond),
+    Distribution(name="few whole", transform=_as_it_is, whole=_other_places, has_ties=True),
+    Distribution(name="equal whole", transform=_as_it_is, whole=_one_value, has_ties=True),
+)
+"""Tried where inputs hold general whole numbers and the reference takes them."""
 DISTRIBUTIONS = (OWN, *TELLING, *OTHERS, BIG)
 
 
@@ -185,6 +232,8 @@ def drawn(arguments: list[Any], distribution: Distribution) -> list[Any]:
     places = [index for index, tensor in enumerate(tensors) if is_continuous(tensor)]
     for index in places[:1] if distribution.first_only else places:
         changed[index] = _structured(tensors[index], distribution.transform(tensors[index]))
+    if distribution.whole is not None:
+        changed = [distribution.whole(tensor) if is_whole(tensor) else tensor for tensor in changed]
     if distribution.finite:
         changed = [_single(tensor) for tensor in changed]
     return list(rebuilt(arguments, changed))

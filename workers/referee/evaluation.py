@@ -134,7 +134,8 @@ def evaluate(
         return compose(results, figures, environment, trial.phases)
     except MACHINE_FAULTS as error:
         trial.phases["total"] = time.monotonic() - started
-        return compose_infrastructure_error(str(error), environment, trial.phases, results)
+        reason = str(error).strip() or f"{type(error).__name__} without a message"
+        return compose_infrastructure_error(reason, environment, trial.phases, results)
     finally:
         _clean_up(trial)
 

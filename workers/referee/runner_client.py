@@ -64,6 +64,8 @@ class Output:
     value: torch.Tensor | None
     written_out: bool = True
     """Whether every element has a place of its own in memory."""
+    strides: tuple[int, ...] = ()
+    """How it lay in the runner's memory; empty where the runner does not say."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -429,8 +431,24 @@ def _outputs(described: list[Any], raw: torch.Tensor | None) -> tuple[Output, ..
         alias = item.get("alias")
         place = alias if type(alias) is int else None
         written_out = item.get("written_out") is not False
-        outputs.append(Output(kind="tensor", meta=meta, alias=place, value=value, written_out=written_out))
+        outputs.append(
+            Output(
+                kind="tensor",
+                meta=meta,
+                alias=place,
+                value=value,
+                written_out=written_out,
+                strides=_strides(item.get("strides"), len(meta.shape)),
+            )
+        )
     return tuple(outputs)
+
+
+def _strides(described: Any, dimensions: int) -> tuple[int, ...]:
+    """Strides as numbers; 0 for what is none, which no dense output has."""
+    if not isinstance(described, list) or len(described) != dimensions:
+        return (0,) * dimensions
+    return tuple(one if type(one) is int and 0 <= one < MAX_ELEMENTS else 0 for one in described)
 
 
 def _says_returned(message: Message, token: str) -> bool:

@@ -21,6 +21,7 @@ from workers.referee.rules import (
     HEAVY,
     permitted,
 )
+from workers.referee.spoken_names import spoken_names
 
 MAX_SOURCE_CHARACTERS = 1_000_000
 ENTRY = "forward"
@@ -65,6 +66,8 @@ class _Screen:
             yield Remark(line=model.lineno, text="ModelNew defines no forward method", hard=True)
         for node in ast.walk(self._tree):
             yield from self._anywhere(node)
+        for one in spoken_names(self._tree):
+            yield Remark(line=one.line, text=one.text, hard=True)
         for text in _kernel_texts(self._tree):
             yield from _cpp(text)
         yield from self._own_kernel()

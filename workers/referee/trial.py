@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import torch
 
 from services.domain.evaluations import EvaluationRequest, GateName, GateStatus, ShapeResult, Tuned
 from workers.ipc.tensors import TensorMeta, flatten, shares_memory
-from workers.referee.comparison import ErrorScale, compare, finite_slices
+from workers.referee.comparison import ErrorScale, compare, finite_slices, worse
 from workers.referee.contract import Answer, ContractError, places
 from workers.referee.draws import Distribution
 from workers.referee.errors import FaultKind, RunnerFault
@@ -22,6 +23,8 @@ from workers.referee.state import ReferenceState, same_bytes
 from workers.referee.timing import Samples, Side
 from workers.referee.worker_client import Build, Runner, SeenTime
 
+LEAST_TURNED = 64 << 10
+"""Bytes of an output from which on its order in memory is looked at: turning less takes microseconds."""
 NOT_PASSED_ON = "a NaN or infinity among the inputs gives another output than the reference's (other slices are right)"
 
 
@@ -201,13 +204,52 @@ def judge_outputs(
     return None
 
 
+def judge_on_values(
+    trial: Trial,
+    fetched: Fetched,
+    arguments: list[Any],
+    answer: Answer,
+    distribution: Distribution,
+    scales: Sequence[ErrorScale],
+    where: str,
+) -> GateFinding | None:
+    """The same for arguments that are still at hand. What is found is judged once more by how exact the reference is
+    on these very values: how large errors are differs from draw to draw, and nobody is accused by chance."""
+    partly = not distribution.finite
+    finding = judge_outputs(trial, fetched, answer, scales, where, finite_only=partly)
+    if finding is None or finding.gate is not None:
+        return finding
+    own = trial.state.scales_on(arguments, answer.tensors, distribution)
+    if own is None:
+        return finding
+    both = [worse(one, other) for one, other in zip(own, scales, strict=True)] if scales else own
+    return judge_outputs(trial, fetched, answer, both, where, finite_only=partly)
+
+
 def _misplaced(trial: Trial, output: Output, wanted: torch.Tensor) -> str | None:
     """Where an output lies that the reference's does not."""
     if output.alias is not None and not trial.state.aliases:
         return f"lies in the memory of input {output.alias}, the reference's does not"
     if not output.written_out and not shares_memory(wanted):
         return "has elements that share memory, the reference's has none: write it out"
+    if is_turned(output.strides, wanted):
+        return (
+            f"has the strides {list(output.strides)}, the reference's {list(wanted.stride())}: whoever reads it would "
+            f"have to turn it; return it in row-major order or in the reference's"
+        )
     return None
+
+
+def is_turned(strides: Sequence[int], wanted: torch.Tensor) -> bool:
+    """Whether an output of some size lies in another order of dimensions than row-major and the reference's: then
+    putting it in order is left to whoever reads it. Gaps between rows are nobody's business."""
+    if wanted.nbytes < LEAST_TURNED or len(strides) != wanted.dim():
+        return False
+    dims = [dim for dim in range(wanted.dim()) if wanted.shape[dim] > 1]
+    as_wanted = sorted(dims, key=wanted.stride().__getitem__, reverse=True)
+    return not any(
+        all(strides[one] >= strides[other] for one, other in itertools.pairwise(order)) for order in (dims, as_wanted)
+    )
 
 
 def note_non_finite(trial: Trial, value: torch.Tensor, wanted: torch.Tensor) -> None:

@@ -273,7 +273,13 @@ def _describe_output(item: Any, inputs: Sequence[torch.Tensor], device: torch.de
     if item.device.type != device.type:
         return {"type": f"a tensor on the {item.device.type}"}
     written_out = item.layout is torch.strided and not shares_memory(item)
-    return {"type": "tensor", **TensorMeta.of(item).data(), "alias": _alias(item, inputs), "written_out": written_out}
+    return {
+        "type": "tensor",
+        **TensorMeta.of(item).data(),
+        "alias": _alias(item, inputs),
+        "written_out": written_out,
+        "strides": list(item.stride()) if item.layout is torch.strided else None,
+    }
 
 
 def _alias(item: torch.Tensor, inputs: Sequence[torch.Tensor]) -> int | None:

@@ -10,7 +10,7 @@ from workers.referee.contract import Answer
 from workers.referee.draws import Distribution
 from workers.referee.preparation import plan
 from workers.referee.runner_client import Slot
-from workers.referee.trial import GateFinding, Held, Trial, judge_inputs, judge_outputs, passed
+from workers.referee.trial import GateFinding, Held, Trial, judge_inputs, judge_on_values, passed
 
 
 class CorrectnessGate:
@@ -64,14 +64,9 @@ def try_draw(
         scales = trial.state.scales(number, distribution) or ()
         if turn == "repeated" and not (trial.state.mutates or trial.state.aliases):
             trial.held = Held(session=trial.session, slot=slot, answer=answer, scales=scales)
-        finding = judge_inputs(trial, slot, tensors, answer, place) or judge_outputs(
-            trial, fetched, answer, scales, place, finite_only=not distribution.finite
+        finding = judge_inputs(trial, slot, tensors, answer, place) or judge_on_values(
+            trial, fetched, arguments, answer, distribution, scales, place
         )
-        if finding is not None and distribution.transform is not None:  # what a rounding does differs from draw to draw
-            own = trial.state.scales_on(arguments, answer.tensors, distribution) or scales
-            finding = judge_inputs(trial, slot, tensors, answer, place) or judge_outputs(
-                trial, fetched, answer, own, place
-            )
         if finding is not None:
             return finding
     return None

@@ -16,7 +16,7 @@ from workers.referee.draws import OWN, cut_along, cut_sizes, rebuilt, resized
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.problem import cloned, moved, output_tensors
 from workers.referee.state import ReferenceState
-from workers.referee.trial import GateFinding, Trial, judge_inputs, judge_outputs, passed, shapes_of
+from workers.referee.trial import GateFinding, Trial, judge_inputs, judge_on_values, passed, shapes_of
 
 DERIVED_SLOT = 1000
 LARGEST_BYTES = 64 << 20
@@ -67,8 +67,8 @@ class GeneralizationGate:
             slot.write(flatten(arguments))
             trial.session.call(slot)
             fetched = trial.session.fetch(slot)
-            return judge_inputs(trial, slot, flatten(arguments), expected, where) or judge_outputs(
-                trial, fetched, expected, state.scales(0, OWN) or (), where
+            return judge_inputs(trial, slot, flatten(arguments), expected, where) or judge_on_values(
+                trial, fetched, arguments, expected, OWN, state.scales(0, OWN) or (), where
             )
         finally:
             slot.close()

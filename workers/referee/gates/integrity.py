@@ -27,6 +27,7 @@ from workers.referee.trial import (
     Trial,
     failed,
     judge_inputs,
+    judge_on_values,
     judge_outputs,
     passed,
     shapes_of,
@@ -189,8 +190,8 @@ def _checker(trial: Trial, number: int, slot: Slot, like: list[object]) -> Calla
         arguments = list(rebuilt(like, checked.inputs))
         answer = trial.state.expected(arguments)
         scales = trial.state.scales(number, OWN) or ()
-        finding = judge_inputs(trial, checked.slot or slot, checked.inputs, answer, where) or judge_outputs(
-            trial, checked.fetched, answer, scales, where
+        finding = judge_inputs(trial, checked.slot or slot, checked.inputs, answer, where) or judge_on_values(
+            trial, checked.fetched, arguments, answer, OWN, scales, where
         )
         if finding is not None:
             raise _CheatFoundError(failed(f"{finding.detail} (earlier calls were right)", GateName.INTEGRITY))

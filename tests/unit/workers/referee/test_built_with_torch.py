@@ -29,3 +29,70 @@ def test_kernels_of_torch_are_not(language: str) -> None:
 
 def test_a_source_without_the_headers_may_not_link_torch() -> None:
     assert [text.split("`")[1] for text in remarks("cpp", SLEEF)] == [SLEEF, "libc10.so", "libtorch_cpu.so"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "_ZN6caffe28TypeMeta26error_unsupported_typemetaES0_",
+        "_ZN6caffe28TypeMeta13typeMetaDatasEv",
+        "_ZNK2at10TensorBase8data_ptrIfEEPT_v",
+        "_ZTVN5torch8autograd12AutogradMetaE",
+        "_ZN2at15get_num_threadsEv",
+        "_ZN3c104warnERKNS_7WarningE",
+        "_ZTHN3c104impl26raw_local_dispatch_key_setE",
+        "_ZNSt7__cxx1118basic_stringstreamIcSt11char_traitsIcESaIcEEC1Ev",
+        "_ZNSolsEi",
+        "_ZN5torch16PyWarningHandlerC1Ev",
+        "stderr",
+    ],
+)
+def test_what_headers_of_torch_bring_along_is_permitted(name: str) -> None:
+    assert remarks("torch", name) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "_ZN3c1034ApproximateClockToUnixTimeConverter13makeConverterEv",
+        "_ZN2at14DynamicLibraryC1EPKcS2_b",
+        "_ZN2at12MapAllocatorC1E",
+        "_ZN3c105utils7set_envEPKcS2_b",
+        "_ZN2at24set_record_function_tls_E",
+        "_ZN6caffe210ThreadPool3runE",
+        "_ZN5torch8autograd8profiler14enableProfilerE",
+        "_ZNSt12__basic_fileIcE8sys_openEiSt13_Ios_Openmode",
+        "_ZN9__gnu_cxx13stdio_filebufIcSt11char_traitsIcEEC1EiSt13_Ios_Openmodem",
+        "_ZNSt13random_device7_M_initE",
+        "_ZNSt6chrono3_V212steady_clock3nowEv",
+        "environ",
+    ],
+)
+def test_a_name_on_no_list_is_refused_by_that_name(name: str) -> None:
+    (told,) = remarks("torch", name)
+    assert name in told
+
+
+def test_a_clock_that_the_source_names_is_left_to_the_rules_on_sources() -> None:
+    built = BuiltLibrary(name="a.so", language="cpp", imports=("_ZNSt6chrono3_V212steady_clock3nowEv",))
+    source = "#include <chrono>\nlong f() { return std::chrono::steady_clock::now().time_since_epoch().count(); }"
+    assert examine_built([built], [source], frozenset()) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "permitted"),
+    [
+        ('void f() { fprintf(stderr, "no"); fputs("no", stdout); std::fflush(stdout); }', True),
+        ('void f() { asm volatile("" ::: "memory"); fprintf(stderr, "no"); }', True),
+        ("// what goes to stderr\n#define SAY(...) fprintf(stderr, __VA_ARGS__)\nvoid f() { SAY(1); }", True),
+        ('void f() { fprintf(stderr, "(stderr)", fflush(stderr)); g(stderr); }', False),
+        ("void f() { stdout->_fileno = 7; fflush(stdout); }", False),
+        ("FILE* out = stderr; void f() { fflush(stderr); }", False),
+        ("#define fflush(a) (a)->_fileno = 7\nvoid f() { fflush(stderr); }", False),
+        ('extern FILE* mine __asm__("std" "err"); void f() { fflush(stderr); }', False),
+        ("void fputs(FILE* f, int n) { f->_fileno = n; } void f() { fputs(stderr, 7); }", False),
+    ],
+)
+def test_the_c_library_s_streams_are_there_to_print_to(source: str, permitted: bool) -> None:
+    built = BuiltLibrary(name="a.so", language="cpp", imports=("stdout", "stderr"))
+    assert (examine_built([built], [source], frozenset()) == []) is permitted

@@ -1,3 +1,4 @@
+import dataclasses
 import math
 
 import pytest
@@ -137,3 +138,23 @@ def test_places_that_were_chosen_are_not_rounded_figures() -> None:
     chosen = torch.tensor([3, 70, 12])
     assert step_scale(torch.tensor([3, 71, 12]), chosen) == pytest.approx(1 / 3)
     assert step_scale(torch.tensor([4, 12, 70]), chosen) == 0.0
+
+
+def test_faint_elements_of_a_pointwise_result_are_judged_by_their_magnitude() -> None:
+    expected = torch.sin(draw(256, 256))
+    faint = torch.rand(256, 256) < 0.3
+    expected[faint] *= 8e-6
+    scale = dataclasses.replace(error_scale(expected, expected.double()), faint=1.5e-6)
+    actual = torch.where(faint, 0.0, expected)
+    mismatch = compare(actual, expected, scale, TABLE)
+    assert mismatch is not None
+    assert "where it is about" in mismatch.detail
+    assert compare(expected + 1e-7 * torch.randn(256, 256), expected, scale, TABLE) is None
+
+
+def test_a_block_of_neighbours_has_a_bound_of_its_own() -> None:
+    scale = torch.ones(8, 8)
+    scale[::2, ::2] = scale[1::2, 1::2] = 8e-6
+    expected = torch.sin(draw(512, 1024)) * scale.repeat_interleave(64, 0).repeat_interleave(128, 1)
+    actual = torch.where(expected.abs() < 1e-5, 0.0, expected)
+    assert compare(actual, expected, error_scale(expected, expected.double()), TABLE) is not None

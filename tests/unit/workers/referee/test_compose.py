@@ -59,3 +59,8 @@ def test_the_machines_failure_blames_no_gate() -> None:
     assert report.failed_gate is None
     assert report.gates[0].status is GateStatus.PASSED
     assert report.gates[1].detail == "the disk is full"
+
+
+def test_a_failure_after_the_last_gate_says_why_too() -> None:
+    report = compose_infrastructure_error("the disk is full", ENVIRONMENT, {}, ALL)
+    assert report.gates[-1].detail == "the disk is full"

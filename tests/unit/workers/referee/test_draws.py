@@ -5,6 +5,7 @@ import torch
 
 from workers.referee.draws import (
     DISTRIBUTIONS,
+    WHOLE,
     Distribution,
     cut_along,
     drawn,
@@ -115,3 +116,28 @@ def test_ties_come_with_constant_rows_whose_mean_is_exact() -> None:
 
 def named(name: str) -> Distribution:
     return next(one for one in DISTRIBUTIONS if one.name == name)
+
+
+def test_general_whole_numbers_change_and_structures_do_not() -> None:
+    codes = torch.randint(0, 200, (64, 512), dtype=torch.int32)
+    mask = torch.randint(0, 2, (64, 512))
+    offsets = torch.arange(0, 4096, 7)
+    chosen = torch.randperm(4096)
+    short = torch.randint(0, 9, (4,))
+    for distribution in WHOLE:
+        changed, *same = drawn([codes, mask, offsets, chosen, short], distribution)
+        assert not torch.equal(changed, codes), distribution.name
+        assert changed.dtype is codes.dtype
+        assert all(map(torch.equal, same, [mask, offsets, chosen, short])), distribution.name
+
+
+def test_larger_whole_numbers_fit_their_dtype_and_their_products_do() -> None:
+    (changed,) = drawn([torch.randint(0, 200, (64, 512), dtype=torch.int32)], WHOLE[0])
+    assert 256 < int(changed.max()) < 1 << 15
+
+
+def test_other_whole_draws_hold_values_that_occurred() -> None:
+    indices = torch.randint(0, 5000, (4096,))
+    for distribution in WHOLE[1:]:
+        (changed,) = drawn([indices], distribution)
+        assert bool(torch.isin(changed, indices).all())
