@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from statistics import median
 
+from services.domain.errors import InfrastructureError
 from services.domain.evaluations import BASELINES, Baselines, GateName, Latency, ShapeResult, Speedup
 from workers.referee.statistics import is_stable, latency, paired_ratio, unpaired_ratio
 from workers.referee.trial import GateFinding, Measured, Trial, failed, passed
@@ -16,7 +17,8 @@ class TimingGate:
     name = GateName.TIMING
 
     def examine(self, trial: Trial) -> GateFinding:
-        """Fails only where no stable measurement exists."""
+        """Fails only where no stable measurement exists. Raises `InfrastructureError` where the reference's own calls,
+        taken in turns with the candidate's, are no steadier: then it is the machine's doing."""
         for measured in trial.measured:
             result = shape_result(measured, trial.state.bench.baselines)
             trial.shapes.append(result)
@@ -28,6 +30,7 @@ class TimingGate:
                 )
             low, high = result.latency.ci95_us
             if not is_stable(measured.samples.candidate):
+                _blame_the_machine(measured)
                 return failed(f"no stable measurement: the median lies between {low:.0f} and {high:.0f} µs")
         first = trial.shapes[0]
         notes = [*trial.state.bench.notes.values(), *trial.notes]
@@ -40,6 +43,16 @@ class TimingGate:
             notes.append("not protected: this sandbox cannot stop a candidate between its calls")
         notes += _why_not_the_medians(trial.measured[0], first)
         return passed("; ".join([text, *notes]))
+
+
+def _blame_the_machine(measured: Measured) -> None:
+    if is_stable(measured.samples.baseline):
+        return
+    low, high = latency(measured.samples.baseline).ci95_us
+    raise InfrastructureError(
+        f"the machine is too busy to time anything: the median of {measured.baseline}, which is the reference's own "
+        f"code, lies between {low:.0f} and {high:.0f} µs; try again when less runs beside it"
+    )
 
 
 def shape_result(measured: Measured, known: Baselines) -> ShapeResult:
