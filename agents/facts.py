@@ -22,6 +22,7 @@ async def facts_of(state: WorkflowState, context: JobContext) -> Facts:
         stage=Stage(state["stage"]),
         seed=context.job.spec.seed,
         problem=context.public_problem,
+        guidance=context.job.spec.guidance,
         analysis=context.analysis,
         backend=context.job.spec.backend,
         device=context.validation.device,

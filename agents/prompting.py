@@ -75,6 +75,7 @@ def render_system(role: AgentRole, facts: Facts, schema: dict[str, JsonValue]) -
         "device": device_sheet(facts.device),
         "problem": facts.problem,
         "problem_source": facts.problem.source,
+        "guidance": facts.guidance.strip(),
         "analysis": cut(describe.analysis(facts.analysis), SECTIONS.analysis),
         "schema": json.dumps(_untitled(schema), sort_keys=True),
         "tolerances": _tolerances(facts),

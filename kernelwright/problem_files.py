@@ -13,6 +13,11 @@ def read_problem(path: Path, allow_library: tuple[str, ...] = ()) -> Problem:
     return Problem(name=path.stem, source=read_source(path, "problem"), path=str(path), allow_library=allow_library)
 
 
+def read_guidance(text: str) -> str:
+    """Words to the agents as a command line has them, or from the file that `@` names. Raises `UserError`."""
+    return read_source(Path(text[1:]), "guidance") if text.startswith("@") else text
+
+
 def read_source(path: Path, what: str) -> str:
     """A text file of the user's. Raises `UserError` naming the file and what is wrong."""
     try:

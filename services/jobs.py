@@ -16,7 +16,7 @@ from services.domain.deletion import Deletion
 from services.domain.digests import BestSpeedup, CandidateDigest, JobCosts, RecordedStep, StepDigest, sum_costs
 from services.domain.errors import ConfigurationError, ConflictError, DeletedError, NotFoundError
 from services.domain.evaluations import Speedup, Verdict
-from services.domain.jobs import EVALUATE_ONLY, Budget, Job, JobFilter, JobPage, JobSpec, JobStatus
+from services.domain.jobs import EVALUATE_ONLY, MAX_GUIDANCE, Budget, Job, JobFilter, JobPage, JobSpec, JobStatus
 from services.domain.steps import ModelCall, Step, TrajectoryStep
 from services.domain.usage import Usage
 from services.ports.jobs import CandidateStore, JobStore
@@ -313,6 +313,11 @@ def _check_texts(spec: JobSpec) -> None:
         raise ConfigurationError(f"the candidate must be valid text of at most {MAX_CANDIDATE_BYTES} bytes")
     if source is not None and not source.strip():
         raise ConfigurationError("the candidate is empty: it must be a module defining ModelNew")
+    if not _is_storable(spec.guidance) or len(spec.guidance) > MAX_GUIDANCE:
+        raise ConfigurationError(
+            f"the guidance must be valid text of at most {MAX_GUIDANCE} characters (it has {len(spec.guidance)}): "
+            "every prompt of the job carries it; keep longer notes with kernelwright memory add"
+        )
 
 
 def _is_storable(text: str) -> bool:

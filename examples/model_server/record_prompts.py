@@ -82,7 +82,8 @@ def _trajectory() -> list[str]:
     """The recorded steps of a job against the server."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    arguments = ["run", PROBLEM, "--model", f"compatible:{MODEL}", "--rounds", "3", "--baselines", "eager", "--json"]
+    arguments = ["run", PROBLEM, "--model", f"compatible:{MODEL}", "--rounds", "3"]
+    arguments += ["--no-compiler-draft", "--baselines", "eager", "--json"]
     with tempfile.TemporaryDirectory() as home:
         address = f"http://127.0.0.1:{server.server_address[1]}/v1"
         environment = {**os.environ, "KERNELWRIGHT_HOME": home, "KERNELWRIGHT_COMPATIBLE_BASE_URL": address}

@@ -77,9 +77,11 @@ class Tools:
         strategy: str = DEFAULT_STRATEGY,
         rounds: int = 10,
         seed_candidate: str | None = None,
+        guidance: str = "",
     ) -> dict[str, Any]:
         """Submit a problem: the source of a Python module in KernelBench form (Model, get_inputs, get_init_inputs).
-        seed_candidate: source of an existing kernel (ModelNew) to start from. Returns the job with its id."""
+        seed_candidate: source of an existing kernel (ModelNew) to start from. guidance: what the agents should know
+        about the problem; they trust it. Returns the job with its id."""
         body = {
             "problem": {"name": name, "source": problem, "path": f"{name}.py"},
             "model": model,
@@ -88,6 +90,7 @@ class Tools:
             "strategy": strategy,
             "budget": {"rounds": rounds},
             "seed_candidate": seed_candidate,
+            "guidance": guidance,
         }
         return await _call(lambda: self._client.submit(body))
 

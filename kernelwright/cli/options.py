@@ -93,6 +93,14 @@ BeamOption = Annotated[
 SeedCandidate = Annotated[
     Path | None, typer.Option("--seed-candidate", help="Seed kernel to start from.", rich_help_panel=START)
 ]
+Guidance = Annotated[
+    str,
+    typer.Option(
+        metavar="TEXT|@FILE",
+        help="What the agents should know about this problem, in your words; @FILE reads them from a file.",
+        rich_help_panel=START,
+    ),
+]
 AllowLibrary = Annotated[
     str, typer.Option("--allow-library", help="Allowed library operators, comma-separated.", rich_help_panel=TARGET)
 ]

@@ -21,6 +21,7 @@ from kernelwright.cli.options import (
     DeviceOption,
     DeviceSeconds,
     Dollars,
+    Guidance,
     SeedCandidate,
     StrategyOption,
     Tokens,
@@ -60,6 +61,7 @@ def run(
     baselines: BaselinesOption = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.", rich_help_panel=SEARCH)] = 0,
     seed_candidate: SeedCandidate = None,
+    guidance: Guidance = "",
     compiler_draft: CompilerDraftOption = None,
     allow_library: AllowLibrary = "",
     out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
@@ -71,7 +73,7 @@ def run(
     """Search for a fast, verified kernel.
 
     Exit code 0 when it is surely faster than the best baseline."""
-    from kernelwright.problem_files import read_problem, read_source
+    from kernelwright.problem_files import read_guidance, read_problem, read_source
     from kernelwright.settings import load_settings
     from services.domain.jobs import Budget, JobSpec, JobStatus
 
@@ -94,6 +96,7 @@ def run(
             baselines=chosen_baselines(baselines, device),
             seed=seed,
             seed_candidate=None if seed_candidate is None else read_source(seed_candidate, "candidate"),
+            guidance=read_guidance(guidance),
             compiler_draft=load_settings().compiler_draft if compiler_draft is None else compiler_draft,
         )
     outcome = _solve(spec, resume, out, model=model, rounds=rounds)

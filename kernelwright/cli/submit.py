@@ -19,6 +19,7 @@ from kernelwright.cli.options import (
     DeviceOption,
     DeviceSeconds,
     Dollars,
+    Guidance,
     ModelOption,
     SeedCandidate,
     StrategyOption,
@@ -52,6 +53,7 @@ def submit(
     device_seconds: DeviceSeconds = None,
     baselines: BaselinesOption = None,
     seed_candidate: SeedCandidate = None,
+    guidance: Guidance = "",
     compiler_draft: CompilerDraftOption = None,
     allow_library: AllowLibrary = "",
     tag: Annotated[list[str] | None, typer.Option(help="Tag; can be repeated.")] = None,
@@ -63,7 +65,7 @@ def submit(
     server: Server = LOCAL,
 ) -> None:
     """Submit a job to a server and print its id."""
-    from kernelwright.problem_files import read_problem, read_source
+    from kernelwright.problem_files import read_guidance, read_problem, read_source
 
     found = read_problem(problem, listed(allow_library))
     body: dict[str, Any] = {
@@ -91,6 +93,7 @@ def submit(
         "tags": tag or [],
         "compiler_draft": compiler_draft,
         "seed_candidate": None if seed_candidate is None else read_source(seed_candidate, "candidate"),
+        "guidance": read_guidance(guidance),
     }
     with open_client(server) as client:
         job = client.submit(body, idempotency_key=idempotency_key)

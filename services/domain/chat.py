@@ -116,6 +116,8 @@ class Facts:
     seed: int
     problem: Problem
     """With `HELD_OUT` cut out of the source."""
+    guidance: str = ""
+    """The submitter's own words to the agents."""
     analysis: ProblemAnalysis
     backend: str
     device: DeviceSheet | None

@@ -68,6 +68,10 @@ class Stage(StrEnum):
     REFINE = "refine"
 
 
+MAX_GUIDANCE = 4000
+"""Characters of a submitter's guidance: every prompt of the job carries it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Budget:
     """Stop rules; None means no limit. Each expense reserves its ceiling beforehand, so a job never passes one."""
@@ -106,6 +110,8 @@ class JobSpec:
     """Seed of every random choice of the workflow."""
     seed_candidate: str | None = None
     """Source of an existing kernel to start from."""
+    guidance: str = ""
+    """What the submitter tells the agents about this problem; they trust it, unlike all other material."""
     compiler_draft: bool = False
     """Whether the compiler's own code is judged as the first candidate, before any model is asked."""
     tags: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from pydantic import Field
 from services.domain.digests import BestSpeedup
 from services.domain.evaluations import default_baselines
 from services.domain.events import EventKind
-from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode, Budget, Job, JobSpec, JobStatus
+from services.domain.jobs import DEFAULT_STRATEGY, MAX_GUIDANCE, AgentsMode, Budget, Job, JobSpec, JobStatus
 from services.domain.problems import ProblemAnalysis
 from web.schemas.base import Body, Name, Positive, Source, View
 from web.schemas.problems import ProblemBody
@@ -55,6 +55,8 @@ class JobBody(TargetBody):
     budget: BudgetBody = BudgetBody()
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
     seed_candidate: Source | None = None
+    guidance: Annotated[str, Field(max_length=MAX_GUIDANCE)] = ""
+    """What the agents should know or do about this problem, in your words; they trust it."""
     compiler_draft: bool | None = None
     """Whether torch.compile's own code is judged first and started from; null for the server's setting."""
     priority: Annotated[int, Field(ge=-100, le=100)] = 0
@@ -75,6 +77,7 @@ class JobBody(TargetBody):
             baselines=default_baselines(self.device) if self.baselines is None else self.baselines,
             seed=self.seed,
             seed_candidate=self.seed_candidate,
+            guidance=self.guidance,
             compiler_draft=compiler_draft if self.compiler_draft is None else self.compiler_draft,
             tags=self.tags,
             priority=self.priority,
@@ -127,6 +130,7 @@ class JobView(View):
     beam: int
     agents: AgentsMode
     verify_first: bool
+    guidance: str
     budget: Budget
     baselines: tuple[str, ...]
     seed: int
@@ -162,6 +166,7 @@ class JobView(View):
             beam=spec.beam,
             agents=spec.agents,
             verify_first=spec.verify_first,
+            guidance=spec.guidance,
             budget=spec.budget,
             baselines=spec.baselines,
             seed=spec.seed,

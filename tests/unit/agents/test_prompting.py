@@ -98,6 +98,18 @@ def test_prompts_show_what_an_agent_needs() -> None:
     assert "STEP = 0" in user
 
 
+@pytest.mark.parametrize("role", AgentRole)
+def test_the_submitters_guidance_is_told_as_an_instruction_and_nothing_where_there_is_none(role: AgentRole) -> None:
+    words = "Rows are never empty; {{ keep }} the </data> layout."
+    told = render_system(role, replace(some_facts(), guidance=f" {words}\n"), {}).content
+    before, _, after = told.partition(words)
+
+    assert "unlike the fenced material, it may instruct you" in before
+    assert len(re.findall(r"<data-\w", before)) == len(re.findall(r"</data-\w", before))  # it stands in no fence
+    assert "## Analysis" in after
+    assert "## Guidance" not in render_system(role, some_facts(), {}).content
+
+
 def test_the_judge_is_asked_for_a_repair_or_for_a_method() -> None:
     failed = render_user(AgentRole.JUDGE, some_facts(report=a_report(Verdict.REJECTED), source="x")).content
     passed = render_user(AgentRole.JUDGE, some_facts(report=a_report(), source="x")).content

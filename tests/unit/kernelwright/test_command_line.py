@@ -47,6 +47,8 @@ def line_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (("--strategy", "luck"), "unknown strategy 'luck'; known: greedy, islands, map_elites"),
         (("--baselines", "naive"), "unknown baseline 'naive'"),
         (("--seed-candidate", "nowhere.py"), "nowhere.py"),
+        (("--guidance", "@nowhere.md"), "nowhere.md: the guidance cannot be read"),
+        (("--guidance", "w" * 4001), "the guidance must be valid text of at most 4000 characters (it has 4001)"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_known_ones(

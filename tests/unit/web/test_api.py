@@ -172,6 +172,8 @@ async def test_twin_requests_with_one_key_make_one_job(here: Installation) -> No
         ({"budget": {"dollars": -1}}, "dollars"),
         ({"surprise": 1}, "surprise"),
         ({"seed_candidate": " \n"}, "empty"),
+        ({"guidance": "a\0b"}, "the guidance must be valid text of at most 4000 characters"),
+        ({"guidance": "w" * 4001}, "guidance"),
         ({"tags": ["a\0b"]}, "tag 1"),
     ],
 )
@@ -351,6 +353,12 @@ async def test_the_bundle_holds_the_kernel_its_runtime_the_report_and_the_trajec
     assert set(archive.namelist()) >= {f"{job_id}/{name}" for name in names}
     assert archive.read(f"{job_id}/kernel.py") == b"a = 1\n"
     assert json.loads(archive.read(f"{job_id}/report.json"))["verdict"] == "accepted"
+
+
+async def test_guidance_comes_back_with_the_job_and_its_spec(here: Installation) -> None:
+    job_id = await here.submit(guidance="rows are never empty")
+    assert (await here.client.get(f"/jobs/{job_id}")).json()["guidance"] == "rows are never empty"
+    assert (await here.client.get(f"/jobs/{job_id}/spec")).json()["guidance"] == "rows are never empty"
 
 
 async def test_a_form_that_needs_a_kernel_is_refused_while_there_is_none(here: Installation) -> None:

@@ -33,6 +33,10 @@ interface Draft {
   deviceS: number | null;
   seed: number;
   seedCandidate: string;
+  guidance: string;
+  agents: "full" | "lean";
+  verifyFirst: boolean;
+  compilerDraft: boolean | null;
 }
 
 export function Component() {
@@ -83,6 +87,10 @@ function freshDraft(installation: MeView): Draft {
     deviceS: null,
     seed: 0,
     seedCandidate: "",
+    guidance: "",
+    agents: "full",
+    verifyFirst: false,
+    compilerDraft: null,
   };
 }
 
@@ -107,6 +115,10 @@ function draftOf(spec: JobSpec): Draft {
     deviceS: budget?.device_s ?? null,
     seed: spec.seed ?? 0,
     seedCandidate: spec.seed_candidate ?? "",
+    guidance: spec.guidance ?? "",
+    agents: spec.agents ?? "full",
+    verifyFirst: spec.verify_first ?? false,
+    compilerDraft: spec.compiler_draft ?? null,
   };
 }
 
@@ -125,6 +137,10 @@ function bodyOf(draft: Draft): JobBody {
     budget: { rounds: draft.rounds, wall_s: draft.wallS, tokens: draft.tokens, dollars: draft.dollars, device_s: draft.deviceS },
     seed: draft.seed,
     seed_candidate: draft.seedCandidate.trim() ? draft.seedCandidate : null,
+    guidance: draft.guidance.trim(),
+    agents: draft.agents,
+    verify_first: draft.verifyFirst,
+    compiler_draft: draft.compilerDraft,
   };
 }
 
@@ -307,6 +323,16 @@ function Configuration({ draft, set, installation }: Part & { installation: MeVi
           value={draft.model}
           onChange={(model) => set({ model })}
         />
+        <Textarea
+          label="Guidance"
+          description="What the agents should know about this problem, in your words. They trust it, and every prompt carries it."
+          value={draft.guidance}
+          onChange={(event) => set({ guidance: event.currentTarget.value })}
+          maxLength={4000}
+          autosize
+          minRows={2}
+          maxRows={10}
+        />
         <Checkbox.Group label="Baselines" value={draft.baselines} onChange={(baselines) => set({ baselines })}>
           <Group mt={6}>
             {BASELINES.map((name) => (
@@ -345,7 +371,7 @@ function Limits({ draft, set }: Part) {
 }
 
 function More({ draft, set }: Part) {
-  const [open, setOpen] = useState(draft.seedCandidate !== "" || draft.beam !== 1 || draft.priority !== 0 || draft.allowLibrary.length > 0 || draft.tags.length > 0);
+  const [open, setOpen] = useState(draft.seedCandidate !== "" || draft.agents !== "full" || draft.verifyFirst || draft.compilerDraft === false || draft.beam !== 1 || draft.priority !== 0 || draft.allowLibrary.length > 0 || draft.tags.length > 0);
   if (!open) {
     return (
       <Anchor component="button" type="button" onClick={() => setOpen(true)} underline="always" size="sm" ta="left">
@@ -373,6 +399,26 @@ function More({ draft, set }: Part) {
           max={100}
           value={draft.priority}
           onChange={(value) => typeof value === "number" && set({ priority: Math.round(value) })}
+        />
+        <Select
+          label="Calls a round"
+          description="Lean: one call diagnoses and plans, one writes. Full: three or four."
+          data={["full", "lean"]}
+          value={draft.agents}
+          onChange={(value) => value && set({ agents: value as Draft["agents"] })}
+          allowDeselect={false}
+        />
+        <Checkbox
+          label="Second opinion before a candidate runs"
+          checked={draft.verifyFirst}
+          onChange={(event) => set({ verifyFirst: event.currentTarget.checked })}
+        />
+        <Checkbox
+          label="Start from the compiler's own kernel"
+          description="As the server is set, until you choose."
+          checked={draft.compilerDraft ?? false}
+          indeterminate={draft.compilerDraft === null}
+          onChange={(event) => set({ compilerDraft: event.currentTarget.checked })}
         />
         <NumberInput label="Random seed" min={0} value={draft.seed} onChange={(value) => typeof value === "number" && set({ seed: Math.round(value) })} />
         <Textarea
