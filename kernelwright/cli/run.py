@@ -70,7 +70,7 @@ def run(
 ) -> None:
     """Search for a fast, verified kernel.
 
-    Exit code 0 when it is surely faster than the best baseline."""
+    Exit code 0 if it is surely faster than the best baseline."""
     from kernelwright.problem_files import read_problem, read_source
     from kernelwright.settings import load_settings
     from services.domain.jobs import Budget, JobSpec, JobStatus
