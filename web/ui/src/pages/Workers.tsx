@@ -103,7 +103,7 @@ function Processes() {
 }
 
 const COMPILES = "compile"; // such a worker builds for others, and has no device
-const STATES: Record<NodeView["state"], string> = { ready: "accepted", starting: "running", draining: "suspicious" };
+const STATES: Record<NodeView["state"], string> = { ready: "accepted", draining: "suspicious" };
 
 const StatePill = ({ state }: { state: NodeView["state"] }) => (
   <span className="pill" style={inks(STATES[state])}>
