@@ -10,6 +10,7 @@ from services.domain.steps import Step
 def attempt_of(step: Step, candidate: EvaluatedCandidate | None) -> AttemptFact:
     """A recorded step as agents see it."""
     report = candidate.report if candidate is not None else None
+    origin = candidate.candidate.origin if candidate is not None else None
     return AttemptFact(
         step=step.index,
         stage=step.stage,
@@ -20,10 +21,6 @@ def attempt_of(step: Step, candidate: EvaluatedCandidate | None) -> AttemptFact:
         report=report,
         failure=step.failure,
         critique=step.critique,
-        confirms=candidate.candidate.parent_id if candidate is not None and _is_confirmation(candidate) else None,
-        from_compiler=candidate is not None and candidate.candidate.origin is Origin.COMPILER,
+        confirms=candidate.candidate.parent_id if candidate is not None and origin is Origin.CONFIRMATION else None,
+        from_compiler=origin is Origin.COMPILER,
     )
-
-
-def _is_confirmation(candidate: EvaluatedCandidate) -> bool:
-    return candidate.candidate.origin is Origin.CONFIRMATION

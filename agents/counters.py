@@ -80,17 +80,13 @@ def describe(profile: Profile, selected: Sequence[str] = ()) -> list[str]:
 
 
 def _line(group: CounterGroup, shown: Mapping[str, float]) -> str:
-    parts = [f"{name} {_short(shown[name])}{_unit(unit)}" for name, unit in group.units.items() if name in shown]
+    parts = [f"{name} {_short(shown[name])} {unit}".rstrip() for name, unit in group.units.items() if name in shown]
     return f"{group.title}: {', '.join(parts)}" if parts else ""
 
 
 def _stalls(metrics: Mapping[str, float]) -> list[str]:
     found = [name for name in metrics if name.startswith(_STALL)]
     return sorted(found, key=lambda name: (-metrics[name], name))
-
-
-def _unit(unit: str) -> str:
-    return f" {unit}" if unit else ""
 
 
 def _short(value: float) -> str:

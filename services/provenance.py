@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from services.domain.evaluations import Verdict
 from services.domain.experiences import Experience, StepUse
 from services.domain.provenance import EdgeKind, NodeKind, Provenance, ProvenanceEdge, ProvenanceNode
@@ -148,8 +146,6 @@ class _Graph:
             for source, target, kind in self.later_edges
             if source in self._nodes and target in self._nodes
         )
-        return Provenance(nodes=_by_layer(list(self._nodes.values())), edges=tuple(edges), cut=self.cut)
-
-
-def _by_layer(nodes: Sequence[ProvenanceNode]) -> tuple[ProvenanceNode, ...]:
-    return tuple(sorted(nodes, key=lambda node: node.layer))
+        return Provenance(
+            nodes=tuple(sorted(self._nodes.values(), key=lambda node: node.layer)), edges=tuple(edges), cut=self.cut
+        )

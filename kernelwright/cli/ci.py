@@ -38,7 +38,7 @@ def ci(
 ) -> None:
     """Check the kernels listed in kernelwright.toml.
 
-    Exit code 0 if all hold, 1 if some fail, 2 if unknown."""
+    Exit code 0 if all hold, 1 if some fail, 2 if this cannot be determined."""
     from kernelwright.ci.plan import read_plan, with_budgets
     from kernelwright.ci.rules import exit_code
     from kernelwright.ci.summary import markdown, workflow_commands

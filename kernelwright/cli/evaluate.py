@@ -20,7 +20,7 @@ def evaluate(
     baselines: Annotated[
         str,
         typer.Option(
-            help=f"Compare with, comma-separated: {', '.join(BASELINES)}.",
+            help=f"Baselines to compare with, comma-separated: {', '.join(BASELINES)}.",
             callback=check_baselines,
             rich_help_panel=TARGET,
         ),

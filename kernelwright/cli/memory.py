@@ -118,7 +118,8 @@ def effect(
 
     found = _with_memory(work)
     if as_json:
-        print_json(next(iter(found.values())) if backend else {**_fields(found["all"]), "backends": _each(found)})
+        whole = found.pop("all", None)
+        print_json({**vars(whole), "backends": found} if whole else next(iter(found.values())))
         return
     for name, one in found.items():
         _print_effect(name, one)
@@ -137,14 +138,6 @@ def _print_effect(name: str, found: Effect) -> None:
     )
     for title, interval in rows:
         typer.echo(f"  {title:38s} {_interval(interval)}")
-
-
-def _fields(found: Effect) -> dict[str, object]:
-    return {name: getattr(found, name) for name in found.__dataclass_fields__}
-
-
-def _each(found: dict[str, Effect]) -> dict[str, object]:
-    return {name: one for name, one in found.items() if name != "all"}
 
 
 @app.command("retract")
@@ -285,7 +278,6 @@ def shares(team: Team = LOCAL_TEAM, as_json: AsJson = False) -> None:
 
 
 def _with_memory(work: Callable[[ExperienceService], Awaitable[T]]) -> T:
-    """Run something on this installation's memory."""
     from kernelwright.settings import load_settings
     from kernelwright.wiring.installation import open_installation
 

@@ -118,7 +118,7 @@ BaselinesOption = Annotated[
     str | None,
     typer.Option(
         "--baselines",
-        help=f"What to beat, comma-separated: {', '.join(BASELINES)} (default: eager,compile; on GPUs all three).",
+        help=f"Baselines to beat, comma-separated: {', '.join(BASELINES)} (default: eager,compile; on GPUs all three).",
         callback=check_baselines,
         rich_help_panel=TARGET,
     ),
@@ -126,7 +126,9 @@ BaselinesOption = Annotated[
 AgentsOption = Annotated[
     AgentsMode,
     typer.Option(
-        "--agents", help="Model calls a round: lean (2, one plans and diagnoses) or full (3-4).", rich_help_panel=SEARCH
+        "--agents",
+        help="Model calls per round: lean (2: one both diagnoses and plans) or full (3-4).",
+        rich_help_panel=SEARCH,
     ),
 ]
 VerifyFirst = Annotated[
@@ -138,15 +140,20 @@ VerifyFirst = Annotated[
 Wall = Annotated[
     float | None,
     typer.Option(
-        "--wall", min=1, help="Wall-clock seconds of each job at most, pauses included.", rich_help_panel=BUDGET
+        "--wall",
+        min=1,
+        help="Maximum wall-clock time of each job in seconds, including pauses.",
+        rich_help_panel=BUDGET,
     ),
 ]
-Tokens = Annotated[int | None, typer.Option(min=1, help="Input plus output tokens at most.", rich_help_panel=BUDGET)]
+Tokens = Annotated[
+    int | None, typer.Option(min=1, help="Maximum number of tokens, input plus output.", rich_help_panel=BUDGET)
+]
 Dollars = Annotated[
-    float | None, typer.Option(min=1e-6, help="Price of all model calls at most, in dollars.", rich_help_panel=BUDGET)
+    float | None, typer.Option(min=1e-6, help="Maximum cost of all model calls, in dollars.", rich_help_panel=BUDGET)
 ]
 DeviceSeconds = Annotated[
-    float | None, typer.Option(min=1.0, help="Seconds of device time at most.", rich_help_panel=BUDGET)
+    float | None, typer.Option(min=1.0, help="Maximum device time in seconds.", rich_help_panel=BUDGET)
 ]
 
 CompilerDraftOption = Annotated[

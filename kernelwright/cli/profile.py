@@ -91,7 +91,7 @@ def profile(
     baselines: Annotated[
         str,
         typer.Option(
-            help=f"What to beat, comma-separated: {', '.join(BASELINES)}.",
+            help=f"Baselines to beat, comma-separated: {', '.join(BASELINES)}.",
             callback=check_baselines,
             rich_help_panel=TARGET,
         ),

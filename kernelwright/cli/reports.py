@@ -20,7 +20,7 @@ def report(
 ) -> None:
     """Download a job's report as one HTML file.
 
-    With figures, evidence, gates, lineage and source, and without scripts."""
+    It contains figures, evidence, gates, lineage and source, and no scripts."""
     path = (out or Path(f"{job_id}.html")).absolute()
     with open_client(server) as client:
         client.save_report(job_id, path)

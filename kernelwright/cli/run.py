@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -72,7 +72,7 @@ def run(
 ) -> None:
     """Search for a fast, verified kernel.
 
-    Exit code 0 when it is surely faster than the best baseline."""
+    Exit code 0 if it is surely faster than the best baseline."""
     from kernelwright.problem_files import read_guidance, read_problem, read_source
     from kernelwright.settings import load_settings
     from services.domain.jobs import Budget, JobSpec, JobStatus
@@ -132,16 +132,12 @@ def _solve(
 
     try:
         with Progress(errors()) as progress:
-            return asyncio.run(work(_listener(progress)))
+            return asyncio.run(work(lambda event, report: progress.show(event.kind.value, event.data, report)))
     except KeyboardInterrupt:
         hint = f"continue with: kernelwright run --resume {known['job']}" if known else ""
         with interruptible(hint):
             raise
         raise AssertionError("unreachable") from None
-
-
-def _listener(progress: Any) -> Listener:
-    return lambda event, report: progress.show(event.kind.value, event.data, report)
 
 
 def _show(outcome: SolveResult) -> None:

@@ -186,7 +186,6 @@ async def _calling_roll(installation: Installation) -> AsyncIterator[None]:
 
 
 async def _answer(settings: Settings, services: WebServices, listener: socket.socket, stop: asyncio.Event) -> None:
-    """Answer requests until a signal comes."""
     import uvicorn
 
     from kernelwright.wiring.web import make_app

@@ -31,12 +31,14 @@ def pause(job_id: JobId, as_json: AsJson = False, server: Server = LOCAL) -> Non
 
 def resume(
     job_id: JobId,
-    model: Annotated[str | None, typer.Option(help="Go on with this chat model.")] = None,
-    rounds: Annotated[int | None, typer.Option(min=1, max=1000, help="Rounds of the whole job, at most.")] = None,
+    model: Annotated[str | None, typer.Option(help="Continue with this chat model.")] = None,
+    rounds: Annotated[
+        int | None, typer.Option(min=1, max=1000, help="Maximum number of rounds of the whole job.")
+    ] = None,
     as_json: AsJson = False,
     server: Server = LOCAL,
 ) -> None:
-    """Let a paused or failed job go on.
+    """Resume a paused or failed job.
 
     Exit code 1 if its state does not allow that."""
     job = _steered(server, job_id, "resume", lambda client: client.resume(job_id, model=model, rounds=rounds))
@@ -51,7 +53,7 @@ def resume(
 def cancel(job_id: JobId, as_json: AsJson = False, server: Server = LOCAL) -> None:
     """Cancel a job. Its results are kept.
 
-    Exit code 1 if it has ended otherwise."""
+    Exit code 1 if it has ended in another way."""
     job = _steered(server, job_id, "cancel", lambda client: client.steer(job_id, "cancel"))
     if as_json:
         print_json(job)
@@ -65,7 +67,7 @@ def delete(
     as_json: AsJson = False,
     server: Server = LOCAL,
 ) -> None:
-    """Permanently delete a finished job and all that came of it."""
+    """Permanently delete a finished job and everything it produced."""
     with open_client(server) as client:
         job = client.job(job_id)
         if not yes and not typer.confirm(f"Permanently delete {job_id} ({job['problem']}, {job['status']})?", err=True):

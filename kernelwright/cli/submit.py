@@ -107,7 +107,7 @@ def submit(
 def watch(job_id: JobId, as_json: AsJson = False, server: Server = LOCAL) -> None:
     """Watch a job until it ends, across server restarts.
 
-    Exit code 0 when its best kernel is surely faster than the best baseline."""
+    Exit code 0 if its best kernel is surely faster than the best baseline."""
     with open_client(server) as client:
         client.job(job_id)  # a wrong address or id is told at once; only a server that was there is waited for
         _watch(client, job_id, as_json)

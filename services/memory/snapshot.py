@@ -128,8 +128,6 @@ class Layered(dict[K, V]):
 
 
 class _NumberedExperiences:
-    """Experiences by number."""
-
     def __init__(self) -> None:
         self.known: dict[str, int] = {}
 

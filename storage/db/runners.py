@@ -275,8 +275,6 @@ async def _undeadlocked(attempt: Callable[[], Awaitable[T]]) -> T:
 
 
 class _Waiting:
-    """A writer in the queue."""
-
     def __init__(self, work: Work[Any], loop: asyncio.AbstractEventLoop) -> None:
         self.work = work
         self.loop = loop

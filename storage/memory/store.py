@@ -25,7 +25,6 @@ from services.domain.experiences import (
     experience_id,
 )
 from services.domain.jobs import Stage
-from services.domain.value_log import LogEntry
 from services.memory.learner import Learner
 from services.memory.recall import ContextRecall, RecallRules
 from services.memory.snapshot import SnapshotError, dump, fingerprint, load
@@ -207,7 +206,7 @@ class SqlMemory:
         entries = await self._database.read(lambda connection: read_log(connection, team_id, after))
         if entries and not await asyncio.to_thread(learner.extend, entries):
             whole = await self._database.read(lambda connection: read_log(connection, team_id))
-            await asyncio.to_thread(_rebuild, learner, whole)
+            await asyncio.to_thread(learner.rebuild, whole)
             self._kept_at[team_id] = 0
         if learner.last_seq - self._kept_at.get(team_id, 0) >= KEEP_EVERY:
             await self._keep_learner(team_id, learner)
@@ -257,10 +256,6 @@ class _TeamExperiences:
 
     async def practices(self, family: str, backend: str, count: int) -> tuple[Experience, ...]:
         return await self._memory.practices(self._near, family, backend, count)
-
-
-def _rebuild(learner: Learner, entries: Sequence[LogEntry]) -> None:
-    learner.rebuild(entries)
 
 
 def _practices_of(near: FirstStage, family: str, backend: str, count: int) -> Select[Any]:

@@ -63,7 +63,8 @@ class TreeFreezer:
 
     def _remember(self) -> None:
         until = time.monotonic() + SETTLE_S
-        while not all(map(_is_stopped, _others(self._process))) and time.monotonic() < until:
+        own = str(self._process)
+        while not all(_is_stopped(name) for name in _processes() if name != own) and time.monotonic() < until:
             time.sleep(0.0005)
         self._ran_ns = _run_times()
         while time.monotonic() < until:  # a thread counts as stopped before it has left its processor
@@ -91,10 +92,6 @@ def _signal_all(number: int) -> None:
 def _processes() -> list[str]:
     own = str(os.getpid())
     return [name for name in os.listdir("/proc") if name.isdigit() and name != own]  # noqa: PTH208 - quick
-
-
-def _others(process: int) -> list[str]:
-    return [name for name in _processes() if name != str(process)]
 
 
 def _is_stopped(process: str) -> bool:

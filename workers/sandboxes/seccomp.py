@@ -100,7 +100,8 @@ def profile() -> str:
     for family in FAMILIES:
         argument: JsonValue = {"index": 0, "value": family, "op": "SCMP_CMP_EQ"}
         rules.append({"names": ["socket"], "action": "SCMP_ACT_ALLOW", "args": [argument]})
-    rules.append({"names": ["personality"], "action": "SCMP_ACT_ALLOW", "args": [_asking_personality()]})
+    asking: JsonValue = {"index": 0, "value": 0xFFFFFFFF, "op": "SCMP_CMP_EQ"}
+    rules.append({"names": ["personality"], "action": "SCMP_ACT_ALLOW", "args": [asking]})
     return json.dumps(
         {
             "defaultAction": "SCMP_ACT_ERRNO",
@@ -108,10 +109,6 @@ def profile() -> str:
             "syscalls": rules,
         }
     )
-
-
-def _asking_personality() -> JsonValue:
-    return {"index": 0, "value": 0xFFFFFFFF, "op": "SCMP_CMP_EQ"}
 
 
 def forbid_confining() -> None:

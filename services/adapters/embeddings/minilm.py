@@ -236,7 +236,6 @@ class _Bert:
 
 
 def _names(layers: int) -> Iterator[str]:
-    """All weights of an encoder."""
     yield from (f"embeddings.{table}_embeddings.weight" for table in ("word", "position", "token_type"))
     parts = ["embeddings.LayerNorm"]
     for layer in range(layers):

@@ -71,8 +71,6 @@ class AnthropicMessagesModel(RemoteChatModel):
 
 
 class _MessageBuilder:
-    """Puts a streamed message together."""
-
     def __init__(self, model: str) -> None:
         self._model = model
         self._text: list[str] = []

@@ -78,8 +78,6 @@ class CompatibleChatModel(RemoteChatModel):
 
 
 class _CompletionBuilder:
-    """Puts a streamed completion together."""
-
     def __init__(self, model: str) -> None:
         self._model = model
         self._text: list[str] = []

@@ -63,7 +63,7 @@ def test_the_names_that_are_written_down_are_those_that_exist() -> None:
 
 @pytest.mark.parametrize("command", STARTING)
 def test_every_command_that_starts_jobs_limits_wall_time(command: str) -> None:
-    assert "Wall-clock seconds" in help_of(command, "--wall")
+    assert "wall-clock time" in help_of(command, "--wall")
 
 
 @pytest.mark.parametrize(
