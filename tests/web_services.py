@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from agents.playground import RecordedForms
 from agents.strategies.population import population
 from services.access import AccessService
+from services.domain.errors import ConfigurationError
 from services.experiences import ExperienceService, VectorSpace
 from services.exports import Exporter
 from services.jobs import JobService
+from services.playground import PlaygroundService
+from services.ports.models import ChatModel
 from services.ports.runtime import Clock
 from services.quotas import QuotaService
 from services.rates import LocalBuckets, RateLimiter
@@ -51,6 +55,7 @@ def web_services(clock: Clock, jobs: JobService, runtime: Path, **given: Any) ->
             "shares": ShareService(InMemoryShareStore(clock), jobs, exporter, clock),
             "webhooks": WebhookService(InMemoryWebhookStore(beside), lambda _url: None, clock),
             "artefacts": InMemoryArtefactStore(beside),
+            "playground": PlaygroundService(jobs, _no_model, RecordedForms(), clock),
             "populations": population,
             "compiler_draft": False,
             "ui": None,
@@ -73,6 +78,10 @@ def web_services(clock: Clock, jobs: JobService, runtime: Path, **given: Any) ->
             **given,
         }
     )
+
+
+def _no_model(name: str) -> ChatModel:
+    raise ConfigurationError(f"unknown model '{name}'")
 
 
 async def _none() -> Sequence[Any]:

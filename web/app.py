@@ -20,6 +20,7 @@ from web.routers import (
     events,
     experiences,
     jobs,
+    playground,
     problems,
     reports,
     requests,
@@ -46,6 +47,7 @@ def create_app(services: WebServices, *, max_body_bytes: int = MAX_BODY_BYTES) -
     app.state.services = services
     for router in (
         jobs.router,
+        playground.router,
         events.router,
         reports.router,
         candidates.router,

@@ -22,6 +22,7 @@ from services.domain.problems import Problem
 from services.experiences import ExperienceService
 from services.exports import Exporter
 from services.jobs import JobService
+from services.playground import PlaygroundService
 from services.ports.jobs import ArtefactStore, EventLog
 from services.ports.teams import IdentityProvider
 from services.quotas import QuotaService
@@ -58,6 +59,8 @@ class WebServices:
     experiences: ExperienceService
     requests: RequestService
     """Requests of manual models."""
+    playground: PlaygroundService
+    """Recorded prompts sent again."""
     trajectories: TrajectoryService
     """Training data."""
     shares: ShareService

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from agents.strategies.behaviour import Behaviour, behaviour
 from agents.strategies.islands import Islands
 from services.domain.candidates import EvaluatedCandidate
-from services.domain.populations import Member, Population
+from services.domain.populations import Population, PopulationMember
 from services.domain.ratios import paired_time
 
 
@@ -19,7 +19,7 @@ def population(strategy: str, entries: Sequence[EvaluatedCandidate]) -> Populati
     cells = {one.candidate.id: behaviour(one.candidate.source) for one in accepted}
     elites = _elites(accepted, cells)
     members = tuple(
-        Member(
+        PopulationMember(
             candidate_id=one.candidate.id,
             step=one.candidate.step,
             island=None if islands is None else islands.island(one.candidate.step),

@@ -28,6 +28,7 @@ from services.rates import LocalBuckets, RateLimiter
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from services.playground import PlaygroundService
     from web.context import WebServices, WorkerInfo
 
 
@@ -82,6 +83,7 @@ def make_web_services(installation: Installation, *, host: str, local_worker: bo
         shares=make_shares(installation),
         webhooks=make_webhooks(installation),
         artefacts=installation.stores.artefacts,
+        playground=make_playground(installation),
         populations=population,
         compiler_draft=settings.compiler_draft,
         ui=built_ui(),
@@ -99,6 +101,22 @@ def make_web_services(installation: Installation, *, host: str, local_worker: bo
         open_here=settings.is_open(host),
         hosts=public_names(settings) if host in LOOPBACK else None,
         metrics=_metrics(installation),
+    )
+
+
+def make_playground(installation: Installation) -> PlaygroundService:
+    """Recorded prompts sent again."""
+    from agents.playground import RecordedForms
+    from services.playground import PlaygroundService
+    from services.telemetry.observed import observed_model
+
+    return PlaygroundService(
+        installation.service,
+        lambda name: observed_model(installation.models.resolve(name)),
+        RecordedForms(),
+        installation.clock,
+        quotas=installation.quotas,
+        offline=frozenset({"playbook", "manual"}),
     )
 
 

@@ -156,6 +156,16 @@ class Roofline:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LineShare:
+    """How hot one line of a kernel is."""
+
+    line: int
+    """Of the compiled source, from 1."""
+    share: float
+    """Samples at its instructions over all in the candidate's own code, 0 to 1."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Profile:
     """Hardware counters, where permitted, and the diagnosis drawn from them."""
 
@@ -168,6 +178,8 @@ class Profile:
     `imbalance`, `overhead`, `neither` (of the roofs binds), …"""
     reason: str
     """The evidence the diagnosis rests on, in one sentence."""
+    lines: tuple[LineShare, ...] = ()
+    """The hottest lines of the source, hottest first; empty where nothing tells them."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Member:
+class PopulationMember:
     """One accepted candidate and its place."""
 
     candidate_id: str
@@ -33,4 +33,4 @@ class Population:
     strategy: str
     islands: int
     """How many there are; 0 where the strategy has none."""
-    members: tuple[Member, ...]
+    members: tuple[PopulationMember, ...]

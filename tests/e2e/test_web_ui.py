@@ -174,6 +174,7 @@ PAGES = {
     "submit": "/submit",
     "job": "/jobs/{job}",
     "trace": "/jobs/{job}/trace",
+    "playground": "/jobs/{job}/playground?round=2&call=2",
     "compare": "/compare?job={job}&job={other}",
     "leaderboard": "/leaderboard",
     "source": "/candidates/{best}",

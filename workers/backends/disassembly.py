@@ -48,7 +48,15 @@ class Tool:
 
 OBJDUMP = Tool(
     form="assembly",
-    command=("objdump", "--disassemble", "--demangle", "--no-show-raw-insn", "--section=.text", "--wide"),
+    command=(
+        "objdump",
+        "--disassemble",
+        "--demangle",
+        "--no-show-raw-insn",
+        "--line-numbers",
+        "--section=.text",
+        "--wide",
+    ),
     function=_FUNCTION,
     remedy="install binutils (apt-get install binutils) on the worker",
 )
@@ -78,7 +86,8 @@ def disassembled(sandbox: Sandbox, tool: Tool, libraries: Sequence[Path], scratc
     try:
         for library in libraries[:MAX_LIBRARIES]:
             text, whole = _shown(sandbox, tool, library, scratch)
-            blocks += [(name, block) for name, block in functions(text, tool.function) if _is_own(name)]
+            shown = line_marks(text) if tool.form == OBJDUMP.form else text
+            blocks += [(name, block) for name, block in functions(shown, tool.function) if _is_own(name)]
             complete &= whole
     except ToolchainError:
         return no_listing(f"{tool.command[0]} is not installed: {tool.remedy}")
@@ -87,6 +96,30 @@ def disassembled(sandbox: Sandbox, tool: Tool, libraries: Sequence[Path], scratc
     if not blocks:
         return no_listing(f"{tool.command[0]} finds no function of the candidate's own in what was built")
     return _listing(tool, blocks, complete=complete)
+
+
+_PLACE = re.compile(r"^\S*?(?P<file>[^/\s:]+):(?P<line>\d+)(?: \(discriminator \d+\))?$")
+_SOURCES = ("kernel.cpp", "kernel.cu")
+
+
+def line_marks(text: str) -> str:
+    """A listing whose lines of the candidate's own source are marked `; line 7` where they begin; what else objdump
+    says of places (headers, folders of the worker) is left out."""
+    found: list[str] = []
+    marked = None
+    for line in text.splitlines():
+        if not line or line[0].isspace() or line.endswith(">:"):
+            found.append(line)
+            marked = None if line.endswith(">:") else marked
+            continue
+        place = _PLACE.match(line)
+        if place is None:
+            if not line.endswith("():"):
+                found.append(line)
+        elif place["file"] in _SOURCES and place["line"] != marked:
+            marked = place["line"]
+            found.append(f"; line {marked}")
+    return "\n".join(found)
 
 
 SYSTEM_INSTRUCTIONS = re.compile(r"\t(?:rep |lock |bnd )*(syscall|sysenter|int +\$0x80|svc|rdtscp?)\b")

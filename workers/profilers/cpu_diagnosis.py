@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from services.domain.evaluations import Profile, Roofline
+from services.domain.evaluations import LineShare, Profile, Roofline
 from workers.profilers.hot_spots import HotSpots
 
 SOURCE = "samples"
@@ -51,7 +51,21 @@ def diagnose_cpu(roof: Roofline, seen: CpuEvidence, counters: Mapping[str, float
     """Class of the limit and the evidence for it. `counters` are hardware counters, where there are any."""
     metrics = {**counters, **figures(seen)}
     bottleneck, reason = _cause(roof, seen, metrics)
-    return Profile(source="perf" if counters else SOURCE, metrics=metrics, bottleneck=bottleneck, reason=reason)
+    return Profile(
+        source="perf" if counters else SOURCE,
+        metrics=metrics,
+        bottleneck=bottleneck,
+        reason=reason,
+        lines=_hot_lines(seen),
+    )
+
+
+def _hot_lines(seen: CpuEvidence) -> tuple[LineShare, ...]:
+    spots = seen.spots
+    if spots is None or not spots.samples:
+        return ()
+    hottest = sorted(spots.lines.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(LineShare(line=line, share=count / spots.samples) for line, count in hottest)
 
 
 def figures(seen: CpuEvidence) -> dict[str, float]:

@@ -120,6 +120,27 @@ def test_a_tool_that_gives_nothing_is_a_note_and_no_failure(sandbox: Printing, t
     assert told in found.note
 
 
+def test_lines_of_the_candidates_source_are_marked_and_those_of_headers_left_out() -> None:
+    text = (
+        "0000000000001139 <kernel_0>:\nkernel_0():\n/tmp/kw-1/kernel.cpp:12\n    1139:\tpush   %rbp\n"
+        "/tmp/kw-1/kernel.cpp:12 (discriminator 2)\n    113a:\tnop\n/usr/include/c++/12/cmath:40\n    113b:\tret\n"
+        "./kernel.cpp:13\n    113c:\tret\n\n0000000000001140 <other>:\nkernel.cpp:13\n    1140:\tret"
+    )
+    assert listings.line_marks(text).splitlines() == [
+        "0000000000001139 <kernel_0>:",
+        "; line 12",
+        "    1139:\tpush   %rbp",
+        "    113a:\tnop",
+        "    113b:\tret",
+        "; line 13",
+        "    113c:\tret",
+        "",
+        "0000000000001140 <other>:",
+        "; line 13",
+        "    1140:\tret",
+    ]
+
+
 def test_sass_is_taken_apart_by_function() -> None:
     text = "\tFunction : fill_kernel\n\t.headerflags\n\tEXIT\n\tFunction : other\n\tEXIT"
     assert [name for name, _ in functions(text, disassembly.cuobjdump("nvcc").function)] == ["fill_kernel", "other"]

@@ -18,6 +18,7 @@ export const routes: RouteObject[] = [
           { path: "compare", lazy: () => import("./pages/Compare") },
           { path: "jobs/:jobId", lazy: () => import("./pages/Job") },
           { path: "jobs/:jobId/trace", lazy: () => import("./pages/Trace") },
+          { path: "jobs/:jobId/playground", lazy: () => import("./pages/Playground") },
           { path: "candidates/:candidateId", lazy: () => import("./pages/Candidate") },
           { path: "memory", lazy: () => import("./pages/Memory") },
           { path: "memory/:experienceId", lazy: () => import("./pages/Experience") },

@@ -88,6 +88,15 @@ def test_the_line_and_the_compiler_s_remark_are_named() -> None:
     assert "the compiler on line 8: `expf` is called" in profile.reason
 
 
+def test_hot_lines_come_hottest_first_with_their_shares() -> None:
+    profile = diagnosed(own=40, seen=spots(scalar=30))
+    shares = [one.share for one in profile.lines]
+    assert profile.lines[0].line == 9
+    assert shares == sorted(shares, reverse=True)
+    assert 0 < sum(shares) <= 1 + 1e-9
+    assert diagnosed(own=40).lines == ()
+
+
 def test_samples_are_laid_on_lines_and_kinds_of_instructions() -> None:
     found = hot_spots(LISTING, {0x1130: 5, 0x1138: 3, 0x113C: 2, 0x1140: 4, 0x1144: 1, 0x9999: 7})
     assert found.samples == 15

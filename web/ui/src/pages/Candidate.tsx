@@ -68,7 +68,7 @@ function Known({ candidate }: { candidate: CandidateView }) {
         <Tabs.Panel value="gates">{report ? <Gates report={report} /> : <Pending over={over} />}</Tabs.Panel>
         <Tabs.Panel value="evidence">{report ? <Evidence report={report} /> : <Pending over={over} />}</Tabs.Panel>
         <Tabs.Panel value="profile">{report ? <Profile report={report} /> : <Pending over={over} />}</Tabs.Panel>
-        <Tabs.Panel value="machine">{report ? <MachineCode id={candidate.id} listing={report.listing ?? null} /> : <Pending over={over} />}</Tabs.Panel>
+        <Tabs.Panel value="machine">{report ? <MachineCode id={candidate.id} source={candidate.source} report={report} /> : <Pending over={over} />}</Tabs.Panel>
       </Tabs>
     </Stack>
   );
@@ -162,12 +162,15 @@ function Pending({ over }: { over: boolean }) {
 function Changes({ candidate }: { candidate: CandidateView }) {
   const [params, setParams] = useSearchParams();
   const siblings = useCandidates(candidate.job_id);
+  const job = useJob(candidate.job_id);
+  const best = job.data?.best_candidate_id ?? null;
   const against = params.get("against") ?? candidate.parent_id ?? "reference";
   const roomy = useMediaQuery("(min-width: 1100px)", true, { getInitialValueInEffect: false });
   const [split, setSplit] = useState<boolean | null>(null);
-  const other = useQuery({ queryKey: ["against", candidate.job_id, against], queryFn: () => textOf(candidate.job_id, against) });
+  const other = useQuery({ queryKey: ["against", candidate.job_id, against === "best" ? best : against], queryFn: () => textOf(candidate.job_id, against === "best" && best ? best : against), enabled: against !== "best" || best !== null });
   const options = [
     { value: "reference", label: "Reference" },
+    ...(best && best !== candidate.id ? [{ value: "best", label: "Best kernel of the job" }] : []),
     ...(siblings.data ?? [])
       .filter((one) => one.id !== candidate.id)
       .map((one) => ({

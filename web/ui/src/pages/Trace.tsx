@@ -75,7 +75,7 @@ function Recorded({ jobId, digest }: { jobId: string; digest: StepDigest }) {
             </Section>
           )}
           {recorded.step.calls.map((call, index) => (
-            <Call key={index} call={call} number={index + 1} />
+            <Call key={index} jobId={jobId} round={digest.index + 1} call={call} number={index + 1} />
           ))}
           {recorded.step.critique && (
             <Section title="Critique for the next round">
@@ -144,7 +144,7 @@ function Uses({ uses }: { uses: RecordedStep["uses"] }) {
   );
 }
 
-function Call({ call, number }: { call: ModelCall; number: number }) {
+function Call({ jobId, round, call, number }: { jobId: string; round: number; call: ModelCall; number: number }) {
   const { usage } = call;
   return (
     <Section
@@ -173,6 +173,9 @@ function Call({ call, number }: { call: ModelCall; number: number }) {
             {readable(call.reply)}
           </pre>
         </details>
+        <Anchor component={Link} to={`/jobs/${jobId}/playground?round=${round}&call=${number}`} size="sm" underline="always">
+          Open in playground
+        </Anchor>
         {call.error && <Text className="break">Unusable reply: {call.error}</Text>}
       </Stack>
     </Section>

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { data } from "../api";
 import { GAINS } from "../candidates";
-import { getPopulation, type CandidateSummary, type Member, type Population } from "../client";
+import { getPopulation, type CandidateSummary, type PopulationMember, type Population } from "../client";
 import { ratio } from "../format";
 import { PARALLEL, STAGINGS, tint } from "../lineage";
 import { inks } from "./Pills";
@@ -33,7 +33,7 @@ interface Shown {
   bestId: string | null;
 }
 
-function Tile({ member, candidate, best }: { member: Member; candidate: CandidateSummary | undefined; best: boolean }) {
+function Tile({ member, candidate, best }: { member: PopulationMember; candidate: CandidateSummary | undefined; best: boolean }) {
   const gain = candidate ? tint(candidate) : null;
   return (
     <Anchor component={Link} to={`/candidates/${member.candidate_id}`} className="pill tile" style={{ ...inks(gain ? GAINS[gain.gain].ink : "pending"), outline: best ? "2px solid var(--best-ink)" : undefined }} title={`${member.traffic}, ${member.parallelism}, ${member.staging}, ${member.size}`}>
@@ -43,7 +43,7 @@ function Tile({ member, candidate, best }: { member: Member; candidate: Candidat
   );
 }
 
-const fastestFirst = (known: Shown["known"]) => (a: Member, b: Member): number =>
+const fastestFirst = (known: Shown["known"]) => (a: PopulationMember, b: PopulationMember): number =>
   (known.get(b.candidate_id)?.speedup?.best_baseline ?? 0) - (known.get(a.candidate_id)?.speedup?.best_baseline ?? 0);
 
 function Islands({ all, known, bestId }: Shown) {
@@ -82,7 +82,7 @@ function Islands({ all, known, bestId }: Shown) {
 function Archive({ all, known, bestId }: Shown) {
   const elites = all.members.filter((one) => one.elite);
   const rows = STAGINGS.filter((staging) => elites.some((one) => one.staging === staging));
-  const at = (staging: string, parallelism: string): Member[] => elites.filter((one) => one.staging === staging && one.parallelism === parallelism).sort(fastestFirst(known));
+  const at = (staging: string, parallelism: string): PopulationMember[] => elites.filter((one) => one.staging === staging && one.parallelism === parallelism).sort(fastestFirst(known));
   return (
     <>
       <div className="scroll-x" tabIndex={0} role="region" aria-label="Archive by behaviour">
