@@ -74,6 +74,8 @@ Builder = _Callable[[str, "tuple[str, ...]", str], str]
 """Builds a source with further flags in a language (`cpp`, `cpp_torch`, `cuda`) and returns the path of the library."""
 
 _builder: Builder | None = None
+_located: set[str] = set()
+"""Paths of libraries that are about to be loaded."""
 
 
 class CompileError(RuntimeError):
@@ -85,22 +87,27 @@ class LaunchError(RuntimeError):
 
 
 class Library:
-    """A loaded shared library; every `extern "C"` function is an attribute."""
+    """A loaded shared library that `compile_cpp` or `compile_cuda` gave; every `extern "C"` function is an attribute.
+
+    It offers what its own source defines: neither other libraries, nor what the libraries define that it needs."""
 
     def __init__(self, path: str, language: str = "cpp") -> None:
+        """Raises `ValueError` for a path that this module has not just built or found."""
+        if path not in _located:
+            raise ValueError("libraries come from compile_cpp and compile_cuda")
+        _located.discard(path)
         self._path = path
         self._language = language
-        self._library = _ctypes.CDLL(path)
+        self._address_of = _own_addresses(path)
 
     def __getattr__(self, name: str) -> Function:
         """Look a function up once; later accesses find it as a plain attribute."""
         if name.startswith("__"):
             raise AttributeError(name)
-        try:
-            symbol = self._library[name]
-        except AttributeError:
-            raise AttributeError(f'the source defines no extern "C" function `{name}`') from None
-        function = Function(name, symbol, None if self._language == "cpp" else _Cuda(name, self._library))
+        address = self._address_of(name)
+        if not address:
+            raise AttributeError(f'the source defines no extern "C" function `{name}`')
+        function = Function(name, address, None if self._language == "cpp" else _Cuda(name, self._address_of))
         setattr(self, name, function)
         return function
 
@@ -108,12 +115,42 @@ class Library:
         return f"<Library {self._path}>"
 
 
+class _Place(_ctypes.Structure):
+    """What `dladdr` says of an address."""
+
+    _fields_ = (
+        ("file", _ctypes.c_char_p),
+        ("base", _ctypes.c_void_p),
+        ("symbol", _ctypes.c_char_p),
+        ("address", _ctypes.c_void_p),
+    )
+
+
+def _own_addresses(path: str) -> _Callable[[str], int]:
+    """Loads a library, and tells where its own functions are: 0 for what others define, as the C library. The loader's
+    handle stays in here, since it would give those too."""
+    library = _ctypes.CDLL(path)
+    loaded = _ctypes.c_char_p.from_address(library._handle + _ctypes.sizeof(_ctypes.c_void_p)).value  # of its link map
+    tell = _ctypes.CDLL(None)["dladdr"]
+
+    def address_of(name: str) -> int:
+        try:
+            address = _ctypes.cast(library[name], _ctypes.c_void_p).value or 0
+        except (AttributeError, ValueError):
+            return 0
+        place = _Place()
+        is_known = tell(_ctypes.c_void_p(address), _ctypes.byref(place))
+        return address if is_known and place.file == loaded else 0
+
+    return address_of
+
+
 class Function:
     """One C function; calls are bound once per combination of argument types."""
 
-    def __init__(self, name: str, symbol: _Any, cuda: _Cuda | None = None) -> None:
+    def __init__(self, name: str, address: int, cuda: _Cuda | None = None) -> None:
         self.name = name
-        self._symbol = symbol
+        self._address = address
         self._cuda = cuda
         self._calls: dict[tuple[type, ...], _Callable[..., None]] = {}
 
@@ -127,7 +164,7 @@ class Function:
     def _bind(self, arguments: tuple[object, ...]) -> _Callable[..., None]:
         kinds = [_kind(self.name, position, argument) for position, argument in enumerate(arguments)]
         types = [_C_TYPES[kind] for kind in kinds] + ([] if self._cuda is None else [_ctypes.c_void_p])
-        target = _ctypes.CFUNCTYPE(None, *types)(_ctypes.cast(self._symbol, _ctypes.c_void_p).value or 0)
+        target = _ctypes.CFUNCTYPE(None, *types)(self._address)
         call = _specialise(self.name, kinds, target, self._cuda)
         self._calls[tuple(map(type, arguments))] = call
         return call
@@ -136,13 +173,13 @@ class Function:
 class _Cuda:
     """What a call on the GPU needs beside its arguments: the current stream, and CUDA's last error."""
 
-    def __init__(self, name: str, library: _ctypes.CDLL) -> None:
+    def __init__(self, name: str, address_of: _Callable[[str], int]) -> None:
         import torch
 
         self._name = name
-        self._text = library["kernelwright_error_text"]
-        self._text.restype = _ctypes.c_char_p
-        self.error = library["kernelwright_last_error"]
+        text = _ctypes.CFUNCTYPE(_ctypes.c_char_p, _ctypes.c_int)
+        self._text = text(address_of("kernelwright_error_text"))
+        self.error = _ctypes.CFUNCTYPE(_ctypes.c_int)(address_of("kernelwright_last_error"))
         raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # 0.1 µs; the public way takes 3 µs
         device = torch.cuda.current_device() if torch.cuda.is_available() else 0
         self.stream: _Callable[[], int] = (
@@ -224,7 +261,8 @@ def compile_cpp(source: str, flags: _Sequence[str] = ()) -> Library:
     It is compiled with `g++ -O3 -march=native -fopenmp -std=c++20 -shared -fPIC` and then `flags`; where it includes
     headers of torch, with their directory and torch's libraries besides.
     """
-    return Library(locate(str(source), _separate(flags), language_of(str(source))))
+    language = language_of(str(source))
+    return _loaded(locate(str(source), _separate(flags), language), "cpp")
 
 
 def language_of(source: str) -> str:
@@ -239,7 +277,12 @@ def compile_cuda(source: str, flags: _Sequence[str] = ()) -> Library:
     Its `extern "C"` functions run on the host: they take the current `cudaStream_t` last and launch kernels on it.
     Calls raise `LaunchError` where CUDA refuses the launch.
     """
-    return Library(locate(str(source), _separate(flags), "cuda"), "cuda")
+    return _loaded(locate(str(source), _separate(flags), "cuda"), "cuda")
+
+
+def _loaded(path: str, language: str) -> Library:
+    _located.add(path)
+    return Library(path, language)
 
 
 def _separate(flags: _Sequence[str]) -> tuple[str, ...]:

@@ -21,6 +21,8 @@ MAX_MEANINGS = 64
 MAX_ROUNDS = 32
 """Assignments of assignments are followed so deep, unless nothing new comes before."""
 TOO_MANY = ReachedName(line=1, written="more names than can be followed", modules=("?",), name="?")
+STREAMS = ("sys.stdout", "sys.stderr")
+"""Objects off which files can be read: for `print(…, file=sys.stderr)`."""
 OWN_NAMES = ("candidate",)
 """What a candidate's module is called where it runs: through itself it could reach all that it imports, by other names.
 """
@@ -47,7 +49,8 @@ def reached(source: str) -> list[ReachedName]:
             if len(found) == MAX_NAMES:
                 return [TOO_MANY, *found.values()]
             found[chain] = one
-        if id(node) in values and found[chain].name == found[chain].modules[-1]:
+        is_read_off = found[chain].name in (found[chain].modules[-1], *STREAMS)
+        if id(node) in values and is_read_off:
             found[chain] = dataclasses.replace(found[chain], handed_on=True, line=getattr(node, "lineno", 1))
     return list(found.values())
 
@@ -56,7 +59,7 @@ def _used_as_values(tree: ast.Module) -> Iterator[ast.AST]:
     """Names and chains that are neither read from, nor given another name that this reader follows, nor only asked
     about: arguments, parts of containers, subjects of `match`, what is returned or kept in an attribute. An import in
     a class's body makes an attribute, too."""
-    known = set(_followed(tree))
+    known = {*_followed(tree), *_printed_to(tree)}
     yield from _of_classes(tree, ast.Import | ast.ImportFrom)
     for node in ast.walk(tree):
         for name, child in ast.iter_fields(node):
@@ -79,6 +82,18 @@ def _followed(tree: ast.Module) -> Iterator[int]:
             yield from (id(value) for _, value in _pairs(node.target, node.value))
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             yield from (id(value) for _, value in _defaults(node.args))
+
+
+def _printed_to(tree: ast.Module) -> Iterator[int]:
+    """What Python's own `print` is given as `file`."""
+    nodes = list(ast.walk(tree))
+    if any("print" in (getattr(node, "name", ""), getattr(node, "arg", "")) for node in nodes):
+        return
+    if any(isinstance(node, ast.Name) and node.id == "print" and isinstance(node.ctx, ast.Store) for node in nodes):
+        return
+    for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+            yield from (id(one.value) for one in node.keywords if one.arg == "file")
 
 
 def _of_classes(tree: ast.AST, kinds: Any) -> Iterator[ast.AST]:

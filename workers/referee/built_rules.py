@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from services.ports.devices import BuiltLibrary, ReachedName
 from workers.referee.built_names import is_listed
 from workers.referee.cpp_reading import SourceFacts, read_cpp, scan_cpp
-from workers.referee.module_names import is_permitted_name, is_permitted_submodule
+from workers.referee.module_names import PERMITTED_OF_STREAMS, is_permitted_name, is_permitted_submodule
 from workers.referee.remarks import Remark
 from workers.referee.rules import (
     BANNED_NAMES,
@@ -268,8 +268,12 @@ def _refused_name(one: ReachedName) -> str | None:
 def _refused_inside(one: ReachedName, root: str) -> str | None:
     """Why a name of the last module on the way may not be used, or that module as a value."""
     module = one.modules[-1]
+    if one.handed_on:
+        return "is handed on as a value: names are read off it where nobody sees which"
     if one.name == module:
-        return "is handed on as a value: names are read off it where nobody sees which" if one.handed_on else None
+        return None
+    if module == "sys" and len(parts := one.name.split(".")) > 2 and parts[2] not in PERMITTED_OF_STREAMS:
+        return "is on no list of what a kernel needs of a stream"
     inside = one.name.removeprefix(f"{module}.").split(".")[0]
     if root == "os" and module == "os" and inside not in PERMITTED_IN_OS:
         return "is on no list of what a kernel needs of the system"

@@ -65,6 +65,13 @@ REFUSED_SUBMODULES = (
 )
 
 
+PERMITTED_OF_STREAMS = frozenset({
+    "write", "flush", "isatty", "encoding", "major", "minor", "micro", "name", "version", "max", "min", "eps", "dig",
+    "mant_dig", "max_exp", "min_exp", "startswith", "split", "epsilon", "cache_tag", "bits_per_digit", "radix",
+})  # fmt: skip
+"""Of what `sys` holds: streams are written to, the rest is read."""
+
+
 def is_permitted_submodule(module: str) -> bool:
     """Whether a module of a permitted package is one that a kernel may use."""
     if module in REFUSED_SUBMODULES:

@@ -8,6 +8,7 @@ name as a text (`getattr`) may be called with that text written out, and never h
 from __future__ import annotations
 
 import ast
+import re
 import string
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -30,6 +31,12 @@ _OTHERS = (
 PERMITTED_DUNDERS = frozenset(f"__{name}__" for name in (*_OPERATORS.split(), *_OTHERS.split()))
 _OF_SUPER = frozenset({"__getattr__", "__setattr__", "__init_subclass__"})
 """Read from `super()` alone, or of `object` with `self` first: on others they do what `getattr` and `setattr` do."""
+PUBLIC_THOUGH_PRIVATE = frozenset({
+    "_asdict", "_replace", "_fields", "_make", "_version", "_parameters", "_buffers", "_modules", "_base", "_is_view",
+    "_use_count", "_nnz", "_indices", "_values",
+})  # fmt: skip
+"""Private names of named tuples, tensors, their storages and modules that kernels do use."""
+_PRIVATE = re.compile(r"\b_[a-zA-Z]\w*")
 BY_TEXT = frozenset(BANNED_CALLS) | {"getattr", "__build_class__"}
 _OFTEN_OWN = frozenset({"input", "exit", "quit"})
 """Names that modules use for something of their own."""
@@ -49,9 +56,11 @@ def spoken_names(tree: ast.Module) -> Iterator[Spoken]:
     """Everything of this kind in a module."""
     yield from _Values(tree).found
     computes_formats = any(_is_format(node) and not _is_text(node.func.value) for node in _calls(tree))  # type: ignore[attr-defined]
+    own = _own_private_names(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and not _is_of_super(node):
             yield from _judged(node, node.attr)
+            yield from _private(node, own)
         elif isinstance(node, ast.Name):
             yield from _judged(node, node.id)
         elif isinstance(node, ast.MatchClass):
@@ -74,6 +83,37 @@ def _judged(node: ast.AST, name: str, *, strictly: bool = False) -> Iterator[Spo
         yield Spoken(line=line, text=f"`{name}` is on no list of what a kernel needs")
     elif name in _OF_SUPER and isinstance(node, ast.Attribute):
         yield Spoken(line=line, text=f"`.{name}` of something else than `super()` hides what is called")
+
+
+def _private(node: ast.Attribute, own: set[str]) -> Iterator[Spoken]:
+    """A private attribute of something that others made: what is behind it is nobody's business here. Chains that begin
+    at an import are resolved elsewhere (`workers.backends.reached`)."""
+    name = node.attr
+    if not name.startswith("_") or _is_dunder(name) or name in own | PUBLIC_THOUGH_PRIVATE or name in BANNED_ATTRIBUTES:
+        return
+    base: ast.expr = node
+    while isinstance(base, ast.Attribute):
+        base = base.value
+    if not isinstance(base, ast.Name) or base.id not in own | {"self", "cls"}:
+        yield Spoken(line=node.lineno, text=f"`.{name}` is private to something that the module does not define")
+
+
+def _own_private_names(tree: ast.Module) -> set[str]:
+    """Private names that the module defines or gives to its objects, also by a text (`register_buffer("_table", …)`) or
+    in a source (`void _run(…)`), and what it imports."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            found.add(node.attr)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found |= {node.id} if node.id.startswith("_") else set()
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found |= set(_PRIVATE.findall(node.value))
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {alias.asname or alias.name.split(".")[0] for alias in node.names}
+    return found
 
 
 def _is_dunder(name: str) -> bool:

@@ -56,11 +56,15 @@ TIED_SUM = 2.0**-24 / 4 / ERROR_MULTIPLE
 8.2e-5 off over 16 384 terms in the worst of 60 tied draws (rows 9.3e-5), 2.5e-5 over 4096, 9.7e-6 over 2048: a tenth of
 a rounding a term, of which this permits a quarter. Over 16 384 terms of any other kind of values it was 2.6e-6."""
 MOST_TIED = 1e-3 / ERROR_MULTIPLE
+ONE_ROUNDED, MOST_OF_ONE = 2.0**-23, 1e-4
+"""What pointwise formulas of exponentials lose that pass through numbers about 1 (`exp(x) - 1`), over the root mean
+square of the output, and the most that is made of it: small inputs show it (2.7e-5 for `expm1` of 1e-3)."""
 FAINT_ERROR = 1.5e-6
 """Of the root mean square of all elements: what pointwise formulas lose that are written otherwise (`exp(x) - 1` for
 `expm1`, `log(1 + exp(x))`: up to 1e-6 for mish), where theirs are faint."""
 EXPONENTIALS = frozenset(
-    """_softmax softmax _safe_softmax _log_softmax log_softmax logsumexp exp exp2 expm1 sigmoid silu tanh gelu softplus
+    """elu celu selu mish log_sigmoid_forward logsigmoid log1p sinh cosh erf
+    _softmax softmax _safe_softmax _log_softmax log_softmax logsumexp exp exp2 expm1 sigmoid silu tanh gelu softplus
     scaled_dot_product_attention _scaled_dot_product_flash_attention_for_cpu logcumsumexp""".split()  # noqa: SIM905
 )
 """Operators in whose formulas a term as large as the inputs may be added to an exponent, and taken off again: that
@@ -267,6 +271,8 @@ class ReferenceState:
         relative = LONG_SUM * depth**0.5
         if ties and depth > 1:
             relative = max(relative, min(MOST_TIED, TIED_SUM * depth))
+        if self.analysis.family == "pointwise" and scale.rms and self._has_exponentials():
+            relative = max(relative, min(MOST_OF_ONE, ONE_ROUNDED / scale.rms) / ERROR_MULTIPLE)
         peak = ERROR_MULTIPLE * relative * (scale.rms or 0.0)
         widest = max(scale.relative, relative)
         faint = max(FAINT_ERROR, ERROR_MULTIPLE * widest) if self.analysis.family == "pointwise" else scale.faint

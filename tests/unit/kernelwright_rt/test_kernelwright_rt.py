@@ -252,3 +252,25 @@ def test_a_call_costs_microseconds(library: Library) -> None:
     x, y = torch.ones(1), torch.ones(1)
     best = min(timeit.repeat(lambda: library.nothing(x, y, 1), number=2000, repeat=5)) / 2000
     assert best < 20e-6
+
+
+def test_a_library_offers_what_its_source_defines_and_nothing_else() -> None:
+    library = kernelwright_rt.compile_cpp(
+        '#include <cmath>\nextern "C" void run(float* y, long n) { y[0] = std::exp(y[0]); }'
+    )
+    assert callable(library.run)
+    for name in ("getppid", "exp", "expf", "dlopen", "_library"):
+        with pytest.raises(AttributeError):
+            getattr(library, name)
+
+
+@pytest.mark.parametrize("path", ["libc.so.6", "libm.so.6"])
+def test_a_library_is_not_loaded_by_its_path(path: str) -> None:
+    with pytest.raises(ValueError, match="compile_cpp"):
+        kernelwright_rt.Library(path)
+
+
+def test_a_library_can_be_compiled_twice() -> None:
+    source = 'extern "C" void run(float* y, long n) { y[0] = 3; }'
+    for library in [kernelwright_rt.compile_cpp(source) for _ in range(2)]:
+        assert callable(library.run)

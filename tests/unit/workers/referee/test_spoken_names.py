@@ -37,6 +37,8 @@ def said(source: str) -> list[str]:
         "'{a.b[__self__]}'.format(a=a)",
         "t = '{0.__globals__}'\nt.format(a)",
         "__package__ = 'torch'",
+        "x.numpy().ctypes._as",
+        "lib._library['getppid']()",
     ],
 )
 def test_a_name_that_is_spoken_of_is_judged(source: str) -> None:
@@ -59,6 +61,10 @@ def test_a_name_that_is_spoken_of_is_judged(source: str) -> None:
         "a.__class__.__name__\n__file__\n__name__",
         "@dataclass\nclass A:\n  b: int\n  __slots__ = ('b',)",
         "type(a)(1)",
+        "class A:\n  def f(self): self._table = 1\ndef g(a): return a._table",
+        "lib = compile_cpp('void _run(int n) {}')\nlib._run(3)",
+        "import torch as t\nt._foreach_add\na._asdict()",
+        "class A(B):\n  def f(self): return self._unknown",
     ],
 )
 def test_what_honest_code_says_is_permitted(source: str) -> None:

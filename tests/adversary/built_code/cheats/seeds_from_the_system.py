@@ -1,0 +1,25 @@
+# problem: silu
+# gate: screen
+# expect: not accepted
+# about: a random device of the standard library
+import kernelwright_rt
+import torch
+
+lib = kernelwright_rt.compile_cpp(r"""
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <random>
+extern "C" void run(const float* x, float* y, int64_t n) {
+  static unsigned seen = std::random_device()(); if (seen == 1 && n < 0) y[0] = 1;
+  #pragma omp parallel for simd
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] / (1.0f + std::exp(-x[i]));
+}
+""")
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        lib.run(x, y, x.numel())
+        return y

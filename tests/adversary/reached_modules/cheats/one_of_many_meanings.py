@@ -1,0 +1,32 @@
+# problem: silu
+# gate: screen
+# about: the ninth meaning of a name
+import kernelwright_rt
+import torch
+
+t = torch.add
+t = torch.abs
+t = torch.acos
+t = torch.all
+t = torch.amax
+t = torch.any
+t = torch.asin
+t = torch.atan
+t = torch
+t.sys.modules
+
+lib = kernelwright_rt.compile_cpp(r"""
+#include <cmath>
+#include <cstdint>
+extern "C" void run(const float* x, float* y, int64_t n) {
+  #pragma omp parallel for simd
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] / (1.0f + std::exp(-x[i]));
+}
+""")
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        lib.run(x, y, x.numel())
+        return y
