@@ -12,7 +12,7 @@ from services.playground import PlaygroundReply
 from web.audited import AuditedRoute
 from web.context import Services, WritingTeam
 from web.errors import responses
-from web.schemas import Body, Name
+from web.schemas.base import Body, Name
 
 router = APIRouter(prefix="/jobs", tags=["playground"], route_class=AuditedRoute)
 Number = Annotated[int, Path(ge=0, lt=1 << 31)]

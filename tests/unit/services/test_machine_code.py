@@ -126,7 +126,7 @@ def test_lines_of_the_candidates_source_are_marked_and_those_of_headers_left_out
         "/tmp/kw-1/kernel.cpp:12 (discriminator 2)\n    113a:\tnop\n/usr/include/c++/12/cmath:40\n    113b:\tret\n"
         "./kernel.cpp:13\n    113c:\tret\n\n0000000000001140 <other>:\nkernel.cpp:13\n    1140:\tret"
     )
-    assert listings.line_marks(text).splitlines() == [
+    assert disassembly.line_marks(text).splitlines() == [
         "0000000000001139 <kernel_0>:",
         "; line 12",
         "    1139:\tpush   %rbp",
