@@ -10,6 +10,7 @@
 #   make local-model  the three chat adapters against llama.cpp's server with a small model (builds it first: 20 minutes)
 #   make fuzz    thousands of generated requests to a real API as two teams, and a table (FUZZ="--database postgres")
 #   make compose-test  build the images of docker-compose.yml and solve a job with them (takes long: installs torch)
+#   make screenshots  take the documentation's pictures again (needs Chromium; leave the machine quiet meanwhile)
 #   make web     the web UI (needs Node.js 20.19 or newer); serve and test build it too if Node.js is installed
 #   make sandbox-image   the image of the Docker sandbox; BASE=… sets a base other than Debian's Python image
 #   make images  the sandbox image and the images of docker-compose.yml
@@ -44,7 +45,7 @@ BASE    ?=
 DOCKER_BUILD := docker build --label kernelwright.version=$(VERSION) $(DOCKER_ARGS)
 BASE_ARG := $(if $(BASE),--build-arg BASE=$(BASE))
 
-.PHONY: demo test coverage check format serve web docs bench faults fuzz compose-test model-faults local-model clean sandbox-image images minilm
+.PHONY: screenshots demo test coverage check format serve web docs bench faults fuzz compose-test model-faults local-model clean sandbox-image images minilm
 
 demo: $(VENV)/.worker
 	@mkdir -p build
@@ -55,6 +56,13 @@ demo: $(VENV)/.worker
 
 serve: $(VENV)/.worker $(WEB)
 	$(BIN)/kernelwright serve
+
+# Only pictures that the documentation has are replaced: the tests take every page at three widths in both themes.
+screenshots: $(VENV)/.worker $(WEB)
+	@rm -rf build/screenshots && mkdir -p build/screenshots
+	KERNELWRIGHT_SCREENSHOTS=build/screenshots $(BIN)/python -m pytest -q tests/e2e/test_web_ui.py tests/e2e/test_team_page.py
+	@for file in docs/screenshots/*.png; do \
+	  if [ -f "build/screenshots/$${file##*/}" ]; then cp "build/screenshots/$${file##*/}" "$$file"; fi; done
 
 bench: $(VENV)/.worker
 	$(BIN)/kernelwright bench examples/problems --backend cpp --model playbook

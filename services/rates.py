@@ -83,6 +83,12 @@ class RateLimiter:
         self._per_caller = per_caller
         self._per_team = per_team
 
+    @property
+    def policies(self) -> dict[str, int]:
+        """Requests a minute by the limit's name, of the limits that there are."""
+        named = {"caller": self._per_caller, "team": self._per_team}
+        return {name: quota for name, quota in named.items() if quota is not None}
+
     async def check(self, caller: Principal) -> None:
         """Count a request. Raises `LimitError` where there have been too many."""
         if caller.user is None and caller.token_id is None:
@@ -97,4 +103,4 @@ class RateLimiter:
         short = await self._buckets.take(wanted) if wanted else None
         if short is not None:
             told = f"too many requests: {short.take.who} may send {short.take.per_minute} a minute"
-            raise LimitError(told, retry_after_s=short.wait_s)
+            raise LimitError(told, retry_after_s=short.wait_s, policy=short.take.bucket.partition("/")[0])

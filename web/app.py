@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from fastapi.middleware.gzip import GZipMiddleware
 from pydantic.json_schema import models_json_schema
 
-from web import errors
+from web import error_types, errors
 from web.access_log import AccessLog
 from web.api_reference import add_api_reference
 from web.context import WebServices
@@ -32,6 +32,21 @@ from web.routers import (
 from web.schemas.base import ProblemDocument
 
 PREFIX = "/api/v1"
+TAGS = {
+    "jobs": "Submit, list, steer and delete jobs, and read what they made.",
+    "candidates": "Kernels with their reports, differences and machine code.",
+    "evaluations": "Have a kernel judged without any search.",
+    "playground": "Recorded prompts sent again, apart from their job's record.",
+    "experiences": "What jobs learned: search, retract, share, import and export.",
+    "requests": "Requests of manual models, for people and agents to answer.",
+    "webhooks": "Who is told of events, and the log of what was told.",
+    "problems": "Example problems, and a check that reads one without running it.",
+    "reports": "A job's report as a page, and links that show it to others.",
+    "training": "Trajectories and batches of evaluations for training.",
+    "team": "Members, tokens, quotas and the audit log.",
+    "installation": "Who is calling, and what the installation has: workers, processes, models.",
+    "health": "Whether the server answers.",
+}
 
 
 def create_app(services: WebServices, *, max_body_bytes: int = MAX_BODY_BYTES) -> FastAPI:
@@ -40,6 +55,8 @@ def create_app(services: WebServices, *, max_body_bytes: int = MAX_BODY_BYTES) -
         title="Kernelwright",
         version=services.version,
         description="Writes, proves and speeds up compute kernels.",
+        openapi_tags=[{"name": name, "description": words} for name, words in TAGS.items()],
+        servers=[{"url": "/", "description": "this installation"}],
         docs_url=None,
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
@@ -63,6 +80,7 @@ def create_app(services: WebServices, *, max_body_bytes: int = MAX_BODY_BYTES) -
     app.include_router(system.health)
     app.include_router(reports.public)
     app.include_router(sign_in.router, responses=errors.responses(429, 500))
+    app.include_router(error_types.pages)
     add_api_reference(app)
     add_frontend(app, services.ui)
     errors.install(app)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, cast
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Response
 
 from services.access import AccessService
 from services.domain.access import Principal, TokenScope
@@ -112,10 +112,13 @@ def services_of(request: Request) -> WebServices:
 Services = Annotated[WebServices, Depends(services_of)]
 
 
-async def caller_of(request: Request, services: Services, bearer: Bearer) -> Principal:
+async def caller_of(request: Request, response: Response, services: Services, bearer: Bearer) -> Principal:
     """Who makes this request. Raises `AuthenticationError`, and `ForbiddenError` where it comes from another site."""
     is_open = services.open_here and services.token is None
     caller = await identified(request, bearer, services.access, services.token, is_open=is_open)
+    policies = services.rates.policies
+    if policies:
+        response.headers["RateLimit-Policy"] = ", ".join(f'"{name}";q={quota};w=60' for name, quota in policies.items())
     await services.rates.check(caller)
     request.state.caller = caller
     return caller

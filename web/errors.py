@@ -25,16 +25,23 @@ from services.domain.errors import (
     ProblemError,
     UserError,
 )
+from web.error_types import INVALID_REQUEST, PROBLEM_FILE, ErrorType, type_of
 
 MEDIA_TYPE = "application/problem+json"
 _log = logging.getLogger(__name__)
 
 
 def problem_response(
-    status: int, detail: str, *, headers: Mapping[str, str] | None = None, **extra: object
+    status: int,
+    detail: str,
+    *,
+    kind: ErrorType | None = None,
+    headers: Mapping[str, str] | None = None,
+    **extra: object,
 ) -> JSONResponse:
-    """A problem document; `extra` are its extension members."""
-    document = {"type": "about:blank", "title": _title(status), "status": status, "detail": detail, **extra}
+    """A problem document; `kind` where its status does not tell it, `extra` are its extension members."""
+    address = type_of(status) if kind is None else kind.address
+    document = {"type": address, "title": _title(status), "status": status, "detail": detail, **extra}
     return JSONResponse(document, status_code=status, headers=headers, media_type=MEDIA_TYPE)
 
 
@@ -73,13 +80,19 @@ async def _invalid_request(_request: Request, error: Exception) -> Response:
     ]
     where = ".".join(faults[0]["at"]) if faults else "request"
     detail = f"{where}: {faults[0]['message']}" if faults else "the request is not valid"
-    return problem_response(422, detail, errors=faults)
+    return problem_response(422, detail, kind=INVALID_REQUEST, errors=faults)
 
 
 async def _known_error(request: Request, error: Exception) -> Response:
     if isinstance(error, ProblemError):
         return problem_response(
-            422, str(error), path=error.path, line=error.line, reason=error.reason, remedy=error.remedy
+            422,
+            str(error),
+            kind=PROBLEM_FILE,
+            path=error.path,
+            line=error.line,
+            reason=error.reason,
+            remedy=error.remedy,
         )
     if isinstance(error, InfrastructureError):
         _log.warning("unavailable: %s: %s", request.url.path, error)
@@ -95,10 +108,17 @@ async def _known_error(request: Request, error: Exception) -> Response:
     if isinstance(error, ForbiddenError):
         return problem_response(403, str(error))
     if isinstance(error, LimitError):
-        return problem_response(429, str(error), headers={"Retry-After": str(math.ceil(error.retry_after_s))})
+        return problem_response(429, str(error), headers=_refill(error))
     if isinstance(error, UserError):
         return problem_response(422, str(error))
     return await _unknown_error(request, error)
+
+
+def _refill(error: LimitError) -> dict[str, str]:
+    """When to come again; `RateLimit` too where it is the rate that is used up, not a quota."""
+    wait_s = str(math.ceil(error.retry_after_s))
+    limited = {} if error.policy is None else {"RateLimit": f'"{error.policy}";r=0;t={wait_s}'}
+    return {"Retry-After": wait_s, **limited}
 
 
 async def _unknown_error(request: Request, error: Exception) -> Response:

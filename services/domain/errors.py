@@ -85,11 +85,13 @@ class ForbiddenError(UserError):
 class LimitError(UserError):
     """A rate limit or quota is used up.
 
-    Attributes: `retry_after_s` seconds after which the same request may succeed.
+    Attributes: `retry_after_s` seconds after which the same request may succeed, `policy` the name of the rate limit,
+    None for a quota.
     """
 
-    def __init__(self, message: str, *, retry_after_s: float) -> None:
+    def __init__(self, message: str, *, retry_after_s: float, policy: str | None = None) -> None:
         self.retry_after_s = retry_after_s
+        self.policy = policy
         super().__init__(message)
 
 

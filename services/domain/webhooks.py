@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from urllib.parse import urlsplit
 
 from services.domain.candidates import content_hash
 from services.domain.events import Event, EventKind, JsonValue
@@ -25,6 +27,7 @@ TEST_KIND = "webhook.test"
 RETRY_S = (5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)
 """Seconds between attempts, as the spec suggests: about three days in all."""
 _SECRET_BYTES = 32
+_LONGEST_SENTENCE = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,10 +114,37 @@ def check_delivery(webhook: Webhook, at: datetime) -> Delivery:
     return _delivery(webhook, f"msg_{secrets.token_hex(12)}", TEST_KIND, data, at, None)
 
 
+def wants_text(url: str) -> bool:
+    """Whether a receiver shows a sentence rather than reading a document: Slack's incoming webhooks, and addresses
+    that take their form (Discord, Mattermost: the last part of the path is `slack`)."""
+    parts = urlsplit(url)
+    return parts.hostname == "hooks.slack.com" or parts.path.rstrip("/").endswith("/slack")
+
+
+def escaped(text: str) -> str:
+    """A text in which Slack finds neither links nor mentions of its own."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def sentence(kind: str, data: Mapping[str, JsonValue]) -> str:
+    """An event for people, in one line."""
+    if kind == TEST_KIND:
+        return "Kernelwright: this webhook works."
+    speedup = data.get("speedup")
+    ratio = speedup.get("best_baseline") if isinstance(speedup, Mapping) else speedup
+    told = str(data.get("status") or data.get("verdict") or kind).replace("_", " ")
+    figures = f", {ratio:.2f}× the fastest baseline" if isinstance(ratio, int | float) else ""
+    message = f" ({data['message']})" if data.get("message") else ""
+    return f"Kernelwright: {data.get('problem') or data.get('job_id')} {told}{figures}{message}"[:_LONGEST_SENTENCE]
+
+
 def _delivery(
     webhook: Webhook, own_id: str, kind: str, data: dict[str, JsonValue], at: datetime, job_id: str | None
 ) -> Delivery:
-    body = json.dumps({"type": kind, "timestamp": at.isoformat(), "data": data}, ensure_ascii=True)
+    document: dict[str, JsonValue] = {"type": kind, "timestamp": at.isoformat(), "data": data}
+    if wants_text(webhook.url):
+        document = {"text": escaped(sentence(kind, data))}
+    body = json.dumps(document, ensure_ascii=True)
     return Delivery(
         id=own_id,
         team_id=webhook.team_id,

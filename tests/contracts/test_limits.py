@@ -152,7 +152,10 @@ async def test_too_many_requests_are_told_when_to_come_again(sqlite_address: str
     async with await server.token("red") as one, await server.token("red") as two, await server.token("blue") as other:
         answers = [await one.get("/me") for _ in range(16)]
         assert [answer.status_code for answer in answers] == [200] * 15 + [429]
+        assert answers[0].headers["ratelimit-policy"] == '"caller";q=60;w=60, "team";q=100;w=60'
         assert answers[-1].headers["retry-after"] == "1"
+        assert answers[-1].headers["ratelimit"] == '"caller";r=0;t=1'
+        assert answers[-1].json()["type"] == "/errors/too-many-requests"
         assert answers[-1].headers["content-type"] == "application/problem+json"
         assert [(await two.get("/me")).status_code for _ in range(11)] == [200] * 10 + [429]
         assert (await other.get("/me")).status_code == 200

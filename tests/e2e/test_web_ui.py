@@ -418,6 +418,55 @@ def test_the_api_reference_is_shown_without_any_other_host(service: Service, vis
     visitor.page.get_by_text("/api/v1/jobs", exact=True).first.wait_for()
 
 
+def test_a_line_of_the_source_leads_to_its_instructions(service: Service, solved: str, visitor: Visitor) -> None:
+    page = visitor.page
+    kernels = [one for one in service.get(f"/jobs/{solved}/candidates") if one["origin"] != "compiler"]
+    page.goto(f"/candidates/{kernels[-1]['id']}?tab=machine")
+    page.get_by_label("Source of the candidate, linked").wait_for()
+    told = page.locator("[data-linked]")
+    instruction = page.get_by_label("Machine code of the candidate").locator(".cm-line", has_text="mov").last
+    instruction.click()
+    page.wait_for_function("() => document.querySelector('[data-linked]').dataset.linked !== ''")
+    assert re.search(r"Line \d+: \d+ instructions?\.", told.inner_text())
+    assert page.locator(".linked").first.locator(".cm-chosen").count() == 1
+
+
+def test_a_recorded_prompt_is_sent_again_and_its_kernel_judged_apart_from_the_job(
+    service: Service, solved: str, visitor: Visitor
+) -> None:
+    page = visitor.page
+    steps = service.get(f"/jobs/{solved}/steps")
+    index = next(step["index"] for step in steps if step["calls"] and step["candidate_id"])
+    kernel = service.get(f"/candidates/{service.get(f'/jobs/{solved}')['best_candidate_id']}")["source"]
+    usage = {"calls": 1, "input_tokens": 10, "cached_tokens": 0, "output_tokens": 20, "dollars": None}
+    reply = {"text": "as asked", "model": "openai:x", "usage": usage, "seconds": 1.5, "stop_reason": "stop"}
+    sent: list[Any] = []
+
+    def answer(route: Any) -> None:
+        sent.append(route.request.post_data_json)
+        route.fulfill(json=reply | {"fault": None, "source": kernel})
+
+    page.route("**/replay", answer)
+    page.goto(f"/jobs/{solved}/trace?step={index + 1}")
+    page.get_by_role("link", name="Open in playground").first.click()
+    page.get_by_text("which does not answer prompts").wait_for()
+    assert page.get_by_role("button", name="Send").is_disabled()
+    page.get_by_label("user", exact=True).last.fill("Shorter, please.")
+    page.get_by_role("combobox", name="Model").fill("openai:x")
+    page.get_by_role("button", name="Send").click()
+    page.get_by_role("heading", name="Reply").wait_for()
+    assert sent[0]["model"] == "openai:x"
+    assert sent[0]["messages"][-1]["content"] == "Shorter, please."
+    page.get_by_role("button", name="Judge this kernel").click()
+    page.get_by_role("link", name="Evaluation").wait_for()
+    page.get_by_text(re.compile("accepted|suspicious|rejected")).wait_for()
+    assert service.get(f"/jobs/{solved}/steps") == steps
+    page.unroute("**/replay")
+    page.get_by_role("combobox", name="Model").fill("no-such-model")
+    page.get_by_role("button", name="Send").click()
+    page.get_by_text("unknown model 'no-such-model'").wait_for()
+
+
 def test_the_form_starts_with_the_default_strategy_and_explains_it(visitor: Visitor) -> None:
     page = visitor.page
     page.goto("/submit")

@@ -27,6 +27,7 @@ class ProblemDocument(View):
     """An error (RFC 9457)."""
 
     type: str = "about:blank"
+    """What kind of error: an address on this server that says what it means and what to do, `/errors/…`."""
     title: str
     status: int
     detail: str

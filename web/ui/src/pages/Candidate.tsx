@@ -49,7 +49,7 @@ function Known({ candidate }: { candidate: CandidateView }) {
     <Stack gap="lg">
       <Head candidate={candidate} job={job.data} />
       <Tabs value={tab} onChange={(next) => setParams(next && next !== "source" ? { tab: next } : {}, { replace: true })} keepMounted={false}>
-        <Tabs.List mb="md">
+        <Tabs.List mb="md" className="one-line">
           <Tabs.Tab value="source">Source</Tabs.Tab>
           <Tabs.Tab value="diff">Changes</Tabs.Tab>
           <Tabs.Tab value="gates">Gates</Tabs.Tab>

@@ -29,7 +29,7 @@ export function Intervals({ jobs }: { jobs: JobView[] }) {
         <tbody>
           {jobs.map((job) => (
             <tr key={job.id}>
-              <td className="break">
+              <td className="break" style={{ minWidth: 180 }}>
                 <Anchor component={Link} to={`/jobs/${job.id}`} size="sm" underline="always">
                   {job.problem}
                 </Anchor>{" "}

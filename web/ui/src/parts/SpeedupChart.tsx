@@ -36,7 +36,7 @@ export default function SpeedupChart({ candidates, over }: { candidates: Candida
 
 function draw(colors: Colors, points: Point[], best: { step: number; value: number }[], last: number): object {
   return {
-    grid,
+    grid: { ...grid, top: 58 },
     legend: { top: 0, textStyle: { color: colors.ink } },
     tooltip: { ...tooltip, trigger: "item", formatter: told },
     xAxis: axis(colors, "round", { type: "value", min: 1, max: Math.max(2, last), minInterval: 1, splitLine: { show: false } }),
