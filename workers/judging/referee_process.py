@@ -49,6 +49,16 @@ class CancelledError(InfrastructureError):
     """The caller does not want the result any more."""
 
 
+def _ended(status: ExitStatus | None) -> str:
+    """How a process ended, and the last that it wrote, as the end of a sentence."""
+    if status is None:
+        return ""
+    end = f"signal {status.signal}" if status.signal is not None else f"exit code {status.code}"
+    why = " (out of memory)" if status.out_of_memory else " (out of time)" if status.timed_out else ""
+    said = status.output.strip()[-SAID:]
+    return f"; it ended with {end}{why}" + (f" and wrote:\n{said}" if said else "")
+
+
 class RefereeLostError(InfrastructureError):
     """The referee process ended or does not answer. Attribute `status`: how it ended, if it did."""
 
@@ -56,6 +66,10 @@ class RefereeLostError(InfrastructureError):
         self.status = status
         self.doing = doing
         super().__init__(reason)
+
+
+SAID = 2000
+"""Characters of what a referee wrote last that its end is explained with."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +194,7 @@ class RefereeProcess:
     def _lost(self, reason: str, *, lives: bool = False) -> RefereeLostError:
         """`lives`: it was only silent, so there is no end to wait for."""
         status = None if lives else self._process.wait(EXIT_WAIT_S)
-        return RefereeLostError(f"the referee is gone: {reason}", status, self._progress)
+        return RefereeLostError(f"the referee is gone: {reason}{_ended(status)}", status, self._progress)
 
     def _hold(self, work: Work) -> float:
         """Have the device to ourselves until the conversation ends; the seconds that took to get."""
