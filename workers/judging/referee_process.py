@@ -50,6 +50,16 @@ class CancelledError(InfrastructureError):
     """The caller does not want the result any more."""
 
 
+def _ended(status: ExitStatus | None) -> str:
+    """How a process ended, and the last that it wrote, as the end of a sentence."""
+    if status is None:
+        return ""
+    end = f"signal {status.signal}" if status.signal is not None else f"exit code {status.code}"
+    why = " (out of memory)" if status.out_of_memory else " (out of time)" if status.timed_out else ""
+    said = status.output.strip()[-SAID:]
+    return f"; it ended with {end}{why}" + (f" and wrote:\n{said}" if said else "")
+
+
 class RefereeLostError(InfrastructureError):
     """The referee process ended or does not answer. Attribute `status`: how it ended, if it did."""
 
@@ -57,6 +67,10 @@ class RefereeLostError(InfrastructureError):
         self.status = status
         self.doing = doing
         super().__init__(reason)
+
+
+SAID = 2000
+"""Characters of what a referee wrote last that its end is explained with."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,8 +193,7 @@ class RefereeProcess:
     def _lost(self, reason: str, *, lives: bool = False) -> RefereeLostError:
         """`lives`: it was only silent, so there is no end to wait for."""
         status = None if lives else self._process.wait(EXIT_WAIT_S)
-        end = f" ({_ended(status)})" if status is not None else ""
-        return RefereeLostError(f"the referee is gone: {reason}{end}", status, self._progress)
+        return RefereeLostError(f"the referee is gone: {reason}{_ended(status)}", status, self._progress)
 
     def _hold(self, work: Work) -> float:
         """Have the device to ourselves until the conversation ends; the seconds that took to get."""
@@ -378,15 +391,6 @@ def _described(process: SandboxProcess) -> dict[str, JsonValue]:
         "out_of_memory": status.out_of_memory,
         "output": status.output[-2000:],
     }
-
-
-def _ended(status: ExitStatus) -> str:
-    """How a referee ended, and the last line that it wrote: of a traceback, the error."""
-    how = f"exit code {status.code}" if status.signal is None else f"signal {status.signal}"
-    if status.out_of_memory:
-        how = "out of memory"
-    last = status.output.strip().rpartition("\n")[2]
-    return f"{how}: {last[:300]}" if last else how
 
 
 def _freezer(process: SandboxProcess) -> int | None:

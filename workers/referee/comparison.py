@@ -45,6 +45,8 @@ FEW_STEPS = 2.5
 """Elements that may be so where that is known to happen at all."""
 MOST_COMPARED = 1 << 20
 """Elements of which rows and columns are looked at: a stretch of leading slices chosen at random."""
+MOST_BANDED = 1 << 17
+"""The same for judging by magnitude, which takes longer."""
 PEAK_MULTIPLE = 8.0
 """How many times the reference's largest own element error is allowed on top of the tolerance of an element."""
 _TINY = 1e-300
@@ -187,9 +189,11 @@ def _lines(actual: torch.Tensor, expected: torch.Tensor) -> list[tuple[torch.Ten
     return [*found, _blocks(apart, wanted)]
 
 
-def _stretch(actual: torch.Tensor, expected: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _stretch(
+    actual: torch.Tensor, expected: torch.Tensor, most: int = MOST_COMPARED
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Differences and expected values of a stretch of the leading dimension, as rows, without what is not finite."""
-    slices = max(1, min(expected.shape[0], MOST_COMPARED * expected.shape[0] // max(1, expected.numel())))
+    slices = max(1, min(expected.shape[0], most * expected.shape[0] // max(1, expected.numel())))
     start = random.randrange(expected.shape[0] - slices + 1) if slices < expected.shape[0] else 0  # noqa: S311
     last = expected.shape[-1] if expected.dim() > 1 else slices
     wanted = expected.narrow(0, start, slices).float().reshape(-1, last)
@@ -211,7 +215,7 @@ def _blocks(apart: torch.Tensor, wanted: torch.Tensor) -> tuple[torch.Tensor, to
 def _worst_band(actual: torch.Tensor, expected: torch.Tensor, relative: float, faint: float) -> tuple[float, float]:
     """Elements of like magnitude, judged together: the band whose error is most beyond what it is allowed, `relative`
     of its own magnitude and `faint` of the whole's. How many times as much, and the band's magnitude."""
-    apart, wanted = (one.flatten() for one in _stretch(actual, expected))
+    apart, wanted = (one.flatten() for one in _stretch(actual, expected, MOST_BANDED))
     magnitude = wanted.abs()
     largest = float(magnitude.max())
     if largest <= 0.0:

@@ -238,7 +238,9 @@ def _put_off(trial: Trial, measured: Measured) -> GateFinding | None:
 
 
 def _put_off_s(samples: Samples) -> float:
-    """Seconds by which reading the outputs exceeds what is allowed."""
+    """Seconds by which reading the outputs exceeds what is allowed; none in batches, whose time holds that."""
+    if not (samples.candidate_fetch and samples.baseline_fetch):
+        return 0.0
     call = statistics.median(samples.candidate)
     limit = max(PUT_OFF_LEAST_S, PUT_OFF_SHARE * call) + 0.5 * min(samples.baseline_fetch)
     return min(samples.candidate_fetch) - min(samples.baseline_fetch) - limit
