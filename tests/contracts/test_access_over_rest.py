@@ -163,7 +163,11 @@ async def test_another_teams_objects_are_not_there(server: TeamServer) -> None:
         for template, route in _routes(server):
             names = [name for name in re.findall(r"{(\w+)}", template) if name in known]
             for method in methods_of(route) if names else ():
-                path = template.replace(f"{{{names[0]}}}", known[names[0]]).replace("{index}", "0")
+                path = (
+                    template.replace(f"{{{names[0]}}}", known[names[0]])
+                    .replace("{index}", "0")
+                    .replace("{number}", "0")
+                )
                 body = BODIES.get(route.name)
                 told(await blue.request(method, f"{ADDRESS}{path}", json=body), 404)
                 asked.append(names[0])
