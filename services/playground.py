@@ -104,6 +104,8 @@ class PlaygroundService:
         form = self._forms.form(call, recorded.step, job.spec)
         began = self._clock.monotonic()
         reply = await chat.complete(_request(job, recorded.step, call, sent, form, chat))
+        if self._quotas is not None:
+            await self._quotas.record(team_id, reply.usage)
         seconds = self._clock.monotonic() - began
         return await self._read(team_id, recorded.step, form, reply, seconds)
 

@@ -9,6 +9,7 @@ from services.domain.errors import ConfigurationError, ConflictError, LimitError
 from services.domain.events import EventKind
 from services.domain.jobs import JobFilter, JobStatus
 from services.domain.quotas import Period, Quota, QuotaUsage, Resource
+from services.domain.usage import Usage
 from services.ports.jobs import EventLog, JobStore
 from services.ports.runtime import Clock
 from services.ports.teams import QuotaStore
@@ -54,6 +55,10 @@ class QuotaService:
         if spent is not None:
             left_s = (spent.resets_at - self._clock.now()).total_seconds()
             raise LimitError(_told(spent), retry_after_s=max(1.0, left_s))
+
+    async def record(self, team_id: str, usage: Usage) -> None:
+        """Count model calls that belong to no job. Raises `NotFoundError` for an unknown team."""
+        await self._quotas.record(team_id, usage)
 
     async def count(self) -> None:
         """Count what limited teams have used so far: later checks add only what is new."""

@@ -19,6 +19,7 @@ from services.domain.access import (
 )
 from services.domain.quotas import Period, Quota, Resource
 from services.domain.shares import ReportShare
+from services.domain.usage import Usage
 from services.domain.webhooks import Delivery, DeliveryOutcome, Webhook
 
 
@@ -100,6 +101,9 @@ class QuotaStore(Protocol):
 
     async def used(self, team_id: str, resource: Resource, since: datetime) -> float:
         """What a team has used of a resource since then."""
+
+    async def record(self, team_id: str, usage: Usage) -> None:
+        """Count model calls that belong to no job. Raises `NotFoundError` for an unknown team."""
 
 
 class IdentityProvider(Protocol):

@@ -25,6 +25,7 @@ from services.domain.nodes import ServiceNode
 from services.domain.quotas import Period, Quota, Resource
 from services.domain.requests import ModelRequest
 from services.domain.steps import Lesson, ModelCall, Step, StepRecord
+from services.domain.usage import Usage
 from services.domain.value_log import LogEntry
 from services.domain.webhooks import Delivery, Webhook, event_delivery
 from services.memory.recording import outcome_entry
@@ -88,6 +89,8 @@ class InMemoryDatabase:
     sessions: dict[str, tuple[str, str | None, datetime]] = field(default_factory=dict)
     """Digest to the user, the team that is looked at, and the end."""
     quotas: dict[tuple[str, Resource, Period], Quota] = field(default_factory=dict)
+    playground_calls: list[tuple[str, datetime, Usage]] = field(default_factory=list)
+    """Team, time and use of model calls that belong to no job."""
     acts: list[AuditEntry] = field(default_factory=list)
     """The audit log."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)

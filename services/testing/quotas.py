@@ -49,10 +49,16 @@ class InMemoryQuotaStore(QuotaStore):
             judged = self._database.judged.items()
             own = (name for name, (request, at) in judged if request.team_id == team_id and at >= since)
             return sum(self._database.reports[name].phases_s.total for name in own)
-        total = sum(self._calls(team_id, since), Usage())
-        return float(total.input_tokens + total.output_tokens) if resource is Resource.TOKENS else total.dollars or 0.0
+        calls = list(self._calls(team_id, since))
+        return float(sum(one.tokens if resource is Resource.TOKENS else one.dollars or 0.0 for one in calls))
+
+    async def record(self, team_id: str, usage: Usage) -> None:
+        """Count model calls that belong to no job. Raises `NotFoundError`."""
+        self._check_team(team_id)
+        self._database.playground_calls.append((team_id, self._database.clock.now(), usage))
 
     def _calls(self, team_id: str, since: datetime) -> Iterator[Usage]:
+        yield from (usage for team, at, usage in self._database.playground_calls if team == team_id and at >= since)
         for steps in self._database.steps.values():
             yield from (step.usage for step in steps if step.team_id == team_id and step.finished_at >= since)
 

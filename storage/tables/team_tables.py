@@ -81,6 +81,18 @@ quotas = Table(
     Column("period", Text, primary_key=True),
     Column("most", Float, nullable=False),
 )
+
+playground_calls = Table(
+    "playground_calls",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    team_column(),
+    Column("made_at", UtcDateTime, nullable=False),
+    Column("tokens", Integer, nullable=False),
+    Column("dollars", Float),
+    Index(None, "team_id", "made_at"),
+)
+"""Model calls of the playground, which belong to no job's record: what they used counts towards quotas."""
 """What a team may use in a day or month (UTC)."""
 
 report_shares = Table(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, delete, func, select, true
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, delete, func, insert, select, true
 
 from services.domain.errors import NotFoundError
 from services.domain.quotas import Period, Quota, Resource
+from services.domain.usage import Usage
 from services.ports.runtime import Clock
 from storage.database import Database
 from storage.db.statements import upsert
-from storage.tables import evaluations, jobs, model_calls, quotas, steps, teams
+from storage.tables import evaluations, jobs, model_calls, playground_calls, quotas, steps, teams
 from storage.teams.audit import enter
 
 SETTLED = timedelta(minutes=5)
@@ -82,6 +85,16 @@ class SqlQuotaStore:
         self._keep(key, settled, known + new)
         return known + new + last
 
+    async def record(self, team_id: str, usage: Usage) -> None:
+        """Count model calls that belong to no job. Raises `NotFoundError` for an unknown team."""
+        row = {"team_id": team_id, "made_at": self._clock.now(), "tokens": usage.tokens, "dollars": usage.dollars}
+
+        def work(connection: Connection) -> None:
+            _check_team(connection, team_id)
+            connection.execute(insert(playground_calls).values(row))
+
+        await self._database.write(work)
+
     def _keep(self, key: tuple[str, Resource, datetime], settled: datetime, used: float) -> None:
         """Keep a count, in place of earlier periods'."""
         team_id, resource, since = key
@@ -105,18 +118,24 @@ def _jobs(team_id: str, since: datetime, until: datetime | None) -> Select[Any]:
     return select(func.count()).select_from(jobs).where(own)
 
 
-def _calls(what: Any, team_id: str, since: datetime, until: datetime | None) -> Select[Any]:
+def _calls(of_jobs: Any, others: Any, team_id: str, since: datetime, until: datetime | None) -> Select[Any]:
     joined = (model_calls.c.job_id == steps.c.job_id) & (model_calls.c.step == steps.c.step)
-    query = select(func.sum(what)).select_from(steps).join(model_calls, joined)
-    return query.where(steps.c.team_id == team_id, _within(steps.c.finished_at, since, until))
+    recorded = select(func.sum(of_jobs)).select_from(steps).join(model_calls, joined)
+    recorded = recorded.where(steps.c.team_id == team_id, _within(steps.c.finished_at, since, until))
+    apart = select(func.sum(others)).where(
+        playground_calls.c.team_id == team_id, _within(playground_calls.c.made_at, since, until)
+    )
+    parts = (func.coalesce(part.scalar_subquery(), 0) for part in (recorded, apart))
+    return select(functools.reduce(operator.add, parts))
 
 
 def _tokens(team_id: str, since: datetime, until: datetime | None) -> Select[Any]:
-    return _calls(model_calls.c.input_tokens + model_calls.c.output_tokens, team_id, since, until)
+    used = model_calls.c.input_tokens + model_calls.c.output_tokens
+    return _calls(used, playground_calls.c.tokens, team_id, since, until)
 
 
 def _dollars(team_id: str, since: datetime, until: datetime | None) -> Select[Any]:
-    return _calls(model_calls.c.dollars, team_id, since, until)
+    return _calls(model_calls.c.dollars, playground_calls.c.dollars, team_id, since, until)
 
 
 def _device_s(team_id: str, since: datetime, until: datetime | None) -> Select[Any]:

@@ -59,3 +59,16 @@ async def test_use_is_what_was_recorded_since_then_by_this_team(stores: Stores) 
     for resource in Resource:
         assert await stores.quotas.used("local", resource, later) == 0
         assert await stores.quotas.used("other", resource, start) == 0
+
+
+async def test_calls_of_no_job_count_as_tokens_and_dollars(stores: Stores) -> None:
+    start = stores.clock.now()
+    await stores.teams.create_team("red", "ada")
+    for dollars in (0.25, None):
+        await stores.quotas.record("red", Usage(calls=1, input_tokens=100, output_tokens=20, dollars=dollars))
+    assert await stores.quotas.used("red", Resource.TOKENS, start) == 240
+    assert await stores.quotas.used("red", Resource.DOLLARS, start) == 0.25
+    assert await stores.quotas.used("red", Resource.JOBS, start) == 0
+    assert await stores.quotas.used("local", Resource.TOKENS, start) == 0
+    with pytest.raises(NotFoundError):
+        await stores.quotas.record("green", Usage())

@@ -12,11 +12,13 @@ from agents.playground import RecordedForms
 from services.domain.chat import AgentRole, ChatMessage
 from services.domain.errors import ModelError
 from services.domain.jobs import JobStatus
+from services.domain.quotas import Period, Quota, Resource
 from services.domain.steps import ModelCall, StepRecord
 from services.domain.usage import Usage
 from services.playground import PlaygroundService
 from services.ports.models import ChatModel
-from services.testing import ScriptedModel, a_step, an_analysis
+from services.quotas import QuotaService
+from services.testing import InMemoryQuotaStore, ScriptedModel, a_step, an_analysis
 from tests.unit.web.test_api import Installation
 
 MODULE = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    pass\n"
@@ -43,8 +45,14 @@ class Playground(Installation):
             self.asked.append(name)
             return model
 
+        self.quotas = QuotaService(InMemoryQuotaStore(self.database), self.database.clock)
         service = PlaygroundService(
-            self.services.jobs, resolve, RecordedForms(), self.database.clock, offline=frozenset({"playbook"})
+            self.services.jobs,
+            resolve,
+            RecordedForms(),
+            self.database.clock,
+            quotas=self.quotas,
+            offline=frozenset({"playbook"}),
         )
         complete = replace(self.services, playground=service)
         self.client._transport.app.state.services = complete  # type: ignore[attr-defined]
@@ -72,6 +80,21 @@ async def test_a_prompt_is_sent_again_as_it_was_and_a_kernel_in_the_reply_is_fou
     assert (await installation.client.get(f"/jobs/{job_id}/steps/0")).json() == before
     costs = (await installation.client.get(f"/jobs/{job_id}/costs")).json()
     assert costs["total"]["calls"] == 1
+
+
+async def test_what_is_sent_counts_towards_the_teams_quota_until_it_is_used_up(tmp_path: Path) -> None:
+    model = ScriptedModel(["first", "second"])
+    installation = Playground(tmp_path, model)
+    job_id = await installation.recorded()
+    await installation.quotas.set("local", Quota(resource=Resource.TOKENS, period=Period.DAY, most=1), "ada")
+    path = f"/jobs/{job_id}/steps/0/calls/0/replay"
+    assert (await installation.client.post(path)).status_code == 200
+    (use,) = await installation.quotas.usage("local")
+    assert use.used >= 1
+    refused = await installation.client.post(path)
+    assert refused.status_code == 429
+    assert "quota of 1 tokens a day is used up" in refused.json()["detail"]
+    assert len(model.requests) == 1
 
 
 async def test_another_prompt_goes_to_another_model_and_an_unusable_reply_says_why(tmp_path: Path) -> None:
