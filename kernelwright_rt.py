@@ -130,7 +130,6 @@ def _own_addresses(path: str) -> _Callable[[str], int]:
     """Loads a library, and tells where its own functions are: 0 for what others define, as the C library. The loader's
     handle stays in here, since it would give those too."""
     library = _ctypes.CDLL(path)
-    loaded = _ctypes.c_char_p.from_address(library._handle + _ctypes.sizeof(_ctypes.c_void_p)).value  # of its link map
     tell = _ctypes.CDLL(None)["dladdr"]
 
     def address_of(name: str) -> int:
@@ -140,9 +139,19 @@ def _own_addresses(path: str) -> _Callable[[str], int]:
             return 0
         place = _Place()
         is_known = tell(_ctypes.c_void_p(address), _ctypes.byref(place))
-        return address if is_known and place.file == loaded else 0
+        return address if is_known and _is_file(place.file, path) else 0
 
     return address_of
+
+
+def _is_file(loaded: bytes | None, path: str) -> bool:
+    """Whether the loader's name of a library means this file: the same name, or another one of the same file."""
+    if loaded is None or loaded == _os.fsencode(path):
+        return loaded is not None
+    try:
+        return _Path(_os.fsdecode(loaded)).samefile(path)
+    except OSError:
+        return False
 
 
 class Function:
