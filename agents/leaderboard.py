@@ -55,7 +55,8 @@ def next_move(
     left, confirmed = rounds + free - len(attempts), len(attempts) - len(search)
     kept = kept_rounds(rounds, most) - confirmed
     if left <= 0:
-        return None, stop if stop and confirmed else f"all {rounds} rounds are used"
+        used = "the only round is used" if rounds == 1 else f"all {rounds} rounds are used"
+        return None, stop if stop and confirmed else used
     if not confirmed and stop is None and (left > kept or leader(attempts) is None):
         return None, None  # before anything is accepted, the rounds kept are better spent on trying
     doubtful = unconfirmed(attempts) if kept > 0 else None

@@ -27,7 +27,9 @@ def result_card(job: Job, report: EvaluationReport | None) -> RenderableType:
     vain = job.status is JobStatus.NO_GAIN
     if vain:
         table.add_row("gain", f"[yellow]none: {escape(job.message or '')}[/]")
-    table.add_row("rounds", str(job.steps_done))
+    asked = job.spec.budget.rounds
+    rounds = str(job.steps_done) if job.steps_done <= asked else f"{asked}, besides the compiler's own kernel"
+    table.add_row("rounds", rounds)
     colour = "red" if report is None else "yellow" if vain else "green"
     return Panel(table, title=f"{escape(job.spec.problem.name)}  {job.id}", border_style=colour)
 

@@ -31,6 +31,8 @@ class Progress:
         self._console = console
         self._last_words = ""
         """What an agent said last: not said again where it is why the step failed."""
+        self._is_written = False
+        """Whether an agent had a part in the round's kernel; else it is said whose it is."""
         self._spinner = console.status("waiting for an orchestrator") if console.is_terminal else None
 
     def __enter__(self) -> Progress:
@@ -89,6 +91,7 @@ class Progress:
             self._say("", f"to beat: {figures}")
 
     def _step_started(self, data: dict[str, Any]) -> None:
+        self._is_written = False
         self._print(f"\n[bold]round {data['step'] + 1}[/]  [dim]{escape(str(data['stage']))}[/]")
 
     def _agent_started(self, data: dict[str, Any]) -> None:
@@ -96,8 +99,13 @@ class Progress:
 
     def _agent_finished(self, data: dict[str, Any]) -> None:
         tokens = f" ({data['tokens']} tokens)" if data.get("tokens") else ""
+        self._is_written = True
         self._last_words = str(data.get("summary") or "")
         self._say(data["agent"], f"{self._last_words}{tokens}")
+
+    def _candidate_created(self, data: dict[str, Any]) -> None:
+        if not self._is_written and data.get("summary"):
+            self._say("kernel", str(data["summary"]))
 
     def _evaluation_started(self, _data: dict[str, Any]) -> None:
         self._now("the referee compiles, checks and times the candidate")

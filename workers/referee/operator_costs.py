@@ -67,7 +67,7 @@ PER_ELEMENT = {
     "mish": 4,
 }
 FAMILIES = (
-    ("convolution", frozenset({"conv1d", "conv2d", "conv3d", "convolution", "conv_transpose2d", "conv_transpose3d"})),
+    ("convolution", _words("conv1d conv2d conv3d convolution conv_transpose1d conv_transpose2d conv_transpose3d")),
     ("attention", frozenset({"scaled_dot_product_attention"})),
     ("matmul", MATRIX),
     ("loss", LOSSES),

@@ -85,6 +85,7 @@ def test_while_nothing_is_accepted_every_round_is_a_try() -> None:
     attempts = tuple(an_attempt(step, a_report(Verdict.REJECTED)) for step in range(9))
     assert next_move(attempts, 10, None, 2) == (None, None)
     assert next_move((*attempts, attempts[-1]), 10, None, 2) == (None, "all 10 rounds are used")
+    assert next_move(attempts[:1], 1, None, 2) == (None, "the only round is used")
 
 
 def test_the_search_is_over_what_came_before_the_first_second_measurement() -> None:

@@ -57,6 +57,7 @@ def test_a_size_of_one_stays_a_number_since_broadcasting_depends_on_it() -> None
         ((operator("aten.relu.default", 64, 128),), "pointwise"),
         ((operator("aten.sum.dim", 64), operator("aten.sqrt.default", 64)), "reduction"),
         ((operator("aten.cumsum.default", 64, 128),), "scan"),
+        ((operator("aten.conv_transpose1d.default", 64, 128),), "convolution"),
     ],
 )
 def test_a_graph_belongs_to_the_family_of_its_heaviest_kind(operators: tuple[Operator, ...], family: str) -> None:

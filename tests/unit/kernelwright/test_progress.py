@@ -12,7 +12,7 @@ from rich.console import Console, RenderableType
 from kernelwright.cli.card import file_lines, report_card, result_card
 from kernelwright.cli.progress import MARGIN, Progress, figures_line
 from services.domain.evaluations import EvaluationReport, GateName, Roofline, Speedup, Verdict
-from services.domain.jobs import JobStatus
+from services.domain.jobs import Budget, JobStatus
 from services.exports import Export
 from services.testing import a_job, a_report
 
@@ -60,6 +60,23 @@ def test_a_program_that_reads_gets_every_word_in_one_line() -> None:
     console = a_pipe()
     Progress(console).show("agent.finished", {"agent": "planner", "summary": LONG, "tokens": 12})
     assert written(console) == [f"  planner   {LONG} (12 tokens)"]
+
+
+def test_a_kernel_that_no_agent_wrote_says_whose_it_is() -> None:
+    console = a_pipe()
+    progress = Progress(console)
+    for step, agent in ((0, None), (1, "coder")):
+        progress.show("step.started", {"step": step, "stage": "draft"})
+        if agent is not None:
+            progress.show("agent.finished", {"agent": agent, "summary": "fuse"})
+        progress.show("candidate.created", {"step": step, "summary": "the compiler's own code"})
+    assert [line for line in written(console) if "own code" in line] == ["  kernel    the compiler's own code"]
+
+
+def test_the_compilers_kernel_is_no_round_of_the_budget() -> None:
+    job = a_job(budget=Budget(rounds=3))
+    assert "3, besides the compiler's own kernel" in drawn(result_card(replace(job, steps_done=4), a_report()))
+    assert "besides" not in drawn(result_card(replace(job, steps_done=3), a_report()))
 
 
 def test_brackets_in_words_of_models_are_no_markup() -> None:
