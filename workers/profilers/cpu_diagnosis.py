@@ -152,7 +152,7 @@ def _line_text(seen: CpuEvidence) -> str:
         return ""
     near = max((number for number in seen.missed if number <= line and line - number <= 12), default=None)
     why = "" if near is None else f"; the compiler on line {near}: {seen.missed[near]}"
-    return f" (hottest: line {line} of the source{why})"
+    return f" (hottest: line {line} of the C++ source{why})"
 
 
 def _balance(seen: CpuEvidence) -> float:

@@ -84,7 +84,7 @@ def test_neither_roof_binds_at_seven_percent() -> None:
 
 def test_the_line_and_the_compiler_s_remark_are_named() -> None:
     profile = diagnosed(own=40, math=60, seen=spots(scalar=30), missed={8: "`expf` is called for each element"})
-    assert "line 9 of the source" in profile.reason
+    assert "line 9 of the C++ source" in profile.reason
     assert "the compiler on line 8: `expf` is called" in profile.reason
 
 
