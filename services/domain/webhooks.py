@@ -117,7 +117,10 @@ def check_delivery(webhook: Webhook, at: datetime) -> Delivery:
 def wants_text(url: str) -> bool:
     """Whether a receiver shows a sentence rather than reading a document: Slack's incoming webhooks, and addresses
     that take their form (Discord, Mattermost: the last part of the path is `slack`)."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # no address at all: sending to it fails, and the log says how
+        return False
     return parts.hostname == "hooks.slack.com" or parts.path.rstrip("/").endswith("/slack")
 
 

@@ -36,6 +36,7 @@ def an_end(**data: object) -> Event:
         ("https://hooks.slack.com/services/T0/B0/x", True),
         ("https://discord.com/api/webhooks/1/x/slack", True),
         ("https://example.com/hook", False),
+        ("https://[::1", False),
         ("https://hooks.slack.com.evil.example/x", False),
         ("https://example.com/?hooks.slack.com", False),
     ],
