@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import socket
 import threading
@@ -33,6 +34,8 @@ def ends() -> Iterator[tuple[Channel, socket.socket]]:
 
 
 def open_descriptors() -> int:
+    """Counted after a collection: what earlier tests left open would else be closed while this one counts."""
+    gc.collect()
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
