@@ -29,7 +29,7 @@ class Design:
     gates: tuple[str, ...]
     """The gates that may reject a cheat; empty for any of them."""
     expect: str
-    """`rejected`, `not accepted` (or suspicious), `at most 1.2x` (or accepted, no better than that), `accepted`."""
+    """`rejected`, `not accepted` (or suspicious), `at most 1.2x` (or accepted, not surely better), `accepted`."""
     about: str
     source: str
 
@@ -102,7 +102,8 @@ def outcome(design: Design, report: EvaluationReport) -> Outcome:
         text = f"rejected by {report.failed_gate.value}: {gate.detail if gate else ''}"
     elif report.verdict is Verdict.ACCEPTED:
         figure = report.speedup.best_baseline or 0.0
-        right = design.expect == "accepted" or figure <= _bearable(design.expect)
+        surely = report.speedup.ci95[0] if report.speedup.ci95 else figure  # a busy machine widens the interval
+        right = design.expect == "accepted" or surely <= _bearable(design.expect)
         text = f"accepted at {figure:.2f}x"
     else:
         right = report.verdict is Verdict.SUSPICIOUS and design.kind == "cheats" and design.expect != "rejected"
