@@ -25,10 +25,17 @@ _KINDS: dict[str, type[Reply]] = {
 
 def check_answer(request: ModelRequest, text: str) -> None:
     """Raise `ReplyError` saying what is wrong unless the text answers the request."""
-    if request.schema_name == CoderReply.__name__:
-        draft_of(text, request.start_source)
-        return
-    kind = _KINDS.get(request.schema_name)
+    kernel_in(request.schema_name, text, request.start_source)
+
+
+def kernel_in(form: str, text: str, start_source: str | None) -> str | None:
+    """The kernel in a Coder's reply, None in another's; `form` is the name of the reply's schema.
+
+    Raises `ReplyError` where the text does not fit it."""
+    if form == CoderReply.__name__:
+        return draft_of(text, start_source).source
+    kind = _KINDS.get(form)
     if kind is None:
-        raise ReplyError(f"this program knows no reply {request.schema_name!r}")
+        raise ReplyError(f"this program knows no reply {form!r}")
     parse_reply(kind, text)
+    return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.coder import draft_of
+from agents.answers import kernel_in
 from agents.replies import (
     CoderReply,
     DiagnosedPlannerReply,
@@ -21,19 +21,6 @@ from services.domain.jobs import AgentsMode, JobSpec, Stage
 from services.domain.steps import ModelCall, Step
 from services.playground import ReplyForm
 
-_KINDS: dict[str, type[Reply]] = {
-    kind.__name__: kind
-    for kind in (
-        CoderReply,
-        DiagnosedPlannerReply,
-        DraftCritique,
-        InspectionReply,
-        PlannerReply,
-        ProfilerReply,
-        RefineCritique,
-    )
-}
-
 
 class RecordedForms:
     """`ReplyForms` of our agents. The record does not name the form; it follows from the role and the reply."""
@@ -45,10 +32,7 @@ class RecordedForms:
 
     def read(self, form: ReplyForm, text: str, start_source: str | None) -> str | None:
         """The kernel in a Coder's reply, None in another's. Raises `ReplyError` where a text does not fit."""
-        if form.name == CoderReply.__name__:
-            return draft_of(text, start_source).source
-        parse_reply(_KINDS[form.name], text)
-        return None
+        return kernel_in(form.name, text, start_source)
 
 
 def _kind(call: ModelCall, step: Step, spec: JobSpec) -> type[Reply]:

@@ -218,8 +218,6 @@ def _put_off(trial: Trial, measured: Measured) -> GateFinding | None:
     The fastest read of each side counts, and a difference is looked at again: a busy machine delays single reads.
     """
     samples = measured.samples
-    if samples.batched:  # each call of a batch hands its outputs over within the time that counts
-        return None
     if _put_off_s(samples) <= 0.0:
         return None
     state = trial.state
