@@ -14,6 +14,7 @@
 #   make web     the web UI (needs Node.js 20.19 or newer); serve and test build it too if Node.js is installed
 #   make sandbox-image   the image of the Docker sandbox; BASE=… sets a base other than Debian's Python image
 #   make images  the sandbox image and the images of docker-compose.yml
+#   make clients  typed Python and TypeScript clients of the REST API under build/clients, from docs/openapi.json
 #   make docs    the documentation as a site under build/site
 #   make bench   all example problems, with a table
 #   make minilm  the sentence embedder of the memory (88 MB), if its installation failed
@@ -40,12 +41,19 @@ UI     := web/ui
 UI_TEXTS := docs/openapi.json $(shell find $(UI) \( -name node_modules -o -name dist -o -name client \) -prune -o -type f -print)
 WEB    := $(if $(shell command -v npm),$(UI)/dist/index.html)
 
+# Clients that others generate are tested as ours are: `make test` generates them first where it can.
+CLIENTS := build/clients
+PYTHON_CLIENT := $(CLIENTS)/python/pyproject.toml
+TYPESCRIPT_CLIENT := $(CLIENTS)/typescript/index.ts
+GENERATOR := openapi-python-client==0.29.1
+ALL_CLIENTS := $(PYTHON_CLIENT) $(if $(WEB),$(TYPESCRIPT_CLIENT))
+
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 BASE    ?=
 DOCKER_BUILD := docker build --label kernelwright.version=$(VERSION) $(DOCKER_ARGS)
 BASE_ARG := $(if $(BASE),--build-arg BASE=$(BASE))
 
-.PHONY: screenshots demo test coverage check format serve web docs bench faults fuzz compose-test model-faults local-model clean sandbox-image images minilm
+.PHONY: clients screenshots demo test coverage check format serve web docs bench faults fuzz compose-test model-faults local-model clean sandbox-image images minilm
 
 demo: $(VENV)/.worker
 	@mkdir -p build
@@ -77,6 +85,23 @@ images: sandbox-image
 	@echo "KERNELWRIGHT_VERSION=$(VERSION)"
 
 web: $(UI)/dist/index.html
+
+clients: $(VENV)/.dev $(ALL_CLIENTS)
+	$(BIN)/python -m pytest -q tests/integration/test_generated_clients.py
+
+# An environment of its own: the generator pins older versions of what Kernelwright uses.
+$(CLIENTS)/env/bin/openapi-python-client:
+	@mkdir -p $(CLIENTS)
+	$(PYTHON) -m venv $(CLIENTS)/env
+	$(CLIENTS)/env/bin/python -m pip --disable-pip-version-check install --quiet '$(GENERATOR)'
+
+$(PYTHON_CLIENT): docs/openapi.json | $(CLIENTS)/env/bin/openapi-python-client
+	PATH="$(CURDIR)/$(CLIENTS)/env/bin:$$PATH" openapi-python-client generate --path docs/openapi.json --output-path $(CLIENTS)/python --overwrite
+	@touch $@
+
+$(TYPESCRIPT_CLIENT): docs/openapi.json | $(UI)/node_modules/.package-lock.json
+	$(UI)/node_modules/.bin/openapi-ts --input ./docs/openapi.json --output ./$(CLIENTS)/typescript --plugins @hey-api/client-fetch @hey-api/typescript @hey-api/sdk
+	@touch $@
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m kernelwright.documentation

@@ -9,6 +9,7 @@ from agents.replies import (
     DraftCritique,
     InspectionReply,
     PlannerReply,
+    PracticesReply,
     ProfilerReply,
     RefineCritique,
     Reply,
@@ -19,7 +20,15 @@ from services.domain.requests import ModelRequest
 
 _KINDS: dict[str, type[Reply]] = {
     kind.__name__: kind
-    for kind in (PlannerReply, DiagnosedPlannerReply, DraftCritique, RefineCritique, InspectionReply, ProfilerReply)
+    for kind in (
+        PlannerReply,
+        DiagnosedPlannerReply,
+        DraftCritique,
+        RefineCritique,
+        InspectionReply,
+        ProfilerReply,
+        PracticesReply,
+    )
 }
 
 

@@ -6,7 +6,7 @@ from agents import counters
 from agents.failures import failures
 from services.domain.chat import AttemptFact, PlanFact
 from services.domain.evaluations import Baselines, EvaluationReport, Tuned
-from services.domain.problems import Argument, Operator, ProblemAnalysis, ValueRef
+from services.domain.problems import Argument, BackwardPass, Operator, ProblemAnalysis, ValueRef
 from services.domain.tunables import described
 from services.learning import beside_parent, describe_moves, describe_outcome
 
@@ -28,9 +28,19 @@ def analysis(found: ProblemAnalysis) -> str:
     ]
     if len(found.operators) > _OPERATORS:
         lines.insert(-1, f"  … {len(found.operators) - _OPERATORS} more")
+    if found.backward is not None:
+        lines += backward(found.backward)
     if found.trace_error:
         lines.append(f"not traced: {found.trace_error}")
     return "\n".join(lines)
+
+
+def backward(found: BackwardPass) -> list[str]:
+    """What is differentiated, and what both passes have to move at least."""
+    return [
+        f"gradients: of {', '.join(found.gradients)}; handed in: {', '.join(map(str, found.cotangents))}",
+        f"of the bytes and FLOPs above, the backward pass has {found.bytes_moved} and about {found.flops}",
+    ]
 
 
 def operator(item: Operator) -> str:

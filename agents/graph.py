@@ -32,12 +32,14 @@ def build_graph(workflow: Workflow, checkpointer: BaseCheckpointSaver[Any]) -> G
     graph.add_node("branch", _branch(workflow))
     graph.add_node("learn", workflow.learn)
     graph.add_node("select", workflow.select)
+    graph.add_node("reflect", workflow.reflect)
     _add_step(graph, workflow, {"learn": "learn"})
     graph.add_edge(START, "analyse")
-    graph.add_conditional_edges("analyse", _inline(again_or_finish), ["recall", "branch", END])
+    graph.add_conditional_edges("analyse", _inline(again_or_finish), ["recall", "branch", "reflect"])
     graph.add_edge("branch", "learn")
     graph.add_edge("learn", "select")
-    graph.add_conditional_edges("select", _inline(again_or_finish), ["recall", "branch", END])
+    graph.add_conditional_edges("select", _inline(again_or_finish), ["recall", "branch", "reflect"])
+    graph.add_edge("reflect", END)
     return graph.compile(checkpointer=OneNodeSaver(checkpointer))
 
 
@@ -84,10 +86,10 @@ def _ways(end: dict[str, str], *names: str) -> dict[Hashable, str]:
     return {name: end.get(name, name) for name in names}
 
 
-def again_or_finish(state: WorkflowState) -> Literal["recall", "__end__"] | list[Send]:
+def again_or_finish(state: WorkflowState) -> Literal["recall", "reflect"] | list[Send]:
     """Another step, or a round of several at the same time, unless a stop rule holds."""
     if state.get("stop"):
-        return "__end__"
+        return "reflect"
     branches = state.get("round")
     return [Send("branch", branch) for branch in branches] if branches else "recall"
 

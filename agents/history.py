@@ -53,12 +53,14 @@ def record(facts: Facts) -> str:
     return predictions.describe(predictions.predictions(facts.attempts))
 
 
+def changes(old: str, new: str) -> str:
+    """The lines that differ between two sources, as a unified diff without its head; empty for the same source."""
+    difference = difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=_DIFF_CONTEXT)
+    return "\n".join(line for line in list(difference)[2:])
+
+
 def _pair(old: AttemptFact, new: AttemptFact) -> str:
-    difference = difflib.unified_diff(
-        (old.source or "").splitlines(), (new.source or "").splitlines(), lineterm="", n=_DIFF_CONTEXT
-    )
-    changes = [line for line in difference if not line.startswith(("---", "+++"))]
-    return f"{_score(old)} became {_score(new)} by:\n" + "\n".join(changes)
+    return f"{_score(old)} became {_score(new)} by:\n{changes(old.source or '', new.source or '')}"
 
 
 def _score(item: AttemptFact) -> str:
@@ -73,4 +75,4 @@ def _best(attempts: tuple[AttemptFact, ...]) -> AttemptFact | None:
     return best if best is not None and pace(best) < math.inf else None
 
 
-__all__ = ["contrast", "record", "variants"]
+__all__ = ["changes", "contrast", "record", "variants"]

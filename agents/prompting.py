@@ -7,7 +7,6 @@ changes from step to step.
 from __future__ import annotations
 
 import functools
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,8 +14,9 @@ from pathlib import Path
 
 import jinja2
 
-from agents import describe, history
+from agents import describe, history, reflection
 from agents.hardware import device_sheet
+from agents.schema_text import schema_text
 from agents.trimming import SectionTokens, cut, keep, tokens
 from services.domain.candidates import content_hash
 from services.domain.chat import AgentRole, AttemptFact, ChatMessage, Facts, ModelLimits
@@ -25,7 +25,8 @@ from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.events import JsonValue
 from services.domain.experiences import RecalledExperience
 from services.domain.jobs import AgentsMode, Stage
-from services.learning import beside_parent, describe_outcome
+from services.learning import TELLS_OUTCOME, beside_parent, describe_outcome
+from services.memory_seeds import evidence_of
 
 FOLDER = Path(__file__).parent / "prompts"
 SECTIONS = SectionTokens()
@@ -37,6 +38,10 @@ TOLERANCES = {
     "bfloat16": (1e-2, 1.6e-2, 1.2e-2),
 }
 """(atol, rtol, bound on the whole) by type, as the referee compares; a test holds the two together."""
+_PROVEN_IN_REFINE = 1
+"""Kernels of other jobs that a Coder reads beside its start point."""
+_ALIKE = 2
+"""A proven kernel is told as differences where they take at most one part in so many of its text."""
 _OUTPUT_SHARE = 4
 """A prompt leaves at least this part of a window to the answer, or as much as the answer may have."""
 _UNNAMED = re.compile(r"[^\w ./-]")
@@ -61,7 +66,7 @@ class Fence:
     def _tag(self, name: str, text: str) -> str:
         salt = 0
         while True:
-            tag = f"data-{content_hash(f'{self._job_id}/{name}/{salt}/{text}')[:16]}"
+            tag = f"data-{content_hash(f'{self._job_id}/{name}/{salt}/{text}')[:8]}"
             if tag not in text:
                 return tag
             salt += 1
@@ -77,8 +82,9 @@ def render_system(role: AgentRole, facts: Facts, schema: dict[str, JsonValue]) -
         "problem_source": facts.problem.source,
         "guidance": facts.guidance.strip(),
         "analysis": cut(describe.analysis(facts.analysis), SECTIONS.analysis),
-        "schema": json.dumps(_untitled(schema), sort_keys=True),
+        "schema": schema_text(schema),
         "tolerances": _tolerances(facts),
+        "backward": facts.analysis.backward,
         "fence": Fence(facts.job_id),
     }
     return ChatMessage(role="system", content=_block(role, "system", values))
@@ -87,9 +93,10 @@ def render_system(role: AgentRole, facts: Facts, schema: dict[str, JsonValue]) -
 def render_user(role: AgentRole, facts: Facts, task: str = "", sections: SectionTokens = SECTIONS) -> ChatMessage:
     """The part of a role's prompt that changes from step to step; `task` where the role does not do its usual work."""
     if role is AgentRole.CODER and facts.plan is not None and facts.stage is Stage.REFINE:
-        # The Planner drew on the experiences; what the Coder needs of them are kernels and the most valued words.
-        sections = replace(sections, experiences=sections.experiences // 2)
+        sections = sections.for_planned_code()
     values = {**_user_values(facts, sections), "task": task}
+    if task == reflection.TASK:
+        values["contrasts"] = reflection.contrasts_in_words(facts.attempts)
     return ChatMessage(role="user", content=_block(role, "user", values))
 
 
@@ -125,15 +132,6 @@ def _too_long(role: AgentRole, facts: Facts, limits: ModelLimits, used: int) -> 
     )
 
 
-def _untitled(part: JsonValue) -> JsonValue:
-    """A schema without the titles that only repeat its names; a prompt is read by the token."""
-    if isinstance(part, list):
-        return [_untitled(item) for item in part]
-    if not isinstance(part, dict):
-        return part
-    return {name: _untitled(item) for name, item in part.items() if name != "title" or not isinstance(item, str)}
-
-
 def _tolerances(facts: Facts) -> str:
     """The tolerances of the problem's own types, of float32 where it names none."""
     named = [spec.dtype for item in facts.analysis.operators for spec in item.outputs]
@@ -167,7 +165,7 @@ def _user_values(facts: Facts, sections: SectionTokens) -> dict[str, object]:
         "contrast": history.contrast(facts, sections),
         "predictions": history.record(facts),
         "start_source": start.source if start is not None else None,
-        "start_report": _start_report(facts, sections),
+        "start_report": _start_report(facts, sections, diagnosed=bool(facts.plan and facts.plan.diagnosis)),
         "start_critique": _bounded(_diagnosis(facts), sections.critique),
         "diagnoses": facts.agents is AgentsMode.LEAN,
         "plan": _bounded(describe.plan(facts.plan) if facts.plan is not None else None, sections.plan),
@@ -186,31 +184,64 @@ def _diagnosis(facts: Facts) -> str | None:
 
 def _experiences(facts: Facts, sections: SectionTokens) -> list[tuple[str, str]]:
     """(name, text) of the recalled experiences in their order; those of least value are left out first."""
-    kept = keep(facts.experiences, sections.experiences, _experience_text, _worth)
+    fence = Fence(facts.job_id)
+    kept = keep(
+        facts.experiences,
+        sections.experiences,
+        lambda item: fence(_experience_name(item), _experience_text(item)),
+        _worth,
+    )
     return [(_experience_name(item), cut(_experience_text(item), sections.experiences)) for item in kept]
 
 
 def _proven(facts: Facts, sections: SectionTokens) -> list[tuple[str, str]]:
     """(name, source) of the accepted kernels that were recalled, whole or not at all, the first that fits of
-    each job; none whose text the start point or the trajectory has anyway."""
+    each job; none whose text the start point or the trajectory has anyway. In refine it is one: the job has a kernel of
+    its own by then, and every other costs as much as that."""
+    most = _PROVEN_IN_REFINE if facts.stage is Stage.REFINE else len(facts.experiences)
     shown = {item.source for item in facts.attempts}
-    left, found, jobs = sections.proven, [], set[str | None]()
+    left, found, jobs = sections.proven, list[tuple[str, str]](), set[str | None]()
     for item in facts.experiences:
         code = item.experience.code
         fits = code is not None and item.experience.verdict is Verdict.ACCEPTED and tokens(code) <= left
-        if code is None or not fits or code in shown or item.experience.job_id in jobs:
+        if code is None or not fits or code in shown or item.experience.job_id in jobs or len(found) == most:
+            continue
+        if _outrun(facts, item):
             continue
         jobs.add(item.experience.job_id)
         shown.add(code)
         left -= tokens(code)
-        found.append((_proven_name(facts, item), code))
+        found.append(_proven_text(facts, item, code))
     return found
+
+
+def _proven_text(facts: Facts, item: RecalledExperience, code: str) -> tuple[str, str]:
+    """(name, source) of a proven kernel; where it is much like the start point, the lines that differ instead."""
+    start, name = facts.start_point, _proven_name(facts, item)
+    if start is not None and start.source:
+        changes = history.changes(start.source, code)
+        if tokens(changes) * _ALIKE <= tokens(code):
+            return f"from the start point to the {name}", changes
+    return name, code
+
+
+def _outrun(facts: Facts, item: RecalledExperience) -> bool:
+    """Whether the start point is a faster kernel for the same problem on the same device: then there is nothing to take
+    over that its words do not say."""
+    start = facts.start_point.report if facts.start_point is not None else None
+    own = start.speedup.best_baseline if start is not None and start.accepted else None
+    there = facts.device is not None and item.experience.device == facts.device.name
+    return there and _same_problem(facts, item) and own is not None and own >= (item.experience.speedup or 0.0)
+
+
+def _same_problem(facts: Facts, item: RecalledExperience) -> bool:
+    return item.experience.text.startswith(facts.analysis.subject)
 
 
 def _proven_name(facts: Facts, item: RecalledExperience) -> str:
     found = item.experience
     speedup = f" {found.speedup:.2f} times the best baseline" if found.speedup is not None else ""
-    where = "this very problem" if found.text.startswith(facts.analysis.subject) else f"another {found.family} problem"
+    where = "this very problem" if _same_problem(facts, item) else f"another {found.family} problem"
     language = f" in {found.backend} not {facts.backend}" if found.backend != facts.backend else ""
     return f"kernel of {_experience_name(item)}{speedup} {where}{language}"
 
@@ -225,7 +256,13 @@ def _experience_name(item: RecalledExperience) -> str:
 
 
 def _experience_text(item: RecalledExperience) -> str:
-    return f"{item.experience.title}\n{item.experience.text}"
+    """Title and text; the text alone where it tells a candidate's moves and outcome with the figure of its title."""
+    found = item.experience
+    figure = "" if found.speedup is None else f"{found.speedup:.2f}×"
+    told = TELLS_OUTCOME in found.text and figure in found.text
+    text = found.text if told else f"{found.title}\n{found.text}"
+    known = evidence_of(found)
+    return text if known is None else f"{text}\n({known})"
 
 
 def _inspirations(facts: Facts, sections: SectionTokens) -> list[tuple[str, str]]:
@@ -242,13 +279,15 @@ def _outcome(item: AttemptFact) -> str:
     return describe_outcome(item.report) if item.report is not None else "not judged"
 
 
-def _start_report(facts: Facts, sections: SectionTokens) -> str | None:
+def _start_report(facts: Facts, sections: SectionTokens, *, diagnosed: bool) -> str | None:
+    """The start point's evaluation; where the plan says what its figures mean, an accepted one without its counters."""
     start = facts.start_point
     if start is None or start.report is None:
         return None
     parent = next((item for item in facts.attempts if item.candidate_id == start.parent_id), None)
     beside = beside_parent(start.report, parent.report if parent is not None else None)
-    text = describe.report(start.report) + (f"\n{beside}" if beside else "")
+    shown = replace(start.report, profile=None) if diagnosed and start.report.accepted else start.report
+    text = describe.report(shown) + (f"\n{beside}" if beside else "")
     return cut(text, _evaluation_room(start.report, sections))
 
 

@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from services.domain.chat import HypothesisFact, MoveFact, PlanFact
 from services.domain.errors import ReplyError
 from services.domain.events import JsonValue
+from services.domain.practices import ProposedPractice
 
 Scalar = bool | int | float | str
 
@@ -155,6 +156,35 @@ class InspectionReply(Reply):
     reason: Annotated[str, _clipped(2000), Field(max_length=2000)] = ""
     quote: Annotated[str, Field(max_length=2000)] = ""
     """The passage of the source that shows it, word for word; empty where it does not cheat."""
+
+
+class PracticeEvidence(Reply):
+    """Two candidates of the job whose speeds show it."""
+
+    faster: Annotated[str, Field(max_length=80)]
+    slower: Annotated[str, Field(max_length=80)]
+
+
+class PracticeReply(Reply):
+    """What the next job with such a problem should know."""
+
+    statement: Annotated[str, _clipped(300), Field(min_length=1, max_length=300)]
+    applies: Annotated[str, _clipped(300), Field(min_length=1, max_length=300)]
+    evidence: Annotated[tuple[PracticeEvidence, ...], Field(max_length=6)] = ()
+
+    def proposal(self) -> ProposedPractice:
+        """The claim on one line each."""
+        return ProposedPractice(
+            statement=" ".join(self.statement.split()),
+            applies=" ".join(self.applies.split()),
+            pairs=tuple((item.faster, item.slower) for item in self.evidence),
+        )
+
+
+class PracticesReply(Reply):
+    """What the Judge draws from a whole job; nothing where it showed nothing new."""
+
+    practices: Annotated[tuple[PracticeReply, ...], Field(max_length=20)] = ()
 
 
 class ProfilerReply(Reply):

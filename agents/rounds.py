@@ -22,7 +22,9 @@ from services.domain.experiences import StartValues
 from services.domain.jobs import EVALUATE_ONLY, Budget, Stage
 from services.domain.usage import Usage
 from services.memory.effect import is_holdout
+from services.ports.models import MeteredChatModel
 from services.ports.search import SearchState
+from services.practices import contrasts
 
 UNUSABLE = "reply could not be used"
 """What the failure of a step says whose agent was asked in vain."""
@@ -122,6 +124,22 @@ def after_round(ends: Sequence[dict[str, Any]]) -> int:
 
     At last one step decides alone, with all that is left."""
     return max(1, sum(not end.get("stop") for end in ends))
+
+
+def reflects(context: JobContext, rules: JobRules) -> bool:
+    """Whether the ended job is worth a question about what it taught: a chat model worked, and something it changed
+    surely mattered."""
+    if not rules.practices or not isinstance(context.model, MeteredChatModel):
+        return False
+    return EVALUATE_ONLY not in context.job.spec.tags and bool(contrasts(context.attempts))
+
+
+def after_last_step(state: WorkflowState, context: JobContext, now: datetime) -> WorkflowState:
+    """The state of a step behind all that are recorded: what is asked in it is charged to the job; it makes nothing."""
+    step = fresh_step(step=len(context.attempts), stage=Stage.REFINE.value, start_step=None, started_at=now.isoformat())
+    step["job_id"] = state["job_id"]
+    step["seeded"] = step["evaluate_only"] = False
+    return step
 
 
 def _width(context: JobContext, rules: JobRules, next_width: int | None) -> int:

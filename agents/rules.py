@@ -24,5 +24,7 @@ class JobRules:
     """Steps (0 to 1) that run without memory, so that its effect can be measured."""
     confirmations: int = 0
     """Leaders that are measured a second time at a job's end, at most."""
+    practices: bool = False
+    """Whether a chat model is asked at a job's end what it taught, in one call of the job's budget."""
     team_cap: int | None = None
     """Jobs of one team that run at once, on all orchestrators together; None for any number."""

@@ -22,7 +22,7 @@ class SectionTokens:
     where a model's window is too small for them the rest makes room."""
 
     analysis: int = 1000
-    experiences: int = 1500
+    experiences: int = 1000
     proven: int = 4000
     """Kernels of other jobs, each whole or not at all."""
     brief: int = 600
@@ -34,6 +34,16 @@ class SectionTokens:
     """Of an evaluation that failed: what a compiler said is read whole."""
     critique: int = 300
     plan: int = 400
+
+    def for_planned_code(self) -> SectionTokens:
+        """What a Coder in refine needs beside its plan: the Planner drew on what was recalled and tried, the Coder
+        takes over kernels, the most valued words and what came out best and last."""
+        return replace(
+            self,
+            experiences=self.experiences // 3,
+            trajectory=self.trajectory // 3,
+            contrast=self.contrast // 2,
+        )
 
     def leaner(self) -> Iterator[SectionTokens]:
         """This, and what is left when ever more of the older matter goes: other candidates first, then

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar, cast
 
 from langgraph.runtime import Runtime
 
-from agents import describe
-from agents.asking import Agent, Asker
+from agents import describe, reflection
+from agents.asking import Agent, Asker, RetryPolicy
 from agents.budget import BudgetSpentError, reserve_device
 from agents.coder import Draft, read_draft
 from agents.context import JobContext
@@ -20,25 +21,28 @@ from agents.nearest_example import NEAREST, nearest_example, with_nearest_exampl
 from agents.planner import chosen_start, plan_in_brief, plan_schema, read_plan
 from agents.profiler import measured_diagnosis, read_diagnosis
 from agents.recording import candidate_of, step_record
+from agents.reflection import practices_schema, read_practices, reflection_in_brief
 from agents.replies import CoderReply, ProfilerReply
-from agents.rounds import NO_PLAN, after_round, begin_round
+from agents.rounds import NO_PLAN, after_last_step, after_round, begin_round, reflects
 from agents.rules import JobRules
 from agents.seeding import SUMMARY, adopted_draft, evaluation_of
 from agents.state import BranchOutput, WorkflowState
 from services.domain.candidates import Candidate, EvaluatedCandidate, evaluation_id
 from services.domain.chat import AgentRole, Facts
-from services.domain.errors import InfrastructureError
+from services.domain.errors import InfrastructureError, ModelError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, PhasesS, Verdict, gain_of
 from services.domain.events import EventKind, JsonValue
-from services.domain.experiences import RecalledExperience, RecallQuery
+from services.domain.experiences import ExperienceKind, RecalledExperience, RecallQuery
 from services.domain.jobs import Stage
 from services.domain.ratios import seed_figures
 from services.domain.texts import shortened
 from services.learning import evidence
 from services.ports.runtime import Clock
 from services.ports.work import EvaluationQueue
+from services.practices import experience_of
 from services.telemetry.observed import observed_evaluation
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 Run = Runtime[JobContext]
 
@@ -64,6 +68,13 @@ INSPECTOR = Agent(
     read=read_inspection,
     summary=inspection_in_brief,
 )
+REFLECTOR = Agent(
+    role=AgentRole.JUDGE,
+    task=reflection.TASK,
+    schema=practices_schema,
+    read=read_practices,
+    summary=reflection_in_brief,
+)
 JUDGE = Agent(role=AgentRole.JUDGE, schema=critique_schema, read=read_critique, summary=critique_in_brief)
 
 
@@ -83,6 +94,7 @@ class Workflow:
         self._clock = clock
         self._rules = rules
         self._asker = Asker(clock, rules.model_retries)
+        self._once = Asker(clock, RetryPolicy(attempts=1))
 
     async def analyse(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:  # noqa: ARG002 -- langgraph names it
         """Take stock of the validated problem and what was done before; begin the first step."""
@@ -262,6 +274,29 @@ class Workflow:
         context.forget_round()
         width = after_round(ends) if ends else state["next_width"]
         return await begin_round(context, self._rules, self._clock.now(), width)
+
+    async def reflect(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
+        """Ask the Judge what the whole job taught. Whatever fails here has no consequence for the job."""
+        context = runtime.context
+        if not reflects(context, self._rules):
+            return {}
+        after = after_last_step(state, context, self._clock.now())
+        known = await context.stores.memory.recall(self._query(after, context))
+        practices = tuple(item for item in known if item.experience.kind is ExperienceKind.BEST_PRACTICE)
+        context.cache(after).recalled = practices
+        try:
+            facts = replace(await facts_of(after, context), step=after["step"] - 1)  # told with the last round
+            reply = await self._once.ask(REFLECTOR, after, context, facts)
+        except (BudgetSpentError, ModelError) as error:
+            log.info("the job ends without practices: %s", error)
+            return {}
+        await context.keep_calls()
+        now = self._clock.now()
+        kept = reply.value.kept if reply.value is not None else ()
+        learned = [experience_of(one, context.job, context.setting, now) for one in kept]
+        if learned:
+            await context.stores.memory.remember(learned)
+        return {}
 
     async def _pass_on_notice(self, context: JobContext, step: int) -> None:
         """Say on the job that memory works less well than it should, once for each reason."""

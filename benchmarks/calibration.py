@@ -138,6 +138,7 @@ class Rivals:
             copy_state=True,
             threads=self._threads,
             limit_s=120.0,
+            step=problem.step_data,
         )
         arguments = problem.make_inputs(0, 1)
         metas = [TensorMeta.of(tensor) for tensor in output_tensors(problem.run(cloned(arguments)))]

@@ -81,7 +81,7 @@ def evaluator(sandbox: Sandbox) -> Iterator[Evaluator]:
     with tempfile.TemporaryDirectory() as directory:
         state = Path(directory)
         backends = {"cpp": CppBackend(sandbox, state)}
-        made = Evaluator(sandbox, backends, SHEET, state, views={"cpp": runtime_view}, memory_bytes=2 << 30)
+        made = Evaluator(sandbox, backends, SHEET, views={"cpp": runtime_view}, memory_bytes=2 << 30)
         try:
             yield made
         finally:

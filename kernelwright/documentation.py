@@ -91,8 +91,8 @@ def _settings() -> str:
 
 
 _REPORT = (
-    "EvaluationReport", "GateResult", "Latency", "Baselines", "Speedup", "ShapeResult", "Roofline", "Profile", "Tuned",
-    "Disassembly", "Environment", "PhasesS",
+    "EvaluationReport", "GateResult", "Latency", "Baselines", "Speedup", "ShapeResult", "Passes", "PassTimes",
+    "Roofline", "Profile", "Tuned", "OutputError", "WorstElement", "Disassembly", "Environment", "PhasesS",
 )  # fmt: skip
 
 

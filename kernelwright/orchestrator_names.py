@@ -32,11 +32,26 @@ def is_gone(owner: str) -> bool:
         return False
     if parts[1] != _place() or parts[1] == _NOWHERE:
         return False
-    found = _fields(int(parts[2]))
-    return found is None or found["state"] in "ZX" or found["start"] != parts[3]
+    pid = int(parts[2])
+    if _is_free(pid):
+        return True
+    found = _fields(pid)
+    return found is not None and (found["state"] in "ZX" or found["start"] != parts[3])
 
 
 _NOWHERE = "nowhere"
+
+
+def _is_free(pid: int) -> bool:
+    """Whether certainly no process has this number. That /proc shows none may have other reasons: no descriptor left,
+    or a mount that hides other users' processes."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except PermissionError:
+        return False
+    return False
 
 
 def _place() -> str:

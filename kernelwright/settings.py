@@ -43,6 +43,17 @@ class Settings(BaseSettings):
     """Broker of the Celery queue."""
     redis_prefix: str = ""
     """Prefix of every key in the broker, so that installations can share one."""
+    spool: Path | None = None
+    """Directory through which orders for `spool_device` reach nodes without a network, and their reports come back."""
+    spool_device: str = "h200"
+    """The device whose orders go through the spool; all others go through `queue`."""
+    spool_key: SecretStr | None = None
+    """Key that signs orders and reports, as `kernelwright spool key` makes it; default: the file `spool.key` under
+    `home`."""
+    spool_days: Annotated[float, Field(gt=0, le=365, allow_inf_nan=False)] = 14.0
+    """Days for which an order in a spool, and the report on it, are valid."""
+    spool_lease_s: Annotated[float, Field(ge=3, le=3600)] = 60.0
+    """Seconds without a heartbeat after which a spool's order is taken from a silent node."""
     compiled: Path | None = None
     """Folder of compiled libraries that compile workers write (`worker --device compile`) and other workers only read;
     unset, every worker compiles for itself."""
@@ -110,6 +121,9 @@ class Settings(BaseSettings):
     """Limits and options of the provider as JSON, or one by one: see below."""
     anthropic: ProviderOptions = ProviderOptions()
     compatible: ProviderOptions = ProviderOptions()
+    secrets_key: SecretStr | None = None
+    """Key that webhook secrets are encrypted with in the database (`kernelwright db new-key`); several, separated by
+    commas, while keys change: the first seals, all open. Unset: they are stored as they are."""
     forbid_private_hosts: bool = False
     """Whether the base URLs of models must lead to public addresses: for services that many teams share."""
     webhook_private_hosts: bool = False
@@ -124,6 +138,9 @@ class Settings(BaseSettings):
     holdout: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Share of steps that run without what memory learned (expert practices stay), so that its effect can be measured;
     such steps cost what memory would have brought them. 0.1 measures it in some hundred steps."""
+    practices: bool = True
+    """Whether jobs of chat models end with one call that asks what they taught; practices whose evidence holds enter
+    the team's memory."""
     embedder: Annotated[str, Field(pattern=r"^(auto|minilm|hashing|compatible:.+:[1-9][0-9]{0,4})$")] = "auto"
     """How experiences are compared: `auto` takes MiniLM where its model is installed, else `hashing`;
     `compatible:MODEL:DIMENSIONS` asks a service with OpenAI's `/v1/embeddings`."""

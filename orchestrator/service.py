@@ -29,6 +29,8 @@ from services.telemetry.metrics import JOBS_ENDED, LEASES_LOST
 from services.telemetry.traces import job_span
 
 log = logging.getLogger(__name__)
+DEAD_LOOK_S = 1.0
+"""How often an orchestrator looks for others on its machine that have ended."""
 
 
 class Orchestrator:
@@ -56,6 +58,7 @@ class Orchestrator:
         workflow = Workflow(queue, clock, rules)
         self._owner = owner
         self._is_gone = is_gone
+        self._looked_at = float("-inf")
         self._drain = Drain()
         self._after_job = after_job
         self._with = Collaborators(
@@ -128,9 +131,22 @@ class Orchestrator:
         await self._with.stores.jobs.release(lease)
         return True
 
+    async def _release_dead_owners(self) -> None:
+        """Free what orchestrators hold that have certainly ended (those of this machine, killed): nobody need wait for
+        their leases."""
+        now = self._with.clock.monotonic()
+        if now - self._looked_at < DEAD_LOOK_S:
+            return
+        self._looked_at, jobs = now, self._with.stores.jobs
+        for owner in await jobs.holders():
+            if owner != self._owner and self._is_gone(owner):
+                freed = await jobs.release_all(owner)
+                log.warning("orchestrator %s has ended: %d jobs that it held go on here or elsewhere", owner, freed)
+
     async def _claim(self) -> Lease | None:
         """The next job there is. A database out of reach means none for now."""
         try:
+            await self._release_dead_owners()
             return await self._acquire(None)
         except StorageError as error:
             log.warning("cannot claim jobs: %s", error)

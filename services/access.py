@@ -31,6 +31,7 @@ TOKEN_MARK = "kw_"  # noqa: S105 -- how it begins
 """How every token begins, so that people and secret scanners know one when they see it."""
 MAX_TOKEN_DAYS = 3650
 SESSION_HOURS = 12
+LEAST_WEIGHT, MOST_WEIGHT = 0.01, 1000
 _TOKEN = re.compile(rf"{TOKEN_MARK}(?P<id>[0-9a-f]{{10}})_[A-Za-z0-9_-]{{43}}")
 _TEAM = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _LOGIN = re.compile(r"[^\s\x00-\x1f\x7f\ud800-\udfff]{1,200}")
@@ -129,6 +130,13 @@ class AccessService:
     async def teams(self) -> tuple[Team, ...]:
         """All teams, by name."""
         return await self._teams.teams()
+
+    async def set_weight(self, team_id: str, weight: float, actor: str) -> Team:
+        """Another share of devices for a team. Raises `ConfigurationError` for a weight out of range, `NotFoundError`
+        for an unknown team."""
+        if not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
+            raise ConfigurationError(f"a team's weight is a number from {LEAST_WEIGHT} to {MOST_WEIGHT}, not {weight}")
+        return await self._teams.set_weight(team_id, weight, actor)
 
     async def teams_of(self, user: User) -> tuple[Member, ...]:
         """The teams that a user belongs to, by name."""

@@ -34,6 +34,7 @@ from services.memory_maintenance import MemoryMaintenance, Tidied
 from services.memory_notes import Note, practice_of
 from services.ports.memory import LearnedValues, Memory, MemoryRecords
 from services.ports.runtime import Clock
+from services.practice_review import PracticeReview, ReviewedPractice
 from services.provenance import trace_provenance
 
 PAGE = 200
@@ -148,6 +149,10 @@ class ExperienceService:
         """What memory does for each backend that the team has used."""
         log = await self._records.log(team_id)
         return {backend: estimate_effect(step_outcomes(log, backend)) for backend in backends(log)}
+
+    async def practices(self, team_id: str) -> tuple[ReviewedPractice, ...]:
+        """Every version of what jobs taught the team, newest first, with what its uses say."""
+        return await PracticeReview(self._records).all(team_id)
 
     async def add(self, team_id: str, note: Note) -> Experience:
         """Keep a note of the team's own as a practice: recalled and valued like those that come with the program.

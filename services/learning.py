@@ -19,6 +19,8 @@ from services.domain.steps import Lesson
 from services.memory.recording import site
 from services.memory.values import draft_reward, refine_reward
 
+TELLS_OUTCOME = " Outcome: "
+"""Stands in the text of an experience of a candidate: moves before it, verdict and figures after it."""
 _TEXT_CHARACTERS = 4000
 """Most of an experience's text: what a model said at length is in the trajectory."""
 _MOVES_CHARACTERS = 200
@@ -194,7 +196,7 @@ def _text(
 ) -> str:
     beside = beside_parent(report, parent)
     outcome = describe_outcome(report) + (f"; {beside}" if beside else "")
-    lines = [f"{subject} Moves: {describe_moves(moves)}. Outcome: {outcome}."]
+    lines = [f"{subject} Moves: {describe_moves(moves)}.{TELLS_OUTCOME}{outcome}."]
     if plan is not None:
         lines.append(f"Hypothesis: {plan.hypothesis}")
     if report.profile is not None:

@@ -11,8 +11,9 @@ import numpy as np
 from services.domain.errors import InfrastructureError
 from services.domain.experiences import Experience, ExperienceKind
 from services.domain.jobs import Stage
-from services.memory.hygiene import PROTECTED, Holding, identity, near_duplicates, to_forget
+from services.memory.hygiene import Holding, identity, is_protected, near_duplicates, to_forget
 from services.ports.memory import LearnedValues, MemoryRecords
+from services.practice_review import PracticeReview
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +31,8 @@ class Tidied:
     merged: int = 0
     """Experiences that became part of another one."""
     forgotten: int = 0
+    retired: int = 0
+    """Learned practices that their uses refuted."""
 
 
 class MemoryMaintenance:
@@ -41,18 +44,21 @@ class MemoryMaintenance:
         self._records = records
         self._cap = cap
         self._every = max(1, min(every, cap // 10))
+        self._practices = PracticeReview(records)
         self._tidying: set[str] = set()
 
     async def after_job(self, team_id: str) -> Tidied:
-        """Tidy where enough is new. What fails is left for the next time: the job has ended well. Jobs that end while
-        a team's memory is being tidied leave it alone: it would be the same work again."""
+        """Review the learned practices, and tidy where enough is new. What fails is left for the next time: the job has
+        ended well. Jobs that end while a team's memory is being tidied leave it alone: it would be the same work
+        again."""
         if team_id in self._tidying:
             return Tidied()
         self._tidying.add(team_id)
         try:
-            if await self._records.untidied(team_id) < self._every:
-                return Tidied()
-            return await self.tidy(team_id, ACTOR)
+            if await self._records.untidied(team_id) >= self._every:
+                return await self.tidy(team_id, ACTOR)
+            merged, retired = await self._practices.review(team_id, ACTOR)
+            return Tidied(merged=merged, retired=retired)
         except InfrastructureError as error:
             log.warning("the memory of team %s was not tidied: %s", team_id, error)
             return Tidied()
@@ -60,12 +66,13 @@ class MemoryMaintenance:
             self._tidying.discard(team_id)
 
     async def tidy(self, team_id: str, actor: str, cap: int | None = None) -> Tidied:
-        """Merge what is nearly the same among what is new, then forget above the cap."""
+        """Review the learned practices, merge what is nearly the same among what is new, then forget above the cap."""
+        alike, retired = await self._practices.review(team_id, actor)
         grown = await self._records.untidied(team_id)
-        merged = await self._merge(team_id, grown, actor)
+        merged = alike + await self._merge(team_id, grown, actor)
         forgotten = await self._forget(team_id, cap or self._cap, actor)
         await self._records.tidied(team_id)
-        return Tidied(merged=merged, forgotten=forgotten)
+        return Tidied(merged=merged, forgotten=forgotten, retired=retired)
 
     async def _merge(self, team_id: str, grown: int, actor: str) -> int:
         outline = await self._records.outline(team_id)
@@ -98,7 +105,7 @@ def _groups(outline: Sequence[Experience], grown: int) -> Iterator[list[Experien
     Traces are left alone: each is its own candidate's start point, with code that no words tell apart."""
     groups: dict[tuple[object, ...], list[Experience]] = {}
     for item in outline:
-        if item.kind not in PROTECTED and item.kind is not ExperienceKind.TRACE:
+        if not is_protected(item) and item.kind is not ExperienceKind.TRACE:
             groups.setdefault(identity(item), []).append(item)
     new = {item.id for item in outline[max(0, len(outline) - grown) :]}
     for group in groups.values():

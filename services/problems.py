@@ -248,19 +248,12 @@ def _check_held_out(text: ProblemText, nodes: list[ast.stmt]) -> None:
 
 
 def _check_backward(text: ProblemText, nodes: list[ast.stmt]) -> None:
-    """Gradients are neither judged nor timed yet: a problem that asks for them would get an answer to another one."""
+    """Written out, so that everybody who reads the problem sees what is asked for."""
     for node in nodes:
         value = _value(node)
-        if isinstance(value, ast.Constant) and value.value is False:
-            continue
-        if isinstance(value, _LITERALS) and not (isinstance(value, ast.Constant) and value.value is True):
-            raise text.error("BACKWARD is not True or False", "Remove it, or write BACKWARD = False.", node)
-        raise text.error(
-            "BACKWARD asks for gradients, which are not judged yet",
-            "Remove it to have the forward pass solved, or make the gradient the problem: a Model whose forward "
-            "computes it.",
-            node,
-        )
+        if not (isinstance(value, ast.Constant) and isinstance(value.value, bool)):
+            remedy = "Write BACKWARD = True to have gradients judged too, or remove it."
+            raise text.error("BACKWARD is not True or False", remedy, node)
 
 
 def _check_library(text: ProblemText, nodes: list[ast.stmt]) -> None:

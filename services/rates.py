@@ -13,6 +13,8 @@ from services.ports.runtime import Clock
 BURST_S = 15.0
 """A bucket holds what flows into it in so long: a page that loads asks many things at once."""
 MAX_BUCKETS = 10_000
+BAD_TOKENS_PER_MINUTE = 30
+"""From one address, before it is told to wait."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,11 +38,33 @@ class Shortage:
     """Seconds until there is enough."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Taken:
+    """What came of taking one from each of some buckets."""
+
+    left: tuple[float, ...] = ()
+    """What each bucket holds after it, in their order; empty where nothing was taken."""
+    short: Shortage | None = None
+    """The first bucket with too little, where nothing was taken."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allowance:
+    """What a limit leaves its caller now."""
+
+    policy: str
+    """The limit's name: `caller` or `team`."""
+    remaining: int
+    """Requests that may be sent at once."""
+    reset_s: float
+    """Seconds until the bucket is full again."""
+
+
 class Buckets(Protocol):
     """Where the buckets are."""
 
-    async def take(self, wanted: Sequence[BucketRequest]) -> Shortage | None:
-        """One from each bucket, or from none: the first that has too little."""
+    async def take(self, wanted: Sequence[BucketRequest]) -> Taken:
+        """One from each bucket, or from none where one has too little."""
 
 
 class LocalBuckets:
@@ -51,21 +75,20 @@ class LocalBuckets:
         self._buckets: dict[str, tuple[float, float]] = {}
         """Name to what is left in a bucket, and since when it has been filling."""
 
-    async def take(self, wanted: Sequence[BucketRequest]) -> Shortage | None:
-        """One from each bucket, or from none: the first that has too little."""
+    async def take(self, wanted: Sequence[BucketRequest]) -> Taken:
+        """One from each bucket, or from none where one has too little."""
         now = self._clock.monotonic()
         left = {take.bucket: self._left(take, now) for take in wanted}
         for take in wanted:
             if left[take.bucket] < 1:
-                return Shortage(take=take, wait_s=(1 - left[take.bucket]) * 60 / take.per_minute)
+                return Taken(short=Shortage(take=take, wait_s=(1 - left[take.bucket]) * 60 / take.per_minute))
         if len(self._buckets) >= MAX_BUCKETS:
             self._forget_full(now)
         self._buckets.update({bucket: (found - 1, now) for bucket, found in left.items()})
-        return None
+        return Taken(left=tuple(left[take.bucket] - 1 for take in wanted))
 
     def _left(self, take: BucketRequest, now: float) -> float:
-        rate = take.per_minute / 60
-        size = max(1.0, rate * BURST_S)
+        rate, size = take.per_minute / 60, _size(take)
         left, since = self._buckets.get(take.bucket, (size, now))
         return min(size, left + (now - since) * rate)
 
@@ -89,10 +112,18 @@ class RateLimiter:
         named = {"caller": self._per_caller, "team": self._per_team}
         return {name: quota for name, quota in named.items() if quota is not None}
 
-    async def check(self, caller: Principal) -> None:
-        """Count a request. Raises `LimitError` where there have been too many."""
+    async def refused(self, address: str) -> None:
+        """Count a token that opened nothing. Raises `LimitError` where an address has sent too many; who has a good
+        token is not kept waiting, from wherever it comes."""
+        bad = BucketRequest(bucket=f"refused/{address}", per_minute=BAD_TOKENS_PER_MINUTE, who="one address")
+        taken = await self._buckets.take([bad])
+        if taken.short is not None:
+            raise LimitError("too many requests with a bad token from this address", retry_after_s=taken.short.wait_s)
+
+    async def check(self, caller: Principal) -> tuple[Allowance, ...]:
+        """Count a request; what is left by each limit. Raises `LimitError` where there have been too many."""
         if caller.user is None and caller.token_id is None:
-            return
+            return ()
         who = caller.token_id or (caller.user.id if caller.user else "")
         wanted = []
         if self._per_caller is not None:
@@ -100,7 +131,20 @@ class RateLimiter:
         if self._per_team is not None:
             team = caller.team_id
             wanted.append(BucketRequest(bucket=f"team/{team}", per_minute=self._per_team, who=f"team {team}"))
-        short = await self._buckets.take(wanted) if wanted else None
-        if short is not None:
+        taken = await self._buckets.take(wanted) if wanted else Taken()
+        if (short := taken.short) is not None:
             told = f"too many requests: {short.take.who} may send {short.take.per_minute} a minute"
-            raise LimitError(told, retry_after_s=short.wait_s, policy=short.take.bucket.partition("/")[0])
+            raise LimitError(told, retry_after_s=short.wait_s, policy=_policy(short.take))
+        return tuple(
+            Allowance(policy=_policy(take), remaining=int(left), reset_s=(_size(take) - left) * 60 / take.per_minute)
+            for take, left in zip(wanted, taken.left, strict=True)
+        )
+
+
+def _size(take: BucketRequest) -> float:
+    """What a bucket holds when it is full."""
+    return max(1.0, take.per_minute / 60 * BURST_S)
+
+
+def _policy(take: BucketRequest) -> str:
+    return take.bucket.partition("/")[0]

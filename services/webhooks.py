@@ -13,6 +13,7 @@ from datetime import timedelta
 
 from services.domain.errors import ConfigurationError, InfrastructureError, NotFoundError
 from services.domain.events import EventKind
+from services.domain.webhook_conditions import ALWAYS, WebhookConditions, faults
 from services.domain.webhooks import (
     DELIVERABLE,
     RETRY_S,
@@ -52,11 +53,15 @@ class WebhookService:
         self._check_address = check_address
         self._clock = clock
 
-    async def create(self, team_id: str, url: str, kinds: Sequence[EventKind]) -> Webhook:
+    async def create(
+        self, team_id: str, url: str, kinds: Sequence[EventKind], conditions: WebhookConditions = ALWAYS
+    ) -> Webhook:
         """A new receiver with a fresh secret. Raises `ConfigurationError`."""
         self._check_address(url)
         if not kinds or not set(kinds) <= set(DELIVERABLE):
             raise ConfigurationError(f"name one or more events of: {', '.join(DELIVERABLE)}")
+        if (fault := faults(conditions, kinds)) is not None:
+            raise ConfigurationError(fault)
         if len(await self._webhooks.list(team_id)) >= MOST_WEBHOOKS:
             raise ConfigurationError(f"a team has at most {MOST_WEBHOOKS} webhooks: remove one first")
         webhook = Webhook(
@@ -64,6 +69,7 @@ class WebhookService:
             team_id=team_id,
             url=url,
             kinds=tuple(kind for kind in DELIVERABLE if kind in kinds),
+            conditions=conditions,
             secret=new_secret(),
             enabled=True,
             note=None,

@@ -20,7 +20,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from services.domain.errors import ConfigurationError, StorageError, UserError
 from storage.db.errors import UPGRADE, clear_faults, shown
 from storage.db.pgvector_schema import install
-from storage.db.runners import PostgresRunner, SqliteRunner, TransactionRunner, Work
+from storage.db.runners import POOLER, TRANSACTION_POOLER, PostgresRunner, SqliteRunner, TransactionRunner, Work
 from storage.db.runners import T as T
 from storage.tables import metadata
 
@@ -30,7 +30,8 @@ _UPGRADE_LOCK = 0x6B77
 
 
 class Database:
-    """One SQLite file (`sqlite:///path`) or PostgreSQL database (`postgresql+psycopg://…`).
+    """One SQLite file (`sqlite:///path`) or PostgreSQL database (`postgresql+psycopg://…`; with `?pooler=transaction`
+    through a connection pooler such as PgBouncer in transaction mode).
 
     Repositories hand it functions over a connection; each runs as one transaction. Raises `ConfigurationError` for an
     address that is neither; nothing is opened before the first use.
@@ -244,5 +245,10 @@ def _parse(url: str) -> URL:
             raise ConfigurationError("an SQLite database needs a file: sqlite:///path/to/file.db")
         return parsed
     if backend == "postgresql":
+        pooler = parsed.query.get(POOLER, TRANSACTION_POOLER)
+        if pooler != TRANSACTION_POOLER:
+            raise ConfigurationError(
+                f"unknown {POOLER} {pooler!r} in the database address: only {TRANSACTION_POOLER!r}"
+            )
         return parsed.set(drivername="postgresql+psycopg")
     raise ConfigurationError(f"unknown database {backend!r}: use sqlite:///FILE or postgresql+psycopg://…")

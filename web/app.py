@@ -11,9 +11,11 @@ from pydantic.json_schema import models_json_schema
 from web import error_types, errors
 from web.access_log import AccessLog
 from web.api_reference import add_api_reference
+from web.bare_lists import BareLists
 from web.context import WebServices
 from web.frontend import SafeHeaders, add_frontend
 from web.gate import MAX_BODY_BYTES, RequestGuard
+from web.rate_headers import RateHeaders
 from web.routers import (
     access,
     candidates,
@@ -84,7 +86,9 @@ def create_app(services: WebServices, *, max_body_bytes: int = MAX_BODY_BYTES) -
     add_api_reference(app)
     add_frontend(app, services.ui)
     errors.install(app)
+    app.add_middleware(BareLists)
     app.add_middleware(GZipMiddleware, minimum_size=1024, compresslevel=5)
+    app.add_middleware(RateHeaders)
     app.add_middleware(SafeHeaders)
     app.add_middleware(RequestGuard, hosts=services.hosts, max_body_bytes=max_body_bytes)
     app.add_middleware(AccessLog)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, cast
 
-from fastapi import Depends, Request, Response
+from fastapi import Depends, Request
 
 from services.access import AccessService
 from services.domain.access import Principal, TokenScope
 from services.domain.candidates import EvaluatedCandidate
-from services.domain.errors import ForbiddenError
+from services.domain.errors import AuthenticationError, ForbiddenError
 from services.domain.evaluations import DeviceSheet
 from services.domain.jobs import LOCAL_TEAM
 from services.domain.nodes import ServiceNode
@@ -32,6 +32,7 @@ from services.requests import RequestService
 from services.trajectories import TrajectoryService
 from services.webhooks import WebhookService
 from web.callers import Bearer, identified
+from web.rate_headers import note_allowances, note_policies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,14 +113,18 @@ def services_of(request: Request) -> WebServices:
 Services = Annotated[WebServices, Depends(services_of)]
 
 
-async def caller_of(request: Request, response: Response, services: Services, bearer: Bearer) -> Principal:
-    """Who makes this request. Raises `AuthenticationError`, and `ForbiddenError` where it comes from another site."""
+async def caller_of(request: Request, services: Services, bearer: Bearer) -> Principal:
+    """Who makes this request. Raises `AuthenticationError` (`LimitError` after many bad tokens from one address), and
+    `ForbiddenError` where it comes from another site."""
     is_open = services.open_here and services.token is None
-    caller = await identified(request, bearer, services.access, services.token, is_open=is_open)
-    policies = services.rates.policies
-    if policies:
-        response.headers["RateLimit-Policy"] = ", ".join(f'"{name}";q={quota};w=60' for name, quota in policies.items())
-    await services.rates.check(caller)
+    try:
+        caller = await identified(request, bearer, services.access, services.token, is_open=is_open)
+    except AuthenticationError:
+        if bearer is not None:
+            await services.rates.refused(request.client.host if request.client is not None else "")
+        raise
+    note_policies(request, services.rates.policies)
+    note_allowances(request, await services.rates.check(caller))
     request.state.caller = caller
     return caller
 

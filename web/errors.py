@@ -23,6 +23,7 @@ from services.domain.errors import (
     LimitError,
     NotFoundError,
     ProblemError,
+    StorageError,
     UserError,
 )
 from web.error_types import INVALID_REQUEST, PROBLEM_FILE, ErrorType, type_of
@@ -96,7 +97,8 @@ async def _known_error(request: Request, error: Exception) -> Response:
         )
     if isinstance(error, InfrastructureError):
         _log.warning("unavailable: %s: %s", request.url.path, error)
-        return problem_response(503, str(error), headers={"Retry-After": "5"})
+        known = getattr(request.state, "caller", None) is not None
+        return problem_response(503, str(error) if known else _nameless(error), headers={"Retry-After": "5"})
     if isinstance(error, DeletedError):
         return problem_response(410, str(error))
     if isinstance(error, NotFoundError):
@@ -112,6 +114,13 @@ async def _known_error(request: Request, error: Exception) -> Response:
     if isinstance(error, UserError):
         return problem_response(422, str(error))
     return await _unknown_error(request, error)
+
+
+def _nameless(error: InfrastructureError) -> str:
+    """What a stranger is told: no host, user or database has its name in it."""
+    if isinstance(error, StorageError) and error.remedy is not None:
+        return f"the database and this program have different versions: {error.remedy}"
+    return "a part of this installation cannot be reached: the server's log says which"
 
 
 def _refill(error: LimitError) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from agents.playbook.moves import repertoire
 from agents.playbook.planner import choose, kernels
 from agents.playbook.schedule import Schedule, read
+from agents.playbook.triton import planner as triton
 from agents.replies import DraftCritique, ProfilerReply, RefineCritique
 from services.domain.chat import Facts
 from services.domain.evaluations import EvaluationReport, GateName
@@ -18,6 +19,7 @@ FIXES = {
     GateName.GENERALIZATION: "take every size from the tensors at run time",
     GateName.TIMING: "do more work per parallel region, so that runs agree",
 }
+NEXT_TRITON = "nothing is repaired: go on with the next kernel of the catalogue"
 
 
 def draft(facts: Facts) -> DraftCritique:
@@ -34,13 +36,15 @@ def draft(facts: Facts) -> DraftCritique:
     return DraftCritique(
         critical_issue=f"gate {report.failed_gate.value} failed",
         why=gate.detail if gate else "no detail",
-        minimal_fix=FIXES[report.failed_gate],
+        minimal_fix=NEXT_TRITON if facts.backend == triton.BACKEND else FIXES[report.failed_gate],
     )
 
 
 def refine(facts: Facts) -> RefineCritique:
     """What limits an accepted candidate, and the move that should change it."""
     bottleneck, evidence = diagnose(facts.report)
+    if facts.backend == triton.BACKEND:
+        return _refine_triton(facts, f"{bottleneck}: {evidence}")
     base = read(facts.source) or Schedule()
     tried = {kernels(attempt.source) for attempt in facts.attempts} | {kernels(facts.source)}
     moves = choose(facts, base, tried)
@@ -55,6 +59,15 @@ def refine(facts: Facts) -> RefineCritique:
         method=" + ".join(move.name for move in moves),
         modification_plan="; ".join(steps),
     )
+
+
+def _refine_triton(facts: Facts, bottleneck: str) -> RefineCritique:
+    """A template's block sizes are tuned in its evaluation: what is left to change is the algorithm."""
+    following = triton.untried(facts)
+    if following is None:
+        return RefineCritique(bottleneck=bottleneck, method="none", modification_plan=triton.EXHAUSTED)
+    plan = f"{following.name}: {following.variant.reason}"
+    return RefineCritique(bottleneck=bottleneck, method=following.name, modification_plan=plan)
 
 
 def profile(facts: Facts) -> ProfilerReply:

@@ -32,6 +32,9 @@ def lower(analysis: ProblemAnalysis) -> Program:
 
     Runs twice: sizes found equal late in the first run are one symbol from the start in the second.
     """
+    if analysis.backward is not None:
+        wanted = ", ".join(analysis.backward.gradients)
+        raise NoTemplateError(f"a backward pass (gradients of {wanted} are judged, and its kernels are forward only)")
     if analysis.trace_error is not None:
         raise NoTemplateError(f"the graph could not be traced ({analysis.trace_error})")
     sizes = Sizes()

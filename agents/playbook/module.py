@@ -5,27 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from agents.playbook.errors import NoTemplateError
+from agents.playbook.candidate import REGISTER, arguments, parameter, registrations, scalar_checks
 from agents.playbook.generate import Code, generate
 from agents.playbook.lowering import Program, lower
 from agents.playbook.mathlib import FLAGS
 from agents.playbook.schedule import Schedule
 from agents.playbook.sizes import Poly, Shape
-from services.domain.problems import ProblemAnalysis, TensorSpec
-
-REGISTER = '''
-def register(root, path, tensor, buffer):
-    """Register a parameter or buffer under a dotted path, making the modules on the way."""
-    *parents, name = path.split(".")
-    for parent in parents:
-        if not hasattr(root, parent):
-            root.add_module(parent, nn.Module())
-        root = root.get_submodule(parent)
-    if buffer:
-        root.register_buffer(name, tensor)
-    else:
-        root.register_parameter(name, nn.Parameter(tensor, requires_grad=tensor.is_floating_point()))
-'''
+from services.domain.problems import ProblemAnalysis
 
 
 def write(analysis: ProblemAnalysis, schedule: Schedule, title: str, moves: Sequence[str]) -> str:
@@ -56,58 +42,16 @@ def _used(code: Code, analysis: ProblemAnalysis) -> list[str]:
 
 def _class(analysis: ProblemAnalysis, program: Program, code: Code, parameters: Sequence[str]) -> str:
     lines = ["", "class ModelNew(nn.Module):", "    def __init__(self, *args, **kwargs):", "        super().__init__()"]
-    for spec in analysis.parameters:
-        made = f"torch.empty({spec.shape!r}, dtype=torch.{spec.dtype})"
-        lines.append(f"        register(self, {spec.origin!r}, {made}, {spec.is_buffer})")
-    for source, spec in program.constants:
-        lines.append(f"        self.{source.name} = {_constant(spec)}")
-    lines += ["", f"    def forward(self, {', '.join(_arguments(analysis))}):"]
-    body = [*_scalar_checks(analysis), *_inputs(program, code)]
-    for name in parameters:
-        spec = analysis.parameters[int(name[1:])]
-        get = "get_buffer" if spec.is_buffer else "get_parameter"
-        body.append(f'{name} = self.{get}("{spec.origin}").detach().contiguous()')
+    lines += ["        " + line for line in registrations(analysis)]
+    lines += ["", f"    def forward(self, {', '.join(arguments(analysis))}):"]
+    body = [*scalar_checks(analysis), *_inputs(program, code)]
+    body += [f"{name} = {parameter(analysis, int(name[1:]))}.contiguous()" for name in parameters]
     body += [f"{source.name} = self.{source.name}" for source, _ in program.constants]
     body += [_allocate(name, node.shape, node.dtype) for name, node in code.buffers]
     body += [f"LIB.{launch.name}({', '.join(launch.arguments)})" for launch in code.launches]
     results = ", ".join(code.results)
     body.append(f"return ({results},)" if analysis.output_is_tuple else f"return {results}")
     return "\n".join([*lines, *("        " + line for line in body), ""])
-
-
-def _constant(spec: TensorSpec) -> str:
-    if spec.values is None:
-        raise NoTemplateError(f"a lifted constant of {spec.elements} elements")
-    values = ", ".join(_number(value) for value in spec.values)
-    return f"torch.tensor([{values}], dtype=torch.{spec.dtype}).reshape({spec.shape!r})"
-
-
-def _number(value: bool | int | float) -> str:
-    text = repr(value)
-    return f'float("{text}")' if text.lstrip("-") in {"inf", "nan"} else text
-
-
-def _arguments(analysis: ProblemAnalysis) -> list[str]:
-    """Names of forward's arguments: tensors `x0`, `x1`, …, anything else `a<position>`."""
-    scalars = {position for position, _ in analysis.scalar_inputs}
-    count = len(analysis.inputs) + len(scalars)
-    names, tensor = [], 0
-    for position in range(count):
-        if position in scalars:
-            names.append(f"a{position}")
-        else:
-            names.append(f"x{tensor}")
-            tensor += 1
-    return names
-
-
-def _scalar_checks(analysis: ProblemAnalysis) -> list[str]:
-    """Plain arguments are compiled in: another value is refused rather than ignored."""
-    lines = []
-    for position, value in analysis.scalar_inputs:
-        lines.append(f"if a{position} != {value!r}:")
-        lines.append(f'    raise ValueError("argument {position} was compiled as {value!r}")')
-    return lines
 
 
 def _inputs(program: Program, code: Code) -> list[str]:

@@ -14,6 +14,7 @@ from agents.playbook.module import write
 from agents.playbook.moves import MoveTemplate, path, repertoire
 from agents.playbook.schedule import Schedule, read
 from agents.playbook.search import experienced, gap, latency, options, size, start
+from agents.playbook.triton import planner as triton
 from agents.replies import CoderReply, Move, PlannerReply
 from services.domain.chat import AttemptFact, Facts, PlanFact
 from services.domain.evaluations import Verdict
@@ -24,6 +25,8 @@ DRAFT = "a plain and correct draft: one loop nest per operator, one thread"
 
 def plan(facts: Facts) -> PlannerReply:
     """The next step: the first moves that give a kernel not yet tried, else other parameters."""
+    if facts.backend == triton.BACKEND:
+        return triton.plan(facts)
     reason = unable(facts)
     if reason is not None:
         return PlannerReply(hypothesis=reason, unable=reason)
@@ -65,6 +68,8 @@ def _failed(attempt: AttemptFact | None) -> bool:
 
 def code(facts: Facts) -> CoderReply:
     """The candidate: the start point's schedule with the plan's moves applied."""
+    if facts.backend == triton.BACKEND:
+        return triton.code(facts)
     steps = facts.plan.moves if facts.plan else ()
     start = facts.start_point.source if facts.start_point else None
     schedule = (read(start) or Schedule()).apply(steps)
@@ -82,6 +87,8 @@ def unable(facts: Facts) -> str | None:
 
 def no_template(backend: str, analysis: ProblemAnalysis) -> str | None:
     """Why no template fits a problem, or None."""
+    if backend == triton.BACKEND:
+        return triton.no_template(analysis)
     if backend != "cpp":
         return f"the playbook has no templates for the backend {backend}: configure a chat model"
     try:

@@ -54,8 +54,20 @@ def list_teams(as_json: AsJson = False) -> None:
     """List all teams."""
     found = _with_access(lambda access: access.teams())
     print_json(found) if as_json else print_table(
-        ("team", "since"), [(item.id, _day(item.created_at)) for item in found]
+        ("team", "since", "weight"), [(item.id, _day(item.created_at), f"{item.weight:g}") for item in found]
     )
+
+
+@team.command("weight")
+def weight(
+    name: Annotated[str, typer.Argument(metavar="TEAM")],
+    value: Annotated[float, typer.Argument(metavar="WEIGHT", help="Twice the weight is twice the share (default 1).")],
+) -> None:
+    """Set a team's share of devices.
+
+    Beside the other teams', of devices and orchestrators, while several have work waiting."""
+    changed = _with_access(lambda access: access.set_weight(name, value, _actor()))
+    typer.echo(f"{changed.id} has weight {changed.weight:g}")
 
 
 @team.command("quota")

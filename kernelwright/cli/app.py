@@ -23,6 +23,7 @@ from kernelwright.cli import (
     reverify,
     run,
     server,
+    spool,
     steering,
     submit,
     trajectories,
@@ -69,6 +70,7 @@ app.command("serve", rich_help_panel=SERVICES)(server.serve)
 app.command("api", rich_help_panel=SERVICES)(server.api)
 app.command("orchestrator", rich_help_panel=SERVICES)(server.orchestrator)
 app.command("worker", rich_help_panel=SERVICES)(server.worker)
+app.add_typer(spool.app, name="spool", rich_help_panel=SERVICES)
 app.add_typer(database.app, name="db", rich_help_panel=SERVICES)
 app.add_typer(access.team, name="team", rich_help_panel=TEAM)
 app.add_typer(access.user, name="user", rich_help_panel=TEAM)

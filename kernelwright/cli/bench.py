@@ -191,7 +191,7 @@ def _drafted(wanted: bool | None, server: str | None, settings: Settings) -> boo
 
 
 def _referee_version() -> str:
-    from workers.judging.evaluator import REFEREE_VERSION
+    from workers.judging.environments import REFEREE_VERSION
 
     return REFEREE_VERSION
 

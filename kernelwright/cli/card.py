@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
 from kernelwright.figures import interval, microseconds, ratio
-from services.domain.evaluations import EvaluationReport, Latency, Roofline
+from services.domain.error_words import allowance, number, tensor_of, units, worst_error
+from services.domain.evaluations import EvaluationReport, Latency, OutputError, Passes, PassTimes, Roofline
 from services.domain.jobs import Job, JobStatus
 from services.domain.ratios import baseline_bounds
 from services.domain.tunables import described
 from services.exports import Export
+
+ERRORS_SHOWN = 6
+"""Rows of an evaluation's card: the rest is in its report."""
 
 
 def result_card(job: Job, report: EvaluationReport | None) -> RenderableType:
@@ -49,7 +55,22 @@ def report_card(report: EvaluationReport) -> RenderableType:
         gates.add_row(gate.name.value, gate.status.value, f"{gate.seconds:.2f}", escape(gate.detail))
     figures = _table()
     _add_figures(figures, report)
-    return Panel(Group(gates, "", figures), border_style="green" if report.accepted else "red")
+    parts = [gates, "", *([_errors(report.errors), ""] if report.errors else []), figures]
+    return Panel(Group(*parts), border_style="green" if report.accepted else "red")
+
+
+def _errors(errors: Sequence[OutputError]) -> RenderableType:
+    """The draws that came closest to their allowance."""
+    table = Table(box=None, padding=(0, 2, 0, 0), title=None)
+    for name in ("errors", "gate", "dtype", "max abs", "ULP", "rel", "allowance used"):
+        table.add_column(name, overflow="fold", justify="left" if name in ("errors", "gate", "dtype") else "right")
+    for error in errors[:ERRORS_SHOWN]:
+        relative = error.worst.relative if error.worst is not None else None
+        figures = (number(error.max_abs), units(error), number(relative), allowance(error.share))
+        table.add_row(escape(tensor_of(error)), error.gate.value, error.dtype, *figures)
+    rest = len(errors) - ERRORS_SHOWN
+    note = f"[dim]and {rest} more, none closer to its allowance (--json has them all)[/]"
+    return Group(table, note) if rest > 0 else table
 
 
 def _table() -> Table:
@@ -64,6 +85,8 @@ def _add_figures(table: Table, report: EvaluationReport) -> None:
     table.add_row("result", f"[{colour}]{report.verdict.value}[/]")
     if report.latency is not None:
         table.add_row("latency", f"{microseconds(report.latency.median_us)}  {_spread(report.latency)}")
+    if report.passes is not None:
+        _add_passes(table, report.passes)
     speedup = report.speedup
     rows = (
         ("vs eager", "eager", speedup.eager),
@@ -81,7 +104,29 @@ def _add_figures(table: Table, report: EvaluationReport) -> None:
         table.add_row("roofline", _roof(report.roofline))
     if report.tuned is not None:
         table.add_row("tuned", f"{escape(described(report.tuned.parameters))} ({report.tuned.tried} settings tried)")
+    table.add_row("largest error", escape(worst_error(report)))
     table.add_row("isolation", report.environment.isolation)
+
+
+def _add_passes(table: Table, passes: Passes) -> None:
+    """How a call divides into forward and backward, the baselines' below the candidate's."""
+    table.add_row("forward", _pass(passes.candidate.forward_us, passes.candidate.forward_ci95_us))
+    table.add_row("backward", _pass(passes.candidate.backward_us, passes.candidate.backward_ci95_us))
+    for name, label in (("eager", "eager"), ("compile", "torch.compile"), ("compile_max", "max-autotune")):
+        times: PassTimes | None = getattr(passes, name)
+        if times is not None:
+            forward, backward = microseconds(times.forward_us), _above_zero(times.backward_us, times.backward_ci95_us)
+            table.add_row(f"of {label}", f"forward {forward}, backward {backward}")
+
+
+def _pass(value_us: float, ci95_us: tuple[float, float]) -> str:
+    low, high = (microseconds(max(0.0, end)) for end in ci95_us)
+    return f"{_above_zero(value_us, ci95_us)}  [dim]{low} to {high} (95 %)[/]"
+
+
+def _above_zero(value_us: float, ci95_us: tuple[float, float]) -> str:
+    """A time; where a busy machine leaves it below zero, how much it can be."""
+    return microseconds(value_us) if value_us > 0 else f"at most {microseconds(max(0.0, ci95_us[1]))}"
 
 
 def _roof(roof: Roofline) -> str:

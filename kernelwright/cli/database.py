@@ -34,6 +34,37 @@ def upgrade() -> None:
     typer.echo("the database is up to date")
 
 
+@app.command("new-key")
+def new_key() -> None:
+    """Print a new key for KERNELWRIGHT_SECRETS_KEY."""
+    from cryptography.fernet import Fernet
+
+    typer.echo(Fernet.generate_key().decode())
+
+
+@app.command("seal")
+def seal() -> None:
+    """Encrypt the stored webhook secrets.
+
+    With the first key of KERNELWRIGHT_SECRETS_KEY."""
+    from kernelwright.settings import load_settings
+    from kernelwright.wiring.installation import open_sealer
+    from services.runtime.clock import SystemClock
+    from storage.database import Database
+    from storage.teams.webhooks import SqlWebhookStore
+
+    settings = load_settings()
+
+    async def work() -> int:
+        database = Database(settings.database)
+        try:
+            return await SqlWebhookStore(database, SystemClock(), open_sealer(settings)).seal_all()
+        finally:
+            await database.close()
+
+    typer.echo(f"{asyncio.run(work())} webhook secrets are encrypted with the first key")
+
+
 @app.command("downgrade")
 def downgrade(
     version: Annotated[str, typer.Argument(help="Schema version, for example 0014.")],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,6 +21,9 @@ def doctor(
     check_api: Annotated[
         str | None, typer.Option(metavar="URL", help="Only check that the API at this address reaches its database.")
     ] = None,
+    check_spool: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Only check a spool: its file system, key, orders and nodes.")
+    ] = None,
     check_orchestrator: Annotated[
         bool,
         typer.Option("--check-orchestrator", help="Only check that an orchestrator here was seen in the last 30 s."),
@@ -36,6 +40,10 @@ def doctor(
     asked = [worker_answers(settings, check_worker)] if check_worker else []
     asked += [api_answers(check_api)] if check_api else []
     asked += [orchestrator_lives(settings)] if check_orchestrator else []
+    if check_spool is not None:
+        from kernelwright.doctor import spool
+
+        asked.append(spool.check_spool(settings, check_spool))
     if remote is not None:
         from kernelwright.distribution import version
         from kernelwright.doctor.server import diagnose_remote

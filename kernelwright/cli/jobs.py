@@ -39,7 +39,7 @@ def jobs(
     if as_json:
         print_json(page)
         return
-    answers().print(job_table(page["jobs"], datetime.now(UTC), wide=answers().width >= WIDE))
+    answers().print(job_table(page["items"], datetime.now(UTC), wide=answers().width >= WIDE))
     if page["next_cursor"]:
         say(f"more: --cursor {page['next_cursor']}")
 

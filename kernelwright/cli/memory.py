@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="The experience memory.", no_args_is_help=True)
 T = TypeVar("T")
+_STATES = {"active": "in use", "forgotten": "retired"}
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Team = Annotated[str, typer.Option(help="Team that owns the experiences.")]
 Limit = Annotated[int, typer.Option(min=1, max=200, help="Maximum number of entries.")]
@@ -98,6 +99,27 @@ def show(experience: Annotated[str, typer.Argument(help="Experience id.")], as_j
         )
     for use in card.uses:
         typer.echo(f"  used by {use.job_id} step {use.step} ({use.stage}): {use.verdict or 'no candidate'}")
+
+
+@app.command("practices")
+def practices(team: Team = LOCAL_TEAM, as_json: AsJson = False) -> None:
+    """List what jobs taught, and its worth.
+
+    Merged and retired ones are listed too."""
+    found = _with_memory(lambda memory: memory.practices(team))
+    if as_json:
+        print_json(found)
+        return
+    for item in found:
+        made, worth = item.practice, item.standing
+        state = f"merged into {item.merged_into}" if item.merged_into else _STATES.get(item.state, item.state)
+        figures = f"{worth.value:+.2f} [{worth.low:+.2f}, {worth.high:+.2f}] in {worth.uses} uses"
+        typer.echo(f"{made.id}  {item.verdict}  {state}  {figures}  {made.family}, {made.backend}, {made.job_id}")
+        typer.echo(f"  {made.title}")
+        for line in made.text.splitlines():
+            typer.echo(f"    {line}")
+    if not found:
+        say("no job has taught a practice yet: jobs of chat models propose some when they end")
 
 
 @app.command("effect")
@@ -248,7 +270,8 @@ def tidy(
 
     keep = cap or load_settings().memory_cap
     done = _with_memory(lambda memory: memory.tidy(LOCAL_TEAM, keep, _actor()))
-    typer.echo(f"merged {done.merged} near-duplicates, removed {done.forgotten} experiences")
+    merged = f"merged {done.merged} near-duplicates, retired {done.retired} refuted practices"
+    typer.echo(f"{merged}, removed {done.forgotten} experiences")
 
 
 @app.command("share")

@@ -80,7 +80,7 @@ DeviceOption = Annotated[
     ),
 ]
 MODELS = (
-    "Chat model: playbook (offline, cpp only), manual, openai:NAME, anthropic:NAME or compatible:NAME; "
+    "Chat model: playbook (offline; cpp and triton), manual, openai:NAME, anthropic:NAME or compatible:NAME; "
     "by role: playbook,coder=openai:NAME."
 )
 ModelOption = Annotated[str, typer.Option("--model", help=MODELS, rich_help_panel=SEARCH)]

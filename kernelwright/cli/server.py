@@ -9,11 +9,14 @@ import logging
 import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kernelwright.cli.output import say
+from kernelwright.cli.spool import check_spool_exists
+from kernelwright.cli.spool import work as work_at_spool
 from services.domain.compilations import COMPILE
 from services.domain.errors import ConfigurationError, InfrastructureError, UserError
 from services.runtime.garbage import collect_less
@@ -30,6 +33,7 @@ GRACE_S = 5
 """How long open requests may go on after the server was told to stop."""
 LOOK_S = 5.0
 """How often workers are asked what they offer, and teams' quotas what is left of them."""
+SPOOL = "At a spool"
 Port = Annotated[
     int | None, typer.Option(min=0, max=65535, help="Port to listen on (default 8000; 0 for any free port).")
 ]
@@ -55,20 +59,58 @@ def worker(
     device: Annotated[
         str, typer.Option(help="Device to evaluate on; `compile` for a worker that only compiles.")
     ] = "cpu",
+    spool: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Take orders from this directory instead of Redis.", rich_help_panel=SPOOL),
+    ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Key file of the spool (default: KERNELWRIGHT_SPOOL_KEY, or spool.key at home).",
+            rich_help_panel=SPOOL,
+        ),
+    ] = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="Take what lies there, then exit.", rich_help_panel=SPOOL)
+    ] = False,
+    idle_exit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", min=0, help="Exit after so long without an order.", rich_help_panel=SPOOL),
+    ] = None,
 ) -> None:
     """Start only a worker, which takes evaluations from Redis.
 
-    On SIGTERM it finishes the current one, then exits."""
-    from kernelwright.admission import acquire_slot
+    With --spool it takes them from a directory, needs no network, and leaves signed reports there.
+
+    On SIGTERM it finishes the current one, then exits. At a spool, a second SIGTERM puts that one back and ends at
+    once."""
     from kernelwright.settings import load_settings
+
+    settings = load_settings()
+    if spool is not None:
+        if device == COMPILE:
+            raise ConfigurationError("a compile worker has no device to judge on: leave out --spool, or name a device")
+        check_spool_exists(spool)
+        _observe(settings, "worker")
+        work_at_spool(settings, spool, device, key, once=once, idle_exit_s=idle_exit)
+    elif once or idle_exit is not None or key is not None:
+        raise ConfigurationError("--once, --idle-exit and --key are about a spool: name its directory with --spool")
+    else:
+        _work_for_broker(settings, device)
+
+
+def _work_for_broker(settings: Settings, device: str) -> None:
+    from kernelwright.admission import acquire_slot
     from kernelwright.wiring.sandboxes import check_sandbox
     from kernelwright.wiring.workbench import devices
     from kernelwright.wiring.workers import make_celery_worker
     from workers.queue.tasks import worker_options
 
-    settings = load_settings()
     if settings.queue != "celery":
-        raise ConfigurationError("a separate worker needs KERNELWRIGHT_QUEUE=celery (serve includes one)")
+        raise ConfigurationError(
+            "a separate worker needs KERNELWRIGHT_QUEUE=celery, or --spool DIR (serve includes one)"
+        )
     if device == COMPILE and settings.compiled is None:
         raise ConfigurationError("a compile worker needs KERNELWRIGHT_COMPILED, the folder for its output")
     if device not in (*devices(), COMPILE):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from kernelwright.cli.client import LOCAL, AsJson, Server, open_client
 from kernelwright.cli.output import print_json, print_table, say
+from services.domain.jobs import JobStatus
 
 app = typer.Typer(help="Signed messages about jobs, to addresses of your own.", no_args_is_help=True)
+CONDITIONS = "Conditions"
 WebhookId = Annotated[str, typer.Argument(metavar="WEBHOOK", help="Webhook id.")]
 
 
@@ -24,14 +26,36 @@ def create(
     kind: Annotated[
         list[str] | None, typer.Option(help="Event to send; can be repeated (default job.finished).")
     ] = None,
+    status: Annotated[
+        list[JobStatus] | None,
+        typer.Option(help="Fire only in this state of the job; can be repeated.", rich_help_panel=CONDITIONS),
+    ] = None,
+    min_speedup: Annotated[
+        float | None,
+        typer.Option(help="Fire only from this speedup over the fastest baseline on.", rich_help_panel=CONDITIONS),
+    ] = None,
+    first_place: Annotated[
+        bool,
+        typer.Option(
+            "--first-place",
+            help="Fire only when a job takes first place on the leaderboard for its problem and device.",
+            rich_help_panel=CONDITIONS,
+        ),
+    ] = False,
+    tag: Annotated[
+        list[str] | None,
+        typer.Option(help="Fire only for jobs with this tag; can be repeated (all).", rich_help_panel=CONDITIONS),
+    ] = None,
     as_json: AsJson = False,
     server: Server = LOCAL,
 ) -> None:
     """Create a webhook and print its id and secret.
 
-    The secret is shown only once."""
+    The secret is shown only once. Where several conditions are given, all must hold."""
+    given = {"statuses": status, "min_speedup": min_speedup, "first_place": first_place, "tags": tag}
+    conditions = {name: value for name, value in given.items() if value not in (None, False, [])}
     with open_client(server) as client:
-        made = client.create_webhook(url, kind)
+        made = client.create_webhook(url, kind, conditions)
     if as_json:
         print_json(made)
         return
@@ -47,8 +71,9 @@ def list_(as_json: AsJson = False, server: Server = LOCAL) -> None:
     if as_json:
         print_json(found)
         return
-    rows = [[one["id"], one["url"], ", ".join(one["kinds"]), _state(one)] for one in found]
-    print_table(("webhook", "URL", "events", "state"), rows, folding=("URL", "events", "state"))
+    rows = [[one["id"], one["url"], ", ".join(one["kinds"]), _conditions(one), _state(one)] for one in found]
+    headings = ("webhook", "URL", "events", "conditions", "state")
+    print_table(headings, rows, folding=headings[1:])
     if not found:
         say("No webhooks yet. Create one: kernelwright webhooks create URL")
 
@@ -116,6 +141,19 @@ def remove(webhook_id: WebhookId, server: Server = LOCAL) -> None:
     with open_client(server) as client:
         client.remove_webhook(webhook_id)
     say("Webhook removed")
+
+
+def _conditions(webhook: dict[str, Any]) -> str:
+    """When it fires, in words; servers of the last release know no conditions."""
+    given = webhook.get("conditions") or {}
+    least = given.get("min_speedup")
+    words = [
+        "/".join(given.get("statuses", ())),
+        "" if least is None else f"≥ {least:g}×",
+        "first place" if given.get("first_place") else "",
+        *(f"tag {tag}" for tag in given.get("tags", ())),
+    ]
+    return ", ".join(word for word in words if word) or "always"
 
 
 def _state(webhook: dict[str, object]) -> str:

@@ -229,6 +229,12 @@ def _redis(settings: Settings) -> Finding:
     )
 
 
+def _spool(settings: Settings) -> Finding:
+    from kernelwright.doctor.spool import check_spool
+
+    return check_spool(settings)
+
+
 def _installation(settings: Settings) -> Finding:
     from kernelwright.doctor.server import check_membership
 
@@ -276,6 +282,7 @@ CHECKS: tuple[Check, ...] = (
     _database,
     _embedder,
     _redis,
+    _spool,
     _installation,
     _port,
     _gpu,

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 import httpx
 
@@ -80,7 +81,7 @@ def _workers(client: httpx.Client) -> Finding:
     answer = client.get("/api/v1/workers")
     if answer.status_code != 200:
         return Finding(name="workers", state="warning", detail=_detail(answer))
-    found = answer.json()
+    found = _items(answer)
     if not found:
         remedy = "Start one: kernelwright worker --device NAME"
         return Finding(name="workers", state="warning", detail="none connected; jobs will wait", remedy=remedy)
@@ -88,12 +89,19 @@ def _workers(client: httpx.Client) -> Finding:
     return Finding(name="workers", state="ok", detail=names)
 
 
+def _items(answer: httpx.Response) -> list[dict[str, Any]]:
+    """The documents of a list; from servers of the last release they come without an envelope."""
+    document = answer.json()
+    found: list[dict[str, Any]] = document["items"] if isinstance(document, dict) else document
+    return found
+
+
 def _queues(client: httpx.Client) -> Finding:
     answer, workers = client.get("/metrics"), client.get("/api/v1/workers")
     if answer.status_code != 200 or workers.status_code != 200:
         return Finding(name="queues", state="warning", detail=_detail(answer))
     waiting = {device: int(float(count)) for device, count in WAITING.findall(answer.text)}
-    return unserved(waiting, {worker["device"] for worker in workers.json()})
+    return unserved(waiting, {worker["device"] for worker in _items(workers)})
 
 
 def unserved(waiting: dict[str, int], served: set[str]) -> Finding:

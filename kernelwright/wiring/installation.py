@@ -8,6 +8,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelwright.distribution import runtime_module, version
@@ -16,6 +17,7 @@ from kernelwright.provider_options import ProviderOptions
 from kernelwright.settings import Settings
 from kernelwright.wiring.access import bring_up, make_access, make_quotas
 from kernelwright.wiring.reply_events import delta_events
+from kernelwright.wiring.spool import spool_devices, spool_key, spool_nodes, spooled_orders
 from kernelwright.wiring.workbench import (
     WorkbenchPool,
     backends,
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from storage.jobs.retention import RetentionRounds
     from storage.memory.records import SqlMemoryRecords
     from storage.memory.store import SqlMemory
+    from storage.teams.sealing import SecretSealer
 
 log = logging.getLogger(__name__)
 
@@ -162,6 +165,14 @@ def make_shares(installation: Installation) -> ShareService:
     return ShareService(store, installation.service, installation.exporter, installation.clock)
 
 
+def open_sealer(settings: Settings) -> SecretSealer:
+    """What encrypts secrets in the database. Raises `ConfigurationError` for a key that is none."""
+    from storage.teams.sealing import SecretSealer
+
+    given = "" if settings.secrets_key is None else settings.secrets_key.get_secret_value()
+    return SecretSealer([key.strip() for key in given.split(",") if key.strip()])
+
+
 def make_webhooks(installation: Installation) -> WebhookService:
     """A team's webhooks."""
     from services.adapters.webhooks.sender import check_address
@@ -169,7 +180,11 @@ def make_webhooks(installation: Installation) -> WebhookService:
     from storage.teams.webhooks import SqlWebhookStore
 
     check = functools.partial(check_address, private_hosts=installation.settings.webhook_private_hosts)
-    return WebhookService(SqlWebhookStore(installation.database, installation.clock), check, installation.clock)
+    return WebhookService(
+        SqlWebhookStore(installation.database, installation.clock, open_sealer(installation.settings)),
+        check,
+        installation.clock,
+    )
 
 
 @asynccontextmanager
@@ -180,7 +195,7 @@ async def dispatching(installation: Installation) -> AsyncIterator[None]:
     from services.webhooks import POLL_S, Dispatcher
     from storage.teams.webhooks import SqlWebhookStore
 
-    store = SqlWebhookStore(installation.database, installation.clock)
+    store = SqlWebhookStore(installation.database, installation.clock, open_sealer(installation.settings))
     sender = WebhookSender(f"kernelwright/{version()}", private_hosts=installation.settings.webhook_private_hosts)
     dispatcher = Dispatcher(store, sender, installation.clock)
     try:
@@ -284,6 +299,7 @@ def make_orchestrator(installation: Installation, queue: EvaluationQueue, owner:
             evaluation_timeout_s=settings.evaluation_timeout_s,
             holdout_share=settings.holdout,
             confirmations=CONFIRMATIONS,
+            practices=settings.practices,
             team_cap=settings.team_concurrency,
         ),
         polling=PollingIntervals(lease_ttl_s=settings.lease_s),
@@ -337,11 +353,13 @@ def _installation(settings: Settings, database: Database, models: ModelRegistry,
         artefacts=SqlArtefactStore(database, clock, files=open_files(settings.artefacts)),
     )
     records = SqlMemoryRecords(database, memory, embedder.name, clock)
-    nodes = SqlNodeRegistry(database, clock)
+    nodes = _with_spool(SqlNodeRegistry(database, clock), settings)
     registry = WorkerRegistry(nodes)
     space = VectorSpace(name=embedder.name, dimensions=embedder.dimensions)
     quotas = make_quotas(database, clock)
-    service = JobService(stores.jobs, stores.candidates, make_catalogue(models, registry.devices), clock, quotas)
+    service = JobService(
+        stores.jobs, stores.candidates, make_catalogue(models, _elsewhere(settings, registry)), clock, quotas
+    )
     return Installation(
         settings=settings,
         clock=clock,
@@ -360,7 +378,33 @@ def _installation(settings: Settings, database: Database, models: ModelRegistry,
     )
 
 
+def _with_spool(registry: NodeRegistry, settings: Settings) -> NodeRegistry:
+    """The registry of nodes, with those of the spool where there is one."""
+    nodes = spool_nodes(settings)
+    if nodes is None:
+        return registry
+    from services.adapters.spool.nodes import SpoolNodeRegistry
+
+    return SpoolNodeRegistry(registry, nodes)
+
+
+def _elsewhere(settings: Settings, registry: WorkerRegistry) -> Callable[[], Mapping[str, tuple[str, ...]]]:
+    """Devices that are not this machine's."""
+    spooled = spool_devices(settings)
+    return lambda: {**registry.devices(), **spooled}
+
+
 def _make_queue(installation: Installation) -> EvaluationQueue:
+    others = _queue_of_settings(installation)
+    settings = installation.settings
+    if settings.spool is None:
+        return others
+    from services.adapters.queueing.by_device import DeviceRouter
+
+    return DeviceRouter(settings.spool_device, _spool_queue(installation, settings.spool), others)
+
+
+def _queue_of_settings(installation: Installation) -> EvaluationQueue:
     factories: Mapping[str, Callable[[Installation], EvaluationQueue]] = {
         "in-process": _in_process_queue,
         "celery": _celery_queue,
@@ -372,8 +416,18 @@ def _in_process_queue(installation: Installation) -> EvaluationQueue:
     from services.adapters.queueing.in_process import InProcessQueue
 
     settings = installation.settings
-    workbenches = WorkbenchPool(lambda device: open_workbench(settings, device), "cpu")
+    at_once = () if "cpu" in spool_devices(settings) else ("cpu",)
+    workbenches = WorkbenchPool(lambda device: open_workbench(settings, device), *at_once)
     return InProcessQueue(workbenches, installation.stores.candidates, installation.stores.artefacts)
+
+
+def _spool_queue(installation: Installation, root: Path) -> EvaluationQueue:
+    from services.adapters.queueing.spool_queue import SpoolQueue
+
+    settings, stores = installation.settings, installation.stores
+    orders = spooled_orders(settings, root.absolute(), spool_key(settings))
+    orders.open()
+    return SpoolQueue(orders, installation.clock, stores.candidates, stores.artefacts)
 
 
 def _celery_queue(installation: Installation) -> EvaluationQueue:

@@ -20,6 +20,7 @@ from kernelwright.wiring.installation import (
     make_trajectories,
     make_webhooks,
 )
+from kernelwright.wiring.spool import spool_devices
 from kernelwright.wiring.workbench import backends, devices, known_sheet
 from kernelwright.wiring.workers import worker_node
 from services.domain.nodes import NodeRole, ServiceNode
@@ -57,11 +58,10 @@ def make_web_services(installation: Installation, *, host: str, local_worker: bo
     settings, started = installation.settings, installation.clock.now()
 
     async def workers() -> tuple[WorkerInfo, ...]:
-        if settings.queue == "celery":
-            return tuple(_worker_info(node) for node in await installation.nodes.living(NodeRole.WORKER))
-        if not local_worker:
-            return ()
-        return tuple(
+        apart = tuple(_worker_info(node) for node in await _workers_apart(installation))
+        if settings.queue == "celery" or not local_worker:
+            return apart
+        here = tuple(
             WorkerInfo(
                 name=socket.gethostname(),
                 device=device,
@@ -71,7 +71,9 @@ def make_web_services(installation: Installation, *, host: str, local_worker: bo
                 node=_here(device, started),
             )
             for device in devices()
+            if device not in spool_devices(settings)
         )
+        return here + apart
 
     return WebServices(
         jobs=installation.service,
@@ -118,6 +120,14 @@ def make_playground(installation: Installation) -> PlaygroundService:
         quotas=installation.quotas,
         offline=frozenset({"playbook", "manual"}),
     )
+
+
+async def _workers_apart(installation: Installation) -> tuple[ServiceNode, ...]:
+    """Workers that are processes of their own: at the broker, or at the spool."""
+    settings = installation.settings
+    if settings.queue != "celery" and settings.spool is None:
+        return ()
+    return await installation.nodes.living(NodeRole.WORKER)
 
 
 def _worker_info(node: ServiceNode) -> WorkerInfo:

@@ -164,7 +164,6 @@ def make_workbench(
             sandbox,
             made.backends,
             made.sheet,
-            directory / "worker",
             views=made.views,
             memory_bytes=MEMORY_BYTES,
             lock=made.lock,

@@ -77,10 +77,11 @@ class Client:
         return self._json("GET", f"/jobs/{job_id}", has="id")
 
     def jobs(self, *, status: str | None = None, limit: int = 50, cursor: str | None = None) -> dict[str, Any]:
-        """One page of jobs."""
+        """One page of jobs: `items`, and `next_cursor` for the following one."""
         given = {"status": status, "limit": limit, "cursor": cursor}
         params = {name: value for name, value in given.items() if value is not None}
-        return self._json("GET", "/jobs", has="jobs", params=params)
+        page = self._json("GET", "/jobs", has="next_cursor", params=params)
+        return page if "items" in page else {**page, "items": page["jobs"]}
 
     def steer(self, job_id: str, action: str) -> dict[str, Any]:
         """`cancel`, `pause` or `resume` a job."""
@@ -112,8 +113,7 @@ class Client:
         """Open requests of manual models, oldest first; waits up to `wait_s` (25 at most) until there is one."""
         given = {"job": job_id, "role": role, "limit": limit, "wait_s": wait_s}
         chosen = {name: value for name, value in given.items() if value is not None}
-        found: list[dict[str, Any]] = self._json("GET", "/requests", has="requests", params=chosen)["requests"]
-        return found
+        return self._list("/requests", formerly="requests", params=chosen)
 
     def request(self, request_id: str) -> dict[str, Any]:
         """One request with its prompt and schema."""
@@ -127,8 +127,7 @@ class Client:
     def evaluations(self, ids: Sequence[str], *, wait_s: float = 0) -> list[dict[str, Any]]:
         """Evaluations with report and reward; waits up to `wait_s` (25 at most) until all have ended."""
         params: dict[str, Any] = {"id": list(ids), "wait_s": wait_s}
-        found: list[dict[str, Any]] = self._json("GET", "/evaluations", has="evaluations", params=params)["evaluations"]
-        return found
+        return self._list("/evaluations", formerly="evaluations", params=params)
 
     def search_memory(self, text: str, limit: int = 20) -> list[dict[str, Any]]:
         """The nearest experiences to a text."""
@@ -162,9 +161,14 @@ class Client:
         """Close a link at once."""
         return self._json("DELETE", f"/jobs/{job_id}/shares/{share_id}")
 
-    def create_webhook(self, url: str, kinds: Sequence[str] | None = None) -> dict[str, Any]:
-        """Tell an address of events (`job.finished` unless named); `secret` is told this once."""
+    def create_webhook(
+        self, url: str, kinds: Sequence[str] | None = None, conditions: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Tell an address of events (`job.finished` unless named), all or those under `conditions` (`statuses`,
+        `min_speedup`, `first_place`, `tags`); `secret` is told this once."""
         body: dict[str, Any] = {"url": url} if not kinds else {"url": url, "kinds": list(kinds)}
+        if conditions:
+            body["conditions"] = dict(conditions)
         return self._json("POST", "/webhooks", json=body)
 
     def webhooks(self) -> list[dict[str, Any]]:
@@ -241,9 +245,10 @@ class Client:
             raise not_ours(self._server, "unexpected JSON came back")
         return document
 
-    def _list(self, path: str, **options: Any) -> list[dict[str, Any]]:
-        """An answer that is a list of documents."""
-        documents = self._parsed(self._answer("GET", path, **options))
+    def _list(self, path: str, *, formerly: str = "", **options: Any) -> list[dict[str, Any]]:
+        """The documents of a list; from servers of the last release they come without an envelope."""
+        answered = self._parsed(self._answer("GET", path, **options))
+        documents = answered.get("items", answered.get(formerly)) if isinstance(answered, dict) else answered
         if not isinstance(documents, list):
             raise not_ours(self._server, "unexpected JSON came back")
         return documents

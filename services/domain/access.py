@@ -41,6 +41,8 @@ class Team:
     id: str
     """Its name, which never changes."""
     created_at: datetime
+    weight: float = 1.0
+    """Its share of devices and orchestrators beside the other teams': twice the weight, twice the share."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,6 +55,73 @@ class GateResult:
     """Time the gate took."""
 
 
+class ErrorCheck(StrEnum):
+    """What an output's error is held against; every check has an allowance of its own."""
+
+    ELEMENT = "element"
+    """A single element, against its tolerance."""
+    WHOLE = "whole"
+    """The relative Frobenius error, against a multiple of the reference's own against float64."""
+    ROW = "row"
+    """The same for the worst row."""
+    COLUMN = "column"
+    """The same for the worst column."""
+    BLOCK = "block"
+    """The same for the worst block of neighbours within a row."""
+    MAGNITUDE = "magnitude"
+    """Elements of like magnitude together."""
+    STEPS = "steps"
+    """Whole numbers: the share of those that are one step off, against what a nudge of the inputs changes."""
+    FINITE = "finite"
+    """NaN and infinities are where they do not belong, or missing: no figure says how far that is off."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorstElement:
+    """The element that used the largest share of its tolerance."""
+
+    at: tuple[int, ...]
+    """Its index."""
+    absolute: float
+    """|output − expected|."""
+    relative: float | None
+    """The same over |expected|; null where zero was expected."""
+    ulp: int | None
+    """The same in units in the last place of the output's dtype: representable numbers between the two. Null for
+    whole and complex numbers."""
+    allowed: float
+    """Its tolerance: atol (scaled to the output) + rtol·|expected|."""
+    share: float
+    """absolute over allowed; above 1 is wrong."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputError:
+    """How far one tensor was off for one kind of draw, the worst of its comparisons in one gate."""
+
+    gate: GateName
+    """Which gate compared it."""
+    draw: str
+    """The kind of values: `own values`, `input set 1, mixed signs values`, `derived shapes 67×2048`."""
+    tensor: str
+    """`output`, `output 1`, or `input 0` where the reference changes it in place."""
+    dtype: str
+    max_abs: float | None
+    """Largest absolute error of all elements; null where the comparison found something that is not finite."""
+    worst: WorstElement | None
+    """Null where all elements are equal, or not comparable one by one."""
+    relative: float | None
+    """Relative Frobenius error of the tensor; null where it was not looked at."""
+    bound: float | None
+    """The largest relative error allowed, from the reference's own against float64."""
+    share: float | None
+    """Largest share of an allowance that any check found used: 0 is exact, above 1 is wrong, null is not finite."""
+    check: ErrorCheck | None
+    """Which check that was; null where all elements are equal."""
+    comparisons: int = 1
+    """How many calls this is the worst of."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Latency:
     """A distribution of one call's duration, in microseconds."""
@@ -127,6 +194,32 @@ def gain_of(speedup: Speedup) -> Gain | None:
     if speedup.ci95[0] > 1:
         return Gain.SURELY
     return Gain.NONE if speedup.ci95[1] < 1 else Gain.WITHIN_NOISE
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassTimes:
+    """How a call with a backward pass divides, in microseconds."""
+
+    forward_us: float
+    """Median of forward calls alone, with the graph for the backward recorded."""
+    forward_ci95_us: tuple[float, float]
+    """Its bootstrap 95 % confidence interval."""
+    backward_us: float
+    """What the backward pass adds: the median of both passes less that of the forward."""
+    backward_ci95_us: tuple[float, float]
+    """Bootstrap 95 % confidence interval of that difference."""
+    both_us: float
+    """Median of calls with both passes: what speedups are of."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passes:
+    """Times of the passes of a candidate and of the baselines that were measured, on the first input set."""
+
+    candidate: PassTimes
+    eager: PassTimes | None = None
+    compile: PassTimes | None = None
+    compile_max: PassTimes | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -282,6 +375,12 @@ class EvaluationReport:
     gain: Gain | None = None
     """Whether it is faster than the strongest baseline: `surely`, `within_noise` or `none`; null where nothing was
     measured, or judged before gains were told."""
+    errors: tuple[OutputError, ...] | None = None
+    """How far outputs were off, by gate, kind of draw and tensor, the largest share of an allowance first; up to the
+    first mismatch of a rejected candidate. Null if judged before errors were recorded."""
+    passes: Passes | None = None
+    """How calls divide into forward and backward; null where the problem has no backward pass. `latency`, `baselines`
+    and `speedup` are of both passes."""
 
     @property
     def accepted(self) -> bool:

@@ -62,11 +62,18 @@ class Experience:
     created_at: datetime
 
     @property
+    def is_learned_practice(self) -> bool:
+        """Whether it is a practice that agents drew from a job: unlike what experts wrote, it is merged and retired."""
+        return self.kind is ExperienceKind.BEST_PRACTICE and self.job_id is not None
+
+    @property
     def content_key(self) -> str:
         """Key for de-duplication: same kind, family, backend, text and code are the same experience.
 
-        Traces of different candidates stay apart: a trace is its candidate's start point."""
+        Traces of different candidates stay apart: a trace is its candidate's start point. So do learned practices that
+        say different things with the same evidence."""
         owner = (self.candidate_id or "") if self.kind is ExperienceKind.TRACE else ""
+        owner = self.title if self.is_learned_practice else owner
         parts = (self.kind, self.family, self.backend, self.device, self.text, self.code or "", owner)
         return content_hash("\x1f".join(parts))
 
@@ -77,10 +84,15 @@ _MEASURED = re.compile(
 """A time, share or ratio with its interval: ` at 137.0 µs (136.1 to 138.2)`, `, 1.46× the best baseline`."""
 
 
+EVIDENCE = "Evidence: "
+"""Begins the line of a practice that says which measurements it rests on."""
+_EVIDENCE = re.compile(rf"^{EVIDENCE}.*\n?", re.MULTILINE)
+
+
 def embedded_text(title: str, text: str, family: str) -> str:
-    """What an experience's vector stands for: everything but the figures of one measurement, which make no two
-    experiences alike."""
-    return _MEASURED.sub("", f"{title}\n{text}\n{family}")
+    """What an experience's vector stands for: everything but measurements (their figures, and the evidence of a
+    practice), which make no two experiences alike."""
+    return _MEASURED.sub("", _EVIDENCE.sub("", f"{title}\n{text}\n{family}"))
 
 
 def experience_id(candidate: str, kind: ExperienceKind) -> str:

@@ -70,5 +70,7 @@ class ServiceNode:
     """Seconds spent on orders since it started."""
     done: int = 0
     """Orders ended since it started."""
+    fault: str | None = None
+    """Workers at a spool: why it takes no orders, or leaves some of them."""
     started_at: datetime
     seen_at: datetime

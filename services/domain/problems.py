@@ -93,6 +93,20 @@ class SizeNumber:
 
 
 @dataclass(frozen=True, kw_only=True)
+class BackwardPass:
+    """What a problem with a backward pass is judged on beside its outputs, and what that costs at least."""
+
+    gradients: tuple[str, ...]
+    """Of what gradients are asked for, as people call it: inputs, then parameters."""
+    cotangents: tuple[TensorSpec, ...]
+    """Gradients that are handed in, one for each differentiable output; shapes of the first input set."""
+    bytes_moved: int
+    """Fewest bytes of the backward pass: every cotangent read and every gradient written once."""
+    flops: int
+    """Floating-point operations of the backward pass, estimated from the forward's."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ProblemAnalysis:
     """What the validating phase found out about a problem on one device."""
 
@@ -126,10 +140,14 @@ class ProblemAnalysis:
     """(input, dimension) whose other sizes make another graph, or numbers in it that could not be explained."""
     trace_error: str | None = None
     """Why the graph could not be traced, when it could not."""
+    backward: BackwardPass | None = None
+    """What is differentiated, where gradients are judged too. The graph is the forward's all the same; `bytes_moved`,
+    `flops` and `floor_us` are those of both passes."""
 
     @property
     def subject(self) -> str:
         """What is computed on which shapes, in a line. Experiences begin with it, so that similarity is to problems,
         and those of this very problem can be told."""
         targets = " ".join(dict.fromkeys(item.target for item in self.operators))
-        return f"Operator family: {self.family}. {targets}. {' '.join(map(str, self.inputs))}."
+        passes = "" if self.backward is None else f" With gradients of {', '.join(self.backward.gradients)}."
+        return f"Operator family: {self.family}. {targets}. {' '.join(map(str, self.inputs))}.{passes}"

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from services.domain.candidates import content_hash
 from services.domain.events import Event, EventKind, JsonValue
+from services.domain.webhook_conditions import ALWAYS, WebhookConditions, told_speedup
 
 DELIVERABLE = (
     EventKind.JOB_STATUS,
@@ -39,6 +40,8 @@ class Webhook:
     url: str
     kinds: tuple[EventKind, ...]
     """What it is told of."""
+    conditions: WebhookConditions = ALWAYS
+    """Which of these events."""
     secret: str
     """`whsec_…`: the key of the signatures, shown to people once."""
     enabled: bool
@@ -133,10 +136,9 @@ def sentence(kind: str, data: Mapping[str, JsonValue]) -> str:
     """An event for people, in one line."""
     if kind == TEST_KIND:
         return "Kernelwright: this webhook works."
-    speedup = data.get("speedup")
-    ratio = speedup.get("best_baseline") if isinstance(speedup, Mapping) else speedup
+    ratio = told_speedup(data)
     told = str(data.get("status") or data.get("verdict") or kind).replace("_", " ")
-    figures = f", {ratio:.2f}× the fastest baseline" if isinstance(ratio, int | float) else ""
+    figures = f", {ratio:.2f}× the fastest baseline" if ratio is not None else ""
     message = f" ({data['message']})" if data.get("message") else ""
     return f"Kernelwright: {data.get('problem') or data.get('job_id')} {told}{figures}{message}"[:_LONGEST_SENTENCE]
 

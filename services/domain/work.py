@@ -16,11 +16,12 @@ Report = ValidationReport | EvaluationReport | CompileReport
 ATTEMPTS = 3
 """How many claims an order gets before it counts as poison."""
 CREDIT_S = 30.0
-"""Device seconds that a team may lie behind the others at most, however long it asked for nothing."""
+"""Device seconds, for each unit of its weight, that a team may lie behind the others at most, however long it asked for
+nothing."""
 FIRST_S = 1.0
-"""What a team's first order on a device is charged until it ends."""
+"""What an order is charged until it ends, where no team has had one of its kind on the device."""
 LEARNED = 0.3
-"""Weight of the newest order in what a team's next one is charged."""
+"""Weight of the newest order in what a team's next one of the same kind is charged."""
 
 
 class WorkStatus(StrEnum):

@@ -86,10 +86,17 @@ def figures(winner: Winner) -> str:
         return f"Verdict: {report.verdict.value}."
     interval = report.speedup.ci95
     spread = f" (95 % interval {interval[0]:.2f} to {interval[1]:.2f})" if interval else ""
+    passes = report.passes
+    divided = (
+        ""
+        if passes is None
+        else f" A call is forward and backward: {passes.candidate.forward_us:.1f} µs and "
+        f"{passes.candidate.backward_us:.1f} µs."
+    )
     return (
         f"Verdict: {report.verdict.value}. Median {report.latency.median_us:.1f} µs, "
         f"{report.speedup.best_baseline:.2f}× the fastest baseline{spread}, on {environment.device} "
-        f"({environment.cpu}, torch {environment.torch})."
+        f"({environment.cpu}, torch {environment.torch}).{divided}"
     )
 
 
@@ -116,6 +123,7 @@ def _about(winner: Winner) -> dict[str, Any]:
         "backend": winner.candidate.backend,
         "device": spec.device,
         "needs_gpu": winner.on_gpu,
+        "backward": winner.report.passes is not None,
         "model": spec.model,
         "strategy": spec.strategy,
         "created_at": job.created_at.isoformat(),

@@ -10,6 +10,7 @@ import jinja2
 
 from services.domain.candidates import EvaluatedCandidate, Origin
 from services.domain.digests import CandidateDigest
+from services.domain.error_words import allowance, number, tensor_of, units
 from services.domain.evaluations import EvaluationReport, Latency
 from services.domain.jobs import Job
 from services.exports import pictures
@@ -25,6 +26,8 @@ QUESTIONS = {
     "generalization": "Outputs compared for shapes and seeds chosen after submission.",
     "timing": "Interleaved with the fastest baseline, caches flushed between calls.",
 }
+ERRORS_SHOWN = 8
+"""Rows of the table of errors; the rest is folded."""
 _MARKS = {"passed": "accepted", "failed": "rejected", "suspicious": "suspicious", "skipped": "pending"}
 _WORDS = {
     "best": "★ best",
@@ -57,6 +60,8 @@ def static_report(job: Job, candidates: Sequence[CandidateDigest], best: Evaluat
         candidates=candidates,
         best=judged,
         latencies=[] if report is None else _latencies(report),
+        errors=None if report is None else report.errors,
+        errors_shown=ERRORS_SHOWN,
         surroundings=[] if report is None else _surroundings(report),
         source=None if judged is None else exported_source(judged),
         plot=pictures.speedups(candidates),
@@ -75,7 +80,8 @@ def _template() -> jinja2.Template:
         autoescape=True,  # everything here was written by people, models or compilers
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {"micros": _micros, "ratio": _ratio}
+    environment.filters |= {"micros": _micros, "ratio": _ratio, "allowance": allowance, "number": number}
+    environment.filters |= {"ulp": units, "draw": tensor_of}
     return environment.get_template(TEMPLATE)
 
 

@@ -11,8 +11,7 @@ import numpy as np
 from services.domain.experiences import Experience, ExperienceKind
 from services.memory.ranking import Vectors
 
-PROTECTED = frozenset({ExperienceKind.API_TEMPLATE, ExperienceKind.BEST_PRACTICE})
-"""Seed knowledge is never forgotten or merged: it is written by hand and shipped with the product."""
+_BY_HAND = frozenset({ExperienceKind.API_TEMPLATE, ExperienceKind.BEST_PRACTICE})
 BLOCK = 1024
 """Rows compared at once, which bounds the memory a search for duplicates takes."""
 
@@ -39,16 +38,21 @@ class Merge:
     similarity: float
 
 
+def is_protected(experience: Experience) -> bool:
+    """Whether it is never forgotten or merged: sheets, and practices that were written by hand."""
+    return experience.kind in _BY_HAND and not experience.is_learned_practice
+
+
 def to_forget(holdings: Sequence[Holding], cap: int) -> tuple[str, ...]:
     """Ids to forget so that one team and backend keeps at most `cap` experiences; call it per team and backend.
 
     Never-used ones go first, lowest value and then oldest first; used ones go only when that does not suffice, by
-    value. Protected kinds stay even when they alone exceed the cap.
+    value. What is protected stays even when they alone exceed the cap.
     """
     excess = len(holdings) - cap
     if excess <= 0:
         return ()
-    candidates = [holding for holding in holdings if holding.experience.kind not in PROTECTED]
+    candidates = [holding for holding in holdings if not is_protected(holding.experience)]
     candidates.sort(key=_worth)
     return tuple(holding.experience.id for holding in candidates[:excess])
 
@@ -61,7 +65,7 @@ def near_duplicates(holdings: Sequence[Holding], vectors: Vectors, *, threshold:
     """
     groups: dict[tuple[object, ...], list[int]] = {}
     for index, holding in enumerate(holdings):
-        if holding.experience.kind not in PROTECTED:
+        if not is_protected(holding.experience):
             groups.setdefault(identity(holding.experience), []).append(index)
     merges: list[Merge] = []
     for members in groups.values():

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from services.domain.jobs import Stage
+from services.domain.practices import RewardedTrial
 from services.domain.value_log import LogEntry, MergeEntry, OutcomeEntry, RetractionEntry
 from services.memory.joint import JointPosterior
 from services.memory.log import amendments
@@ -130,6 +131,14 @@ class Learner:
         """The start point's observable children: experiences about what was derived from it, oldest first."""
         return self.values.children.get(start_point, ())
 
+    def trials(self) -> tuple[RewardedTrial, ...]:
+        """The steps that are kept of every family, oldest first within each."""
+        return tuple(
+            RewardedTrial(stage=stage, items=step.items, reward=step.earned)
+            for (stage, _), known in sorted(self.families.items())
+            for step in known.trials
+        )
+
     def _take(self, entry: LogEntry) -> None:
         if entry.seq != self.last_seq + 1:
             raise ValueError(f"the value log has a gap: entry {entry.seq} follows {self.last_seq}")
@@ -151,6 +160,7 @@ class Learner:
                 similarities=tuple(item.similarity for item in applied.context),
                 reward=applied.reward if applied.stage is Stage.DRAFT else applied.normalised,
                 job_id=entry.job_id,
+                earned=applied.reward,
             )
         )
         known.outcomes += 1

@@ -208,6 +208,8 @@ class ContextRecall:
         """At most `query.limit` experiences, best first; `vector` is the query's text, embedded."""
         # Practices are always among the candidates, however many logs of jobs are nearer.
         practices = await stored.practices(query.family, query.backend, VARIANTS)
+        if query.experts_only:
+            practices = tuple(item for item in practices if not item.is_learned_practice)
         choice = await self._choose(query, vector, near, learner, practices)
         variants = () if query.experts_only else await self._variants(query, choice, stored)
         beside = [*choice.children, *(variant.id for variant in variants)]

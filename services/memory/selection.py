@@ -36,6 +36,8 @@ class RewardedStep:
     reward: float
     """Draft: r₁, +1 or -1. Refine: r₂ in deviations from the family's running mean."""
     job_id: str = ""
+    earned: float = 0.0
+    """The reward itself, -1 to 1: unlike deviations from a mean that moved since, those of different times compare."""
 
     @property
     def succeeded(self) -> bool:

@@ -26,7 +26,7 @@ from services.memory.log import Amendments
 from services.memory.selection import Evidence, RewardedStep
 from services.memory.values import Estimate, Moments, Values, ValueScope
 
-FORMAT = 1
+FORMAT = 2
 K = TypeVar("K")
 V = TypeVar("V")
 EstimateKey = tuple[Stage, str, ValueScope]
@@ -253,7 +253,7 @@ def _edges(title: str, arrays: Arrays, names: list[str], index: dict[str, int]) 
 def _family_data(key: tuple[Stage, str], known: FamilyTrials, names: _NumberedExperiences) -> list[Any]:
     stage, family = key
     trials = [
-        [[names.number(item) for item in trial.items], trial.similarities, trial.reward, trial.job_id]
+        [[names.number(item) for item in trial.items], trial.similarities, trial.reward, trial.job_id, trial.earned]
         for trial in known.trials
     ]
     evidence = {"levels": known.evidence.levels, "bins": known.evidence.bins, "helpful": dict(known.evidence.helpful)}
@@ -266,9 +266,10 @@ def _family(learner: Learner, data: dict[str, Any], names: list[str]) -> FamilyT
             items=tuple(names[number] for number in items),
             similarities=tuple(similarities),
             reward=reward,
+            earned=earned,
             job_id=job_id,
         )
-        for items, similarities, reward, job_id in data["trials"]
+        for items, similarities, reward, job_id, earned in data["trials"]
     )
     evidence = Evidence(
         levels=tuple(map(tuple, data["evidence"]["levels"])),

@@ -47,8 +47,9 @@ class JobStore(Protocol):
     ) -> Lease | None:
         """Lease one job that is not final and not held: the named one, or the next; None when there is none.
 
-        The next is of the team with the fewest running jobs (served longest ago among equals), and of its jobs the one
-        with the highest priority, then the oldest. A team that runs `team_cap` jobs gets no further one.
+        The next is of the team with the fewest running jobs for its weight (served longest ago among equals), and of
+        its jobs the one with the highest priority, then the oldest. A team that runs `team_cap` jobs gets no further
+        one.
         `busy` jobs are left alone: the owner runs them, however late it is with their renewal."""
 
     async def control_flags(self, owner: str) -> Mapping[str, ControlFlags]:
@@ -66,6 +67,12 @@ class JobStore(Protocol):
 
     async def holder(self, job_id: str) -> Lease | None:
         """The lease under which a job is held now, whoever holds it; None where it is free or unknown."""
+
+    async def holders(self) -> frozenset[str]:
+        """The names of all orchestrators that hold jobs now."""
+
+    async def release_all(self, owner: str) -> int:
+        """Give back all leases of an orchestrator that has ended; how many jobs that frees."""
 
     async def set_status(
         self, lease: Lease, status: JobStatus, *, message: str | None = None, analysis: ProblemAnalysis | None = None

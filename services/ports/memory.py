@@ -18,6 +18,7 @@ from services.domain.experiences import (
 )
 from services.domain.jobs import Stage
 from services.domain.memory_lines import MemoryLine
+from services.domain.practices import PracticeVersion, RewardedTrial
 from services.domain.value_log import LogEntry
 
 
@@ -107,6 +108,12 @@ class MemoryRecords(Protocol):
 
     async def outline(self, team_id: str) -> tuple[Experience, ...]:
         """The team's own experiences in use, oldest first, without text and code: for maintenance over all of them."""
+
+    async def trials(self, team_id: str) -> tuple[RewardedTrial, ...]:
+        """The steps that the values were learned from, the latest of each family and stage."""
+
+    async def learned_practices(self, team_id: str) -> tuple[PracticeVersion, ...]:
+        """The team's practices that agents drew from jobs, in use or not, oldest first."""
 
     async def merge(self, team_id: str, pairs: Sequence[tuple[str, str]], actor: str) -> int:
         """Make one of each (kept, absorbed) pair, with the value history of both; how many were absorbed."""

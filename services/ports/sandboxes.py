@@ -20,11 +20,11 @@ class SandboxLimits:
     memory_bytes: int = 8 << 30
     """Memory of the tree, by cgroup where possible, else RLIMIT_DATA per process."""
     processes: int = 128
-    """Processes and threads at once."""
+    """Processes and threads at once; a tree that stands at this number for seconds is killed."""
     output_bytes: int = 1 << 20
     """Standard output and error kept; the rest is read, dropped and marked as cut."""
     file_bytes: int = 1 << 30
-    """Size of any file it writes (RLIMIT_FSIZE)."""
+    """Size of any file it writes (RLIMIT_FSIZE), and of its temporary folder; a tree that keeps it full is killed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +42,19 @@ class ExitStatus:
     output: str
     """What it wrote to standard output and error, cut at the limit."""
     output_cut: bool
+    exhausted: str | None = None
+    """`processes` or `disk`: the limit for which we killed it, because it stood there for seconds; else None."""
+
+    @property
+    def exhaustion(self) -> str | None:
+        """The same as the end of a sentence about the process; None where it was not killed for that."""
+        return _EXHAUSTIONS.get(self.exhausted or "")
+
+
+_EXHAUSTIONS = {
+    "processes": "was killed because it held all the processes and threads that it may have",
+    "disk": "was killed because it had filled the disk space that it may use",
+}
 
 
 class SandboxProcess(Protocol):

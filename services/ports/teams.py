@@ -32,6 +32,9 @@ class TeamStore(Protocol):
     async def teams(self) -> tuple[Team, ...]:
         """All teams, by name."""
 
+    async def set_weight(self, team_id: str, weight: float, actor: str) -> Team:
+        """Another weight for a team. Raises `NotFoundError` for an unknown team."""
+
     async def add_member(self, team_id: str, login: str, name: str, role: Role, actor: str) -> Member:
         """Make somebody a member; a login that is new becomes a user. Raises `NotFoundError` for an unknown team,
         `ConflictError` where the user is a member."""

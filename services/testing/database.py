@@ -27,6 +27,7 @@ from services.domain.requests import ModelRequest
 from services.domain.steps import Lesson, ModelCall, Step, StepRecord
 from services.domain.usage import Usage
 from services.domain.value_log import LogEntry
+from services.domain.webhook_conditions import WebhookJob, permits
 from services.domain.webhooks import Delivery, Webhook, event_delivery
 from services.memory.recording import outcome_entry
 from services.ports.runtime import Clock
@@ -99,6 +100,10 @@ class InMemoryDatabase:
     def ensure_team(self, team_id: str) -> Team:
         """A team, made where it is new."""
         return self.teams.setdefault(team_id, Team(id=team_id, created_at=self.clock.now()))
+
+    def weight(self, team_id: str) -> float:
+        """A team's share beside the others'."""
+        return self.ensure_team(team_id).weight
 
     def member(self, team_id: str | None, user_id: str | None) -> Member | None:
         """A member of a team, if it is one."""
@@ -187,12 +192,32 @@ class InMemoryDatabase:
         event = Event(job_id=job_id, seq=len(log) + 1, kind=kind, data=dict(data), at=self.clock.now())
         log.append(event)
         for webhook in self.webhooks.values():
-            if webhook.enabled and kind in webhook.kinds and webhook.team_id == self.jobs[job_id].team_id:
+            if self._is_told(webhook, event):
                 message = event_delivery(webhook, event)
                 self.messages.setdefault(message.id, message)
         self.changed.set()
         self.changed = asyncio.Event()
         return event
+
+    def _is_told(self, webhook: Webhook, event: Event) -> bool:
+        job = self.jobs[event.job_id]
+        if not webhook.enabled or event.kind not in webhook.kinds or webhook.team_id != job.team_id:
+            return False
+        facts = WebhookJob(tags=job.spec.tags, leads=lambda speedup: self._leads(job, speedup))
+        return permits(webhook.conditions, event, facts)
+
+    def _leads(self, job: Job, speedup: float) -> bool:
+        place = (job.team_id, job.spec.problem.name, job.spec.device)
+        rivals = [
+            self._best_speedup(one)
+            for one in self.jobs.values()
+            if one.id != job.id and (one.team_id, one.spec.problem.name, one.spec.device) == place
+        ]
+        return all(rival is None or rival < speedup for rival in rivals)
+
+    def _best_speedup(self, job: Job) -> float | None:
+        report = self.reports.get(self.evaluation_of.get(job.best_candidate_id or "", ""))
+        return None if report is None else report.speedup.best_baseline
 
     def move(self, job: Job, status: JobStatus, message: str | None = None) -> Job:
         """Change a job's status and write its event."""

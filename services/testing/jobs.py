@@ -133,6 +133,18 @@ class InMemoryJobStore(JobStore):
         """The lease in force."""
         return self._database.leases[job_id] if self._database.held(job_id) else None
 
+    async def holders(self) -> frozenset[str]:
+        """The names of all orchestrators that hold jobs now."""
+        held = self._database.leases.values()
+        return frozenset(lease.owner for lease in held if self._database.held(lease.job_id))
+
+    async def release_all(self, owner: str) -> int:
+        """Give back all leases of an orchestrator that has ended; how many jobs that frees."""
+        held = [lease.job_id for lease in self._database.leases.values() if lease.owner == owner]
+        for job_id in held:
+            del self._database.leases[job_id]
+        return len(held)
+
     async def set_status(
         self, lease: Lease, status: JobStatus, *, message: str | None = None, analysis: ProblemAnalysis | None = None
     ) -> Job:
@@ -269,7 +281,11 @@ class InMemoryJobStore(JobStore):
             if lease.team_id in running and database.held(lease.job_id):
                 running[lease.team_id] += 1
         allowed = [team for team, count in running.items() if team_cap is None or count < team_cap]
-        turn = min(allowed, key=lambda team: (running[team], database.served.get(team, 0), team), default=None)
+        turn = min(
+            allowed,
+            key=lambda team: (running[team] / database.weight(team), database.served.get(team, 0), team),
+            default=None,
+        )
         return [job for job in free if job.team_id == turn]
 
     def _flag(self, job: Job, action: str) -> Job:

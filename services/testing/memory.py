@@ -34,6 +34,7 @@ class InMemoryMemory(Memory):
             for item in near
             if item.experience.id not in query.left_out
             and (not query.experts_only or item.experience.kind in (_PRACTICE, _SHEET))
+            and not (query.experts_only and item.experience.is_learned_practice)
         ]
         return tuple(wanted[: query.limit])
 

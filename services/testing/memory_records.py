@@ -18,8 +18,10 @@ from services.domain.experiences import (
     StepUse,
 )
 from services.domain.memory_lines import MemoryLine
+from services.domain.practices import PracticeVersion, RewardedTrial
 from services.domain.steps import Step
 from services.domain.value_log import LogEntry, MergeEntry, OutcomeEntry, PriorEntry, RetractionEntry
+from services.memory.learner import Learner
 from services.memory.values import Values, read
 from services.ports.memory import MemoryRecords
 
@@ -169,6 +171,21 @@ class InMemoryMemoryRecords(MemoryRecords):
     async def outline(self, team_id: str) -> tuple[Experience, ...]:
         """The team's own experiences in use, oldest first, without text and code."""
         return tuple(replace(item, text="", code=None) for item in self._own(team_id))
+
+    async def trials(self, team_id: str) -> tuple[RewardedTrial, ...]:
+        """Of a learner that reads the log anew at each call."""
+        learner = Learner()
+        learner.rebuild(self._database.logs.get(team_id, ()))
+        return learner.trials()
+
+    async def learned_practices(self, team_id: str) -> tuple[PracticeVersion, ...]:
+        """The team's practices that agents drew from jobs, in use or not, oldest first."""
+        found = [
+            PracticeVersion(practice=item, state=self._database.states.get(item.id, "active"))
+            for item in self._database.experiences.values()
+            if item.team_id == team_id and item.is_learned_practice
+        ]
+        return tuple(sorted(found, key=lambda one: (one.practice.created_at, one.practice.id)))
 
     async def merge(self, team_id: str, pairs: Sequence[tuple[str, str]], actor: str) -> int:
         """Make one of each (kept, absorbed) pair; how many were absorbed."""

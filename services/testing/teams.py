@@ -30,6 +30,13 @@ class InMemoryTeamStore(TeamStore):
         """All teams, by name."""
         return tuple(team for _, team in sorted(self._database.teams.items()))
 
+    async def set_weight(self, team_id: str, weight: float, actor: str) -> Team:
+        """Another weight for a team. Raises `NotFoundError`."""
+        self._check_team(team_id)
+        team = self._database.teams[team_id] = replace(self._database.teams[team_id], weight=weight)
+        self._database.enter(team_id, actor, "set_weight", team_id, f"{weight:g}")
+        return team
+
     async def add_member(self, team_id: str, login: str, name: str, role: Role, actor: str) -> Member:
         """Make somebody a member. Raises `NotFoundError`, `ConflictError`."""
         self._check_team(team_id)

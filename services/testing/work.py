@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from services.domain.compilations import CompileRequest
 from services.domain.errors import NotFoundError
+from services.domain.evaluations import ValidationRequest
 from services.domain.nodes import NODE_TTL_S, NodeRole, Offer
 from services.domain.work import (
     ATTEMPTS,
@@ -16,6 +17,7 @@ from services.domain.work import (
     FIRST_S,
     LEARNED,
     Report,
+    Request,
     WorkClaim,
     WorkOrder,
     WorkState,
@@ -58,13 +60,13 @@ class _Placed:
 
 @dataclass(kw_only=True)
 class _Share:
-    """What a team has used of a device."""
+    """What a team has used of a device, divided by its weight."""
 
     used_s: float = 0.0
     began_s: float = 0.0
     """What it had used when it took its last order."""
-    mean_s: float = 0.0
-    """What its orders took lately."""
+    means_s: dict[bool, float] = field(default_factory=dict)
+    """What its orders took lately: validations, and others."""
 
 
 class InMemoryWorkStore(WorkStore):
@@ -188,25 +190,46 @@ class InMemoryWorkStore(WorkStore):
         request = placed.order.request
         job = self._database.jobs.get(request.job_id)
         urgency = 0 if job is None else -job.spec.priority
-        turn = self._turn(request.team_id, request.device)
+        turn = self._turn(request.team_id, request.device, self._late_s(request.team_id, request.device))
         return not _is_own(placed, owner), turn, urgency, placed.placed_at, placed.order.id
 
-    def _turn(self, team_id: str, device: str) -> float:
+    def _late_s(self, team_id: str, device: str) -> float:
+        """Seconds that a team's living claims have taken beyond what they were charged, by its weight."""
+        now, late_s = self._database.clock.now(), 0.0
+        for one in self._orders.values():
+            request = one.order.request
+            if one.status is not WorkStatus.RUNNING or (request.team_id, request.device) != (team_id, device):
+                continue
+            if one.taken_at is not None and one.expires_at is not None and one.expires_at > now:
+                late_s += max(0.0, (now - one.taken_at).total_seconds() - one.charged_s)
+        return late_s / self._database.weight(team_id)
+
+    def _turn(self, team_id: str, device: str, late_s: float = 0.0) -> float:
         """A team's device seconds, not further behind the others than `CREDIT_S`."""
         latest = max((share.began_s for (_, name), share in self._shares.items() if name == device), default=0.0)
-        return max(self._shares.get((team_id, device), _Share()).used_s, latest - CREDIT_S)
+        return max(self._shares.get((team_id, device), _Share()).used_s + late_s, latest - CREDIT_S)
 
     def _claim(self, placed: _Placed, owner: str, ttl_s: float, offer: Offer) -> WorkClaim:
         now, request = self._database.clock.now(), placed.order.request
         began = self._turn(request.team_id, request.device)
         share = self._shares.setdefault((request.team_id, request.device), _Share())
-        placed.charged_s = share.mean_s or FIRST_S
-        share.began_s, share.used_s = began, began + placed.charged_s
+        placed.charged_s = self._expected(share, request)
+        share.began_s = began
+        share.used_s = began + placed.charged_s / self._database.weight(request.team_id)
         placed.status, placed.owner, placed.evaluator = WorkStatus.RUNNING, owner, offer.evaluator
         placed.token, placed.attempts = placed.token + 1, placed.attempts + 1
         placed.taken_at = placed.updated_at = now
         placed.expires_at = now + timedelta(seconds=ttl_s)
         return WorkClaim(order=placed.order, owner=owner, token=placed.token, expires_at=placed.expires_at)
+
+    def _expected(self, own: _Share, request: Request) -> float:
+        """What an order will take: as the team's own did lately, else as other teams' do, else a guess."""
+        kind = isinstance(request, ValidationRequest)
+        if kind in own.means_s:
+            return own.means_s[kind]
+        shares = (share for (_, device), share in self._shares.items() if device == request.device)
+        known = [share.means_s[kind] for share in shares if kind in share.means_s]
+        return sum(known) / len(known) if known else FIRST_S
 
     def _end(self, placed: _Placed, status: WorkStatus, fault: str | None) -> None:
         """Say how an order ended, and charge what it really took."""
@@ -216,8 +239,10 @@ class InMemoryWorkStore(WorkStore):
         request = placed.order.request
         share = self._shares[request.team_id, request.device]
         seconds = (placed.updated_at - placed.taken_at).total_seconds()
-        share.used_s += seconds - placed.charged_s
-        share.mean_s = (1 - LEARNED) * share.mean_s + LEARNED * seconds if share.mean_s else seconds
+        share.used_s += (seconds - placed.charged_s) / self._database.weight(request.team_id)
+        kind = isinstance(request, ValidationRequest)
+        mean_s = share.means_s.get(kind)
+        share.means_s[kind] = seconds if mean_s is None else (1 - LEARNED) * mean_s + LEARNED * seconds
 
 
 def _is_own(placed: _Placed, owner: str) -> bool:

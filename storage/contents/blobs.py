@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, select, union_all
+from sqlalchemy import Connection, bindparam, delete, select, text, union_all
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import IntegrityError
 
@@ -32,6 +32,8 @@ _HELD = (
     .order_by(blobs.c.hash)
     .with_for_update(read=True, key_share=True)
 )
+
+_ORDER_TEXTS = text("SELECT hash, content FROM order_texts(:team, :hashes)")
 
 _INSERT_NEW = postgresql.insert(blobs).on_conflict_do_nothing().returning(blobs.c.hash)
 
@@ -115,7 +117,21 @@ def get_texts(connection: Connection, team_id: str, hashes: Iterable[str | None]
     if not wanted:
         return {}
     rows = connection.execute(_TEXTS, {"team": team_id, "hashes": sorted(wanted)})
-    found = {key: content.decode() for key, content in rows if content is not None}
+    return _all_of(wanted, {key: content.decode() for key, content in rows if content is not None})
+
+
+def get_order_texts(connection: Connection, team_id: str, hashes: Iterable[str | None]) -> dict[str, str]:
+    """The texts that a work order names. On PostgreSQL by a function, which serves nodes that may read no contents
+    themselves. Raises `StorageError` where one is missing."""
+    if connection.dialect.name != "postgresql":
+        return get_texts(connection, team_id, hashes)
+    wanted = {key for key in hashes if key is not None}
+    given = {"team": team_id, "hashes": sorted(wanted)}
+    rows = connection.execute(_ORDER_TEXTS, given).all()
+    return _all_of(wanted, {key: content.decode() for key, content in rows if content is not None})
+
+
+def _all_of(wanted: set[str], found: dict[str, str]) -> dict[str, str]:
     if missing := wanted - found.keys():
         raise StorageError(f"the text {min(missing)} is gone from the database")
     return found

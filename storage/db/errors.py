@@ -35,6 +35,10 @@ _SIGNS: tuple[tuple[tuple[str, ...], str], ...] = (
         ("unable to open database",),
         "its file cannot be opened: does the directory exist, and may this user write to it?",
     ),
+    (
+        ("unsupported startup parameter", "prepared statement"),
+        "it is reached through a connection pooler in transaction mode: add ?pooler=transaction to the address",
+    ),
     (("does not exist", "password authentication", "no pg_hba"), "the server refuses the database or the user"),
 )
 

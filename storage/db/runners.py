@@ -26,6 +26,11 @@ from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from services.domain.errors import ConfigurationError
+
+POOLER, TRANSACTION_POOLER = "pooler", "transaction"
+"""Part of a PostgreSQL address that says how the server is reached: `?pooler=transaction`."""
+
 T = TypeVar("T")
 Work = Callable[[Connection], T]
 
@@ -155,6 +160,7 @@ class PostgresRunner:
         """`connections`: how many there are at most, beside the one for long commands; by default some for each core.
         `patience_s`: how long to wait for one that others use. `read_s`, `write_s`: limits of a statement."""
         half = (connections or _connections()) // 2
+        self._pooled = POOLER in url.query
         by_itself: dict[str, Any] = {"isolation_level": "AUTOCOMMIT", "skip_autocommit_rollback": True}
         self._transactions = _Lane(url, half, patience_s, limit_s=write_s)
         self._statements = _Lane(url, half, patience_s, limit_s=read_s, **by_itself)
@@ -179,7 +185,13 @@ class PostgresRunner:
 
     async def outside(self, work: Work[T]) -> T:
         """Run a function whose statements are each a transaction: some commands refuse to be part of one. They may take
-        minutes, and have a connection of their own."""
+        minutes, and have a connection of their own. Raises `ConfigurationError` through a pooler, which has no
+        sessions."""
+        if self._pooled:
+            raise ConfigurationError(
+                "a command that needs a session cannot go through a pooler: give this process the database's "
+                f"own address, without {POOLER}={TRANSACTION_POOLER}"
+            )
         return await self._commands.run(_connect, work)
 
     async def close(self) -> None:
@@ -194,6 +206,16 @@ def _connections() -> int:
     return min(max(CONNECTIONS_PER_CORE * (os.cpu_count() or 1), FEWEST_CONNECTIONS), MOST_CONNECTIONS)
 
 
+def _arguments(url: URL, limit_s: float | None) -> tuple[URL, dict[str, Any]]:
+    """The address without what only we understand, and what else the driver is told.
+
+    A pooler in transaction mode gives each transaction another session: a prepared statement would be missing there,
+    and a session's options would be another's; it refuses them. There the server's own settings limit statements."""
+    if POOLER in url.query:
+        return url.difference_update_query([POOLER]), {"connect_timeout": 10, "prepare_threshold": None}
+    return url, {"connect_timeout": 10, **({} if limit_s is None else {"options": _with_limit(url, limit_s)})}
+
+
 def _with_limit(url: URL, limit_s: float) -> str:
     """The options that a server is given with a connection: those of the address come last, and win."""
     asked = url.query.get("options", "")
@@ -205,7 +227,7 @@ class _Lane:
 
     def __init__(self, url: URL, size: int, patience_s: float, *, limit_s: float | None = None, **options: Any) -> None:
         """`limit_s`: after so long the server ends a statement."""
-        own = {"connect_timeout": 10, **({} if limit_s is None else {"options": _with_limit(url, limit_s)})}
+        url, own = _arguments(url, limit_s)
         self._engine = create_engine(url, pool_size=size, max_overflow=0, connect_args=own, **options)
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="postgres")
         self._patience_s = patience_s

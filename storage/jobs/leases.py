@@ -92,7 +92,7 @@ def _named(connection: Connection, now: datetime, job_id: str) -> Row[Any] | Non
 
 
 def _next(connection: Connection, now: datetime, team_cap: int | None, busy: Collection[str]) -> Row[Any] | None:
-    """The job whose turn it is: of the team with the fewest running jobs, the most urgent and oldest."""
+    """The job whose turn it is: of the team with the fewest running jobs for its weight, the most urgent and oldest."""
     for team_id in _turns(connection, now):
         # The team's row is written first: orchestrators that claim for one team at the same time do so in turn, so
         # that together they do not pass its cap.
@@ -110,13 +110,14 @@ def _next(connection: Connection, now: datetime, team_cap: int | None, busy: Col
 
 
 def _turns(connection: Connection, now: datetime) -> list[str]:
-    """Teams with a job to claim: those with fewer running jobs first, among equals the one served longest ago."""
+    """Teams with a job to claim: those with fewer running jobs for their weight first, among equals the one served
+    longest ago."""
     waiting = _free(now).where(jobs.c.claimable.is_(True), jobs.c.team_id == teams.c.id).exists()
-    found = connection.execute(select(teams.c.id, teams.c.served_at).where(waiting)).all()
+    found = connection.execute(select(teams.c.id, teams.c.served_at, teams.c.weight).where(waiting)).all()
     if len(found) < 2:
         return [row.id for row in found]
     running = _running(connection, now)
-    ordered = sorted(found, key=lambda row: (running.get(row.id, 0), row.served_at or _NEVER, row.id))
+    ordered = sorted(found, key=lambda row: (running.get(row.id, 0) / row.weight, row.served_at or _NEVER, row.id))
     return [row.id for row in ordered]
 
 
@@ -181,6 +182,18 @@ def renew_all(connection: Connection, leases: Sequence[Lease], now: datetime, tt
 def release(connection: Connection, lease: Lease) -> None:
     """Give a lease back, if it is still ours."""
     connection.execute(_RELEASE, _held(lease))
+
+
+def holders(connection: Connection, now: datetime) -> frozenset[str]:
+    """Who holds jobs."""
+    held = select(jobs.c.lease_owner).where(jobs.c.lease_owner.is_not(None), jobs.c.lease_expires_at > now)
+    return frozenset(str(owner) for owner in connection.execute(held.distinct()).scalars())
+
+
+def release_all(connection: Connection, owner: str) -> int:
+    """Give all leases of an owner back; how many there were."""
+    held = update(jobs).where(jobs.c.lease_owner == owner)
+    return connection.execute(held.values(lease_owner=None, lease_expires_at=None)).rowcount
 
 
 def _held(lease: Lease) -> dict[str, object]:

@@ -104,6 +104,15 @@ class SqlJobStore(JobCreation):
         now = self._clock.now()
         return await self._database.read(lambda connection: leases.holder(connection, job_id, now))
 
+    async def holders(self) -> frozenset[str]:
+        """The names of all orchestrators that hold jobs now."""
+        now = self._clock.now()
+        return await self._database.read(lambda connection: leases.holders(connection, now))
+
+    async def release_all(self, owner: str) -> int:
+        """Give back all leases of an orchestrator that has ended; how many jobs that frees."""
+        return await self._database.write_one(lambda connection: leases.release_all(connection, owner))
+
     async def set_status(
         self, lease: Lease, status: JobStatus, *, message: str | None = None, analysis: ProblemAnalysis | None = None
     ) -> Job:

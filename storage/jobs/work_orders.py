@@ -16,13 +16,13 @@ from services.domain.evaluations import EvaluationReport, EvaluationRequest, Val
 from services.domain.nodes import NODE_TTL_S, NodeRole, Offer
 from services.domain.work import ATTEMPTS, Report, WorkClaim, WorkOrder, WorkState, WorkStatus
 from services.ports.runtime import Clock
-from storage.contents.blobs import ensure_team, get_texts, put_texts
+from storage.contents.blobs import ensure_team, get_order_texts, put_texts
 from storage.database import Database
 from storage.db.statements import insert_one_new
-from storage.jobs.work_turns import COMPILATION, SETTLED, charge, next_order, settle, unclaimed
+from storage.jobs.work_turns import COMPILATION, SETTLED, VALIDATION, charge, next_order, settle, unclaimed
 from storage.tables import nodes, work_orders
 
-VALIDATION, EVALUATION = "validation", "evaluation"
+EVALUATION = "evaluation"
 _AGAIN = {WorkStatus.FAILED, WorkStatus.CANCELLED}
 _OPEN = {WorkStatus.QUEUED, WorkStatus.RUNNING}
 
@@ -149,6 +149,7 @@ def _held(claim: WorkClaim) -> Update:
 
 def _claimed(connection: Connection, row: Row[Any], owner: str, offer: Offer, now: datetime, ttl_s: float) -> WorkClaim:
     expires_at, token = now + timedelta(seconds=ttl_s), row.claim_token + 1
+    charge(connection, row.team_id, row.device, row.expected_s)
     _change(
         connection,
         row.id,
@@ -159,7 +160,7 @@ def _claimed(connection: Connection, row: Row[Any], owner: str, offer: Offer, no
         attempts=row.attempts + 1,
         evaluator=offer.evaluator,
         taken_at=now,
-        charged_s=charge(connection, row.team_id, row.device),
+        charged_s=row.expected_s,
         updated_at=now,
     )
     return WorkClaim(order=_order(connection, row), owner=owner, token=token, expires_at=expires_at)
@@ -238,7 +239,7 @@ def _compilation_row(connection: Connection, order_id: str, request: CompileRequ
 
 
 def _order(connection: Connection, row: Row[Any]) -> WorkOrder:
-    texts = get_texts(connection, row.team_id, [row.problem_hash, row.source_hash])
+    texts = get_order_texts(connection, row.team_id, [row.problem_hash, row.source_hash])
     if row.kind == COMPILATION:
         compilation = replace(loads(CompileRequest, row.request), source=texts[row.source_hash])
         return WorkOrder(id=row.id, request=compilation)

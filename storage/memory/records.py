@@ -24,6 +24,7 @@ from services.domain.experiences import (
 )
 from services.domain.jobs import Stage
 from services.domain.memory_lines import ExportedValue, MemoryLine
+from services.domain.practices import PracticeVersion, RewardedTrial
 from services.domain.value_log import LogEntry, MergeEntry, PriorEntry
 from services.memory.values import Values
 from services.ports.runtime import Clock
@@ -250,6 +251,23 @@ class SqlMemoryRecords:
         query = query.order_by(experiences.c.number)
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return await asyncio.to_thread(lambda: tuple(map(outlined, rows)))
+
+    async def trials(self, team_id: str) -> tuple[RewardedTrial, ...]:
+        """The steps that the values were learned from, the latest of each family and stage."""
+        return (await self._memory.learner(team_id)).trials()
+
+    async def learned_practices(self, team_id: str) -> tuple[PracticeVersion, ...]:
+        """The team's practices that agents drew from jobs, in use or not, oldest first."""
+        drawn = (experiences.c.kind == str(ExperienceKind.BEST_PRACTICE), experiences.c.job_id.is_not(None))
+        query = select(experiences).where(experiences.c.team_id == team_id, *drawn)
+        query = query.order_by(experiences.c.created_at, experiences.c.id)
+
+        def work(connection: Connection) -> tuple[PracticeVersion, ...]:
+            rows = connection.execute(query).all()
+            found = experiences_from_rows(connection, rows)
+            return tuple(PracticeVersion(practice=item, state=row.state) for item, row in zip(found, rows, strict=True))
+
+        return await self._database.read(work)
 
     async def merge(self, team_id: str, pairs: Sequence[tuple[str, str]], actor: str) -> int:
         """Take the absorbed ones out of recall and log that their history is the kept ones', in one transaction."""

@@ -259,6 +259,7 @@ class _TeamExperiences:
 
 
 def _practices_of(near: FirstStage, family: str, backend: str, count: int) -> Select[Any]:
+    """What experts wrote, then what jobs taught, the newest first; those beyond `count` come by similarity only."""
     wanted = (
         experiences.c.team_id.in_(near.teams),
         experiences.c.backend.in_((backend, ANY)),
@@ -266,7 +267,9 @@ def _practices_of(near: FirstStage, family: str, backend: str, count: int) -> Se
         experiences.c.kind == str(ExperienceKind.BEST_PRACTICE),
         experiences.c.state == ACTIVE,
     )
-    return select(experiences).where(*wanted).order_by(experiences.c.family == ANY, experiences.c.id).limit(count)
+    learned = experiences.c.job_id.is_not(None)
+    order = (learned, experiences.c.family == ANY, experiences.c.created_at.desc(), experiences.c.id)
+    return select(experiences).where(*wanted).order_by(*order).limit(count)
 
 
 def _fastest(near: FirstStage, family: str, backend: str, count: int) -> Select[Any]:

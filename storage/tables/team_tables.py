@@ -16,9 +16,11 @@ teams = Table(
     Column("memory_epoch", Integer, nullable=False, server_default="0"),
     Column("created_at", UtcDateTime, nullable=False),
     Column("served_at", UtcDateTime),
+    Column("weight", Float, nullable=False, server_default="1"),
 )
 """`memory_seq` and `log_seq` number the team's experiences and value log; `memory_epoch` grows whenever experiences
-leave recall, so that readers who hold them look again. `served_at`: when an orchestrator last took one of its jobs."""
+leave recall, so that readers who hold them look again. `served_at`: when an orchestrator last took one of its jobs.
+`weight`: its share beside the others'."""
 
 users = Table(
     "users",
@@ -117,13 +119,14 @@ webhooks = Table(
     team_column(),
     Column("url", CleanText, nullable=False),
     Column("kinds", Text, nullable=False),
+    Column("conditions", Text, nullable=False, server_default="{}"),
     Column("secret", Text, nullable=False),
     Column("enabled", Boolean, nullable=False),
     Column("note", CleanText),
     Column("created_at", UtcDateTime, nullable=False),
     Index(None, "team_id"),
 )
-"""Who is told of events. `note`: why it was switched off, where we did that."""
+"""Who is told of events, under which conditions (JSON). `note`: why it was switched off, where we did that."""
 
 webhook_deliveries = Table(
     "webhook_deliveries",

@@ -49,9 +49,10 @@ device_shares = Table(
     Column("used_s", Float, nullable=False),
     Column("began_s", Float, nullable=False),
     Column("mean_s", Float, nullable=False),
+    Column("validation_s", Float, nullable=False, server_default="0"),
 )
-"""Whose turn it is on a device (`storage.jobs.work_turns`): seconds a team used, how many it had used when it took its
-last order, and what its orders took lately."""
+"""Whose turn it is on a device (`storage.jobs.work_turns`): seconds a team used divided by its weight, how many that
+were when it took its last order, and what its orders took lately, validations by themselves."""
 
 nodes = Table(
     "nodes",

@@ -29,6 +29,9 @@ JOINED: Select[Any] = select(
 """Members with their users; `member_of` reads a row of it."""
 
 
+_TEAM = (teams.c.id, teams.c.created_at, teams.c.weight)
+
+
 class SqlTeamStore:
     """Teams and their members; each method is one transaction."""
 
@@ -50,9 +53,23 @@ class SqlTeamStore:
 
     async def teams(self) -> tuple[Team, ...]:
         """All teams, by name."""
-        query = select(teams.c.id, teams.c.created_at).order_by(teams.c.id)
+        query: Select[Any] = select(*_TEAM).order_by(teams.c.id)
         rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return tuple(Team(id=row.id, created_at=row.created_at) for row in rows)
+        return tuple(_team(row) for row in rows)
+
+    async def set_weight(self, team_id: str, weight: float, actor: str) -> Team:
+        """Another weight for a team. Raises `NotFoundError` for an unknown team."""
+        now = self._clock.now()
+
+        def work(connection: Connection) -> Team:
+            changed = update(teams).where(teams.c.id == team_id).values(weight=weight).returning(*_TEAM)
+            row = connection.execute(changed).one_or_none()
+            if row is None:
+                raise NotFoundError(f"no team {team_id}")
+            enter(connection, now, team_id, actor, "set_weight", team_id, f"{weight:g}")
+            return _team(row)
+
+        return await self._database.write(work)
 
     async def add_member(self, team_id: str, login: str, name: str, role: Role, actor: str) -> Member:
         """Make somebody a member; a login that is new becomes a user. Raises `NotFoundError` for an unknown team,
@@ -133,6 +150,10 @@ def user_of(row: Row[Any]) -> User:
 def member_of(row: Row[Any]) -> Member:
     """The member of a row of `JOINED`."""
     return Member(team_id=row.team_id, user=user_of(row), role=Role(row.role), since=row.since)
+
+
+def _team(row: Row[Any]) -> Team:
+    return Team(id=row.id, created_at=row.created_at, weight=row.weight)
 
 
 def _one(team_id: str, user_id: str) -> Any:

@@ -9,14 +9,19 @@ from typing import Any
 
 from sqlalchemy import Connection, Exists, Row, Select, bindparam, delete, exists, func, insert, select, update
 
-from services.domain.errors import NotFoundError
+from services.domain import codec
+from services.domain.errors import ConfigurationError, NotFoundError
 from services.domain.events import Event, EventKind
+from services.domain.webhook_conditions import WebhookConditions, WebhookJob, permits
 from services.domain.webhooks import DELIVERABLE, Delivery, DeliveryOutcome, DeliveryStatus, Webhook, event_delivery
 from services.ports.runtime import Clock
 from storage.database import Database
 from storage.db.statements import insert_new
-from storage.tables import webhook_deliveries, webhooks
+from storage.tables import evaluations, jobs, webhook_deliveries, webhooks
+from storage.teams.sealing import KEYS, SecretSealer
 
+UNKNOWN = WebhookJob(tags=(), leads=lambda _speedup: False)
+"""Of a job that no condition asks about."""
 _RECEIVERS = select(webhooks).where(webhooks.c.team_id == bindparam("team"), webhooks.c.enabled)
 
 
@@ -30,32 +35,42 @@ def place_messages(connection: Connection, team_id: str, log: Sequence[Event]) -
     worth = [event for event in log if event.kind in DELIVERABLE]
     if not worth:
         return
-    receivers = [_webhook(row) for row in connection.execute(_RECEIVERS, {"team": team_id})]
-    messages = [event_delivery(one, event) for one in receivers for event in worth if event.kind in one.kinds]
+    receivers = [_webhook(row, "") for row in connection.execute(_RECEIVERS, {"team": team_id})]
+    asked = [one.conditions for one in receivers if one.conditions.about_jobs]
+    job = _facts(connection, team_id, log[0].job_id) if asked else UNKNOWN
+    messages = [
+        event_delivery(one, event)
+        for one in receivers
+        for event in worth
+        if event.kind in one.kinds and permits(one.conditions, event, job)
+    ]
     insert_new(connection, webhook_deliveries, [_delivery_row(message) for message in messages])
 
 
 class SqlWebhookStore:
     """Webhooks and their messages; each method is one transaction."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
+    def __init__(self, database: Database, clock: Clock, sealer: SecretSealer | None = None) -> None:
+        """`sealer` encrypts the secrets; they are stored as they are without one."""
         self._database = database
         self._clock = clock
+        self._sealer = sealer or SecretSealer()
 
     async def add(self, webhook: Webhook) -> None:
         """Store a new webhook."""
         row = {column.name: getattr(webhook, column.name) for column in webhooks.columns}
-        row["kinds"] = json.dumps(webhook.kinds)
+        row |= {"kinds": json.dumps(webhook.kinds), "conditions": codec.dumps(webhook.conditions)}
+        row["secret"] = self._sealer.seal(webhook.secret)
         await self._database.write(lambda connection: connection.execute(insert(webhooks), row))
 
     async def list(self, team_id: str) -> tuple[Webhook, ...]:
         """The team's webhooks, oldest first."""
         query = select(webhooks).where(webhooks.c.team_id == team_id).order_by(webhooks.c.created_at, webhooks.c.id)
-        return await self._database.read(lambda connection: tuple(map(_webhook, connection.execute(query))))
+        return await self._database.read(lambda connection: tuple(map(self._opened, connection.execute(query))))
 
     async def get(self, team_id: str, webhook_id: str) -> Webhook:
         """One webhook. Raises `NotFoundError`."""
-        return await self._database.read(lambda connection: _one(connection, team_id, webhook_id))
+        return await self._database.read(lambda connection: self._opened(_one(connection, team_id, webhook_id)))
 
     async def enable(self, team_id: str, webhook_id: str, *, enabled: bool, note: str | None) -> Webhook:
         """Switch a webhook on or off, with the reason. Raises `NotFoundError`."""
@@ -63,9 +78,28 @@ class SqlWebhookStore:
 
         def work(connection: Connection) -> Webhook:
             connection.execute(update(webhooks).where(own).values(enabled=enabled, note=note))
-            return _one(connection, team_id, webhook_id)
+            return self._opened(_one(connection, team_id, webhook_id))
 
         return await self._database.write(work)
+
+    async def seal_all(self) -> int:
+        """Encrypt every secret by the first key: those that are not encrypted yet, and those of earlier keys; how many.
+
+        Raises `ConfigurationError` without a key, and for a secret whose key is missing."""
+        if not self._sealer.seals:
+            raise ConfigurationError(f"there is no key to seal with: set {KEYS} (kernelwright db new-key makes one)")
+
+        def work(connection: Connection) -> int:
+            found = connection.execute(select(webhooks.c.id, webhooks.c.secret).with_for_update()).all()
+            for row in found:
+                secret = self._sealer.seal(self._sealer.open(row.secret))
+                connection.execute(update(webhooks).where(webhooks.c.id == row.id).values(secret=secret))
+            return len(found)
+
+        return await self._database.write(work)
+
+    def _opened(self, row: Row[Any]) -> Webhook:
+        return _webhook(row, self._sealer.open(row.secret))
 
     async def remove(self, team_id: str, webhook_id: str) -> None:
         """Remove a webhook with its messages. Raises `NotFoundError`."""
@@ -122,7 +156,7 @@ class SqlWebhookStore:
             connection.execute(update(webhook_deliveries).where(mine).values(**taken))
             found = tuple(map(_delivery, connection.execute(select(webhook_deliveries).where(mine))))
             receivers = select(webhooks).where(webhooks.c.id.in_({one.webhook_id for one in found}))
-            known = {row.id: _webhook(row) for row in connection.execute(receivers)}
+            known = {row.id: self._opened(row) for row in connection.execute(receivers)}
             return tuple((known[one.webhook_id], one) for one in found)
 
         if not await self._database.read(lambda connection: connection.execute(due.limit(1)).first()):
@@ -171,16 +205,36 @@ def _due(now: datetime, limit: int, each: int | None, busy: Collection[str]) -> 
     return select(table.id).where(table.id.in_(first)).order_by(table.due_at, table.id).limit(limit)
 
 
-def _one(connection: Connection, team_id: str, webhook_id: str) -> Webhook:
+def _one(connection: Connection, team_id: str, webhook_id: str) -> Row[Any]:
     own = select(webhooks).where(webhooks.c.id == webhook_id, webhooks.c.team_id == team_id)
     row = connection.execute(own).one_or_none()
     if row is None:
         raise NotFoundError(f"no webhook {webhook_id}")
-    return _webhook(row)
+    return row
 
 
-def _webhook(row: Row[Any]) -> Webhook:
-    return Webhook(**{**row._mapping, "kinds": tuple(EventKind(kind) for kind in json.loads(row.kinds))})
+def _facts(connection: Connection, team_id: str, job_id: str) -> WebhookJob:
+    """What conditions ask about a job, looked up where one asks."""
+    row = connection.execute(select(jobs.c.name, jobs.c.spec).where(jobs.c.id == job_id)).one()
+    spec = json.loads(row.spec)
+
+    def leads(speedup: float) -> bool:
+        rivals = (
+            select(jobs.c.spec)
+            .join(evaluations, evaluations.c.candidate_id == jobs.c.best_candidate_id)
+            .where(jobs.c.team_id == team_id, jobs.c.name == row.name, jobs.c.id != job_id)
+            .where(evaluations.c.team_id == team_id, evaluations.c.speedup >= speedup)
+        )
+        devices = (json.loads(found).get("device") for found in connection.execute(rivals).scalars())
+        return spec.get("device") not in devices
+
+    return WebhookJob(tags=spec.get("tags", ()), leads=leads)
+
+
+def _webhook(row: Row[Any], secret: str) -> Webhook:
+    kinds = tuple(EventKind(kind) for kind in json.loads(row.kinds))
+    conditions = codec.loads(WebhookConditions, row.conditions)
+    return Webhook(**{**row._mapping, "kinds": kinds, "conditions": conditions, "secret": secret})
 
 
 def _delivery(row: Row[Any]) -> Delivery:

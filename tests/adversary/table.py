@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> int:
         state = Path(directory)
         sandbox = docker_sandbox() if "docker" in arguments else ProcessSandbox()
         backends = {"cpp": CppBackend(sandbox, state)}
-        evaluator = Evaluator(sandbox, backends, SHEET, state, views={"cpp": runtime_view}, memory_bytes=2 << 30)
+        evaluator = Evaluator(sandbox, backends, SHEET, views={"cpp": runtime_view}, memory_bytes=2 << 30)
         try:
             return _tabulate(evaluator, chosen)
         finally:

@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from services.access import AccessService
@@ -253,3 +253,26 @@ async def test_a_databases_audit_log_cannot_be_changed_and_takes_any_text(databa
     for unsay in (update(audit_log).values(actor="nobody"), delete(audit_log)):
         with pytest.raises(IntegrityError, match="append-only"):
             await database.write(partial(Connection.execute, statement=unsay))
+    if database.is_postgres:
+        for truncation in ("TRUNCATE audit_log", "TRUNCATE teams CASCADE"):
+            with pytest.raises(IntegrityError, match="append-only"):
+                await database.write(partial(Connection.execute, statement=text(truncation)))
+    assert [entry.detail for entry in await log.read("local")] == ["it\ufffdwas"]
+
+
+async def test_a_teams_weight_is_changed_and_entered_in_the_audit_log(office: Office) -> None:
+    await office.team("red")
+    changed = await office.access.set_weight("red", 2.5, "cli:root")
+    assert changed.weight == 2.5
+    assert {team.id: team.weight for team in await office.access.teams()}["red"] == 2.5
+    latest = (await office.access.audit("red"))[0]
+    assert (latest.actor, latest.action, latest.detail) == ("cli:root", "set_weight", "2.5")
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, 1e9, float("nan"), float("inf")])
+async def test_a_weight_that_makes_no_sense_is_refused_with_the_range(office: Office, wrong: float) -> None:
+    await office.team("red")
+    with pytest.raises(ConfigurationError, match=r"from 0\.01 to 1000"):
+        await office.access.set_weight("red", wrong, "cli:root")
+    with pytest.raises(NotFoundError):
+        await office.access.set_weight("nobody", 2.0, "cli:root")

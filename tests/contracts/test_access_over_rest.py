@@ -173,12 +173,12 @@ async def test_another_teams_objects_are_not_there(server: TeamServer) -> None:
                 asked.append(names[0])
         assert set(asked) == set(known)
         assert len(asked) >= 20
-        assert (await blue.get("/jobs")).json()["jobs"] == []
+        assert (await blue.get("/jobs")).json()["items"] == []
         assert (await blue.get("/evaluations", params={"id": known["evaluation_id"]})).status_code == 404
         for path in ("/members", "/requests", "/experiences", "/tokens", "/experiences/search?q=advice"):
             seen = (await blue.get(path)).text
             assert not [one for one in (*known.values(), "ada@x") if one in seen]
-        assert [entry["action"] for entry in (await blue.get("/audit")).json()["entries"]] == ["create_token"]
+        assert [entry["action"] for entry in (await blue.get("/audit")).json()["items"]] == ["create_token"]
         assert (await red.get(f"/experiences/{known['subject']}")).json()["retracted"] is False
 
 
@@ -199,17 +199,17 @@ async def test_what_is_done_is_entered_with_who_and_to_what(server: TeamServer) 
         await ada.post("/jobs/job-none/pause")
         await ada.post("/jobs", json={"problem": {"source": "x"}})
         first = (await ada.get("/audit", params={"limit": 2})).json()
-        second = (await ada.get("/audit", params={"before": first["next_before"]})).json()
-    done = [(entry["actor"], entry["action"], entry["subject"]) for entry in first["entries"]]
+        second = (await ada.get("/audit", params={"cursor": first["next_cursor"]})).json()
+    done = [(entry["actor"], entry["action"], entry["subject"]) for entry in first["items"]]
     assert done == [("user:ada@x", "pause_job", job), ("user:ada@x", "submit_job", job)]
-    assert [entry["action"] for entry in second["entries"]] == ["create_token", "add_member", "create_team"]
-    assert second["next_before"] is None
+    assert [entry["action"] for entry in second["items"]] == ["create_token", "add_member", "create_team"]
+    assert second["next_cursor"] is None
 
 
 async def test_a_new_token_is_shown_once_and_opens_what_it_says(server: TeamServer) -> None:
     async with await server.token("red") as red:
         made = (await red.post("/tokens", json={"name": "ci", "scopes": ["read"], "days": 7, "of_team": True})).json()
-        listed = (await red.get("/tokens")).json()
+        listed = (await red.get("/tokens")).json()["items"]
         assert made["text"].startswith(made["token"]["prefix"])
         assert made["text"] not in str(listed)
         async with server.client(Authorization=f"Bearer {made['text']}") as ci:
@@ -227,8 +227,8 @@ async def test_only_the_team_that_runs_the_installation_makes_teams_and_sees_its
         told(await red.get("http://127.0.0.1:8000/metrics"), 403)
         assert (await local.post("/teams", json={"name": "green"})).status_code == 201
         told(await local.post("/teams", json={"name": "green"}), 409)
-        assert [team["name"] for team in (await local.get("/teams")).json()] == ["green", "local", "red"]
-        assert [team["name"] for team in (await red.get("/teams")).json()] == ["red"]
+        assert [team["name"] for team in (await local.get("/teams")).json()["items"]] == ["green", "local", "red"]
+        assert [team["name"] for team in (await red.get("/teams")).json()["items"]] == ["red"]
 
 
 async def test_pages_of_other_sites_cannot_use_a_browsers_session(server: TeamServer) -> None:
@@ -270,6 +270,6 @@ async def test_what_no_database_can_look_for_is_not_there(database: Database, tm
         told(await red.get("/experiences?family=%00"), 422)
         told(await red.get(f"/jobs/{job}/log?after={1 << 40}"), 422)
         told(await red.get(f"/audit?before={1 << 40}"), 422)
-        assert (await red.get(f"/jobs/{job}/log?after={(1 << 31) - 1}")).json() == []
+        assert (await red.get(f"/jobs/{job}/log?after={(1 << 31) - 1}")).json()["items"] == []
         body = b'{"login": "a\\ud800"}'
         told(await red.post("/members", content=body, headers={"Content-Type": "application/json"}), 422)

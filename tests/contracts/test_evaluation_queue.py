@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
+from services.adapters.queueing.by_device import DeviceRouter
 from services.adapters.queueing.in_process import InProcessQueue
+from services.adapters.queueing.spool_queue import SpoolQueue
+from services.adapters.spool.layout import SpoolLayout
+from services.adapters.spool.node_side import SpoolClaims
+from services.adapters.spool.sealed import SpoolKey
+from services.adapters.spool.service_side import SpooledOrders
 from services.domain.candidates import Candidate
 from services.domain.errors import InfrastructureError, QueueError
 from services.domain.evaluations import EvaluationRequest, ValidationRequest, Verdict
+from services.domain.nodes import Offer
+from services.ports.jobs import CandidateStore
 from services.ports.work import EvaluationQueue
+from services.runtime.clock import SystemClock
 from services.testing import (
     InMemoryCandidateStore,
     InMemoryDatabase,
@@ -23,6 +35,7 @@ from services.testing import (
     an_evaluation_request,
 )
 from tests.contracts.workbench import RecordingWorkbench
+from workers.queue.spool_worker import SpoolPace, SpoolWorker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,12 +46,66 @@ class Setup:
     workbench: RecordingWorkbench
 
 
-@pytest_asyncio.fixture
-async def setup() -> AsyncIterator[Setup]:
-    workbench = RecordingWorkbench()
-    queue = InProcessQueue(workbench)
-    yield Setup(queue=queue, workbench=workbench)
+Opened = AbstractAsyncContextManager[EvaluationQueue]
+
+
+@asynccontextmanager
+async def in_process(
+    workbench: RecordingWorkbench, _folder: Path, candidates: CandidateStore | None = None
+) -> AsyncIterator[EvaluationQueue]:
+    queue = InProcessQueue(workbench, candidates)
+    yield queue
     await queue.close()
+
+
+@asynccontextmanager
+async def through_a_spool(
+    workbench: RecordingWorkbench, folder: Path, candidates: CandidateStore | None = None
+) -> AsyncIterator[EvaluationQueue]:
+    """A queue over a directory, with a node's worker at the other end."""
+    layout, key, clock = SpoolLayout(folder / "spool"), SpoolKey("5" * 64), SystemClock()
+    orders = SpooledOrders(layout, key, clock, version="1", sender="service", valid_days=1.0)
+    orders.open()
+    offer = Offer(device="cpu", backends=("cpp",), evaluator="referee 1; this CPU")
+    claims = SpoolClaims(layout, key, clock, offer=offer, version="1", owner="node")
+    worker = SpoolWorker(claims, workbench, clock, SpoolPace(poll_s=0.01, beat_s=0.01), None)
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    queue = SpoolQueue(orders, clock, candidates, poll_s=0.01, sweep_s=0.05)
+    try:
+        yield queue
+    finally:
+        await queue.close()
+        worker.stop()
+        worker.stop()
+        await asyncio.to_thread(thread.join)
+
+
+@asynccontextmanager
+async def by_device(
+    workbench: RecordingWorkbench, folder: Path, candidates: CandidateStore | None = None
+) -> AsyncIterator[EvaluationQueue]:
+    """A spool for the device of these tests, beside a queue in this process for all others."""
+    async with through_a_spool(workbench, folder, candidates) as spool:
+        router = DeviceRouter("cpu", spool, InProcessQueue(RecordingWorkbench()))
+        yield router
+        await router.close()
+
+
+Opener = Callable[..., Opened]
+
+
+@pytest.fixture(params=[in_process, through_a_spool, by_device], ids=["in process", "spool", "spool by device"])
+def opener(request: pytest.FixtureRequest) -> Opener:
+    chosen: Opener = request.param
+    return chosen
+
+
+@pytest_asyncio.fixture
+async def setup(opener: Opener, tmp_path: Path) -> AsyncIterator[Setup]:
+    workbench = RecordingWorkbench()
+    async with opener(workbench, tmp_path) as queue:
+        yield Setup(queue=queue, workbench=workbench)
 
 
 def candidate(source: str = "class ModelNew: ...", step: int = 0, job_id: str = "job-1") -> Candidate:
@@ -122,6 +189,7 @@ async def test_a_cancelled_job_may_ask_again(setup: Setup) -> None:
 
 
 async def test_cancelling_frees_what_was_kept_for_the_job(setup: Setup) -> None:
+    await setup.queue.evaluate(evaluation())
     await setup.queue.cancel("job-1")
     await until(lambda: setup.workbench.freed == ["job-1"])
 
@@ -147,17 +215,21 @@ async def test_closing_ends_everything_and_takes_no_more(setup: Setup) -> None:
     assert (await running).verdict is Verdict.INFRASTRUCTURE_ERROR
     with pytest.raises(InfrastructureError):
         await waiting
-    assert setup.workbench.closed
     assert (await setup.queue.evaluate(evaluation(step=3))).verdict is Verdict.INFRASTRUCTURE_ERROR
     with pytest.raises(QueueError):
         await setup.queue.validate(validation())
 
 
-async def test_a_stored_report_answers_without_work() -> None:
+async def test_closing_the_queue_in_this_process_closes_its_workbench() -> None:
+    workbench = RecordingWorkbench()
+    await InProcessQueue(workbench).close()
+    assert workbench.closed
+
+
+async def test_a_stored_report_answers_without_work(opener: Opener, tmp_path: Path) -> None:
     candidates = InMemoryCandidateStore(InMemoryDatabase())
     await candidates.finish(evaluation(), a_report(median_us=7.0))
     workbench = RecordingWorkbench()
-    queue = InProcessQueue(workbench, candidates)
-    assert await queue.evaluate(evaluation()) == a_report(median_us=7.0)
-    assert workbench.calls == []
-    await queue.close()
+    async with opener(workbench, tmp_path, candidates) as queue:
+        assert await queue.evaluate(evaluation()) == a_report(median_us=7.0)
+        assert workbench.calls == []

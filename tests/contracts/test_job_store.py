@@ -178,6 +178,26 @@ async def test_a_released_lease_frees_the_job_at_once_and_writes_no_more(stores:
     assert await stores.jobs.acquire("two", 30) is not None
 
 
+async def test_all_leases_of_an_orchestrator_that_has_ended_are_freed_and_no_others(stores: Stores) -> None:
+    for name in ("first", "second", "third", "fourth"):
+        await stores.jobs.create(a_job(name))
+    dead = [await stores.jobs.acquire("dead", 60, name) for name in ("first", "second")]
+    assert await stores.jobs.acquire("living", 60, "third") is not None
+    assert await stores.jobs.acquire("late", 1, "fourth") is not None
+    stores.clock.advance(2)
+    assert await stores.jobs.holders() == {"dead", "living"}
+
+    assert await stores.jobs.release_all("dead") == 2
+
+    assert await stores.jobs.holders() == {"living"}
+    again = await stores.jobs.acquire("living", 60, "first")
+    assert again is not None
+    assert dead[0] is not None
+    with pytest.raises(LeaseLostError):
+        await stores.jobs.set_status(dead[0], JobStatus.RUNNING)
+    assert await stores.jobs.release_all("dead") == 0
+
+
 async def test_a_stale_release_leaves_the_new_holder_alone(stores: Stores) -> None:
     lease = await leased(stores)
     other = await taken_over(stores, lease)

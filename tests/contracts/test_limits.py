@@ -85,11 +85,11 @@ async def test_use_is_counted_from_what_was_recorded(
     for resource in Resource:
         await limit(local, resource, 100_000, "month")
     await used_up(server, red)
-    found = {line["resource"]: line["used"] for line in (await red.get("/quotas")).json()}
+    found = {line["resource"]: line["used"] for line in (await red.get("/quotas")).json()["items"]}
     assert found == {"jobs": 1, "tokens": 1500, "dollars": 2, "device_s": 3}
-    assert (await local.get("/quotas")).json() == []
+    assert (await local.get("/quotas")).json()["items"] == []
     server.clock.advance(32 * 86400)
-    assert {line["used"] for line in (await red.get("/quotas")).json()} == {0}
+    assert {line["used"] for line in (await red.get("/quotas")).json()["items"]} == {0}
 
 
 @pytest.mark.parametrize(("resource", "most"), [("tokens", 1500), ("dollars", 2), ("device_s", 2.5)])
@@ -153,6 +153,8 @@ async def test_too_many_requests_are_told_when_to_come_again(sqlite_address: str
         answers = [await one.get("/me") for _ in range(16)]
         assert [answer.status_code for answer in answers] == [200] * 15 + [429]
         assert answers[0].headers["ratelimit-policy"] == '"caller";q=60;w=60, "team";q=100;w=60'
+        assert answers[0].headers["ratelimit"] == '"caller";r=14;t=1, "team";r=24;t=1'
+        assert answers[14].headers["ratelimit"] == '"caller";r=0;t=15, "team";r=10;t=9'
         assert answers[-1].headers["retry-after"] == "1"
         assert answers[-1].headers["ratelimit"] == '"caller";r=0;t=1'
         assert answers[-1].json()["type"] == "/errors/too-many-requests"
@@ -161,6 +163,11 @@ async def test_too_many_requests_are_told_when_to_come_again(sqlite_address: str
         assert (await other.get("/me")).status_code == 200
         clock.advance(1)
         assert (await one.get("/me")).status_code == 200
+        clock.advance(60)
+        missing = await one.get("/jobs/job-nowhere")
+        assert (missing.status_code, missing.headers["ratelimit"]) == (404, '"caller";r=14;t=1, "team";r=24;t=1')
+        diff = await one.get("/candidates/cand-nowhere/diff")
+        assert diff.headers["ratelimit"].startswith('"caller";r=13;t=2')
     await database.close()
 
 

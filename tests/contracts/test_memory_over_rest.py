@@ -51,10 +51,11 @@ async def server(sqlite_address: str, tmp_path: Path) -> AsyncIterator[Server]:
 async def test_experiences_are_listed_searched_and_shown_with_their_values(server: Server) -> None:
     await server.stores.learn()
     page = (await server.client.get("/experiences", params={"limit": 5, "kind": "trace"})).json()
-    assert len(page["experiences"]) == 5
+    assert len(page["items"]) == 5
     assert page["next_cursor"]
-    assert {item["kind"] for item in page["experiences"]} == {"trace"}
-    found = (await server.client.get("/experiences/search", params={"q": f"advice {SHARED[4]}", "limit": 3})).json()
+    assert {item["kind"] for item in page["items"]} == {"trace"}
+    asked: dict[str, str | int] = {"q": f"advice {SHARED[4]}", "limit": 3}
+    found = (await server.client.get("/experiences/search", params=asked)).json()["items"]
     assert found[0]["experience"]["id"] == SHARED[4]
     shown = (await server.client.get(f"/experiences/{SHARED[4]}")).json()
     assert shown["history"]
@@ -84,7 +85,7 @@ async def test_a_candidate_is_retracted_by_one_call_and_leaves_an_audit_line(ser
     assert answer.status_code == 200
     (gone,) = answer.json()["experiences"]
     assert (await server.client.get(f"/experiences/{gone}")).json()["retracted"] is True
-    audit = (await server.client.get("/experiences/audit")).json()
+    audit = (await server.client.get("/experiences/audit")).json()["items"]
     assert [(line["action"], line["subject"], line["actor"]) for line in audit] == [("retract", subject, "ada")]
 
 
@@ -120,16 +121,29 @@ async def test_the_effect_is_served_for_each_backend(server: Server) -> None:
     assert {backend: effect["steps_with"] for backend, effect in each.items()} == {"cpp": 2, "triton": 1}
 
 
+async def test_what_jobs_taught_is_served_with_its_worth_and_what_became_of_it(server: Server) -> None:
+    taught = replace(an_experience("exp-1", text="Applies when: rows are long"), title="Share rows", job_id="job-0")
+    await server.stores.memory.remember([taught, an_experience("exp-hand", text="by hand")])
+    assert [one["verdict"] for one in (await server.client.get("/experiences/practices")).json()["items"]] == ["open"]
+
+    await server.stores.records.forget("local", ["exp-1"], "refuted", "housekeeping")
+
+    (one,) = (await server.client.get("/experiences/practices")).json()["items"]
+    assert (one["id"], one["statement"], one["state"], one["job_id"]) == ("exp-1", "Share rows", "forgotten", "job-0")
+    assert (one["standing"]["uses"], one["merged_into"]) == (0, None)
+    assert one["standing"]["low"] < -1.9 < 1.9 < one["standing"]["high"]
+
+
 async def test_sharing_is_granted_listed_and_taken_back(server: Server) -> None:
     await server.stores.memory.remember([an_experience("exp-theirs", team_id="theirs"), an_experience("exp-ours")])
     assert (await server.client.put("/experiences/shares/theirs")).status_code == 204
     assert (await server.client.put("/experiences/shares/theirs")).status_code == 204
-    (share,) = (await server.client.get("/experiences/shares")).json()
+    (share,) = (await server.client.get("/experiences/shares")).json()["items"]
     assert (share["team_id"], share["reader"], share["granted_by"]) == ("local", "theirs", "api")
     found = await server.stores.service.search("theirs", "vectorise")
     assert {item.experience.id for item in found} == {"exp-ours", "exp-theirs"}
     assert (await server.client.delete("/experiences/shares/theirs")).status_code == 204
-    assert (await server.client.get("/experiences/shares")).json() == []
+    assert (await server.client.get("/experiences/shares")).json()["items"] == []
     assert [item.experience.id for item in await server.stores.service.search("theirs", "x")] == ["exp-theirs"]
 
 

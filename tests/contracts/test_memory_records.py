@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -156,3 +157,30 @@ async def test_memory_is_shared_only_while_it_is_granted_and_only_with_teams_tha
     await stores.records.share("ours", "theirs", "ada", granted=False)
     assert [item.experience.id for item in await stores.memory.recall(theirs)] == ["exp-theirs"]
     assert await stores.records.shares("ours") == ()
+
+
+async def test_learned_practices_are_listed_in_every_state_with_the_steps_they_are_judged_by(stores: Stores) -> None:
+    first = replace(an_experience("exp-1", text="one"), job_id="job-0")
+    second = replace(
+        an_experience("exp-2", text="two"), job_id="job-0", created_at=first.created_at + timedelta(days=1)
+    )
+    third = replace(
+        an_experience("exp-3", text="three"), job_id="job-0", created_at=first.created_at + timedelta(days=2)
+    )
+    await stores.memory.remember([second, third, first, an_experience("exp-hand", text="by hand")])
+    await stores.memory.remember([replace(first, id="exp-theirs", team_id="theirs")])
+    await stores.jobs.record_step(await open_job(stores), a_record("job-1", 0, used=("exp-1", "exp-hand")))
+
+    assert await stores.records.forget("local", ["exp-2"], "refuted", "housekeeping") == 1
+    assert await stores.records.merge("local", [("exp-1", "exp-3")], "housekeeping") == 1
+
+    found = await stores.records.learned_practices("local")
+    assert [(one.practice.id, one.state) for one in found] == [
+        ("exp-1", "active"),
+        ("exp-2", "forgotten"),
+        ("exp-3", "merged"),
+    ]
+    assert [one.practice.text for one in found] == ["one", "two", "three"]
+    (trial,) = await stores.records.trials("local")
+    assert (trial.stage, set(trial.items), trial.reward) == (Stage.DRAFT, {"exp-1", "exp-hand"}, 1.0)
+    assert await stores.records.trials("theirs") == ()

@@ -55,6 +55,74 @@ while True:
     assert bench.result_of("result = 'still working'") == "still working"
 
 
+FORK_BOMB = """
+import os
+channel.send({"result": os.getuid()})
+while True:
+    try:
+        os.fork()
+    except OSError:
+        pass
+"""
+THREAD_BOMB = """
+import os, threading, time
+channel.send({"result": os.getuid()})
+threading.stack_size(1 << 16)
+while True:
+    try:
+        threading.Thread(target=time.sleep, args=(600,)).start()
+    except RuntimeError:
+        time.sleep(0.01)
+"""
+DISK_BOMB = """
+import os
+channel.send({"result": os.getuid()})
+number = 0
+while True:
+    try:
+        with open(f"{os.environ['TMPDIR']}/{number}", "wb") as file:
+            file.write(b"x" * (1 << 20))
+    except OSError:
+        pass
+    number += 1
+"""
+LONG = SandboxLimits(wall_s=120.0, processes=40, memory_bytes=1 << 30, file_bytes=64 << 20)
+
+
+@pytest.mark.parametrize(("bomb", "cause"), [(FORK_BOMB, "processes"), (THREAD_BOMB, "processes"), (DISK_BOMB, "disk")])
+def test_a_bomb_that_stands_at_a_limit_is_killed_for_it_long_before_its_time_is_over(
+    bench: Bench, bomb: str, cause: str
+) -> None:
+    inside = bench.run(bomb, LONG)
+    uid = inside.answer()
+    status = inside.end(60.0)
+    assert (status.exhausted, status.timed_out) == (cause, False)
+    assert cause.removesuffix("es") in str(status.exhaustion)
+    if uid != os.getuid():
+        assert processes_of(uid) == []
+    assert bench.result_of("result = 'still working'") == "still working"
+
+
+def test_who_comes_near_a_limit_for_a_moment_or_stays_below_it_is_left_alone(bench: Bench) -> None:
+    code = """
+import os, threading, time
+def touch(count, seconds):
+    threads = [threading.Thread(target=time.sleep, args=(seconds,)) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+touch(38, 0.5)
+touch(20, 5.0)
+path = os.environ["TMPDIR"] + "/large"
+with open(path, "wb") as file:
+    file.write(b"x" * (40 << 20))
+time.sleep(4)
+result = "done"
+"""
+    assert bench.run(code, LONG).answer(60.0) == "done"
+
+
 def test_a_memory_hog_is_stopped_and_reported(bench: Bench) -> None:
     limits = SandboxLimits(wall_s=60, memory_bytes=256 << 20)
     status = bench.run("x = []\nwhile True: x.append(bytearray(1 << 24))", limits).end(60.0)

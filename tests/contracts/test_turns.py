@@ -47,6 +47,15 @@ async def test_teams_take_turns_where_jobs_run_one_at_a_time(stores: Stores) -> 
     assert [job.partition("-")[0] for job in order] in (["a", "b"] * 3, ["b", "a"] * 3)
 
 
+async def test_a_team_of_twice_the_weight_runs_twice_the_jobs(stores: Stores) -> None:
+    for number in range(8):
+        await waiting(stores, f"heavy-{number}", "heavy")
+        await waiting(stores, f"light-{number}", "light")
+    await stores.teams.set_weight("heavy", 2.0, "cli:root")
+    started = [job.partition("-")[0] for job in await taken(stores, 9)]
+    assert (started.count("heavy"), started.count("light")) == (6, 3)
+
+
 async def test_priority_orders_a_teams_own_jobs_and_no_other_teams(stores: Stores) -> None:
     await waiting(stores, "old", "a")
     await waiting(stores, "urgent", "a", priority=10)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from services.domain.errors import LeaseLostError, NotFoundError
 from services.domain.events import EventKind
 from services.domain.jobs import JobStatus
+from services.domain.steps import StepRecord
+from services.domain.webhook_conditions import WebhookConditions
 from services.domain.webhooks import DeliveryOutcome, DeliveryStatus, Webhook, check_delivery
 from services.ports.jobs import EventLog, JobStore
 from services.ports.teams import WebhookStore
-from services.testing import FrozenClock, a_job
+from services.testing import FrozenClock, a_candidate, a_job, a_report, a_step, an_evaluation_request
 from services.testing.builders import MOMENT
 from tests.contracts.conftest import Stores
 
@@ -166,3 +169,72 @@ async def test_a_webhook_is_its_teams_and_goes_with_its_messages(post: Post) -> 
     await post.webhooks.remove("local", "hook-1")
     assert await post.webhooks.deliveries("local", "hook-1", 10) == ()
     assert await post.webhooks.claim(10, 60) == ()
+
+
+def a_condition(**given: Any) -> Webhook:
+    return replace(a_webhook(), conditions=WebhookConditions(**given))
+
+
+async def told(post: Post, job_id: str = "job-1") -> bool:
+    """Whether the one receiver was told of a job's end."""
+    return any(one.job_id == job_id for one in await post.webhooks.deliveries("local", "hook-1", 50))
+
+
+@pytest.mark.parametrize(
+    ("conditions", "data", "fires"),
+    [
+        ({"statuses": (JobStatus.SOLVED,)}, {"status": "solved"}, True),
+        ({"statuses": (JobStatus.FAILED, JobStatus.REFUSED)}, {"status": "solved"}, False),
+        ({"min_speedup": 1.5}, {"status": "solved", "speedup": 1.5}, True),
+        ({"min_speedup": 1.5}, {"status": "solved", "speedup": 1.4}, False),
+        ({"min_speedup": 1.5}, {"status": "unsolved", "speedup": None}, False),
+        ({"tags": ("nightly",)}, {"status": "solved"}, False),
+        ({"first_place": True}, {"status": "unsolved", "speedup": None}, False),
+        ({"first_place": True}, {"status": "solved", "speedup": 1.01}, True),
+    ],
+)
+async def test_a_condition_decides_whether_a_receiver_is_told(
+    post: Post, conditions: dict[str, Any], data: dict[str, Any], fires: bool
+) -> None:
+    await post.webhooks.add(a_condition(**conditions))
+    assert (await post.webhooks.get("local", "hook-1")).conditions == WebhookConditions(**conditions)
+    await post.events.append("job-1", EventKind.JOB_FINISHED, data)
+    assert await told(post) is fires
+
+
+async def solved(
+    stores: Stores, job_id: str, speedup: float, *, device: str = "cpu", problem: str | None = None
+) -> None:
+    """A job whose best kernel is so much faster than the best baseline."""
+    job = a_job(job_id)
+    spec = replace(job.spec, device=device)
+    spec = replace(spec, problem=replace(spec.problem, name=problem or spec.problem.name))
+    await stores.jobs.create(replace(job, spec=spec))
+    lease = await stores.jobs.acquire("one", 60, job_id)
+    assert lease is not None
+    candidate = a_candidate(job_id)
+    await stores.candidates.add(lease, candidate)
+    report = a_report(median_us=100.0, eager_us=100.0 * speedup)
+    await stores.candidates.finish(an_evaluation_request(candidate), report)
+    step = replace(a_step(index=0), job_id=job_id)
+    await stores.jobs.record_step(lease, StepRecord(step=step, best_candidate_id=candidate.id))
+
+
+async def test_all_tags_of_a_condition_have_to_be_the_job_s(post: Post) -> None:
+    await post.webhooks.add(a_condition(tags=("nightly", "v2")))
+    for number, tags in enumerate([("nightly",), ("v2", "other", "nightly")], start=2):
+        job = a_job(f"job-{number}")
+        await post.jobs.create(replace(job, spec=replace(job.spec, tags=tags)))
+        await post.events.append(job.id, EventKind.JOB_FINISHED, {"status": "solved"})
+    assert [await told(post, f"job-{number}") for number in (2, 3)] == [False, True]
+
+
+async def test_the_first_place_is_that_of_a_team_a_problem_and_a_device(stores: Stores, post: Post) -> None:
+    await post.webhooks.add(a_condition(first_place=True))
+    await solved(stores, "job-2", 1.5)
+    await solved(stores, "job-3", 9.0, device="h200")
+    await solved(stores, "job-4", 9.0, problem="another")
+    for number, speedup in enumerate((1.4, 1.5, 1.6), start=5):
+        await stores.jobs.create(a_job(f"job-{number}"))
+        await post.events.append(f"job-{number}", EventKind.JOB_FINISHED, {"status": "solved", "speedup": speedup})
+    assert [await told(post, f"job-{number}") for number in (5, 6, 7)] == [False, False, True]

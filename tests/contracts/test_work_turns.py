@@ -8,12 +8,23 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from services.domain.evaluations import ValidationReport, ValidationRequest
 from services.domain.jobs import JobSpec
 from services.domain.nodes import Offer
 from services.domain.work import CREDIT_S, WorkClaim, order_of
 from services.ports.jobs import JobStore
+from services.ports.teams import TeamStore
 from services.ports.work import WorkStore
-from services.testing import FrozenClock, a_candidate, a_job, a_problem, a_report, an_evaluation_request
+from services.testing import (
+    FrozenClock,
+    a_candidate,
+    a_device,
+    a_job,
+    a_problem,
+    a_report,
+    an_analysis,
+    an_evaluation_request,
+)
 from tests.contracts.conftest import Stores
 
 OFFER = Offer(device="cpu", backends=("cpp",), evaluator="referee 1; this CPU")
@@ -25,6 +36,7 @@ class Floor:
 
     orders: WorkStore
     jobs: JobStore
+    teams: TeamStore
     clock: FrozenClock
 
     async def job(self, job_id: str, team: str, priority: int = 0) -> None:
@@ -38,6 +50,13 @@ class Floor:
         """One more order of a job."""
         await self.orders.place(order_of(replace(an_evaluation_request(a_candidate(job_id, step)), team_id=team)))
 
+    async def validation(self, job_id: str, team: str) -> None:
+        """An urgent job that waits for its validation."""
+        spec = JobSpec(problem=a_problem(), priority=50)
+        await self.jobs.create(replace(a_job(job_id, spec=spec), team_id=team, created_at=self.clock.now()))
+        request = ValidationRequest(job_id=job_id, team_id=team, problem=a_problem(), device="cpu", backend="cpp")
+        await self.orders.place(order_of(request))
+
     async def take(self, worker: str = "one") -> WorkClaim:
         """What a worker gets."""
         claim = await self.orders.take(worker, 600, OFFER)
@@ -48,13 +67,15 @@ class Floor:
         """Have a worker do an order; its team and job."""
         claim = await self.take(worker)
         self.clock.advance(seconds)
-        assert await self.orders.finish(claim, a_report())
+        checks = isinstance(claim.order.request, ValidationRequest)
+        report = ValidationReport(analysis=an_analysis(), refusal=None, device=a_device()) if checks else a_report()
+        assert await self.orders.finish(claim, report)
         return claim.order.request.team_id, claim.order.request.job_id
 
 
 @pytest.fixture
 def floor(stores: Stores) -> Floor:
-    return Floor(orders=stores.orders, jobs=stores.jobs, clock=stores.clock)
+    return Floor(orders=stores.orders, jobs=stores.jobs, teams=stores.teams, clock=stores.clock)
 
 
 async def test_one_job_of_another_team_and_an_urgent_one_start_before_thirty_that_wait(floor: Floor) -> None:
@@ -81,12 +102,64 @@ async def test_teams_with_work_waiting_share_a_device_by_seconds_and_not_by_orde
     assert abs(used["short"] - used["long"]) <= 20
 
 
+async def test_a_team_of_twice_the_weight_gets_twice_the_seconds(floor: Floor) -> None:
+    for number in range(60):
+        await floor.job(f"light-{number:02}", "light")
+        await floor.job(f"heavy-{number:02}", "heavy")
+    await floor.teams.set_weight("heavy", 2.0, "cli:root")
+    used: Counter[str] = Counter()
+    while sum(used.values()) < 300:
+        team = (await floor.take()).order.request.team_id
+        seconds = 3 if team == "light" else 5
+        await floor.done(seconds)
+        used[team] += seconds
+    assert abs(used["heavy"] - 2 * used["light"]) <= 15
+
+
 async def test_a_team_does_not_take_every_worker_that_is_free_at_once(floor: Floor) -> None:
     for number in range(6):
         await floor.job(f"a-{number}", "a")
         await floor.job(f"b-{number}", "b")
     taken = Counter([(await floor.take(f"worker-{n}")).order.request.team_id for n in range(6)])
     assert taken == {"a": 3, "b": 3}
+
+
+async def test_validations_of_seconds_do_not_make_evaluations_of_minutes_cheap(floor: Floor) -> None:
+    for team in ("a", "b"):
+        for number in range(6):
+            await floor.job(f"{team}-{number}", team)
+    for _ in range(2):
+        await floor.done(100)  # what an evaluation takes is known of both teams
+    for number in range(4):
+        await floor.validation(f"a-urgent-{number}", "a")
+    for _ in range(4):
+        await floor.done(1)
+    taken = Counter([(await floor.take(f"worker-{n}")).order.request.team_id for n in range(6)])
+    assert taken == {"a": 3, "b": 3}
+
+
+async def test_a_new_teams_first_orders_are_charged_what_others_take(floor: Floor) -> None:
+    for number in range(6):
+        await floor.job(f"old-{number}", "old")
+    for _ in range(2):
+        await floor.done(50)
+    for number in range(6):
+        await floor.job(f"new-{number}", "new")
+    taken = [(await floor.take(f"worker-{n}")).order.request.team_id for n in range(6)]
+    assert taken[:3] == ["new", "new", "old"], "used so far: 20 (with its credit), 70, and 100"
+
+
+async def test_an_order_that_takes_longer_than_it_was_charged_counts_while_it_runs(floor: Floor) -> None:
+    for number in range(8):
+        await floor.job(f"a-{number}", "a")
+        await floor.job(f"b-{number}", "b")
+    for _ in range(2):
+        await floor.done(10)
+    slow = await floor.take("slow")
+    other = {"a": "b", "b": "a"}[slow.order.request.team_id]
+    floor.clock.advance(100)
+    assert [(await floor.done(10))[0] for _ in range(7)] == [other] * 7
+    assert (await floor.orders.finish(slow, a_report())) is True
 
 
 async def test_a_team_that_asked_for_nothing_saves_up_no_more_than_a_little(floor: Floor) -> None:

@@ -79,6 +79,10 @@ class Service:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
+    def items(self, path: str, **params: Any) -> list[Any]:
+        found: list[Any] = self.get(path, **params)["items"]
+        return found
+
     def post(self, path: str, **body: Any) -> Any:
         answer = httpx.post(f"{self.address}/api/v1{path}", json=body, timeout=30)
         assert answer.is_success, answer.text

@@ -40,7 +40,7 @@ def hostile(service: Service) -> str:
     service.ended(job_id)
     service.post("/webhooks", url="http://127.0.0.1:9/?q=<img/src=x/onerror=alert(3)>", kinds=["job.finished"])
     service.post("/tokens", name=HOSTILE, scopes=["read"], of_team=True)
-    learned = service.get("/experiences", job=job_id)["experiences"][0]["id"]
+    learned = service.items("/experiences", job=job_id)[0]["id"]
     service.post(f"/experiences/{learned}/retract", reason=HOSTILE, actor=HOSTILE[:200])
     return job_id
 
@@ -70,7 +70,7 @@ def hostile(service: Service) -> str:
 def test_markup_in_any_field_is_shown_and_never_executed(
     service: Service, visitor: Visitor, hostile: str, page: str
 ) -> None:
-    candidate = service.get(f"/jobs/{hostile}/candidates")[0]["id"]
+    candidate = service.items(f"/jobs/{hostile}/candidates")[0]["id"]
     report = service.post(f"/jobs/{hostile}/shares")["path"] if page == "{report}" else ""
     quoted = "%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E%3Cscript%3Ealert(2)%3C%2Fscript%3E"
     visitor.page.goto(page.format(job=hostile, candidate=candidate, q=quoted, report=report))
@@ -117,7 +117,7 @@ def long_line(service: Service) -> str:
     kernel = "x = 1  # " + "a" * (MEBIBYTE - 400) + "\nimport torch\nclass ModelNew(torch.nn.Module):\n    ...\n"
     job_id = service.submit(seed_candidate=kernel, budget={"rounds": 1})
     service.ended(job_id)
-    return str(service.get(f"/jobs/{job_id}/candidates")[0]["id"])
+    return str(service.items(f"/jobs/{job_id}/candidates")[0]["id"])
 
 
 def test_more_than_the_server_takes_is_told_with_its_limit(visitor: Visitor) -> None:
@@ -150,7 +150,7 @@ def test_a_browser_without_streams_follows_a_job_to_its_end(browser: Any, servic
         tab.page.get_by_text("polling every second").wait_for()
         tab.page.locator(ENDED_WELL).wait_for()
         tab.page.locator("[data-connection=ended]").wait_for(state="attached")
-        log = service.get(f"/jobs/{job_id}/log", limit=5000)
+        log = service.items(f"/jobs/{job_id}/log", limit=5000)
         assert tab.page.locator("[data-connection]").get_attribute("data-seq") == str(log[-1]["seq"])
         assert tab.complaints == []
 
@@ -167,10 +167,10 @@ def test_a_lost_connection_is_told_and_the_page_goes_on_without_losing_an_event(
         tab.page.get_by_text("The server cannot be reached").wait_for(state="detached")
         tab.page.locator(ENDED_WELL).wait_for()
         tab.page.locator("[data-connection=ended]").wait_for(state="attached")
-        log = service.get(f"/jobs/{job_id}/log", limit=5000)
+        log = service.items(f"/jobs/{job_id}/log", limit=5000)
         assert tab.page.locator("[data-connection]").get_attribute("data-seq") == str(log[-1]["seq"])
         steps = [item.get_attribute("data-step") for item in tab.page.locator("[data-step]").all()]
-        assert len(steps) == len(set(steps)) == len(service.get(f"/jobs/{job_id}/steps"))
+        assert len(steps) == len(set(steps)) == len(service.items(f"/jobs/{job_id}/steps"))
         assert tab.complaints == []
 
 
@@ -190,7 +190,7 @@ def test_what_was_typed_survives_a_submission_that_did_not_arrive(visitor: Visit
     page.get_by_text("Showing the last known state").wait_for(state="detached")
     page.get_by_role("button", name="Submit", exact=True).click()
     page.wait_for_url("**/jobs/job-*")
-    same = [job for job in service.get("/jobs", limit=50)["jobs"] if job["problem"] == name]
+    same = [job for job in service.items("/jobs", limit=50) if job["problem"] == name]
     assert len(same) == 1
 
 
@@ -226,7 +226,9 @@ def test_a_token_that_ends_while_a_job_is_watched_is_asked_for_and_no_event_is_l
         sign_in(tab, "the-servers")
         page.locator(ENDED_WELL).wait_for()
         page.locator("[data-connection=ended]").wait_for(state="attached")
-        asked = httpx.get(f"{api}/jobs/{job_id}/log", params={"limit": 5000}, headers=as_server, timeout=30).json()
+        asked = httpx.get(f"{api}/jobs/{job_id}/log", params={"limit": 5000}, headers=as_server, timeout=30).json()[
+            "items"
+        ]
         assert page.locator("[data-connection]").get_attribute("data-seq") == str(asked[-1]["seq"])
         assert tab.complaints == []
 

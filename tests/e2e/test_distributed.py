@@ -79,7 +79,7 @@ def test_a_job_is_done_by_three_processes_and_its_referee_ends_with_it(tmp_path:
 
         until(lambda: len(sandboxes(worker.process.pid)) == 1, 20)
         server = f"http://127.0.0.1:{port}/api/v1"
-        (shown,) = httpx.get(f"{server}/workers", timeout=30).json()
+        (shown,) = httpx.get(f"{server}/workers", timeout=30).json()["items"]
         assert shown["sheet"]["name"] == "cpu"
         assert shown["node"]["toolchain"] == shown["sheet"]["toolchain"]
         judged = httpx.get(f"{server}/candidates/{document['best']['candidate_id']}", timeout=30).json()["report"]

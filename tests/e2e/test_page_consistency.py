@@ -43,7 +43,7 @@ def _answer(route: Any) -> None:
     if found.path.endswith("/log"):
         after = int(parse_qs(found.query).get("after", ["0"])[0])
         document = [event for event in document if event["seq"] > after]
-    route.fulfill(json=document)
+    route.fulfill(json={"items": document, "next_cursor": None} if isinstance(document, list) else document)
 
 
 def shown_us(text: str) -> float:
@@ -126,7 +126,7 @@ def test_ten_thousand_jobs_are_sorted_and_grouped_without_drawing_them_all(visit
         asked = parse_qs(urlsplit(route.request.url).query)
         start = int(asked.get("cursor", ["0"])[0])
         end = start + int(asked["limit"][0])
-        route.fulfill(json={"jobs": jobs[start:end], "next_cursor": str(end) if end < len(jobs) else None})
+        route.fulfill(json={"items": jobs[start:end], "next_cursor": str(end) if end < len(jobs) else None})
 
     page.route("**/api/v1/jobs?**", pages)
     page.goto("/")
@@ -147,7 +147,7 @@ def test_ten_thousand_jobs_are_sorted_and_grouped_without_drawing_them_all(visit
 
 def test_a_view_is_saved_and_opened_again(visitor: Visitor) -> None:
     page, jobs = visitor.page, _many(3)
-    page.route("**/api/v1/jobs?**", lambda route: route.fulfill(json={"jobs": jobs, "next_cursor": None}))
+    page.route("**/api/v1/jobs?**", lambda route: route.fulfill(json={"items": jobs, "next_cursor": None}))
     page.goto("/?columns=speedup,strategy&sort=problem")
     page.get_by_role("columnheader", name="Strategy").wait_for()
     page.get_by_role("button", name="Views").click()
@@ -164,7 +164,7 @@ def test_a_view_is_saved_and_opened_again(visitor: Visitor) -> None:
 
 def test_a_browser_that_keeps_nothing_still_shows_the_list(visitor: Visitor) -> None:
     page, jobs = visitor.page, _many(3)
-    page.route("**/api/v1/jobs?**", lambda route: route.fulfill(json={"jobs": jobs, "next_cursor": None}))
+    page.route("**/api/v1/jobs?**", lambda route: route.fulfill(json={"items": jobs, "next_cursor": None}))
     refuse = "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError') }})"
     page.add_init_script(refuse)
     page.goto("/")

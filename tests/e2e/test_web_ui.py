@@ -160,11 +160,11 @@ def test_a_page_recovers_by_itself_when_the_service_is_killed_and_comes_back(bro
         tab.page.locator(ENDED_WELL).wait_for()
         tab.page.get_by_text("The server cannot be reached").wait_for(state="detached")
         tab.page.locator("[data-connection=ended]").wait_for(state="attached")
-        log = service.get(f"/jobs/{job_id}/log", limit=5000)
+        log = service.items(f"/jobs/{job_id}/log", limit=5000)
         assert tab.page.locator("[data-connection]").get_attribute("data-seq") == str(log[-1]["seq"])
         assert [event["seq"] for event in log] == list(range(1, len(log) + 1))
         rounds = [int(item.get_attribute("data-step")) for item in tab.page.locator("[data-step]").all()]
-        recorded = [step["index"] for step in service.get(f"/jobs/{job_id}/steps")]
+        recorded = [step["index"] for step in service.items(f"/jobs/{job_id}/steps")]
         assert sorted(rounds) == recorded
         assert tab.complaints == []
 
@@ -195,7 +195,7 @@ PAGES = {
 
 
 def _address(service: Service, name: str, job_id: str, other: str) -> str:
-    experiences = service.get("/experiences", job=job_id)["experiences"]
+    experiences = service.items("/experiences", job=job_id)
     used = next((one for one in experiences if one["worth"]), experiences[0])
     best = service.get(f"/jobs/{job_id}")["best_candidate_id"]
     report = service.post(f"/jobs/{job_id}/shares")["path"] if name == "report" else None
@@ -261,7 +261,7 @@ def test_an_experiences_provenance_is_drawn_and_read_as_a_table(
     service: Service, solved: str, visitor: Visitor
 ) -> None:
     page = visitor.page
-    made = service.get("/experiences", job=solved)["experiences"]
+    made = service.items("/experiences", job=solved)
     # One that a later round had in its context, or started from, has something on both sides.
     graphs = {one["id"]: service.get(f"/experiences/{one['id']}/provenance") for one in made}
     used, found = next((name, one) for name, one in graphs.items() if any(node["layer"] > 0 for node in one["nodes"]))
@@ -420,7 +420,7 @@ def test_the_api_reference_is_shown_without_any_other_host(service: Service, vis
 
 def test_a_line_of_the_source_leads_to_its_instructions(service: Service, solved: str, visitor: Visitor) -> None:
     page = visitor.page
-    kernels = [one for one in service.get(f"/jobs/{solved}/candidates") if one["origin"] != "compiler"]
+    kernels = [one for one in service.items(f"/jobs/{solved}/candidates") if one["origin"] != "compiler"]
     page.goto(f"/candidates/{kernels[-1]['id']}?tab=machine")
     page.get_by_label("Source of the candidate, linked").wait_for()
     told = page.locator("[data-linked]")
@@ -435,7 +435,7 @@ def test_a_recorded_prompt_is_sent_again_and_its_kernel_judged_apart_from_the_jo
     service: Service, solved: str, visitor: Visitor
 ) -> None:
     page = visitor.page
-    steps = service.get(f"/jobs/{solved}/steps")
+    steps = service.items(f"/jobs/{solved}/steps")
     index = next(step["index"] for step in steps if step["calls"] and step["candidate_id"])
     kernel = service.get(f"/candidates/{service.get(f'/jobs/{solved}')['best_candidate_id']}")["source"]
     usage = {"calls": 1, "input_tokens": 10, "cached_tokens": 0, "output_tokens": 20, "dollars": None}
@@ -460,7 +460,7 @@ def test_a_recorded_prompt_is_sent_again_and_its_kernel_judged_apart_from_the_jo
     page.get_by_role("button", name="Judge this kernel").click()
     page.get_by_role("link", name="Evaluation").wait_for()
     page.get_by_text(re.compile("accepted|suspicious|rejected")).wait_for()
-    assert service.get(f"/jobs/{solved}/steps") == steps
+    assert service.items(f"/jobs/{solved}/steps") == steps
     page.unroute("**/replay")
     page.get_by_role("combobox", name="Model").fill("no-such-model")
     page.get_by_role("button", name="Send").click()

@@ -21,13 +21,13 @@ def test_a_jobs_end_is_told_although_the_receiver_was_away_and_the_server_was_ki
         job_id = service.submit(budget={"rounds": 1})
         service.ended(job_id)
         log = f"/webhooks/{made['id']}/deliveries"
-        until(lambda: any(one["attempts"] for one in service.get(log)), 60)
-        (before,) = service.get(log)
+        until(lambda: any(one["attempts"] for one in service.items(log)), 60)
+        (before,) = service.items(log)
         service.kill()
         with receiving(port) as receiver:
             service.start()
             service.post(f"{log}/{before['id']}/resend")
-            until(lambda: any(one["status"] == "delivered" for one in service.get(log)), 60)
+            until(lambda: any(one["status"] == "delivered" for one in service.items(log)), 60)
             assert {message.id for message in receiver.came} == {before["id"]}
             told = receiver.came[0].verified(made["secret"])
             assert (told["type"], told["data"]["job_id"]) == ("job.finished", job_id)

@@ -70,7 +70,7 @@ class RedisServer:
 class PostgresServer:
     """A PostgreSQL cluster that can be stopped."""
 
-    def __init__(self, folder: Path, log: Path | None = None) -> None:
+    def __init__(self, folder: Path, log: Path | None = None, *, max_connections: int = 200) -> None:
         """`log`: where its write-ahead log lies, when not with the data."""
         self._programs = _postgres_programs()
         self._data = folder / "data"
@@ -85,8 +85,13 @@ class PostgresServer:
             apart = [f"--waldir={log / 'wal'}"]
         initial = ["-D", str(self._data), "-U", "kernelwright", "-A", "trust", "--no-sync", "-E", "UTF8", *apart]
         self._run("initdb", *initial)
-        self._options = f"-p {self.port} -k {folder} -c listen_addresses=127.0.0.1 -c max_connections=200"
+        self._options = f"-p {self.port} -k {folder} -c listen_addresses=127.0.0.1 -c max_connections={max_connections}"
         self.start()
+
+    @property
+    def data(self) -> Path:
+        """Its data folder."""
+        return self._data
 
     @property
     def address(self) -> str:

@@ -16,7 +16,7 @@ from tests.faults.containment import BOMBS, KINDS, bombed
 from tests.faults.disk import database_disk_full, embedded_disk_full
 from tests.faults.docker_daemon import docker_killed
 from tests.faults.ground import folder, kill, postgres_server, redis_server, until
-from tests.faults.installation import CLAIM_S, LEASE_S, ROUNDS, Installation, Part, installed
+from tests.faults.installation import CLAIM_S, FINAL, LEASE_S, ROUNDS, Installation, Part, installed
 from tests.faults.orchestrators import PLACES, orchestrator_killed
 from tests.faults.processes import PHASES
 from tests.faults.searching import searched
@@ -135,6 +135,40 @@ def two_orchestrators(place: Installation, times: int, tally: Tally) -> str:
     assert place.repeated_calls(jobs) == 0
     place.orchestrators(0)
     return "one holder a job, no forked checkpoint"
+
+
+def one_of_two_killed(place: Installation, times: int, tally: Tally) -> str:
+    """SIGKILL of one of two orchestrators of a machine, with leases as deployed: the other need not wait for them."""
+    place.workers(2)
+    jobs: list[str] = []
+    for _ in range(times):
+        place.orchestrators(0)
+        doomed = place.orchestrator(KERNELWRIGHT_LEASE_S="15", FAULT_MODEL_S="300")
+        jobs += place.submit(3)
+        until(lambda doomed=doomed: len(_held_by(place, doomed)) == 3, 60, "the claim of three jobs")
+        place.orchestrator(KERNELWRIGHT_LEASE_S="15")
+        held = _held_by(place, doomed)
+        doomed.kill()
+        killed = time.monotonic()
+        until(partial(_others_hold, place, doomed, held), 60, "the takeover")
+        tally.saw("taken over after s", time.monotonic() - killed)
+        place.wait(jobs)
+    place.check(jobs)
+    place.orchestrators(0)
+    assert tally.worst["taken over after s"] < 15, "its leases were waited for"
+    return "all jobs end, leases of 15 s"
+
+
+def _held_by(place: Installation, part: Part) -> list[str]:
+    """The jobs whose leases an orchestrator has."""
+    rows = place.postgres.rows("SELECT id FROM jobs WHERE lease_owner LIKE %s", f"%-{part.process.pid}-%-%")
+    return [str(row[0]) for row in rows]
+
+
+def _others_hold(place: Installation, dead: Part, jobs: list[str]) -> bool:
+    """Whether none of some jobs waits for a dead orchestrator any more, and all are held or have ended."""
+    query = "SELECT count(*) FROM jobs WHERE id = ANY(%s) AND (lease_owner IS NOT NULL OR status = ANY(%s))"
+    return not _held_by(place, dead) and int(str(place.postgres.rows(query, jobs, list(FINAL))[0][0])) == len(jobs)
 
 
 def compiler_killed(place: Installation, times: int, tally: Tally) -> str:
@@ -342,6 +376,7 @@ ROWS = (
         quick=6,
     ),
     Row(name="two orchestrators, the same jobs", fault=two_orchestrators, full=100, quick=10),
+    Row(name="SIGKILL of one of two orchestrators", fault=one_of_two_killed, full=10, quick=1),
     Row(name="SIGTERM of the orchestrator", fault=orchestrator_drained, full=5, quick=1),
     Row(name="cancel of a running candidate", fault=cancelled, full=10, quick=1),
     Row(name="SIGKILL of the compile worker", fault=compiler_killed, full=5, quick=1),

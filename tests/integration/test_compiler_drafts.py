@@ -46,7 +46,6 @@ def evaluator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluator]:
         with_sandbox,
         {"cpp": CppBackend(with_sandbox, state)},
         SHEET,
-        state,
         views={"cpp": runtime_view},
         memory_bytes=4 << 30,
     )

@@ -53,7 +53,7 @@ def answers(client: httpx.Client) -> int:
 
 
 def nodes(client: httpx.Client) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = client.get("/nodes").raise_for_status().json()
+    found: list[dict[str, object]] = client.get("/nodes").raise_for_status().json()["items"]
     return found
 
 

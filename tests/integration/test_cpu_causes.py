@@ -32,7 +32,7 @@ def evaluator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluator]:
     sandbox = ProcessSandbox()
     sheet = dataclasses.replace(SHEET, copy_bandwidth_gb_s=8.0)  # a busy machine is slower, and that is no cause
     backends = {"cpp": CppBackend(sandbox, state)}
-    one = Evaluator(sandbox, backends, sheet, state, views={"cpp": runtime_view}, profiler=PerfProfiler("no-such-perf"))
+    one = Evaluator(sandbox, backends, sheet, views={"cpp": runtime_view}, profiler=PerfProfiler("no-such-perf"))
     try:
         yield one
     finally:

@@ -34,7 +34,7 @@ def sandbox() -> KeptDockerSandbox:
 def evaluator(sandbox: KeptDockerSandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluator]:
     state = tmp_path_factory.mktemp("state")
     made = Evaluator(
-        sandbox, {"cpp": CppBackend(sandbox, state)}, SHEET, state, views={"cpp": runtime_view}, memory_bytes=2 << 30
+        sandbox, {"cpp": CppBackend(sandbox, state)}, SHEET, views={"cpp": runtime_view}, memory_bytes=2 << 30
     )
     yield made
     made.close()

@@ -47,7 +47,7 @@ def evaluator(sandbox: ProcessSandbox, tmp_path_factory: pytest.TempPathFactory)
 
 def make(sandbox: ProcessSandbox, state: Path) -> Evaluator:
     backend = CppBackend(sandbox, state)
-    return Evaluator(sandbox, {"cpp": backend}, SHEET, state, views={"cpp": runtime_view}, memory_bytes=2 << 30)
+    return Evaluator(sandbox, {"cpp": backend}, SHEET, views={"cpp": runtime_view}, memory_bytes=2 << 30)
 
 
 def evaluation(source: str, *, problem: str = PROBLEM, job: str = "job", timeout_s: float = 60.0) -> EvaluationRequest:

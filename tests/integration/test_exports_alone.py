@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from services.domain.candidates import EvaluatedCandidate
+from services.domain.evaluations import Passes, PassTimes
 from services.domain.jobs import JobSpec
 from services.exports.evidence import evidence_files
 from services.exports.gpu_mode import submission
@@ -89,6 +90,64 @@ def test_a_bundle_passes_its_own_test_and_prints_its_own_benchmark(tmp_path: Pat
 
 def test_the_bundles_test_fails_for_a_kernel_that_is_wrong(tmp_path: Path) -> None:
     folder = written(evidence_files(a_winner(RIGHT.replace("x[i] > 0", "x[i] > 0.5"))), tmp_path)
+    tested = ran("test_kernel.py", folder=folder)
+    assert tested.returncode != 0
+    assert "WRONG: get_inputs, seed 11" in tested.stderr
+
+
+BACKWARD = """import torch
+from kernelwright_rt import compile_cpp
+
+LIBRARY = compile_cpp('''
+#include <cstdint>
+extern "C" void relu(const float* x, const float* of, float* y, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) y[i] = x[i] > 0 ? of[i] : 0.0f;
+}
+''')
+
+
+class ReLU(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.empty_like(x)
+        LIBRARY.relu(x, x, y, x.numel())
+        ctx.save_for_backward(x)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,), dx = ctx.saved_tensors, torch.empty_like(grad)
+        LIBRARY.relu(x, grad.contiguous(), dx, x.numel())
+        return dx
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return ReLU.apply(x)
+"""
+
+
+def a_winner_with_gradients(source: str) -> Winner:
+    times = PassTimes(
+        forward_us=4.0, forward_ci95_us=(3.0, 5.0), backward_us=6.0, backward_ci95_us=(5.0, 7.0), both_us=10.0
+    )
+    winner = a_winner(source)
+    return replace(winner, report=replace(winner.report, passes=Passes(candidate=times)))
+
+
+def test_a_bundle_with_a_backward_pass_tests_gradients_and_times_both_passes(tmp_path: Path) -> None:
+    files = evidence_files(a_winner_with_gradients(BACKWARD))
+    assert "A call is forward and backward: 4.0 µs and 6.0 µs." in files["README.md"]
+    folder = written(files, tmp_path)
+    tested = ran("test_kernel.py", folder=folder)
+    assert tested.returncode == 0, tested.stderr
+    figures = json.loads(ran("benchmark.py", "--calls", "5", folder=folder).stdout)
+    assert figures["kernel_median_us"] > 0
+
+
+def test_the_bundles_test_fails_for_a_gradient_that_is_wrong(tmp_path: Path) -> None:
+    wrong = BACKWARD.replace("grad.contiguous()", "torch.ones_like(x)")
+    folder = written(evidence_files(a_winner_with_gradients(wrong)), tmp_path)
     tested = ran("test_kernel.py", folder=folder)
     assert tested.returncode != 0
     assert "WRONG: get_inputs, seed 11" in tested.stderr

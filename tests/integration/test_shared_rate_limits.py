@@ -53,8 +53,8 @@ def a_take(bucket: str, per_minute: int) -> BucketRequest:
 
 async def test_a_bucket_holds_so_much_and_says_when_there_is_more(buckets: Buckets) -> None:
     slow = a_take("caller/a", 8)
-    assert [await buckets.take([slow]) for _ in range(2)] == [None, None]
-    short = await buckets.take([slow])
+    assert [(await buckets.take([slow])).short for _ in range(2)] == [None, None]
+    short = (await buckets.take([slow])).short
     assert short is not None
     assert short.take == slow
     assert 0 < short.wait_s <= 60 / 8
@@ -62,20 +62,20 @@ async def test_a_bucket_holds_so_much_and_says_when_there_is_more(buckets: Bucke
 
 async def test_buckets_fill_again(buckets: Buckets) -> None:
     quick = a_take("caller/b", 240)
-    while await buckets.take([quick]) is None:
+    while (await buckets.take([quick])).short is None:
         pass
     await asyncio.sleep(0.6)
-    assert await buckets.take([quick]) is None
+    assert (await buckets.take([quick])).short is None
 
 
 async def test_nothing_is_taken_where_one_bucket_is_short(buckets: Buckets) -> None:
     own, team = a_take("caller/c", 8), a_take("team/c", 4)
-    assert await buckets.take([own, team]) is None
+    assert (await buckets.take([own, team])).short is None
     for _ in range(5):
-        short = await buckets.take([own, team])
+        short = (await buckets.take([own, team])).short
         assert short is not None
         assert short.take == team
-    assert await buckets.take([own]) is None
+    assert (await buckets.take([own])).short is None
 
 
 async def test_every_process_limits_by_itself_while_redis_is_away(
@@ -85,18 +85,18 @@ async def test_every_process_limits_by_itself_while_redis_is_away(
     clock = SystemClock()
     one, two = (RedisBuckets(redis.url, clock, LocalBuckets(clock)) for _ in range(2))
     single = a_take("caller/d", 4)
-    assert await one.take([single]) is None
-    assert await two.take([single]) is not None
+    assert (await one.take([single])).short is None
+    assert (await two.take([single])).short is not None
     redis.kill()
-    assert [await item.take([single]) is None for item in (one, two)] == [True, True]
-    assert [await item.take([single]) is None for item in (one, two)] == [False, False]
+    assert [(await item.take([single])).short is None for item in (one, two)] == [True, True]
+    assert [(await item.take([single])).short is None for item in (one, two)] == [False, False]
     assert caplog.text.count("rate limits hold for each API process by itself") == 2
     assert RATE_LIMITS_ALONE._value.get() == 1
     redis.start()
     await asyncio.sleep(0.3)
     other = a_take("caller/e", 4)
-    assert await one.take([other]) is None
-    assert await two.take([other]) is not None
+    assert (await one.take([other])).short is None
+    assert (await two.take([other])).short is not None
     assert RATE_LIMITS_ALONE._value.get() == 0
     await one.aclose()
     await two.aclose()

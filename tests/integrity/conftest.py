@@ -28,7 +28,7 @@ def evaluator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluator]:
     state = tmp_path_factory.mktemp("state")
     sandbox = ProcessSandbox()
     one = Evaluator(
-        sandbox, {"cpp": CppBackend(sandbox, state)}, SHEET, state, views={"cpp": runtime_view}, memory_bytes=2 << 30
+        sandbox, {"cpp": CppBackend(sandbox, state)}, SHEET, views={"cpp": runtime_view}, memory_bytes=2 << 30
     )
     try:
         yield one

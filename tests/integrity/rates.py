@@ -24,7 +24,7 @@ def main() -> int:
         state = Path(directory)
         sandbox = docker_sandbox() if "docker" in sys.argv[1:] else ProcessSandbox()
         backends = {"cpp": CppBackend(sandbox, state)}
-        evaluator = Evaluator(sandbox, backends, SHEET, state, views={"cpp": runtime_view}, memory_bytes=2 << 30)
+        evaluator = Evaluator(sandbox, backends, SHEET, views={"cpp": runtime_view}, memory_bytes=2 << 30)
         try:
             cheats = _verdicts(evaluator, all_declared("cheats"), Verdict.REJECTED)
             honest = _verdicts(evaluator, all_declared("honest"), Verdict.ACCEPTED)

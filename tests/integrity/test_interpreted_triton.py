@@ -3,7 +3,6 @@
 import dataclasses
 import importlib.util
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -54,8 +53,7 @@ CANDIDATE = Declared(name="triton", problem="silu_scale", verdict="", gates=(), 
 def interpreter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluator]:
     sandbox = ProcessSandbox()
     backend = InterpretedTritonBackend(sandbox, tmp_path_factory.mktemp("cache"))
-    state: Path = tmp_path_factory.mktemp("state")
-    one = Evaluator(sandbox, {"triton": backend}, SHEET, state, views={"triton": backend.view})
+    one = Evaluator(sandbox, {"triton": backend}, SHEET, views={"triton": backend.view})
     yield one
     one.close()
     sandbox.close()

@@ -24,7 +24,8 @@ from storage.jobs.verdicts import SqlVerdictStore
 from storage.memory.records import SqlMemoryRecords
 from storage.memory.store import SqlMemory
 from tests.integrity.test_candidates import ROOT, explain
-from workers.judging.evaluator import REFEREE_VERSION, Evaluator
+from workers.judging.environments import REFEREE_VERSION
+from workers.judging.evaluator import Evaluator
 
 pytestmark = pytest.mark.integration
 

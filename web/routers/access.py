@@ -28,22 +28,23 @@ from web.schemas.access import (
     TokenBody,
     TokenView,
 )
+from web.schemas.base import NumberCursor, Page, number_of, page
 
 router = APIRouter(tags=["team"])
 Id = Annotated[str, Path(max_length=200)]
 
 
 @router.get("/teams", responses=responses(404, 503))
-async def list_teams(caller: Reader, services: Services) -> list[TeamView]:
+async def list_teams(caller: Reader, services: Services) -> Page[TeamView]:
     """The caller's teams; all of them for admins of the team that runs the installation."""
     access = services.access
     known = await access.teams()
     if caller.runs_installation and caller.may(TokenScope.ADMIN):
-        return [TeamView.of(team) for team in known]
+        return page(TeamView.of(team) for team in known)
     own = {caller.team_id}
     if caller.user is not None and caller.token_id is None:
         own |= {member.team_id for member in await access.teams_of(caller.user)}
-    return [TeamView.of(team) for team in known if team.id in own]
+    return page(TeamView.of(team) for team in known if team.id in own)
 
 
 @router.post("/teams", status_code=201, responses=responses(404, 409, 422, 503))
@@ -53,9 +54,9 @@ async def create_team(body: TeamBody, caller: Operator, services: Services) -> T
 
 
 @router.get("/members", responses=responses(404, 503))
-async def list_members(caller: Reader, services: Services) -> list[MemberView]:
+async def list_members(caller: Reader, services: Services) -> Page[MemberView]:
     """The team's members, by login."""
-    return [MemberView.of(member) for member in await services.access.members(caller.team_id)]
+    return page(MemberView.of(member) for member in await services.access.members(caller.team_id))
 
 
 @router.post("/members", status_code=201, responses=responses(404, 409, 422, 503))
@@ -78,9 +79,9 @@ async def remove_member(user_id: Id, caller: Admin, services: Services) -> None:
 
 
 @router.get("/tokens", responses=responses(404, 503))
-async def list_tokens(caller: Reader, services: Services) -> list[TokenView]:
+async def list_tokens(caller: Reader, services: Services) -> Page[TokenView]:
     """The team's tokens for admins, one's own for others, newest first; never their secrets."""
-    return [TokenView.of(token) for token in await services.access.tokens(caller)]
+    return page(TokenView.of(token) for token in await services.access.tokens(caller))
 
 
 @router.post("/tokens", status_code=201, responses=responses(404, 422, 503))
@@ -98,9 +99,9 @@ async def revoke_token(token_id: Id, caller: Reader, services: Services) -> None
 
 
 @router.get("/quotas", responses=responses(404, 503))
-async def list_quotas(caller: Reader, services: Services) -> list[QuotaView]:
+async def list_quotas(caller: Reader, services: Services) -> Page[QuotaView]:
     """What the team may use in a day or month (UTC), and what it has used."""
-    return [QuotaView.of(usage) for usage in await services.quotas.usage(caller.team_id)]
+    return page(QuotaView.of(usage) for usage in await services.quotas.usage(caller.team_id))
 
 
 @router.put("/teams/{team}/quotas/{resource}/{period}", status_code=204, responses=responses(404, 422, 503))
@@ -122,13 +123,17 @@ async def drop_quota(team: Id, resource: Resource, period: Period, caller: Opera
 async def list_audit(
     caller: Admin,
     services: Services,
-    before: Annotated[int | None, Query(ge=0, lt=1 << 31)] = None,
+    cursor: NumberCursor = None,
+    before: Annotated[
+        int | None, Query(ge=0, lt=1 << 31, deprecated=True, description="the old name of cursor")
+    ] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
 ) -> ActPageView:
     """Who did what in the team, latest first."""
-    found = await services.access.audit(caller.team_id, before=before, limit=limit + 1)
-    page = tuple(map(ActView.of, found[:limit]))
-    return ActPageView(entries=page, next_before=page[-1].id if len(found) > limit else None)
+    start = before if cursor is None else number_of(cursor)
+    found = await services.access.audit(caller.team_id, before=start, limit=limit + 1)
+    shown = tuple(map(ActView.of, found[:limit]))
+    return ActPageView(items=shown, next_cursor=str(shown[-1].id) if len(found) > limit else None)
 
 
 @router.put("/session", status_code=204, responses=responses(404, 422, 503))

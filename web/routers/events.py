@@ -15,6 +15,7 @@ from services.domain.events import Event, EventKind
 from services.ports.jobs import EventLog
 from web.context import Services, Team
 from web.errors import responses
+from web.schemas.base import NumberCursor, Page, number_of, page
 from web.schemas.jobs import EventView
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
@@ -66,11 +67,14 @@ async def read_log(
     team: Team,
     services: Services,
     after: Annotated[int, Query(ge=0, lt=1 << 31)] = 0,
+    cursor: NumberCursor = None,
     limit: Annotated[int, Query(ge=1, le=5000)] = 1000,
-) -> list[EventView]:
+) -> Page[EventView]:
     """Events so far with a number above `after`, at once: for a first view, and where nothing can be streamed."""
     await services.jobs.get(team, job_id)
-    return [EventView.model_validate(event) for event in await services.events.read(job_id, after, limit)]
+    found = await services.events.read(job_id, after if cursor is None else number_of(cursor), limit)
+    following = str(found[-1].seq) if len(found) == limit else None
+    return page((EventView.model_validate(event) for event in found), following)
 
 
 async def gapless(log: EventLog, job_id: str, after: int) -> AsyncIterator[Event]:

@@ -14,6 +14,7 @@ from services.experiences import ImportRefusedError
 from web.audited import AuditedRoute
 from web.context import Admin, Services, Team, Writer
 from web.errors import problem_response, responses
+from web.schemas.base import Page, page
 from web.schemas.memory import (
     AuditView,
     EffectView,
@@ -21,6 +22,7 @@ from web.schemas.memory import (
     ExperienceView,
     FoundExperienceView,
     ImportView,
+    PracticeView,
     ProvenanceView,
     RetractBody,
     RetractionView,
@@ -57,9 +59,9 @@ async def search_experiences(
     services: Services,
     q: Annotated[str, Query(min_length=1, max_length=4000)],
     limit: Annotated[int, Query(ge=1, le=200)] = 20,
-) -> list[FoundExperienceView]:
+) -> Page[FoundExperienceView]:
     """The nearest experiences to a text, those of teams that share theirs included."""
-    return [FoundExperienceView.found(item) for item in await services.experiences.search(team, q, limit)]
+    return page(FoundExperienceView.found(item) for item in await services.experiences.search(team, q, limit))
 
 
 @router.get("/effect", responses=responses(404, 503))
@@ -75,10 +77,16 @@ async def memory_effects(team: Team, services: Services) -> dict[str, EffectView
     return {backend: EffectView.model_validate(effect) for backend, effect in found.items()}
 
 
+@router.get("/practices", responses=responses(404, 503))
+async def learned_practices(team: Team, services: Services) -> Page[PracticeView]:
+    """What jobs taught the team: every version of every practice, newest first, with its worth by its uses."""
+    return page(PracticeView.of(item) for item in await services.experiences.practices(team))
+
+
 @router.get("/shares", responses=responses(404, 503))
-async def list_shares(team: Team, services: Services) -> list[ShareView]:
+async def list_shares(team: Team, services: Services) -> Page[ShareView]:
     """Which teams recall this team's experiences, and whose experiences it recalls."""
-    return [ShareView.model_validate(share) for share in await services.experiences.shares(team)]
+    return page(ShareView.model_validate(share) for share in await services.experiences.shares(team))
 
 
 @router.put("/shares/{reader}", status_code=204, responses=responses(404, 422, 503))
@@ -96,9 +104,9 @@ async def unshare_experiences(reader: Reader, caller: Admin, services: Services)
 @router.get("/audit", responses=responses(404, 422, 503))
 async def memory_audit(
     team: Team, services: Services, limit: Annotated[int, Query(ge=1, le=500)] = 50
-) -> list[AuditView]:
+) -> Page[AuditView]:
     """What was changed by hand, latest first."""
-    return [AuditView.model_validate(action) for action in await services.experiences.audit(team, limit)]
+    return page(AuditView.model_validate(action) for action in await services.experiences.audit(team, limit))
 
 
 @router.get("/export", response_class=Response, responses={200: {"content": {NDJSON: {}}}, **responses(404, 503)})

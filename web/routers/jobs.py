@@ -17,6 +17,7 @@ from services.jobs import ResultDocument
 from web.audited import AuditedRoute, note_subject
 from web.context import AdminTeam, Caller, Services, Team, WebServices, WritingTeam
 from web.errors import responses
+from web.schemas.base import Page, page
 from web.schemas.candidates import CandidateSummary, CandidateView
 from web.schemas.jobs import JobBody, JobPageView, JobView, ResumeBody
 
@@ -55,10 +56,10 @@ async def list_jobs(
 ) -> JobPageView:
     """Jobs, newest first."""
     wanted = JobFilter(statuses=frozenset(status), text=q, tags=tuple(tag))
-    page = await services.jobs.list(team, wanted=wanted, limit=limit, cursor=cursor)
-    speedups = await services.jobs.speedups(team, page.jobs)
-    views = tuple(JobView.of(job, speedups.get(job.id)) for job in page.jobs)
-    return JobPageView(jobs=views, next_cursor=page.next_cursor)
+    found = await services.jobs.list(team, wanted=wanted, limit=limit, cursor=cursor)
+    speedups = await services.jobs.speedups(team, found.jobs)
+    views = tuple(JobView.of(job, speedups.get(job.id)) for job in found.jobs)
+    return JobPageView(items=views, next_cursor=found.next_cursor)
 
 
 @router.get("/{job_id}", responses=responses(404, 410, 422, 503))
@@ -101,9 +102,9 @@ async def get_result(job_id: str, team: Team, services: Services) -> ResultDocum
 
 
 @router.get("/{job_id}/candidates", responses=responses(404, 410, 422, 503))
-async def list_candidates(job_id: str, team: Team, services: Services) -> list[CandidateSummary]:
+async def list_candidates(job_id: str, team: Team, services: Services) -> Page[CandidateSummary]:
     """A job's candidates in order of their steps."""
-    return [CandidateSummary.model_validate(digest) for digest in await services.jobs.digests(team, job_id)]
+    return page(CandidateSummary.model_validate(digest) for digest in await services.jobs.digests(team, job_id))
 
 
 @router.get("/{job_id}/population", responses=responses(404, 410, 422, 503))
@@ -114,11 +115,11 @@ async def get_population(job_id: str, team: Team, services: Services) -> Populat
 
 
 @router.get("/{job_id}/children", responses=responses(404, 410, 422, 503))
-async def list_children(job_id: str, team: Team, services: Services) -> list[JobView]:
+async def list_children(job_id: str, team: Team, services: Services) -> Page[JobView]:
     """The jobs that work for this one and share its budget, oldest first."""
     found = await services.jobs.children(team, job_id)
     speedups = await services.jobs.speedups(team, found)
-    return [JobView.of(job, speedups.get(job.id)) for job in found]
+    return page(JobView.of(job, speedups.get(job.id)) for job in found)
 
 
 @router.get("/{job_id}/spec", responses=responses(404, 410, 422, 503))
@@ -128,9 +129,9 @@ async def get_spec(job_id: str, team: Team, services: Services) -> JobSpec:
 
 
 @router.get("/{job_id}/steps", responses=responses(404, 410, 422, 503))
-async def list_steps(job_id: str, team: Team, services: Services) -> list[StepDigest]:
+async def list_steps(job_id: str, team: Team, services: Services) -> Page[StepDigest]:
     """A job's steps in order, with their model calls but without prompts and replies."""
-    return list(await services.jobs.step_digests(team, job_id))
+    return page(await services.jobs.step_digests(team, job_id))
 
 
 @router.get("/{job_id}/steps/{index}", responses=responses(404, 410, 422, 503))

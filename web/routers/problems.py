@@ -7,15 +7,16 @@ from fastapi import APIRouter
 from services.problems import lint_problem, public_source
 from web.context import Services, Team
 from web.errors import responses
+from web.schemas.base import Page, page
 from web.schemas.problems import ExampleView, LintView, ProblemBody
 
 router = APIRouter(prefix="/problems", tags=["problems"])
 
 
 @router.get("", responses=responses(503))
-async def list_problems(_team: Team, services: Services) -> list[ExampleView]:
+async def list_problems(_team: Team, services: Services) -> Page[ExampleView]:
     """The example problems of this installation."""
-    return [ExampleView(name=problem.name, source=problem.source) for problem in services.examples()]
+    return page(ExampleView(name=problem.name, source=problem.source) for problem in services.examples())
 
 
 @router.post("/lint", responses=responses(422))

@@ -14,7 +14,7 @@ from services.domain.errors import NotFoundError
 from web.audited import AuditedRoute, note_subject
 from web.context import Services, Team, WritingTeam
 from web.errors import responses
-from web.schemas.base import Body, View
+from web.schemas.base import Body, Page, View, page
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["reports"], route_class=AuditedRoute)
 public = APIRouter(tags=["reports"])
@@ -68,9 +68,9 @@ async def create_report_share(
 
 
 @router.get("/shares", responses=responses(404, 410, 422, 503))
-async def list_report_shares(job_id: str, team: Team, services: Services) -> list[ReportShareView]:
+async def list_report_shares(job_id: str, team: Team, services: Services) -> Page[ReportShareView]:
     """The job's links, newest first, including revoked and expired ones."""
-    return [ReportShareView.model_validate(share) for share in await services.shares.list(team, job_id)]
+    return page(ReportShareView.model_validate(share) for share in await services.shares.list(team, job_id))
 
 
 @router.delete("/shares/{share_id}", responses=responses(404, 410, 422, 503))

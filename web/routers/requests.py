@@ -7,14 +7,14 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import Field
+from pydantic import Field, computed_field
 
 from services.domain.chat import AgentRole, ChatMessage
 from services.domain.requests import ModelRequest
 from web.audited import AuditedRoute
 from web.context import Services, Team, Writer
 from web.errors import responses
-from web.schemas.base import Body, Name, View
+from web.schemas.base import Body, Name, Page, View, formerly
 
 router = APIRouter(prefix="/requests", tags=["requests"], route_class=AuditedRoute)
 MAX_WAIT_S = 25
@@ -70,10 +70,14 @@ class RequestView(RequestSummary):
         return cls(**short, messages=request.messages, reply_schema=request.schema, reply=request.reply)
 
 
-class RequestPageView(View):
+class RequestPageView(Page[RequestSummary]):
     """Open requests, oldest first."""
 
-    requests: tuple[RequestSummary, ...]
+    @computed_field(**formerly("the same as `items`"))  # type: ignore[prop-decorator]
+    @property
+    def requests(self) -> tuple[RequestSummary, ...]:
+        """The field's old name."""
+        return self.items
 
 
 @router.get("", responses=responses(404, 422, 503))
@@ -91,7 +95,7 @@ async def list_requests(
     found = await services.requests.waiting(
         team, job_id=job, role=role, limit=limit, wait_s=wait_s, stopped=services.stopping.is_set
     )
-    return RequestPageView(requests=tuple(RequestSummary.of(item) for item in found))
+    return RequestPageView(items=tuple(RequestSummary.of(item) for item in found))
 
 
 @router.get("/{request_id}", responses=responses(404, 422, 503))

@@ -9,6 +9,7 @@ from services.domain.access import Principal
 from web.context import Observer, Reader, Services, Team, WebServices
 from web.errors import responses
 from web.schemas.access import in_order
+from web.schemas.base import Page, page
 from web.schemas.installation import HealthView, MeView, NodeView, WorkerView
 
 METRICS_TYPE = "text/plain; version=1.0.0; charset=utf-8"
@@ -36,15 +37,15 @@ async def metrics(_caller: Observer, services: Services) -> Response:
 
 
 @router.get("/workers", responses=responses(503))
-async def list_workers(_team: Team, services: Services) -> list[WorkerView]:
+async def list_workers(_team: Team, services: Services) -> Page[WorkerView]:
     """Workers that take evaluations."""
-    return [WorkerView.model_validate(worker) for worker in await services.workers()]
+    return page(WorkerView.model_validate(worker) for worker in await services.workers())
 
 
 @router.get("/nodes", responses=responses(503))
-async def list_nodes(_team: Team, services: Services) -> list[NodeView]:
+async def list_nodes(_team: Team, services: Services) -> Page[NodeView]:
     """Processes seen within the last half minute: orchestrators, and workers of their own."""
-    return [NodeView.model_validate(node) for node in await services.nodes()]
+    return page(NodeView.model_validate(node) for node in await services.nodes())
 
 
 @router.get("/me")

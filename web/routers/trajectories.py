@@ -6,7 +6,7 @@ import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import Field
+from pydantic import Field, computed_field
 from starlette.responses import StreamingResponse
 
 from services.domain.errors import NotFoundError
@@ -18,7 +18,7 @@ from web.audited import AuditedRoute, note_subject
 from web.context import Services, Team, WebServices, WritingTeam
 from web.errors import responses
 from web.routers.requests import Wait
-from web.schemas.base import Body, Name, View
+from web.schemas.base import Body, Name, Page, formerly
 from web.schemas.candidates import EvaluationBody, EvaluationView
 
 router = APIRouter(route_class=AuditedRoute)
@@ -47,12 +47,17 @@ class RewardedView(EvaluationView):
     """+1 accepted, -1 rejected; null where it earns nothing: suspicious, the machine's fault, or not ended."""
 
 
-class BatchView(View):
+class BatchView(Page[RewardedView]):
     """Evaluations in the order in which they were asked for."""
 
-    evaluations: tuple[RewardedView, ...]
     pending: int
     """How many have not ended."""
+
+    @computed_field(**formerly("the same as `items`"))  # type: ignore[prop-decorator]
+    @property
+    def evaluations(self) -> tuple[RewardedView, ...]:
+        """The field's old name."""
+        return self.items
 
 
 @router.get(
@@ -106,7 +111,7 @@ async def wait_for_evaluations(
 
 async def _batch(team: str, services: WebServices, ids: list[str]) -> BatchView:
     views = tuple([await _view(team, services, item) for item in ids])
-    return BatchView(evaluations=views, pending=sum(not view.status.is_final for view in views))
+    return BatchView(items=views, pending=sum(not view.status.is_final for view in views))
 
 
 async def _view(team: str, services: WebServices, evaluation_id: str) -> RewardedView:

@@ -9,13 +9,32 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from services.domain.events import EventKind
+from services.domain.jobs import JobStatus
+from services.domain.webhook_conditions import MOST_TAGS, WebhookConditions
 from services.domain.webhooks import Delivery, DeliveryStatus, Webhook
 from web.audited import AuditedRoute, note_subject
 from web.context import AdminTeam, Services
 from web.errors import responses
-from web.schemas.base import Body, View
+from web.schemas.base import Body, Name, Page, View, page
 
 router = APIRouter(prefix="/webhooks", tags=["webhooks"], route_class=AuditedRoute)
+
+
+class ConditionsBody(Body):
+    """When a webhook fires. All that is given must hold."""
+
+    statuses: Annotated[tuple[JobStatus, ...], Field(max_length=16)] = ()
+    """Any of these states of the job; for `job.status` and `job.finished`."""
+    min_speedup: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
+    """Least speedup over the fastest baseline; for `job.finished`, `step.finished` and `evaluation.finished`."""
+    first_place: bool = False
+    """Only jobs that take the first place on the leaderboard for their problem and device; for `job.finished`."""
+    tags: Annotated[tuple[Name, ...], Field(max_length=MOST_TAGS)] = ()
+    """All of these are the job's."""
+
+    def conditions(self) -> WebhookConditions:
+        """The domain's form."""
+        return WebhookConditions(**self.model_dump())
 
 
 class WebhookBody(Body):
@@ -25,6 +44,8 @@ class WebhookBody(Body):
     """Where messages are posted to."""
     kinds: Annotated[tuple[EventKind, ...], Field(min_length=1, max_length=16)] = (EventKind.JOB_FINISHED,)
     """What it is told of."""
+    conditions: ConditionsBody = ConditionsBody()
+    """Which of these events."""
 
 
 class WebhookSwitch(Body):
@@ -39,6 +60,7 @@ class WebhookView(View):
     id: str
     url: str
     kinds: tuple[EventKind, ...]
+    conditions: WebhookConditions
     enabled: bool
     note: str | None
     """Why the server switched it off, where it did."""
@@ -84,15 +106,15 @@ class DeliveryView(View):
 @router.post("", status_code=201, responses=responses(404, 422, 503))
 async def create_webhook(body: WebhookBody, team: AdminTeam, services: Services, request: Request) -> NewWebhookView:
     """Tell an address of the team's events from now on. Messages are signed as Standard Webhooks says."""
-    made = await services.webhooks.create(team, body.url, body.kinds)
+    made = await services.webhooks.create(team, body.url, body.kinds, body.conditions.conditions())
     note_subject(request, made.id)
-    return NewWebhookView(**WebhookView.of(made).model_dump(), secret=made.secret)
+    return NewWebhookView(**dict(WebhookView.of(made)), secret=made.secret)
 
 
 @router.get("", responses=responses(404, 503))
-async def list_webhooks(team: AdminTeam, services: Services) -> list[WebhookView]:
+async def list_webhooks(team: AdminTeam, services: Services) -> Page[WebhookView]:
     """The team's webhooks, oldest first."""
-    return [WebhookView.of(webhook) for webhook in await services.webhooks.list(team)]
+    return page(WebhookView.of(webhook) for webhook in await services.webhooks.list(team))
 
 
 @router.patch("/{webhook_id}", responses=responses(404, 422, 503))
@@ -117,9 +139,9 @@ async def try_webhook(webhook_id: str, team: AdminTeam, services: Services) -> D
 @router.get("/{webhook_id}/deliveries", responses=responses(404, 422, 503))
 async def list_deliveries(
     webhook_id: str, team: AdminTeam, services: Services, limit: Annotated[int, Query(ge=1, le=200)] = 50
-) -> list[DeliveryView]:
+) -> Page[DeliveryView]:
     """What was sent or is to be sent, newest first; ends are kept for 30 days."""
-    return [DeliveryView.of(one) for one in await services.webhooks.deliveries(team, webhook_id, limit)]
+    return page(DeliveryView.of(one) for one in await services.webhooks.deliveries(team, webhook_id, limit))
 
 
 @router.post("/{webhook_id}/deliveries/{delivery_id}/resend", status_code=202, responses=responses(404, 422, 503))

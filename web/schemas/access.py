@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, computed_field
 
 from services.access import MAX_TOKEN_DAYS, NewToken
 from services.domain.access import ApiToken, AuditEntry, Member, Role, Team, TokenScope
 from services.domain.quotas import Period, QuotaUsage, Resource
-from web.schemas.base import Body, Name, View
+from web.schemas.base import Body, Name, Page, View, formerly
 
 Login = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -140,12 +140,20 @@ class ActView(View):
         return cls(**{name: getattr(entry, name) for name in ActView.model_fields})
 
 
-class ActPageView(View):
+class ActPageView(Page[ActView]):
     """Entries, latest first."""
 
-    entries: tuple[ActView, ...]
-    next_before: int | None
-    """Pass it as `before` to get the following page; null on the last one."""
+    @computed_field(**formerly("the same as `items`"))  # type: ignore[prop-decorator]
+    @property
+    def entries(self) -> tuple[ActView, ...]:
+        """The field's old name."""
+        return self.items
+
+    @computed_field(**formerly("the same as `next_cursor`, to be passed as `before`"))  # type: ignore[prop-decorator]
+    @property
+    def next_before(self) -> int | None:
+        """The field's old name."""
+        return None if self.next_cursor is None else int(self.next_cursor)
 
 
 class QuotaBody(Body):

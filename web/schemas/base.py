@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterable
+from typing import Annotated, Any, Generic, TypeVar
 
+from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
+Item = TypeVar("Item")
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Source = Annotated[str, Field(min_length=1, max_length=1 << 20)]
+NumberCursor = Annotated[
+    str | None, Query(pattern=r"^[0-9]{1,10}$", description="the `next_cursor` of the page before")
+]
+"""A cursor of lists whose entries are numbered."""
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -21,6 +28,29 @@ class View(BaseModel):
     """Base of answers. `model_validate` takes a domain value whose attributes have the fields' names."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
+
+
+class Page(View, Generic[Item]):
+    """The form of every list. `next_cursor` is null on the last page, and where a list comes whole or is cut only by
+    `limit`; pass it as `cursor` to get what follows."""
+
+    items: tuple[Item, ...]
+    next_cursor: str | None = None
+
+
+def page(items: Iterable[Item], next_cursor: str | None = None) -> Page[Item]:
+    """A list as it is answered."""
+    return Page(items=tuple(items), next_cursor=next_cursor)
+
+
+def number_of(cursor: str) -> int:
+    """The number that a `NumberCursor` stands for, as far as databases count."""
+    return min(int(cursor), (1 << 31) - 1)
+
+
+def formerly(words: str) -> dict[str, Any]:
+    """Options of a computed field that repeats what moved to `items` or `next_cursor`, for one release."""
+    return {"description": f"Deprecated: {words}. Gone in the next release.", "json_schema_extra": {"deprecated": True}}
 
 
 class ProblemDocument(View):

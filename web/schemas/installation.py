@@ -30,6 +30,8 @@ class NodeView(View):
     """Seconds spent on evaluations since it started; 0 where nobody counts them."""
     done: int
     """Evaluations and validations ended since it started; 0 where nobody counts them."""
+    fault: str | None
+    """Workers at a spool: why it takes no orders, or leaves some of them."""
     started_at: datetime
     seen_at: datetime
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, computed_field
 
 from services.domain.digests import BestSpeedup
 from services.domain.evaluations import default_baselines
 from services.domain.events import EventKind
 from services.domain.jobs import DEFAULT_STRATEGY, MAX_GUIDANCE, AgentsMode, Budget, Job, JobSpec, JobStatus
 from services.domain.problems import ProblemAnalysis
-from web.schemas.base import Body, Name, Positive, Source, View
+from web.schemas.base import Body, Name, Page, Positive, Source, View, formerly
 from web.schemas.problems import ProblemBody
 
 
@@ -185,11 +185,14 @@ class JobView(View):
         )
 
 
-class JobPageView(View):
+class JobPageView(Page[JobView]):
     """One page of jobs, newest first."""
 
-    jobs: tuple[JobView, ...]
-    next_cursor: str | None
+    @computed_field(**formerly("the same as `items`"))  # type: ignore[prop-decorator]
+    @property
+    def jobs(self) -> tuple[JobView, ...]:
+        """The field's old name."""
+        return self.items
 
 
 class EventView(View):

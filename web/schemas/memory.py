@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, computed_field
 
 from services.domain.evaluations import Verdict
 from services.domain.experiences import Experience, ExperienceKind, RecalledExperience, StepUse
@@ -13,8 +13,10 @@ from services.domain.jobs import Stage
 from services.domain.provenance import ProvenanceEdge, ProvenanceNode
 from services.experiences import ExperienceCard, ValuedExperience, ValuedPage, Worth
 from services.memory.effect import Interval
+from services.memory.standing import PracticeStanding, StandingVerdict
 from services.memory.values import Change
-from web.schemas.base import Body, View
+from services.practice_review import ReviewedPractice
+from web.schemas.base import Body, Page, View, formerly
 
 
 class ExperienceSummary(View):
@@ -43,16 +45,19 @@ class ExperienceSummary(View):
         return cls(**_summary(item.experience), worth=item.worth)
 
 
-class ExperiencePageView(View):
+class ExperiencePageView(Page[ExperienceSummary]):
     """One page of experiences, newest first."""
 
-    experiences: tuple[ExperienceSummary, ...]
-    next_cursor: str | None
+    @computed_field(**formerly("the same as `items`"))  # type: ignore[prop-decorator]
+    @property
+    def experiences(self) -> tuple[ExperienceSummary, ...]:
+        """The field's old name."""
+        return self.items
 
     @classmethod
     def of(cls, page: ValuedPage) -> ExperiencePageView:
         """One page of the list."""
-        return cls(experiences=tuple(map(ExperienceSummary.of, page.items)), next_cursor=page.next_cursor)
+        return cls(items=tuple(map(ExperienceSummary.of, page.items)), next_cursor=page.next_cursor)
 
 
 class FoundExperienceView(View):
@@ -66,6 +71,45 @@ class FoundExperienceView(View):
         """A search's line."""
         summary = ExperienceSummary(**_summary(item.experience), worth=())
         return cls(experience=summary, similarity=item.similarity)
+
+
+class PracticeView(View):
+    """One version of a practice that a job taught."""
+
+    id: str
+    statement: str
+    text: str
+    """When it applies, and the evidence."""
+    family: str
+    backend: str
+    job_id: str | None
+    created_at: datetime
+    state: str
+    """`active`, `merged`, `forgotten` (retired) or `retracted`."""
+    merged_into: str | None
+    """The practice it is a version of since."""
+    standing: PracticeStanding
+    """Its worth in deviations of a step's reward, with a 95 % interval."""
+    verdict: StandingVerdict
+    """`open`, `helps` or `refuted`."""
+
+    @classmethod
+    def of(cls, item: ReviewedPractice) -> PracticeView:
+        """The list's entry."""
+        made = item.practice
+        return cls(
+            id=made.id,
+            statement=made.title,
+            text=made.text,
+            family=made.family,
+            backend=made.backend,
+            job_id=made.job_id,
+            created_at=made.created_at,
+            state=item.state,
+            merged_into=item.merged_into,
+            standing=item.standing,
+            verdict=item.verdict,
+        )
 
 
 class ChangeView(View):

@@ -321,6 +321,8 @@ def _early_end(process: SandboxProcess) -> str:
     said = f"; it wrote:\n{status.output[-4000:]}" if status.output else ""
     if status.out_of_memory:
         return f"importing the module ran out of memory{said}"
+    if status.exhaustion is not None:
+        return f"the process that imported the module {status.exhaustion}{said}"
     if status.timed_out:
         return f"importing the module did not finish in time{said}"
     if status.signal is not None:
@@ -337,6 +339,8 @@ def _compiler_messages(command: list[str], status: ExitStatus, limits: SandboxLi
         lines.append(f"{command[0]} did not finish within {limits.wall_s:g} s")
     elif status.out_of_memory:
         lines.append(f"{command[0]} ran out of memory ({limits.memory_bytes >> 20} MiB)")
+    elif status.exhaustion is not None:
+        lines.append(f"{command[0]} {status.exhaustion}")
     elif status.signal is not None:
         lines.append(f"{command[0]} was ended by signal {status.signal}")
     if status.code != 0:

@@ -212,8 +212,11 @@ def _encode_plain(value: Any, encode_item: Callable[[Any], Any]) -> Any:
         return {"dict": [[encode_item(key), encode_item(item)] for key, item in value.items()]}
     fields = _fields(value)
     if fields is not None:
-        kind = "named" if isinstance(value, tuple) else "record"
-        return {kind: [[name, encode_item(getattr(value, name))] for name in fields]}
+        if isinstance(value, tuple):  # its items: an attribute may compute something else
+            return {
+                "named": [[name, encode_item(item)] for name, item in zip(fields, tuple.__iter__(value), strict=True)]
+            }
+        return {"record": [[name, encode_item(getattr(value, name))] for name in fields]}
     if isinstance(value, list | tuple):
         kind = "list" if isinstance(value, list) else "tuple"
         return {kind: [encode_item(item) for item in value]}
@@ -223,7 +226,8 @@ def _encode_plain(value: Any, encode_item: Callable[[Any], Any]) -> Any:
 def _fields(value: Any) -> tuple[str, ...] | None:
     """The fields of a named tuple or dataclass; None for anything else."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return tuple(value._fields)
+        names = tuple(value._fields)
+        return names if len(names) == tuple.__len__(value) else None
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return tuple(field.name for field in dataclasses.fields(value))
     return None
@@ -278,6 +282,33 @@ def shares_memory(tensor: torch.Tensor) -> bool:
                 return tensor.numel() > 0
             extent += stride * (size - 1)
     return False
+
+
+def overlap(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two strided tensors have an element in the same place: halves of one row do not, windows of it may."""
+    size = one.element_size()
+    if one.numel() == 0 or other.numel() == 0 or size != other.element_size():
+        return False
+    steps: dict[int, tuple[int, int]] = {}
+    for tensor, sign in ((one, 1), (other, -1)):
+        for stride, count in zip(tensor.stride(), tensor.shape, strict=True):
+            low, high = steps.get(stride, (0, 0))
+            steps[stride] = (low, high + count - 1) if sign > 0 else (low - count + 1, high)
+    apart, rest = divmod(other.data_ptr() - one.data_ptr(), size)
+    return rest == 0 and _is_reached(apart, sorted(steps.items(), reverse=True))
+
+
+def _is_reached(distance: int, steps: Sequence[tuple[int, tuple[int, int]]]) -> bool:
+    """Whether a distance is a sum of strides, each taken as often as its bounds permit; largest strides first."""
+    if not steps:
+        return distance == 0
+    (stride, (low, high)), smaller = steps[0], steps[1:]
+    if stride == 0:
+        return distance == 0
+    least = sum(step * bounds[0] for step, bounds in smaller)
+    most = sum(step * bounds[1] for step, bounds in smaller)
+    first, last = max(low, -(-(distance - most) // stride)), min(high, (distance - least) // stride)
+    return any(_is_reached(distance - stride * count, smaller) for count in range(first, last + 1))
 
 
 def flatten(value: Any) -> list[torch.Tensor]:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import importlib.metadata
 import math
-import platform
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 from services.domain.candidates import content_hash
@@ -38,35 +35,28 @@ from services.domain.problems import Problem, ProblemAnalysis
 from services.domain.ratios import with_seed
 from services.domain.tunables import with_values
 from services.ports.devices import BuildResult, KernelBackend
-from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits
-from workers.backends.cpp import CppBackend, runtime_view
-from workers.devices.gpu import gpu_mounts, gpu_state, profiler_mounts
+from services.ports.sandboxes import Mount, Sandbox
+from workers.backends.cpp import runtime_view
 from workers.devices.gpu_lock import DeviceLock
-from workers.judging.referee_process import GPU_ENTRIES, CancelledError, RefereeLostError, RefereeProcess, Terms, Work
-from workers.profilers.cpu_diagnosis import CpuEvidence, diagnose_cpu
+from workers.ipc.placement import CPU
+from workers.judging.causes import with_cause
+from workers.judging.environments import REFEREE_VERSION, environment_of, with_clocks
+from workers.judging.referee_process import CancelledError, RefereeLostError, RefereeProcess, Work
+from workers.judging.refusals import refusal_of
+from workers.judging.terms import terms_for
 from workers.profilers.host import HostClock
-from workers.profilers.hot_spots import HotSpots
 from workers.profilers.perf_counters import PerfProfiler
 from workers.referee.compose import compose_infrastructure_error
 from workers.referee.roofline import roofline
 
 T = TypeVar("T")
 
-REFEREE_VERSION = "3"
 SURE_S = 600.0
 """For so long after the device was measured again, faster figures are the kernel's doing."""
-BETWEEN_CALLS = {"docker": "stopped", "namespaces": "stopped", "limits": "running"}
-"""Whether candidates are stopped unless they are asked, by the isolation reached: that takes a PID namespace."""
-"""Raised whenever the gates become stricter: `reverify` looks for results of older ones."""
 PREPARE_LIMIT_S = 90.0
 BASELINES_LIMIT_S = 400.0
 MODEL_LIMIT_S = 600.0
 MAX_REFEREES = 2
-CPU = "cpu"
-GPU_HOST_BYTES = 32 << 30
-"""Host memory of a process that uses a GPU."""
-MAX_HOST_THREADS = 8
-FOREVER_S = 86400.0
 MAX_DRAFT_CHARACTERS = 500_000
 """Of a compiler's code that is judged as a candidate; it comes from a process that runs foreign code."""
 DEFAULT_BASELINES = ("eager", "compile")
@@ -107,7 +97,6 @@ class Evaluator:
         sandbox: Sandbox,
         backends: Mapping[str, KernelBackend],
         device: DeviceSheet,
-        state_dir: Path,
         *,
         views: Mapping[str, View] | None = None,
         profiler: PerfProfiler | None = None,
@@ -121,10 +110,9 @@ class Evaluator:
         self._backends = dict(backends)
         self._views = dict({"cpp": runtime_view} if views is None else views)
         self._device = device
-        self._state_dir = state_dir
         self._profiler = profiler or PerfProfiler()
         self._device_lock = lock
-        self._terms = _terms(device, memory_bytes)
+        self._terms = terms_for(device, memory_bytes)
         self._baselines_max_age_s = baselines_max_age_s
         self._measure_again = measure_again
         self._sure_until = -math.inf
@@ -209,7 +197,7 @@ class Evaluator:
     def evaluate(self, request: EvaluationRequest, cancelled: Callable[[], bool] = lambda: False) -> EvaluationReport:
         """The report on one candidate. The machine's failures, and a cancellation, are `infrastructure_error`."""
         started = time.monotonic()
-        environment = self._environment(request.backend)
+        environment = self.environment(request.backend)
         try:
             with self._exclusively(cancelled):
                 return self._evaluate(request, environment, cancelled)
@@ -220,7 +208,7 @@ class Evaluator:
 
     def environment(self, backend: str) -> Environment:
         """What a report made now would say that its figures depend on."""
-        return self._environment(backend)
+        return environment_of(self._device, self._sandbox, self._backends.get(backend))
 
     def close_job(self, job_id: str) -> None:
         """End a job's referees. A running evaluation of the job is waited for; cancel it first."""
@@ -270,7 +258,7 @@ class Evaluator:
         if report.verdict is Verdict.INFRASTRUCTURE_ERROR and self._device.name != CPU:
             self._discard(case)  # its hold on the GPU may be what failed: the next one gets a new process
         if request.every_gate:
-            report = self._with_cause(report, backend, work)
+            report = with_cause(report, backend, work, threads=self._device.units)
         phases = dataclasses.replace(
             report.phases_s, warm=report.phases_s.warm + warm_s, total=report.phases_s.total + warm_s
         )
@@ -279,36 +267,10 @@ class Evaluator:
         found = dataclasses.replace(
             report,
             phases_s=phases,
-            environment=dataclasses.replace(self._with_clocks(report.environment), host=host.since()),
+            environment=dataclasses.replace(with_clocks(report.environment), host=host.since()),
             listing=listing,
         )
         return with_seed(found, request.seed)
-
-    def _with_cause(self, report: EvaluationReport, backend: KernelBackend, work: Work) -> EvaluationReport:
-        """The report with the diagnosis from samples, where there are some: counters alone seldom name a cause."""
-        seen, roof, profile = work.attribution, report.roofline, report.profile
-        if seen is None or roof is None or profile is None:
-            return report
-        started = time.monotonic()
-        spots: HotSpots | None = None
-        missed: dict[int, str] = {}
-        built = work.built(report.tuned.parameters if report.tuned is not None else {})
-        if built is not None and isinstance(backend, CppBackend) and seen.places:
-            spots, missed = backend.hot_spots(built, seen.places)
-        evidence = CpuEvidence(
-            by_owner=seen.by_owner,
-            by_thread=seen.by_thread,
-            threads=self._device.units,
-            functions=seen.functions,
-            faults_per_call=_faults_per_call(work.faults),
-            spots=spots,
-            missed=missed,
-        )
-        spent = time.monotonic() - started
-        phases = dataclasses.replace(
-            report.phases_s, profile=report.phases_s.profile + spent, total=report.phases_s.total + spent
-        )
-        return dataclasses.replace(report, profile=diagnose_cpu(roof, evidence, profile.metrics), phases_s=phases)
 
     def _with_sure_roof(self, case: _Case, report: EvaluationReport) -> EvaluationReport:
         """The report; where something in it is faster than the device can be, beside what the device shows now.
@@ -349,7 +311,7 @@ class Evaluator:
         try:
             answer = self._ask(case, body, work, PREPARE_LIMIT_S)
         except RefereeLostError as lost:  # its socket closed: by the problem's own code, or by the machine
-            refusal = _explained(lost)
+            refusal = refusal_of(lost)
             if refusal is None:
                 raise
             return refusal
@@ -392,33 +354,6 @@ class Evaluator:
             raise ConfigurationError(f"no backend {name}; there are {', '.join(sorted(self._backends))}")
         return self._backends[name]
 
-    def _environment(self, backend: str) -> Environment:
-        toolkit = None
-        with contextlib.suppress(InfrastructureError, KeyError):
-            toolkit = self._backends[backend].toolchain()
-        isolation = "unknown"
-        with contextlib.suppress(InfrastructureError):
-            isolation = self._sandbox.isolation
-        return Environment(
-            device=self._device.name,
-            driver=None,
-            torch=_version("torch"),
-            triton=_version("triton"),
-            toolkit=toolkit,
-            cpu=self._device.model or platform.processor(),
-            referee_version=REFEREE_VERSION,
-            tf32=False,
-            isolation=isolation,
-            between_calls=BETWEEN_CALLS.get(isolation, "unknown"),
-        )
-
-    def _with_clocks(self, environment: Environment) -> Environment:
-        """The GPU's driver, clocks and reasons for slowing down, read when it has just worked."""
-        if self._device.name == CPU:
-            return environment
-        driver, clocks = gpu_state()
-        return dataclasses.replace(environment, driver=driver, clocks=clocks)
-
     @contextlib.contextmanager
     def _exclusively(self, cancelled: Callable[[], bool]) -> Iterator[None]:
         """One thing at a time on the device; waiting can be cancelled."""
@@ -441,14 +376,6 @@ def _without_draft(device: str, backend: str) -> str | None:
     return f"torch.compile writes {written} for the device {device}, and the job is about {backend}"
 
 
-def _faults_per_call(counted: Sequence[tuple[int, int]]) -> float:
-    """Between the last two times that the referee asked."""
-    if len(counted) < 2:
-        return 0.0
-    (calls, faults), (later_calls, later_faults) = counted[-2:]
-    return max(0.0, (later_faults - faults) / max(1, later_calls - calls))
-
-
 def _better(known: DeviceSheet, found: DeviceSheet) -> DeviceSheet:
     """The higher of two measurements of each ceiling: nothing makes a device look faster than it is."""
     ceilings = ("copy_bandwidth_gb_s", "cache_bandwidth_gb_s", "peak_gflop_s")
@@ -461,60 +388,6 @@ def _listing(backend: KernelBackend, work: Work, report: EvaluationReport) -> Di
     return backend.listing(built) if built is not None and built.ok else None
 
 
-def _terms(device: DeviceSheet, memory_bytes: int) -> Terms:
-    if device.name != CPU:
-        return _gpu_terms(memory_bytes)
-    environment = {
-        "OMP_NUM_THREADS": str(device.units),
-        "OMP_WAIT_POLICY": "passive",  # two pools that spin against each other on few cores ruin every figure
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
-    return Terms(
-        referee=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory_bytes, processes=64),
-        runner=SandboxLimits(wall_s=600.0, memory_bytes=memory_bytes, processes=64),
-        baseline=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory_bytes, processes=128),
-        environment=environment,
-    )
-
-
-def _gpu_terms(memory_bytes: int) -> Terms:
-    """For a GPU: its device nodes, the entry points that use it, and room for CUDA's threads and mappings."""
-    threads = str(MAX_HOST_THREADS)
-    memory = max(memory_bytes, GPU_HOST_BYTES)
-    return Terms(
-        referee=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory, processes=512),
-        runner=SandboxLimits(wall_s=600.0, memory_bytes=memory, processes=512),
-        baseline=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory, processes=512),
-        environment={
-            "OMP_NUM_THREADS": threads,
-            "OMP_WAIT_POLICY": "passive",
-            "PYTHONDONTWRITEBYTECODE": "1",
-        },
-        mounts=gpu_mounts(),
-        profiler_mounts=profiler_mounts(),
-        entries=GPU_ENTRIES,
-    )
-
-
-def _explained(lost: RefereeLostError) -> ProblemRefusal | None:
-    """A refusal when the problem's own code brought its referee down; None when the machine may have done it."""
-    what = lost.doing.get("progress")
-    line = lost.doing.get("line")
-    if not isinstance(what, str):
-        return None
-    status: ExitStatus | None = lost.status
-    if status is None:
-        reason, remedy = f"{what} never ended", "Make it end, or make the problem smaller."
-    elif status.out_of_memory:
-        reason, remedy = f"{what} ran out of memory", "Make the problem smaller, or give workers more memory."
-    elif status.signal == 9 and not status.timed_out:
-        return None
-    else:
-        end = f"exit code {status.code}" if status.signal is None else f"signal {status.signal}"
-        reason, remedy = f"{what} ended its process ({end})", "Run the file with plain PyTorch and repair it."
-    return ProblemRefusal(reason=reason, remedy=remedy, line=line if isinstance(line, int) else None)
-
-
 def _refused(refusal: ProblemRefusal, device: DeviceSheet, started: float) -> ValidationReport:
     return ValidationReport(analysis=None, refusal=refusal, device=device, seconds=time.monotonic() - started)
 
@@ -525,10 +398,3 @@ def _decoded(kind: type[T], data: object) -> T:
         return from_data(kind, data)
     except CodecError as error:
         raise InfrastructureError(f"the referee sent something else than was asked for: {error}") from None
-
-
-def _version(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None

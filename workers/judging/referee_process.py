@@ -56,6 +56,7 @@ def _ended(status: ExitStatus | None) -> str:
         return ""
     end = f"signal {status.signal}" if status.signal is not None else f"exit code {status.code}"
     why = " (out of memory)" if status.out_of_memory else " (out of time)" if status.timed_out else ""
+    why = f" (it {status.exhaustion})" if status.exhaustion is not None else why
     said = status.output.strip()[-SAID:]
     return f"; it ended with {end}{why}" + (f" and wrote:\n{said}" if said else "")
 
@@ -389,6 +390,7 @@ def _described(process: SandboxProcess) -> dict[str, JsonValue]:
         "signal": status.signal,
         "timed_out": status.timed_out,
         "out_of_memory": status.out_of_memory,
+        "exhaustion": status.exhaustion,
         "output": status.output[-2000:],
     }
 

@@ -16,6 +16,7 @@ from workers.ipc.placement import CudaTensorDevice
 from workers.ipc.wire import Channel, Message
 from workers.referee.drafting.capture import TUNED
 from workers.runner.session import RunnerServer
+from workers.runner.stepping import ModelStep
 
 MODES: dict[str, dict[str, Any]] = {
     "compile": {},
@@ -35,7 +36,11 @@ class BaselineSession(RunnerServer):
     def _do_compile(self, message: Message) -> dict[str, Any]:
         name = str(message.body["model"])
         _save_compile_time()
-        self._models[name] = torch.compile(self._models["plain"], dynamic=False, **MODES[name])
+        plain: Any = self._models["plain"]
+        if isinstance(plain, ModelStep):  # the compiler makes both passes of the model's: a step is no part of it
+            self._add(name, plain.through(torch.compile(plain.model, dynamic=False, **MODES[name])))
+        else:
+            self._models[name] = torch.compile(plain, dynamic=False, **MODES[name])
         return {}
 
     def _do_idle(self, message: Message) -> dict[str, Any]:

@@ -52,11 +52,12 @@ def batched(
             size = generator.randint(short + LEAST_BETWEEN, MOST_CALLS)
             inputs = [values.next() for _ in range(size)]
             turns = [(candidate, ours, candidate.model), (baseline, theirs, baseline.model), (baseline, theirs, IDLE)]
-            for side, slots, model in generator.sample(turns, len(turns)):
-                slope = _slope(side, slots[:size], inputs, short, model)
-                (samples.candidate if slots is ours else idle if model == IDLE else samples.baseline).append(slope)
-                if slots is ours and (rounds == 0 or generator.random() < LATER_CHECKS):
-                    _check_one(side, slots[:size], inputs, generator, check)
+            for side, opened, model in generator.sample(turns, len(turns)):
+                slots = generator.sample(opened, size)  # an order would tell which calls belong to a batch
+                slope = _slope(side, slots, inputs, short, model)
+                (samples.candidate if opened is ours else idle if model == IDLE else samples.baseline).append(slope)
+                if opened is ours and (rounds == 0 or generator.random() < LATER_CHECKS):
+                    _check_one(side, slots, inputs, generator, check)
             rounds += 1
     return _without_idle(samples, idle)
 
@@ -80,7 +81,7 @@ def _check_one(
     """Judge one call of the batch, chosen after the fact."""
     chosen = generator.randrange(len(slots))
     fetched = side.session.fetch(slots[chosen], chosen)
-    check(Checked(inputs=inputs[chosen].tensors, fetched=fetched, slot=slots[chosen]))
+    check(Checked(inputs=inputs[chosen].tensors, fetched=fetched, slot=slots[chosen], others=slots))
 
 
 def _without_idle(samples: Samples, idle: list[float]) -> Samples:

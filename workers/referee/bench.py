@@ -233,6 +233,7 @@ class BaselineBench:
                 copy_state=True,
                 threads=self._threads,
                 limit_s=START_LIMIT_S,
+                step=problem.step_data,
             )
         except RunnerFault as fault:
             raise WorkerRefusal(f"the baseline process failed: {fault}") from None

@@ -113,6 +113,10 @@ _BLAS = re.compile(
     r"(?:cblas_)?[sdczh]?(?:gemm|gemv|symm|trsm|ger|dot|axpy|scal|gemm_batch\w*)_?(?:64_?)?|mkl_\w+|dnnl_\w+"
 )
 _PRODUCTS = "matmul"
+_BY_NUMBER = (
+    "is on no list of what a kernel needs: C++'s barriers, latches, semaphores and waiting atomics call the system by "
+    "number; use a mutex and a condition variable"
+)
 _INSTRUCTIONS = {
     "syscall": ("calls the system past the C library", True),
     "sysenter": ("calls the system past the C library", True),
@@ -209,6 +213,8 @@ def _refused_import(name: str, language: str, named: set[str], library: frozense
         return _refused_of_torch(name, library) or "is on no list of what a kernel needs"
     if name in _VISIBLE:
         return None if _VISIBLE[name] in named else "is called, and the source does not say so"
+    if name == "syscall":
+        return _BY_NUMBER
     if name in _C_NAMES or _C_PATTERNS.fullmatch(name):
         return None
     if _BLAS.fullmatch(name):

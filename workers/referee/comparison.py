@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from services.domain.evaluations import ErrorCheck
 from workers.ipc.tensors import TensorMeta
+from workers.referee.line_errors import lines, worst_band, worst_line
+from workers.referee.output_errors import Account, largest_step, worst_element
 from workers.referee.pieces import pieces
 
 ERROR_MULTIPLE = 16.0
@@ -29,29 +31,13 @@ LINE_MULTIPLE = 5.0
 """How many times as much a single row or column may be off: its own error is one draw of a random figure."""
 ROUNDED_LINE_MULTIPLE = 1.5
 """The same for 16-bit types: roundings of many elements are much alike in sum."""
-LEAST_LINE = 32
-"""Elements from which on a row or column has a bound of its own."""
-BLOCK = 64
-"""Neighbouring elements of a row that have a bound of their own together."""
-BANDS = 24
-"""Powers of four of magnitude, from the largest element on, in which elements are judged together."""
-LEAST_BAND = 32
-"""Elements from which on a band is judged."""
-FAINT_LINE = 1e-3
-"""Rows weaker than this share of the usual one are measured against that share."""
 STEPS_MULTIPLE = 4.0
 """Rounded results that may be one step off, over those that are where inputs are nudged."""
 FEW_STEPS = 2.5
 """Elements that may be so where that is known to happen at all."""
-MOST_COMPARED = 1 << 20
-"""Elements of which rows and columns are looked at: a stretch of leading slices chosen at random."""
-MOST_BANDED = 1 << 17
-"""The same for judging by magnitude, which takes longer."""
 PEAK_MULTIPLE = 8.0
 """How many times the reference's largest own element error is allowed on top of the tolerance of an element."""
 _TINY = 1e-300
-_NOTHING = torch.zeros(1), torch.ones(1)
-"""Norms where there is nothing to judge."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,7 +129,7 @@ def error_scale(output: torch.Tensor, exact: torch.Tensor | None) -> ErrorScale:
         error = math.hypot(error, float(torch.linalg.vector_norm(difference)))
         peak = max(peak, float(difference.abs().max()))
     rms = norm / max(1.0, float(output.numel())) ** 0.5
-    row, column, block = (_worst_line(*lines)[0] for lines in _lines(output, exact))
+    row, column, block = (worst_line(*norms)[0] for norms in lines(output, exact))
     return ErrorScale(
         relative=min(error / max(norm, _TINY), 1e-2),
         peak=peak,
@@ -169,103 +155,67 @@ def worse(one: ErrorScale, other: ErrorScale) -> ErrorScale:
     )
 
 
-def _lines(actual: torch.Tensor, expected: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Norms of the differences and of the expected values, for rows (of the last dimension), columns and blocks.
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """One output beside what was expected."""
 
-    Of large outputs a stretch of the leading dimension, chosen at random, is looked at."""
-    if expected.dim() < 1 or not expected.is_floating_point():
-        return [_NOTHING] * 3
-    apart, wanted = _stretch(actual, expected)
-    if expected.dim() < 2:
-        return [_NOTHING, _NOTHING, _blocks(apart, wanted)]
-    found = []
-    for axis, length in ((1, wanted.shape[1]), (0, wanted.shape[0])):
-        long = length >= LEAST_LINE
-        found.append(
-            (torch.linalg.vector_norm(apart, dim=axis), torch.linalg.vector_norm(wanted, dim=axis))
-            if long
-            else _NOTHING
-        )
-    return [*found, _blocks(apart, wanted)]
-
-
-def _stretch(
-    actual: torch.Tensor, expected: torch.Tensor, most: int = MOST_COMPARED
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Differences and expected values of a stretch of the leading dimension, as rows, without what is not finite."""
-    slices = max(1, min(expected.shape[0], most * expected.shape[0] // max(1, expected.numel())))
-    start = random.randrange(expected.shape[0] - slices + 1) if slices < expected.shape[0] else 0  # noqa: S311
-    last = expected.shape[-1] if expected.dim() > 1 else slices
-    wanted = expected.narrow(0, start, slices).float().reshape(-1, last)
-    apart = (actual.narrow(0, start, slices).float().reshape(wanted.shape) - wanted).nan_to_num(0.0, 0.0, 0.0)
-    return apart, wanted.nan_to_num(0.0, 0.0, 0.0)
-
-
-def _blocks(apart: torch.Tensor, wanted: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The norms of blocks of neighbours within rows; they begin at a place that nobody knows."""
-    count = wanted.shape[1] // BLOCK
-    if count < 2 or wanted.shape[0] == 0:
-        return _NOTHING
-    start = random.randrange(wanted.shape[1] - count * BLOCK + 1)  # noqa: S311 - no secret, but hard to foresee
-    parts = (one.narrow(1, start, count * BLOCK).reshape(-1, BLOCK) for one in (apart, wanted))
-    errors, norms = (torch.linalg.vector_norm(part, dim=1) for part in parts)
-    return errors, norms
-
-
-def _worst_band(actual: torch.Tensor, expected: torch.Tensor, relative: float, faint: float) -> tuple[float, float]:
-    """Elements of like magnitude, judged together: the band whose error is most beyond what it is allowed, `relative`
-    of its own magnitude and `faint` of the whole's. How many times as much, and the band's magnitude."""
-    apart, wanted = (one.flatten() for one in _stretch(actual, expected, MOST_BANDED))
-    magnitude = wanted.abs()
-    largest = float(magnitude.max())
-    if largest <= 0.0:
-        return 0.0, 0.0
-    band = (torch.log2(magnitude / largest) * -0.5).clamp_(0, BANDS - 1).long()
-    sums = torch.zeros(3, BANDS)
-    for row, values in zip(sums, (torch.ones_like(wanted), apart.square(), wanted.square()), strict=True):
-        row.copy_(torch.bincount(band, weights=values, minlength=BANDS))
-    counts, errors, squares = sums
-    error, own = (errors / counts.clamp_min(1)).sqrt(), (squares / counts.clamp_min(1)).sqrt()
-    usual = float((squares.sum() / counts.sum()).sqrt())
-    over = torch.where(counts >= LEAST_BAND, error / (relative * own + faint * usual), 0.0)
-    worst = int(over.argmax())
-    return float(over[worst]), float(own[worst])
-
-
-def _worst_line(errors: torch.Tensor, norms: torch.Tensor) -> tuple[float, int]:
-    """The largest relative error of a line, and which line has it."""
-    usual = float(torch.linalg.vector_norm(norms)) / max(1, norms.numel()) ** 0.5
-    relative = errors / norms.clamp_min(max(FAINT_LINE * usual, 1e-30))
-    worst = int(relative.argmax())
-    return float(relative[worst]), worst
+    mismatch: Mismatch | None
+    """None when it is right."""
+    account: Account | None
+    """How far it is off; None where shapes or dtypes differ, and where there are no elements."""
 
 
 def compare(
     actual: torch.Tensor, expected: torch.Tensor, scale: ErrorScale, table: Mapping[str, Tolerance]
 ) -> Mismatch | None:
     """The first mismatch of one output, or None when it is right."""
+    return examine(actual, expected, scale, table).mismatch
+
+
+def examine(
+    actual: torch.Tensor, expected: torch.Tensor, scale: ErrorScale, table: Mapping[str, Tolerance]
+) -> Comparison:
+    """The first mismatch of one output, with how far it is off."""
     if actual.shape != expected.shape:
-        return Mismatch(detail=f"has shape {list(actual.shape)}, expected {list(expected.shape)}")
+        return _incomparable(f"has shape {list(actual.shape)}, expected {list(expected.shape)}")
     if actual.dtype != expected.dtype:
-        return Mismatch(detail=f"has dtype {_name(actual)}, expected {_name(expected)}")
+        return _incomparable(f"has dtype {_name(actual)}, expected {_name(expected)}")
     if expected.numel() == 0:
-        return None
+        return Comparison(mismatch=None, account=None)
+    account = Account(dtype=_name(expected))
+    return Comparison(mismatch=_examined(actual, expected, scale, table, account), account=account)
+
+
+def _incomparable(detail: str) -> Comparison:
+    return Comparison(mismatch=Mismatch(detail=detail), account=None)
+
+
+def _examined(
+    actual: torch.Tensor,
+    expected: torch.Tensor,
+    scale: ErrorScale,
+    table: Mapping[str, Tolerance],
+    account: Account,
+) -> Mismatch | None:
     tolerance = table.get(_name(expected), _EXACT)
     if not (expected.is_floating_point() or expected.is_complex()):
-        return _compare_exactly(actual, expected, scale)
+        return _compare_exactly(actual, expected, scale, account)
     difference = actual - expected
     largest = _largest(difference)
     if largest == 0.0:  # all equal, and finite: infinities and NaN differ from themselves
+        account.exact()
         return None
     if math.isfinite(largest):  # then everything is finite, and that took one pass
-        return _compare_values(actual, expected, (difference, largest), scale, tolerance)
+        return _compare_values(actual, expected, (difference, largest), scale, tolerance, account)
     wrong = _compare_finiteness(actual, expected)
     if wrong is not None:
+        account.not_finite()
         return wrong
     finite = torch.isfinite(expected)
     difference = torch.where(finite, difference, 0)
     apart = (difference, _largest(difference))
-    return _compare_values(actual, torch.where(finite, expected, 0), apart, scale, tolerance)
+    got, wanted = (torch.where(finite, tensor, 0) for tensor in (actual, expected))
+    return _compare_values(got, wanted, apart, scale, tolerance, account)
 
 
 def step_scale(nudged: torch.Tensor, exact: torch.Tensor) -> float:
@@ -276,13 +226,19 @@ def step_scale(nudged: torch.Tensor, exact: torch.Tensor) -> float:
     return 0.0 if int(apart.max()) > 1 else float(apart.double().mean())
 
 
-def _compare_exactly(actual: torch.Tensor, expected: torch.Tensor, scale: ErrorScale) -> Mismatch | None:
+def _compare_exactly(
+    actual: torch.Tensor, expected: torch.Tensor, scale: ErrorScale, account: Account
+) -> Mismatch | None:
     if torch.equal(actual, expected):
+        account.exact()
         return None
+    account.max_abs = largest_step(actual, expected)
     if scale.steps > 0:
-        share = step_scale(actual, expected)
-        if 0 < share <= max(STEPS_MULTIPLE * scale.steps, FEW_STEPS / expected.numel()):
+        share, most = step_scale(actual, expected), max(STEPS_MULTIPLE * scale.steps, FEW_STEPS / expected.numel())
+        if 0 < share <= most:
+            account.note(ErrorCheck.STEPS, share, most)
             return None
+    account.note(ErrorCheck.ELEMENT, account.max_abs, 0.0)
     return _worst(actual, expected, (actual != expected).to(torch.uint8), "differs")
 
 
@@ -311,6 +267,7 @@ def _compare_values(
     apart: tuple[torch.Tensor, float],
     scale: ErrorScale,
     tolerance: Tolerance,
+    account: Account,
 ) -> Mismatch | None:
     """`apart` is the difference and the magnitude of its largest element."""
     difference, largest = apart
@@ -321,6 +278,8 @@ def _compare_values(
         error = 0.0 if largest <= tolerance.atol * 1e-3 else float("inf")
     bound = tolerance.bound(scale.relative, scale.known)
     allowed = _element_allowance(scale, tolerance, rms)
+    account.worst = worst_element(actual, expected, difference, allowed, tolerance.rtol)
+    account.whole(largest, error, bound)
     if largest > allowed:  # else no element can be off, and the passes below are saved
         excess = difference.abs() - tolerance.rtol * expected.abs()
         if float(excess.max()) > allowed:
@@ -329,23 +288,27 @@ def _compare_values(
     if error > bound:
         detail = f"has a relative error of {error:.3g} as a whole; the bound is {bound:.3g}"
         return _worst(actual, expected, difference.abs(), detail)
-    return None if tolerance.given else _compare_lines(actual, expected, scale, tolerance)
+    return None if tolerance.given else _compare_lines(actual, expected, scale, tolerance, account)
 
 
 def _compare_lines(
-    actual: torch.Tensor, expected: torch.Tensor, scale: ErrorScale, tolerance: Tolerance
+    actual: torch.Tensor, expected: torch.Tensor, scale: ErrorScale, tolerance: Tolerance, account: Account
 ) -> Mismatch | None:
     """A row or column that is wrong for itself, however little it counts in the whole."""
-    names = (("row", scale.row), ("column", scale.column), ("block", scale.block))
+    names = ((ErrorCheck.ROW, scale.row), (ErrorCheck.COLUMN, scale.column), (ErrorCheck.BLOCK, scale.block))
     whole = tolerance.bound(scale.relative, scale.known)
     multiple = ROUNDED_LINE_MULTIPLE if tolerance.rounding and scale.known else LINE_MULTIPLE
-    for (name, own), lines in zip(names, _lines(actual, expected), strict=True):
+    for (name, own), norms in zip(names, lines(actual, expected), strict=True):
         bound = max(multiple * whole, tolerance.bound(own, scale.known))
-        error, index = _worst_line(*lines)
+        error, index = worst_line(*norms)
+        account.note(name, error, bound)
         if error > bound:
-            return Mismatch(detail=f"has a relative error of {error:.3g} in {name} {index}; the bound is {bound:.3g}")
+            return Mismatch(
+                detail=f"has a relative error of {error:.3g} in {name.value} {index}; the bound is {bound:.3g}"
+            )
     if not tolerance.rounding and scale.known and scale.faint < whole:
-        over, magnitude = _worst_band(actual, expected, multiple * whole, scale.faint)
+        over, magnitude = worst_band(actual, expected, multiple * whole, scale.faint)
+        account.note(ErrorCheck.MAGNITUDE, over, 1.0)
         if over > 1.0:
             return Mismatch(detail=f"is off {over:.3g} times the bound where it is about {magnitude:.3g}")
     return None
@@ -359,8 +322,10 @@ def _element_allowance(scale: ErrorScale, tolerance: Tolerance, rms: float) -> f
 
 
 def _largest(tensor: torch.Tensor) -> float:
-    """The largest magnitude; NaN where there is one."""
-    return float(torch.linalg.vector_norm(tensor, ord=math.inf))
+    """The largest magnitude; NaN where there is one. (A norm of infinite order says the same, ten times as slowly.)"""
+    if tensor.is_complex():
+        return float(tensor.abs().max())
+    return max(abs(float(end)) for end in tensor.aminmax())
 
 
 def _norm(tensor: torch.Tensor) -> float:

@@ -12,6 +12,7 @@ from services.domain.evaluations import (
     GateName,
     GateResult,
     GateStatus,
+    Passes,
     PhasesS,
     Profile,
     Roofline,
@@ -32,6 +33,7 @@ class Figures:
     roofline: Roofline | None = None
     profile: Profile | None = None
     tuned: Tuned | None = None
+    passes: Passes | None = None
 
 
 def compose(
@@ -99,4 +101,5 @@ def _report(
         environment=environment,
         phases_s=PhasesS(**known),
         gain=gain_of(speedup),
+        passes=figures.passes,
     )

@@ -85,6 +85,7 @@ def _prepared(trial: Trial, runner: Runner) -> Iterator[Slot]:
         copy_state=True,
         threads=trial.state.threads,
         limit_s=LIMIT_S,
+        step=problem.step_data,
     )
     slot = runner.session.open_slot(0, arguments, trial.state.metas(0))
     slot.write(flatten(arguments))

@@ -40,8 +40,10 @@ SELDOM = 5
 """A trusted side's turn comes in every fifth of the later rounds, ..."""
 LEAST_TRUSTED = 30
 """... as long as it has so many samples, whose median is well known."""
+LOOKS = 2
+"""Calls of each batch of a candidate's that are looked at."""
 LATER_CHECKS = 0.05
-"""Share of the rounds of which a call is looked at, beside the first rounds and the last."""
+"""Share of the rounds after which other values come and a handing over is timed, beside the first and the last."""
 DOUBT_S = 8e-6
 """Seconds a call hidden from the events at which more batches are measured."""
 MOST_ROUNDS = 40
@@ -165,15 +167,16 @@ class DeviceStopwatch:
             while not over:
                 plan = _plan(values, size, generator, fresh=FRESH_CALLS if rounds < FRESH_ROUNDS else 0)
                 sides = [ours, theirs] if _has_turn(theirs, rounds) else [ours]
-                _round(sides, values, plan, generator, short=rounds < SLOPES)
+                looks = _Looks(values=values, generator=generator, check=check)
+                _round(sides, values, plan, generator, short=rounds < SLOPES, looks=looks)
+                started += looks.spent_s
                 samples.fresh += _marks(plan, short=rounds < SLOPES)
-                if rounds < checks - 1 or generator.random() < LATER_CHECKS:
+                rounds += 1
+                over = _done(budget, time.monotonic() - started, ours, theirs)
+                if over or rounds < checks or generator.random() < LATER_CHECKS:  # once a round: others follow it
                     spent = time.monotonic()
                     _check(sides, values, plan, generator, samples, check)
                     started += time.monotonic() - spent
-                rounds += 1
-                over = _done(budget, time.monotonic() - started, ours, theirs)
-            _check(sides, values, plan, generator, samples, check)  # nobody knows which round is the last
             while hidden_s(ours, theirs) > DOUBT_S and rounds < MOST_ROUNDS:  # noise, or not?
                 plan = _plan(values, size, generator)
                 _round([ours, theirs], values, plan, generator)
@@ -250,21 +253,47 @@ def _round(
     generator: random.Random,
     *,
     short: bool = True,
+    looks: _Looks | None = None,
 ) -> None:
-    """A batch of each side in random order, and a short one before it."""
+    """A batch of each side in random order, and a short one before it. Of each of the first side's, some calls are
+    looked at."""
     size = len(plan)
     for batches in generator.sample(list(sides), len(sides)):
         few = 0.0
         if short:
-            batches.fill(values, list(reversed(plan))[: size // 2])
+            first = list(reversed(plan))[: size // 2]
+            batches.fill(values, first)
             some, few = batches.run(size // 2)
             batches.seconds += some
+            if looks is not None and batches is sides[0]:
+                looks.at(batches, first)
         batches.fill(values, plan)
         others, wall = batches.run(size)
         batches.seconds += others
         batches.long_walls.append(wall)
+        if looks is not None and batches is sides[0]:
+            looks.at(batches, plan)
         if short:
             batches.pairs.append((few, wall))
+
+
+@dataclass(kw_only=True)
+class _Looks:
+    """Judges some calls of a batch, chosen after the fact."""
+
+    values: FreshValues
+    generator: random.Random
+    check: Callable[[Checked], None]
+    spent_s: float = 0.0
+
+    def at(self, batches: _Batches, plan: Sequence[Planned]) -> None:
+        """Look at some calls of the batch that ran last, whose values `plan` tells."""
+        started = time.monotonic()
+        for chosen in self.generator.sample(range(len(plan)), min(LOOKS, len(plan))):
+            fetched = batches.side.session.fetch(batches.slots[chosen], chosen)
+            inputs = plan[chosen].tensors(self.values)
+            self.check(Checked(inputs=inputs, fetched=fetched, slot=batches.slots[chosen]))
+        self.spent_s += time.monotonic() - started
 
 
 def _check(
@@ -282,7 +311,7 @@ def _check(
     fetched = ours.side.session.fetch(ours.slots[chosen], chosen)
     samples.candidate_fetch.append(fetched.wall_s)
     inputs = plan[chosen].tensors(values)
-    check(Checked(inputs=inputs, fetched=fetched, slot=ours.slots[chosen]))
+    check(Checked(inputs=inputs, fetched=fetched, slot=ours.slots[chosen], others=ours.slots))
 
 
 def _done(budget: SamplingBudget, elapsed_s: float, ours: _Batches, theirs: _Batches) -> bool:

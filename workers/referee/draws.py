@@ -11,6 +11,8 @@ from typing import Any
 import torch
 
 from workers.ipc.tensors import flatten, mapped
+from workers.referee.evenness import is_even
+from workers.runner.stepping import DENSE, EXPANDED, TURNED
 
 SAMPLE = 1024
 FEW_VALUES = 16
@@ -31,8 +33,13 @@ FEW_WHOLE = 16
 """Different whole numbers of a draw that has few."""
 WIDEST_WHOLE = {torch.int16: 1 << 12, torch.int32: 1 << 15, torch.int64: 1 << 20}
 """Largest whole numbers that are drawn where a problem's are smaller: their products fit into the dtype."""
+MOST_CHANCE = 16
+"""Squared count over range, from which on independent whole numbers are never all different (about e^-8)."""
 LEAST_SLICES = 4
 """Leading size from which on one slice may hold what is not finite: the others have to be right."""
+
+SUMS_TO_ONE = 2e-3
+"""How far sums, or lengths, of rows may be off one that were made to be one; in 16 bits they are so far off."""
 
 MOST_SIZES = 4
 """Further sizes that are cut."""
@@ -58,8 +65,17 @@ class Distribution:
     inputs that were rounded once more."""
     whole: Transform | None = None
     """Applied to every tensor of general whole numbers, where those are what changes."""
+    code: Transform | None = None
+    """Applied to every tensor of codes (a mask, labels, bytes), where those are what changes."""
+    piles_up: bool = False
+    """Whether sums may pile up in one place, by indices that are alike: a row or column then holds hardly more than one
+    sum, which has no error to average."""
+    constant: Transform | None = None
+    """Applied to every tensor of one value, where those are what changes."""
     has_ties: bool = False
     """Whether equal values occur: not for references whose choice among equals is nobody's business."""
+    layout: int = DENSE
+    """How cotangents lie in memory, where there are any; see `workers.runner.stepping`."""
 
 
 def _mixed(tensor: torch.Tensor) -> torch.Tensor:
@@ -159,6 +175,53 @@ def _beyond(tensor: torch.Tensor) -> torch.Tensor:
     return tensor * factor + torch.randint(0, factor, tensor.shape, device=tensor.device).to(tensor.dtype)
 
 
+def _rare(tensor: torch.Tensor) -> torch.Tensor:
+    """Rows of one code, which is one of two, and in some of them the other one at a single place."""
+    kinds = torch.unique(_sampled(tensor))
+    pair = kinds[torch.randperm(kinds.numel()).to(kinds.device)[:2]]
+    rows = _rows(torch.empty_like(tensor))
+    usual = torch.randint(0, 2, (rows.shape[0],), device=tensor.device)
+    rows.copy_(pair[usual].unsqueeze(1).expand_as(rows))
+    chosen = torch.randperm(rows.shape[0], device=tensor.device)[: (rows.shape[0] + 1) // 2]
+    places = torch.randint(0, rows.shape[1], chosen.shape, device=tensor.device)
+    rows[chosen, places] = pair[1 - usual[chosen]]
+    return rows.view(tensor.shape)
+
+
+def _any_code(tensor: torch.Tensor) -> torch.Tensor:
+    """A value that occurs, everywhere."""
+    return torch.full_like(tensor, tensor.reshape(-1)[int(torch.randint(0, tensor.numel(), ()))].item())
+
+
+def _other_ones(tensor: torch.Tensor) -> torch.Tensor:
+    """Other values of the same sign in the place of one that is not zero."""
+    return tensor * (torch.rand(tensor.shape, device=tensor.device) + 0.6).to(tensor.dtype)
+
+
+def _other_zeros(tensor: torch.Tensor) -> torch.Tensor:
+    """Small numbers in the place of zeros."""
+    return torch.where(tensor == 0, (torch.rand(tensor.shape, device=tensor.device) - 0.5).to(tensor.dtype), tensor)
+
+
+def is_code(tensor: torch.Tensor) -> bool:
+    """Whether a tensor holds a mask, labels of few kinds or bytes, drawn for each place: nothing in order, in blocks,
+    of which each row has as many, or all different."""
+    if tensor.is_complex() or tensor.numel() < 2 * FEW_WHOLE or is_whole(tensor):
+        return False
+    kinds = int(torch.unique(_sampled(tensor)).numel())
+    if kinds < 2 or kinds == tensor.numel() or (tensor.element_size() > 1 and kinds > FEW_VALUES):
+        return False
+    return is_even(tensor)
+
+
+def is_constant(tensor: torch.Tensor) -> bool:
+    """Whether a tensor of several floating-point numbers holds one value: ones for a scale, zeros for a shift."""
+    if not tensor.is_floating_point() or tensor.numel() < 2:
+        return False
+    first = tensor.reshape(-1)[0]
+    return bool(torch.isfinite(first)) and bool((tensor == first).all())
+
+
 def is_whole(tensor: torch.Tensor) -> bool:
     """Whether a tensor holds general whole numbers: no mask or code of few values, nor anything in order (offsets), nor
     all different ones (a permutation)."""
@@ -167,6 +230,8 @@ def is_whole(tensor: torch.Tensor) -> bool:
     rows = _rows(tensor)[:LEAST_SLICES]
     if int(torch.unique(_sampled(tensor)).numel()) <= FEW_VALUES:
         return False
+    if tensor.numel() ** 2 < MOST_CHANCE * (float(tensor.max()) - float(tensor.min()) + 1.0):
+        return False  # so few of so many that they are all different by chance, or now and then not
     is_in_order = bool((rows[:, 1:] >= rows[:, :-1]).all()) or bool((rows[:, 1:] <= rows[:, :-1]).all())
     return not is_in_order and int(torch.unique(tensor).numel()) < tensor.numel()
 
@@ -200,15 +265,31 @@ OTHERS = (
 )
 WHOLE = (
     Distribution(name="larger whole", transform=_as_it_is, whole=_beyond),
-    Distribution(name="few whole", transform=_as_it_is, whole=_other_places, has_ties=True),
-    Distribution(name="equal whole", transform=_as_it_is, whole=_one_value, has_ties=True),
+    Distribution(name="few whole", transform=_as_it_is, piles_up=True, whole=_other_places, has_ties=True),
+    Distribution(name="equal whole", transform=_as_it_is, piles_up=True, whole=_one_value, has_ties=True),
 )
 """Tried where inputs hold general whole numbers and the reference takes them."""
+CODES = (
+    Distribution(name="rare code", transform=_as_it_is, piles_up=True, code=_rare, has_ties=True),
+    Distribution(name="equal codes", transform=_as_it_is, piles_up=True, code=_any_code, has_ties=True),
+)
+"""Tried where inputs hold codes that are drawn for each place, and the reference takes them."""
+CONSTANTS = (
+    Distribution(name="other ones", transform=_as_it_is, constant=_other_ones),
+    Distribution(name="other zeros", transform=_as_it_is, constant=_other_zeros),
+)
+"""Tried where inputs hold tensors of one value."""
+TURNED_COTANGENTS = Distribution(name="own, with turned cotangents,", transform=None, layout=TURNED)
+EXPANDED_COTANGENTS = Distribution(name="own, with expanded cotangents,", transform=None, layout=EXPANDED)
+LAYOUTS = (TURNED_COTANGENTS, EXPANDED_COTANGENTS)
+"""Tried where gradients are judged: whoever transposes or sums behind a kernel hands it such cotangents."""
 DISTRIBUTIONS = (OWN, *TELLING, *OTHERS, BIG)
 
 
 def is_continuous(tensor: torch.Tensor) -> bool:
     """Whether a tensor holds general numbers rather than a mask, labels or codes."""
+    if tensor.is_complex():
+        return is_continuous(torch.view_as_real(tensor.resolve_conj()))
     if not tensor.is_floating_point() or tensor.numel() < 2:
         return False
     sample = _sampled(tensor)
@@ -231,12 +312,38 @@ def drawn(arguments: list[Any], distribution: Distribution) -> list[Any]:
     changed = list(tensors)
     places = [index for index, tensor in enumerate(tensors) if is_continuous(tensor)]
     for index in places[:1] if distribution.first_only else places:
-        changed[index] = _structured(tensors[index], distribution.transform(tensors[index]))
-    if distribution.whole is not None:
-        changed = [distribution.whole(tensor) if is_whole(tensor) else tensor for tensor in changed]
+        changed[index] = _structured(tensors[index], _changed(tensors[index], distribution.transform))
+    for change, is_such in (
+        (distribution.whole, is_whole),
+        (distribution.code, is_code),
+        (distribution.constant, is_constant),
+    ):
+        if change is not None:
+            changed = [change(tensor) if is_such(tensor) else tensor for tensor in changed]
     if distribution.finite:
         changed = [_single(tensor) for tensor in changed]
     return list(rebuilt(arguments, changed))
+
+
+def _special(distribution: Distribution) -> list[tuple[Transform, Callable[[torch.Tensor], bool]]]:
+    """What a distribution does to tensors that are not continuous, and which those are."""
+    kinds = (distribution.whole, is_whole), (distribution.code, is_code), (distribution.constant, is_constant)
+    return [(change, is_such) for change, is_such in kinds if change is not None]
+
+
+def changes(arguments: list[Any], distribution: Distribution) -> bool:
+    """Whether a distribution that is about some kind of tensor finds one here: of values drawn at random, some are
+    seen for what they are in one draw and not in another."""
+    special, tensors = _special(distribution), flatten(arguments)
+    return not special or any(is_such(tensor) for _, is_such in special for tensor in tensors)
+
+
+def _changed(tensor: torch.Tensor, transform: Transform) -> torch.Tensor:
+    """A change of a tensor, or of complex numbers' real and imaginary parts, as if these were rows of their own."""
+    if not tensor.is_complex():
+        return transform(tensor)
+    parts = torch.view_as_real(tensor.resolve_conj()).movedim(-1, 0).contiguous()
+    return torch.complex(*transform(parts))
 
 
 def _single(tensor: torch.Tensor) -> torch.Tensor:
@@ -250,9 +357,9 @@ def nudged(arguments: list[Any], by: float = ROUNDING) -> list[Any]:
     """Arguments in float64 whose values are off by up to a rounding to float, as they are inside of many a kernel."""
 
     def nudge(tensor: torch.Tensor) -> torch.Tensor:
-        if not tensor.is_floating_point():
+        if not (tensor.is_floating_point() or tensor.is_complex()):
             return tensor
-        exact = tensor.double()
+        exact = tensor.to(torch.complex128 if tensor.is_complex() else torch.float64)
         return exact + exact * (torch.rand(tensor.shape, device=tensor.device) * 2 - 1) * by
 
     return list(mapped(arguments, nudge))
@@ -268,7 +375,43 @@ def _structured(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
         changed = torch.where(tensor == 0, tensor, changed)
     if _is_symmetric(tensor):
         changed = changed.tril() + changed.tril(-1).mT
+    return _with_rows_of(tensor, changed)
+
+
+def _with_rows_of(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
+    """The change with rows in order, of sum one (probabilities) or of length one, where rows were so."""
+    rows = _rows(tensor)
+    if rows.shape[1] < FEW_VALUES or changed.numel() == 0 or tensor.is_complex():
+        return changed
+    return _in_order(rows, changed) if _is_ordered(rows[:FEW_VALUES]) and _is_ordered(rows) else _scaled(rows, changed)
+
+
+def _is_ordered(rows: torch.Tensor) -> bool:
+    return bool((rows[:, :-1] <= rows[:, 1:]).all()) or bool((rows[:, :-1] >= rows[:, 1:]).all())
+
+
+def _in_order(rows: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
+    """The change in the order in which rows are."""
+    falls = bool((rows[:, 0] > rows[:, -1]).any())
+    ordered: torch.Tensor = changed.sort(dim=-1, descending=falls).values
+    return ordered
+
+
+def _scaled(rows: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
+    """The change with rows of sum one (probabilities) or length one, where rows had that."""
+    few = rows[:FEW_VALUES].double()
+    if bool((few >= 0).all()) and _is_one(few.sum(dim=1)):
+        share = changed.double().abs()
+        return (share / share.sum(dim=-1, keepdim=True)).to(changed.dtype)
+    if _is_one(torch.linalg.vector_norm(few, dim=1)):
+        exact = changed.double()
+        length: torch.Tensor = torch.linalg.vector_norm(exact, dim=-1, keepdim=True)
+        return (exact / length).to(changed.dtype)
     return changed
+
+
+def _is_one(figures: torch.Tensor) -> bool:
+    return bool(((figures - 1.0).abs() < SUMS_TO_ONE).all())
 
 
 def _is_symmetric(tensor: torch.Tensor) -> bool:
@@ -329,7 +472,7 @@ def cut_sizes(tensors: Sequence[torch.Tensor], generator: random.Random) -> list
         for index, tensor in enumerate(tensors):
             for axis in range(tensor.dim()):
                 cut[index] = cut[index].narrow(axis, 0, new) if tensor.shape[axis] == size else cut[index]
-        found.append([tensor.contiguous() for tensor in cut])
+        found.append([_with_structure(old, new.contiguous()) for old, new in zip(tensors, cut, strict=True)])
     return found
 
 
@@ -343,6 +486,10 @@ def _resized(tensor: torch.Tensor, axis: int, new: int) -> torch.Tensor:
     """The beginning, or the whole followed by its beginning: rows in another order are new rows to a kernel."""
     size = tensor.shape[axis]
     if new <= size:
-        return tensor.narrow(axis, 0, new).contiguous()
+        return _with_structure(tensor, tensor.narrow(axis, 0, new).contiguous())
     copies = [tensor.flip(axis)] * (new // size) + [tensor.narrow(axis, 0, new % size)]
-    return torch.cat(copies, dim=axis)
+    return _with_structure(tensor, torch.cat(copies, dim=axis))
+
+
+def _with_structure(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
+    return _with_rows_of(tensor, changed) if is_continuous(tensor) else changed

@@ -131,7 +131,8 @@ def evaluate(
         if trial.printed_too_much and all(result.status is not GateStatus.FAILED for result in results):
             results.append(_printed_too_much())
         trial.phases["total"] = time.monotonic() - started
-        return compose(results, figures, environment, trial.phases)
+        report = compose(results, figures, environment, trial.phases)
+        return dataclasses.replace(report, errors=trial.errors.entries())
     except MACHINE_FAULTS as error:
         trial.phases["total"] = time.monotonic() - started
         reason = str(error).strip() or f"{type(error).__name__} without a message"
@@ -158,11 +159,14 @@ def _run(gate: Gate, trial: Trial) -> list[GateResult]:
     """The gate's result; two when its evidence belongs to another gate."""
     started = time.monotonic()
     timing_before = trial.phases.get("timing", 0.0)
+    trial.errors.gate = gate.name
     try:
         finding = gate.examine(trial)
     except RunnerFault as fault:
         trial.state.care.doubtful |= fault.kind in BREAKDOWNS
         finding = failed(_blame(trial, fault), blamed_gate(fault, gate.name))
+    finally:
+        trial.errors.gate = None
     if trial.tuned is not None and finding.status is not GateStatus.PASSED:
         finding = dataclasses.replace(finding, detail=f"with {described(trial.tuned.parameters)}: {finding.detail}")
     timing = trial.phases.get("timing", 0.0) - timing_before
@@ -213,6 +217,7 @@ def _figures(trial: Trial) -> Figures:
     known = state.bench.baselines
     return Figures(
         baselines=page_baselines(known, trial.measured[0]) if trial.measured else known,
+        passes=trial.passes,
         shapes=tuple(trial.shapes),
         roofline=roof,
         profile=profile,

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import torch
 
 from workers.referee.draws import is_continuous
+from workers.referee.evenness import LEAST_ROWS, LOOKED_AT, is_even
 
 DRAWN_BYTES = 1 << 20
 """Inputs up to this size are drawn for every call."""
@@ -30,13 +31,6 @@ MOST_WEIGHTS = 1 << 21
 FRESH_SHARE = 1 / 6
 FRESH_SHARE_STRUCTURED = 1 / 3
 """The same where some tensor cannot be mixed, and would otherwise be one of a few."""
-LOOKED_AT = 512
-"""Rows, and columns, that are looked at for a structure."""
-LEAST_ROWS = 16
-EVEN = (0.4, 2.5)
-"""Variance of rows' sums over what independent elements would have."""
-NEIGHBOURS = 0.1
-"""Correlation of neighbouring elements from which on they belong together."""
 COMMON = 0.02
 """Share of one value, or of elements that are the same in two draws."""
 
@@ -114,6 +108,12 @@ class FreshValues:
             self.pool[place] = [old if one else new for old, new, one in zip(kept, tensors, self.mixable, strict=True)]
         return Inputs(tensors=tensors, draw=place, fresh=True)
 
+    def separate(self) -> Tensors:
+        """Values as those of timed calls, in memory of their own; the stream is left as it is."""
+        if self.always_drawn or self._generator.random() < self._share:
+            return list(self._draw())
+        return self.tensors(self.mixture())
+
     def mixture(self) -> Mixture:
         """Another way to mix."""
         pick = self._generator.randrange
@@ -173,28 +173,7 @@ def _mixes(draws: Sequence[torch.Tensor]) -> bool:
         return False
     if float((sample == sample.median()).double().mean()) > COMMON or float((sample == 0).double().mean()) > COMMON:
         return False
-    return all(_is_even(matrix) for matrix in _matrices(first))
-
-
-def _matrices(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
-    """A tensor's elements as rows of what might belong together: whole lines along each dimension (normalised ones
-    have equal sums), all of it behind the first, and what shares a place in a dimension (scaled or ordered by it)."""
-    for dim in range(tensor.dim()):
-        if tensor.shape[dim] == 1:
-            continue
-        turned = tensor.movedim(dim, -1)
-        lines = turned.numel() // turned.shape[-1]
-        along = turned[:: max(1, min(turned.shape[0], lines // LOOKED_AT))].reshape(-1, tensor.shape[dim])
-        yield _some_rows(along)
-        across = along.T
-        yield across[:LOOKED_AT, :: max(1, across.shape[1] // LOOKED_AT)].double()
-    if tensor.dim() > 2:
-        yield _some_rows(tensor.reshape(tensor.shape[0], -1))
-
-
-def _some_rows(matrix: torch.Tensor) -> torch.Tensor:
-    count = min(LOOKED_AT, max(LEAST_ROWS, (1 << 20) // matrix.shape[1]))
-    return matrix[:: max(1, matrix.shape[0] // count)][:count].double()
+    return is_even(first)
 
 
 def _same_total(draws: Sequence[torch.Tensor], spread: float) -> bool:
@@ -203,26 +182,6 @@ def _same_total(draws: Sequence[torch.Tensor], spread: float) -> bool:
     norms = [float(torch.linalg.vector_norm(draw, dtype=torch.float64)) for draw in (draws[0], draws[-1])]
     count = draws[0].numel()
     return abs(sums[0] - sums[1]) < 5e-3 * spread * count**0.5 or abs(norms[0] - norms[1]) < 1e-9 * norms[0]
-
-
-def _is_even(matrix: torch.Tensor) -> bool:
-    """Whether rows look like independent elements of one distribution: neither alike nor apart, nor in an order."""
-    rows, columns = matrix.shape
-    mean, spread = matrix.mean(), matrix.std()
-    scaled = (matrix - mean) / spread
-    if rows > 2 and float((scaled[1:] * scaled[:-1]).mean().abs()) > max(NEIGHBOURS, 4 / matrix.numel() ** 0.5):
-        return False
-    if rows == columns and torch.equal(matrix, matrix.T):
-        return False
-    if rows < LEAST_ROWS or columns < 2:
-        return True
-    for power in (scaled, scaled.square()):
-        expected = float(power.var()) / columns
-        seen = float(power.mean(dim=1).var())
-        slack = 6.0 / rows**0.5
-        if not EVEN[0] / (1 + slack) <= seen / max(expected, 1e-30) <= EVEN[1] * (1 + slack):
-            return False
-    return True
 
 
 def _weights(tensors: Sequence[torch.Tensor]) -> dict[torch.dtype, torch.Tensor]:

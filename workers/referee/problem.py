@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import linecache
 import random
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -16,9 +17,12 @@ import torch
 
 from services.domain.problems import Problem
 from workers.ipc.placement import TensorDevice
-from workers.ipc.tensors import DataError, encode, flatten, mapped
+from workers.ipc.tensors import DataError, TensorMeta, encode, flatten, mapped
 from workers.referee.comparison import Tolerance, tolerances
+from workers.referee.differentiation import NoGradientError, draw_cotangent, gradient_names, marked, plan_of
+from workers.referee.draws import is_constant
 from workers.referee.errors import Refused
+from workers.runner.stepping import DENSE, ModelStep, StepPlan
 
 MODULE_NAME = "kernelwright_problem"
 INIT_SEED = 42
@@ -37,6 +41,11 @@ class ReferenceProblem:
         self.init_inputs = self._init_inputs()
         self.model: torch.nn.Module = self._guarded("Model", self._construct)
         self.tolerances = self._tolerances()
+        self._output_metas: dict[tuple[TensorMeta, ...], list[TensorMeta]] = {}
+        self.gradient_names: tuple[str, ...] = ()
+        """How people call the gradients that are judged; empty where only the forward pass is."""
+        self.step = self._step()
+        """Forward and backward as one call, where the problem asks for gradients."""
 
     @property
     def library(self) -> frozenset[str]:
@@ -44,9 +53,35 @@ class ReferenceProblem:
         own = getattr(self.module, "LIBRARY", ())
         return frozenset(str(name) for name in (*own, *self.problem.allow_library))
 
-    def make_inputs(self, number: int, seed: int) -> list[Any]:
-        """Arguments of `forward`: input set `number` (0 is `get_inputs`; negative numbers are held out), drawn
-        under `seed`."""
+    @property
+    def step_data(self) -> dict[str, Any] | None:
+        """What runners have to know to call both passes; None where only the forward pass is judged."""
+        return None if self.step is None else self.step.plan.data()
+
+    def make_inputs(self, number: int, seed: int, layout: int = DENSE) -> list[Any]:
+        """Arguments of a call: input set `number` (0 is `get_inputs`; negative numbers are held out), drawn under
+        `seed`, and cotangents in a layout of theirs where gradients are asked for."""
+        drawn = mapped(self._drawn(number, seed), _without_graph)
+        return drawn if self.step is None else self.with_cotangents(drawn, layout)
+
+    def forward_arguments(self, arguments: Sequence[Any]) -> list[Any]:
+        """Of a call's arguments, those of `forward`."""
+        return list(arguments) if self.step is None else self.step.plan.forward_arguments(arguments)
+
+    def with_cotangents(self, arguments: Sequence[Any], layout: int = DENSE) -> list[Any]:
+        """Arguments of a call from those of `forward`, with cotangents drawn for them. Raises `Refused`."""
+        if self.step is None:
+            return list(arguments)
+        metas = tuple(TensorMeta.of(tensor) for tensor in flatten(list(arguments)))
+        if metas not in self._output_metas:
+            outputs = output_tensors(self._forward(cloned(list(arguments))))
+            self._output_metas[metas] = [TensorMeta.of(outputs[index]) for index in self.step.plan.outputs]
+        wanted = self._output_metas[metas]
+        drawn = [draw_cotangent(meta.shape, meta.torch_dtype, self.place.device) for meta in wanted]
+        return [*arguments, *drawn, layout]
+
+    def _drawn(self, number: int, seed: int) -> list[Any]:
+        """What the problem's own function returns, tensors marked for differentiation among it."""
         source = self._source_of(number)
         seed_everything(seed)
         arguments = self._guarded(_name(source), lambda: self._placed(source))
@@ -69,18 +104,48 @@ class ReferenceProblem:
         return self.input_sets[number - 1] if number > 0 else self.held_out[-number - 1]
 
     def run(self, arguments: Sequence[Any]) -> Any:
-        """What the reference returns. The arguments are left alone by honest references only."""
+        """What the reference returns, and the gradients where they are asked for. The arguments are left alone by
+        honest references only."""
+        return self._forward(arguments) if self.step is None else self._called(self.step, arguments)
+
+    def run_first_pass(self, arguments: Sequence[Any]) -> Any:
+        """What a step's forward pass alone hands over. Of problems with a backward pass only."""
+        assert self.step is not None
+        return self._called(self.step.first_pass, arguments)
+
+    def _forward(self, arguments: Sequence[Any]) -> Any:
+        return self._called(self.model, arguments)
+
+    def _called(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         with torch.no_grad():
-            return self._guarded("Model.forward", lambda: self.model(*arguments))
+            return self._guarded("Model.forward", lambda: function(*arguments))
 
     def run_double(self, arguments: Sequence[Any]) -> Any | None:
-        """The reference in float64; None where it cannot be run so (a dtype written into the code)."""
+        """The reference in float64, which tensors that it makes itself have too where it does not say; None where it
+        cannot be run so (a dtype written into the code)."""
+        usual = torch.get_default_dtype()
         try:
-            model = copy.deepcopy(self.model).double()
+            model = copy.deepcopy(self.model if self.step is None else self.step).double()
+            torch.set_default_dtype(torch.float64)
             with torch.no_grad():
                 return model(*doubled(list(arguments)))
         except Exception:  # noqa: BLE001 - untrusted code that was not written for float64
             return None
+        finally:
+            torch.set_default_dtype(usual)
+
+    @contextlib.contextmanager
+    def other_parameters(self) -> Iterator[bool]:
+        """Inside, parameters and statistics that hold one value only, as before any training (ones, zeros), hold
+        others; whether there are any. The model is as it was afterwards."""
+        usual, usual_step = self.model, self.step
+        self.model = copy.deepcopy(usual)
+        if usual_step is not None:
+            self.step = ModelStep(self.model, usual_step.plan)
+        try:
+            yield _trained(self.model)
+        finally:
+            self.model, self.step = usual, usual_step
 
     def state(self) -> list[tuple[str, torch.Tensor]]:
         """Parameters, then buffers, in order of registration."""
@@ -105,7 +170,7 @@ class ReferenceProblem:
     def _guarded(self, name: str, function: Callable[[], Any]) -> Any:
         try:
             return function()
-        except Refused:
+        except (Refused, NoGradientError):
             raise
         except BaseException as error:  # noqa: BLE001 - untrusted code may raise anything, SystemExit too
             line = _line_in(error, self.problem.path)
@@ -114,6 +179,8 @@ class ReferenceProblem:
                 remedy = "Make the problem smaller, or give workers more memory."
                 raise Refused(f"{name} ran out of memory: {text}", remedy, line or self.line_of(name)) from None
             remedy = "Run the file with plain PyTorch and repair it."
+            if "can require gradients" in text:
+                remedy = "Remove requires_grad=True from whole numbers and truth values: they have no gradient."
             raise Refused(f"{name} raised {text}", remedy, line or self.line_of(name)) from None
 
     def _import(self) -> ModuleType:
@@ -143,6 +210,23 @@ class ReferenceProblem:
             raise self.refusal("Model is no torch.nn.Module", "Derive Model from torch.nn.Module.", "Model")
         return model.to(self.place.device)
 
+    def _step(self) -> ModelStep | None:
+        """Both passes as one call, where the module says `BACKWARD = True` or `get_inputs` marks inputs."""
+        wanted = getattr(self.module, "BACKWARD", None)
+        if wanted not in (None, True, False):
+            raise self.refusal("BACKWARD is not True or False", "Write BACKWARD = True.", "BACKWARD")
+        if wanted is False or (wanted is None and "requires_grad" not in self.problem.source):
+            return None
+        arguments = self._drawn(0, INIT_SEED)
+        if wanted is None and not marked(arguments):
+            return None
+        try:
+            plan: StepPlan = self._guarded("Model.forward", lambda: plan_of(self.model, arguments))
+        except NoGradientError as error:
+            raise self.refusal(str(error), error.remedy, "Model.forward") from None
+        self.gradient_names = gradient_names(plan, self.model, arguments)
+        return ModelStep(self.model, plan)
+
     def _sets(self, name: str) -> tuple[Callable[[], Any], ...]:
         sets = getattr(self.module, name, ())
         if not isinstance(sets, list | tuple) or not all(callable(item) for item in sets):
@@ -158,6 +242,19 @@ class ReferenceProblem:
             raise self.refusal(f"TOLERANCE cannot be read: {error}", remedy, "TOLERANCE") from None
 
 
+def _trained(model: torch.nn.Module) -> bool:
+    """Give what holds one value others of the same sign, or small ones in the place of zeros; whether there is any."""
+    norms = [part for part in model.modules() if isinstance(part, torch.nn.modules.batchnorm._NormBase)]
+    statistics = [one for part in norms for one in (part.running_mean, part.running_var) if one is not None]
+    given = [tensor.detach() for tensor in (*model.parameters(), *statistics)]
+    found = [one for one in given if is_constant(one) or (one.numel() == 1 and one.is_floating_point())]
+    for tensor in found:
+        noise = torch.rand(tensor.shape, device=tensor.device).to(tensor.dtype)
+        is_zero = bool((tensor == 0).all())
+        tensor.copy_(noise - 0.5 if is_zero else tensor * (noise + 0.6))
+    return bool(found)
+
+
 def seed_everything(seed: int) -> None:
     """Seed every generator that a problem may draw from."""
     torch.manual_seed(seed)
@@ -168,8 +265,14 @@ def seed_everything(seed: int) -> None:
 
 
 def doubled(value: Any) -> Any:
-    """Floating-point tensors of a nested value in float64."""
-    return mapped(value, lambda tensor: tensor.double() if tensor.is_floating_point() else tensor.clone())
+    """Floating-point tensors of a nested value in float64, complex ones in complex128."""
+
+    def exact(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.is_complex():
+            return tensor.to(torch.complex128)
+        return tensor.double() if tensor.is_floating_point() else tensor.clone()
+
+    return mapped(value, exact)
 
 
 def moved(value: Any, device: torch.device) -> Any:
@@ -180,6 +283,10 @@ def moved(value: Any, device: torch.device) -> Any:
 def cloned(value: Any) -> Any:
     """A nested value with its tensors copied."""
     return mapped(value, torch.clone)
+
+
+def _without_graph(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach() if tensor.requires_grad else tensor
 
 
 def output_tensors(value: Any) -> list[torch.Tensor]:

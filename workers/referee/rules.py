@@ -148,6 +148,31 @@ BANNED_NAMES = {
     "torch.set_num_threads": "changes how the runner behaves",
     "torch.Tensor.__torch_function__": "hides work from observation",
 }
+BANNED_WITH_GRADIENTS = {
+    "torch.autograd.grad": "has PyTorch derive the gradient",
+    "torch.autograd.backward": "has PyTorch derive the gradient",
+    "torch.autograd.functional": "has PyTorch derive the gradient",
+    "torch.autograd.forward_ad": "has PyTorch derive the gradient",
+    "torch.autograd.graph": "runs code outside forward and backward",
+    "torch.autograd.Variable": "reaches into PyTorch's autograd",
+    "torch.func": "has PyTorch derive the gradient",
+    "torch.enable_grad": "has PyTorch derive the gradient",
+    "torch.set_grad_enabled": "has PyTorch derive the gradient",
+    "torch.utils.checkpoint": "has PyTorch derive the gradient",
+}
+"""Names that a candidate may not use where gradients are judged, beside `BANNED_NAMES`."""
+GRAPH_HOOKS = {
+    "register_hook": "runs code outside forward and backward",
+    "register_prehook": "runs code outside forward and backward",
+    "register_backward_hook": "runs code outside forward and backward",
+    "register_full_backward_hook": "runs code outside forward and backward",
+    "register_full_backward_pre_hook": "runs code outside forward and backward",
+    "register_post_accumulate_grad_hook": "runs code outside forward and backward",
+    "queue_callback": "runs code outside forward and backward",
+    "_execution_engine": "reaches into PyTorch's autograd",
+    "_backward_hooks": "runs code outside forward and backward",
+}
+"""The same of attributes."""
 BANNED_ATTRIBUTES = {
     "__globals__": "reaches for names the screen cannot see",
     "__code__": "changes code",
@@ -160,6 +185,8 @@ BANNED_ATTRIBUTES = {
     "read_bytes": "opens files",
     "write_text": "opens files",
     "write_bytes": "opens files",
+    "tofile": "opens files",
+    "from_file": "opens files",
     "__dict__": "reaches for names the screen cannot see",
     "__getattribute__": "hides what is called",
     "__import__": "imports what the screen cannot see",
@@ -290,7 +317,8 @@ HEAVY = frozenset().union(*LIBRARY_ALIASES.values()) - {"t"} | {
 """Operators that are a kernel's whole work: a call of one on the hot path is evidence without running anything."""
 
 CHEAP_OPERATORS = frozenset({
-    "_local_scalar_dense", "_reshape_alias", "_reshape_copy", "_to_copy", "_unsafe_view", "alias", "arange",
+    "_conj", "_local_scalar_dense", "_neg_view", "_reshape_alias", "_reshape_copy", "_to_copy", "_unsafe_view",
+    "alias", "arange",
     "as_strided", "clone", "contiguous", "copy_", "detach", "diagonal", "empty", "empty_like", "empty_strided",
     "expand", "fill_", "full", "full_like", "is_same_size", "lift_fresh", "movedim", "narrow", "new_empty",
     "new_empty_strided", "new_full", "new_ones", "new_zeros", "ones", "ones_like", "permute", "reshape", "resize_",

@@ -66,6 +66,8 @@ class Output:
     """Whether every element has a place of its own in memory."""
     strides: tuple[int, ...] = ()
     """How it lay in the runner's memory; empty where the runner does not say."""
+    shared: str | None = None
+    """What it has elements in common with, beside inputs: an earlier output, or the model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,8 +272,11 @@ class RunnerSession:
         copy_state: bool,
         threads: int,
         limit_s: float,
+        step: dict[str, Any] | None = None,
     ) -> bool:
-        """Build the model; False when its parameters could not be matched with the reference's."""
+        """Build the model; False when its parameters could not be matched with the reference's.
+
+        With `step`, a `StepPlan` as data, calls run its forward and backward."""
         tensors: list[torch.Tensor] = []
         encoded = encode(init, tensors)
         blocks = self.place.holding(tensors), self.place.holding([tensor for _, tensor in state])
@@ -286,6 +291,7 @@ class RunnerSession:
             "seed": seed,
             "copy_state": copy_state,
             "threads": threads,
+            "step": step,
         }
         try:
             answer, _ = self.ask(body, [number for block in blocks for number in block.descriptors], limit_s=limit_s)
@@ -431,6 +437,7 @@ def _outputs(described: list[Any], raw: torch.Tensor | None) -> tuple[Output, ..
         alias = item.get("alias")
         place = alias if type(alias) is int else None
         written_out = item.get("written_out") is not False
+        shared = item.get("shared")
         outputs.append(
             Output(
                 kind="tensor",
@@ -439,6 +446,7 @@ def _outputs(described: list[Any], raw: torch.Tensor | None) -> tuple[Output, ..
                 value=value,
                 written_out=written_out,
                 strides=_strides(item.get("strides"), len(meta.shape)),
+                shared=shared[:100] if isinstance(shared, str) else None,
             )
         )
     return tuple(outputs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from services.domain.tunables import TunablesError, declared
 from workers.referee.cpp_rules import examine_cpp, looks_like_cpp
@@ -14,8 +14,10 @@ from workers.referee.rules import (
     BANNED_CALLS,
     BANNED_MODULES,
     BANNED_NAMES,
+    BANNED_WITH_GRADIENTS,
     CHEAP_IN_NUMPY,
     CHEAP_OPERATORS,
+    GRAPH_HOOKS,
     HARMLESS_LAYERS,
     HARMLESS_NAMES,
     HEAVY,
@@ -25,11 +27,15 @@ from workers.referee.spoken_names import spoken_names
 
 MAX_SOURCE_CHARACTERS = 1_000_000
 ENTRY = "forward"
+FORWARD_PASS, BACKWARD_PASS = ("forward", "setup_context"), ("backward", "vjp")
+"""Methods of an autograd function."""
 TIMERS = ("time", "timeit", "datetime")
 
 
-def screen(source: str, library: frozenset[str]) -> list[Remark]:
-    """Every broken rule, evidence first, each in order of lines. Empty for a clean candidate."""
+def screen(source: str, library: frozenset[str], *, backward: bool = False) -> list[Remark]:
+    """Every broken rule, evidence first, each in order of lines. Empty for a clean candidate.
+
+    With `backward`, gradients are judged: a candidate derives them itself, and its backward is on the hot path."""
     if len(source) > MAX_SOURCE_CHARACTERS:
         return [Remark(line=1, text=f"the source has more than {MAX_SOURCE_CHARACTERS} characters", hard=True)]
     try:
@@ -42,16 +48,17 @@ def screen(source: str, library: frozenset[str]) -> list[Remark]:
     except TunablesError as error:
         return [Remark(line=error.line, text=str(error), hard=True)]
     try:
-        remarks = list(_Screen(tree, library).remarks())
+        remarks = list(_Screen(tree, library, backward=backward).remarks())
     except RecursionError:
         return [Remark(line=1, text="the source is nested too deeply to be read", hard=True)]
     return sorted(set(remarks), key=lambda remark: (not remark.hard, remark.line, remark.text))
 
 
 class _Screen:
-    def __init__(self, tree: ast.Module, library: frozenset[str]) -> None:
+    def __init__(self, tree: ast.Module, library: frozenset[str], *, backward: bool) -> None:
         self._tree = tree = _without_leftovers(tree)
         self._library = library
+        self._backward = backward
         self._names = _imported_names(tree)
         self._excused = set(self._harmless_reads())
         """Nodes that only ask how many threads there are."""
@@ -71,9 +78,10 @@ class _Screen:
         for text in _kernel_texts(self._tree):
             yield from _cpp(text)
         yield from self._own_kernel()
-        for function in _reachable(self._tree, model):
+        hot = _reachable(self._tree, model, backward=self._backward)
+        for function in hot:
             yield from self._on_the_hot_path(function)
-        yield from self._layers(model)
+        yield from self._layers(model, hot)
 
     def _anywhere(self, node: ast.AST) -> Iterator[Remark]:
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -100,16 +108,22 @@ class _Screen:
                 yield Remark(line=node.lineno, text=f"importing `{root}`: a kernel needs no clock", hard=False)
             elif root in BANNED_MODULES:
                 yield _hard(node, f"importing `{root}` {BANNED_MODULES[root]}")
-            elif (reason := _banned_name(name)) is not None:
+            elif (reason := self._banned(name)) is not None:
                 yield _hard(node, f"importing `{name}` {reason}")
+
+    def _banned(self, dotted: str) -> str | None:
+        """Why a dotted name may not be used."""
+        return _banned_name(dotted) or (_banned_name(dotted, BANNED_WITH_GRADIENTS) if self._backward else None)
 
     def _attribute(self, node: ast.Attribute) -> Iterator[Remark]:
         if node.attr in BANNED_ATTRIBUTES:
             yield _hard(node, f"`.{node.attr}` {BANNED_ATTRIBUTES[node.attr]}")
+        elif self._backward and node.attr in GRAPH_HOOKS:
+            yield _hard(node, f"`.{node.attr}` {GRAPH_HOOKS[node.attr]}")
         dotted = self._resolve(node)
         if id(node) in self._excused:
             return
-        if dotted is not None and (reason := _banned_name(dotted)) is not None:
+        if dotted is not None and (reason := self._banned(dotted)) is not None:
             yield _hard(node, f"`{dotted}` {reason}")
 
     def _harmless_reads(self) -> Iterator[int]:
@@ -214,7 +228,7 @@ class _Screen:
             return False
         return not self._handles.is_kernel(value) and not self._handles.is_plain(value)
 
-    def _layers(self, model: ast.ClassDef) -> Iterator[Remark]:
+    def _layers(self, model: ast.ClassDef, hot: Sequence[ast.FunctionDef]) -> Iterator[Remark]:
         """`self.layer = nn.Linear(…)` in the constructor and `self.layer(x)` on the hot path."""
         layers: dict[str, str] = {}
         for node in ast.walk(model):
@@ -225,7 +239,7 @@ class _Screen:
                 if dotted.rsplit(".", 1)[-1] in HARMLESS_LAYERS:
                     continue
                 layers |= {t.attr: dotted for t in node.targets if isinstance(t, ast.Attribute)}
-        for function in _reachable(self._tree, model):
+        for function in hot:
             for node in ast.walk(function):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in layers:
                     layer = layers[node.func.attr]
@@ -301,14 +315,16 @@ def _dotted(node: ast.expr) -> str | None:
     return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else None
 
 
-def _reachable(tree: ast.Module, model: ast.ClassDef) -> list[ast.FunctionDef]:
-    """`forward` and every function of the module that it can reach by name."""
+def _reachable(tree: ast.Module, model: ast.ClassDef, *, backward: bool) -> list[ast.FunctionDef]:
+    """`forward`, the passes of the module's autograd functions, and every function of the module that they can reach
+    by name."""
     known = {
         node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name != "__init__"
     }
     entry = next((node for node in model.body if isinstance(node, ast.FunctionDef) and node.name == ENTRY), None)
     found: list[ast.FunctionDef] = []
     queue = [entry] if entry is not None else []
+    queue += [function for node in ast.walk(tree) for function in _passes(node, backward=backward)]
     while queue:
         function = queue.pop()
         if function in found:
@@ -321,10 +337,18 @@ def _reachable(tree: ast.Module, model: ast.ClassDef) -> list[ast.FunctionDef]:
     return found
 
 
-def _banned_name(dotted: str) -> str | None:
+def _passes(node: ast.AST, *, backward: bool) -> list[ast.FunctionDef]:
+    """What autograd calls of a class derived from `torch.autograd.Function`; of its backward where that runs."""
+    if not isinstance(node, ast.ClassDef) or not any((_dotted(one) or "").endswith("Function") for one in node.bases):
+        return []
+    names = (*FORWARD_PASS, *BACKWARD_PASS) if backward else FORWARD_PASS
+    return [part for part in node.body if isinstance(part, ast.FunctionDef) and part.name in names]
+
+
+def _banned_name(dotted: str, table: Mapping[str, str] = BANNED_NAMES) -> str | None:
     parts = dotted.split(".")
     for length in range(len(parts), 1, -1):
-        if (reason := BANNED_NAMES.get(".".join(parts[:length]))) is not None:
+        if (reason := table.get(".".join(parts[:length]))) is not None:
             return reason
     return None
 

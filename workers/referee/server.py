@@ -101,6 +101,8 @@ class Referee:
     def _do_draft(self, body: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 -- every request has one
         """The compiler's own code as a candidate."""
         state = self._loaded()
+        if state.problem.step is not None:
+            return {"draft": {"reason": "the compiler's code is drafted for a forward pass only, not for a backward"}}
         numbers = list(state.set_numbers)[:DRAFTED_SETS]
         inputs = [(state.draw(number, OWN), state.metas(number)) for number in numbers]
         return {"draft": state.bench.draft(inputs, state.problem.library)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import random
 import secrets
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ import torch
 from services.domain.evaluations import Baselines, DeviceSheet
 from services.domain.problems import ProblemAnalysis
 from workers.ipc.placement import TensorDevice
-from workers.ipc.tensors import TensorMeta, flatten
+from workers.ipc.tensors import TensorMeta, flatten, overlap
 from workers.referee.bench import BaselineBench
 from workers.referee.comparison import (
     ERROR_MULTIPLE,
@@ -30,6 +31,9 @@ from workers.referee.contract import Answer
 from workers.referee.draws import (
     BIG,
     COARSE,
+    CODES,
+    CONSTANTS,
+    LAYOUTS,
     OTHERS,
     OWN,
     ROUNDING,
@@ -37,7 +41,10 @@ from workers.referee.draws import (
     WHOLE,
     WIDE,
     Distribution,
+    changes,
     drawn,
+    is_code,
+    is_constant,
     is_whole,
     nudged,
 )
@@ -79,6 +86,16 @@ CHOOSERS = frozenset(
     multinomial cummax cummin""".split()  # noqa: SIM905 - a table reads best so
 )
 """Operators that choose among equal values as they like."""
+KINKED = CHOOSERS | frozenset(
+    """abs amax amin clamp clamp_max clamp_min elu fmax fmin hardshrink hardsigmoid hardswish hardtanh huber_loss
+    hinge_embedding_loss l1_loss leaky_relu margin_ranking_loss max_pool1d max_pool2d max_pool3d maximum minimum prelu
+    relu relu6 smooth_l1_loss softshrink threshold triplet_margin_loss where""".split()  # noqa: SIM905
+)
+"""Operators whose gradient jumps, or is one of several at equal values."""
+ILL_CONDITIONED = {torch.float32: 1e-3, torch.float64: 1e-9}
+ILL_CONDITIONED_HALF = 9e-3
+"""Relative error of the reference's own gradient from which on it is what is left of terms that cancel each other (of a
+softmax's or a norm's under a cotangent that is the same everywhere): nobody's is right there."""
 
 
 class DeviceCare:
@@ -131,10 +148,11 @@ class ReferenceState:
         self._mixable: dict[int, list[bool]] = {}
         self._mutates: bool | None = None
         self._aliases: bool | None = None
+        self._shares: bool | None = None
 
     def draw(self, number: int, distribution: Distribution) -> list[Any]:
         """Fresh arguments for an input set."""
-        arguments = self.problem.make_inputs(number, secrets.randbits(SEED_BITS))
+        arguments = self.problem.make_inputs(number, secrets.randbits(SEED_BITS), distribution.layout)
         return drawn(arguments, distribution)
 
     def expected(self, arguments: list[Any]) -> Answer:
@@ -179,12 +197,24 @@ class ReferenceState:
         whole = [d for d in WHOLE if not d.has_ties or self._has_ties_in_hand()] if any(map(is_whole, tensors)) else []
         if self.place.is_gpu:  # an index out of range costs the process its device
             whole = [d for d in whole if d.has_ties]
-        return [*TELLING, *whole, *wide]
+        codes = CODES if self._has_ties_in_hand() and any(map(is_code, tensors)) else ()
+        constants = CONSTANTS if any(map(is_constant, tensors)) else ()
+        layouts = () if self.problem.step is None else LAYOUTS
+        return [*TELLING, *whole, *codes, *constants, *wide, *layouts]
 
     def _has_ties_in_hand(self) -> bool:
         """Whether what the reference does with equal values is known."""
-        names = {base_name(item.target) for item in self.analysis.operators}
-        return bool(names) and not names & CHOOSERS
+        names = self._names()
+        return bool(names) and not names & CHOOSERS and not self._has_kinks()
+
+    def _has_kinks(self) -> bool:
+        """Whether gradients are judged of a formula that has none at some values: which is taken there, of those from
+        either side, is nobody's business, and a rounding decides on which side a value lies."""
+        return self.problem.step is not None and bool(self._names() & KINKED or not self._names())
+
+    def _names(self) -> set[str]:
+        """The operators of the reference's forward; empty where it could not be traced."""
+        return {base_name(item.target) for item in self.analysis.operators}
 
     def metas(self, number: int) -> list[TensorMeta]:
         """Shapes and dtypes of the outputs of an input set."""
@@ -207,6 +237,13 @@ class ReferenceState:
         return bool(self._aliases)
 
     @property
+    def shares(self) -> bool:
+        """Whether outputs of the reference lie in each other's memory, or in that of the model."""
+        if self._shares is None:
+            self._learn_manners()
+        return bool(self._shares)
+
+    @property
     def set_numbers(self) -> list[int]:
         """All open input sets: 0 for `get_inputs`, then INPUT_SETS."""
         return list(range(len(self.problem.input_sets) + 1))
@@ -217,7 +254,10 @@ class ReferenceState:
         return [-index - 1 for index in range(len(self.problem.held_out))]
 
     def _measure_scales(self, number: int, distribution: Distribution) -> tuple[ErrorScale, ...] | None:
-        arguments = self.draw(number, distribution)
+        given = self.problem.make_inputs(number, secrets.randbits(SEED_BITS))
+        if not changes(given, distribution):
+            return None  # whether the reference takes it is not known
+        arguments = drawn(given, distribution)
         try:
             outputs = self.expected(arguments).tensors
         except Refused:
@@ -226,11 +266,18 @@ class ReferenceState:
             return None  # it was not written for such values
         if distribution.transform is None:
             self._metas[number] = [TensorMeta.of(tensor) for tensor in outputs]
-        elif not (all_finite(outputs) if distribution.finite else partly_finite(outputs)):
+        elif not (all_finite(list(map(_real, outputs))) if distribution.finite else partly_finite(outputs)):
             return None
         elif [TensorMeta.of(tensor) for tensor in outputs] != self.metas(number):
             return None  # outputs as large as the inputs' values say
-        return self.scales_on(arguments, outputs, distribution)
+        scales = self.scales_on(arguments, outputs, distribution)
+        return None if scales is None or (distribution != OWN and self._cancels(scales, outputs)) else scales
+
+    def _cancels(self, scales: Sequence[ErrorScale], outputs: Sequence[torch.Tensor]) -> bool:
+        """Whether a gradient is what is left of terms that cancel each other."""
+        gradients = len(self.problem.gradient_names)
+        judged = list(zip(scales, outputs, strict=True))[len(outputs) - gradients :]
+        return any(scale.relative > ILL_CONDITIONED.get(one.dtype, ILL_CONDITIONED_HALF) for scale, one in judged)
 
     def scales_on(
         self, arguments: list[Any], outputs: list[torch.Tensor], distribution: Distribution
@@ -242,18 +289,21 @@ class ReferenceState:
             self._with_depth(scale, output, ties=distribution.has_ties)
             for scale, output in zip(_scales(outputs, exact_tensors), outputs, strict=True)
         )
-        whole = any(not tensor.is_floating_point() for tensor in outputs)
-        if exact_tensors and (distribution.harsh or whole):
+        if distribution.piles_up:
+            scales = tuple(dataclasses.replace(scale, row=1.0, column=1.0, block=1.0) for scale in scales)
+        whole = any(not (tensor.is_floating_point() or tensor.is_complex()) for tensor in outputs)
+        harsh = distribution.harsh or self._has_kinks()
+        if exact_tensors and (harsh or whole):
             moved = output_tensors(self.problem.run_double(nudged(arguments)))
             if distribution.transform is not None and any(map(_jumps, moved, exact_tensors)):
                 return None  # whole numbers too large for a float to tell one from the next
-            if distribution.harsh:
+            if harsh:
                 scales = tuple(map(worse, scales, _scales(moved, exact_tensors)))
         if exact_tensors and distribution.harsh and self._has_exponentials():
             by = ROUNDING * max((_largest(tensor) for tensor in flatten(arguments)), default=0.0)
             scales = tuple(_with_shift(scale, output, by) for scale, output in zip(scales, outputs, strict=True))
         if exact_tensors and whole:
-            scales = tuple(map(_with_steps, scales, self._moved_coarsely(arguments), exact_tensors))
+            scales = tuple(map(_with_steps, scales, self._moved_coarsely(arguments), exact_tensors, outputs))
         self.place.release()
         return scales
 
@@ -271,16 +321,17 @@ class ReferenceState:
         relative = LONG_SUM * depth**0.5
         if ties and depth > 1:
             relative = max(relative, min(MOST_TIED, TIED_SUM * depth))
-        if self.analysis.family == "pointwise" and scale.rms and self._has_exponentials():
+        pointwise = self.analysis.family == "pointwise" and (self.problem.step is None or depth <= 1)
+        if pointwise and scale.rms and self._has_exponentials():
             relative = max(relative, min(MOST_OF_ONE, ONE_ROUNDED / scale.rms) / ERROR_MULTIPLE)
         peak = ERROR_MULTIPLE * relative * (scale.rms or 0.0)
         widest = max(scale.relative, relative)
-        faint = max(FAINT_ERROR, ERROR_MULTIPLE * widest) if self.analysis.family == "pointwise" else scale.faint
+        faint = max(FAINT_ERROR, ERROR_MULTIPLE * widest) if pointwise else scale.faint
         block = 1.0 if self.analysis.family == "scan" else scale.block  # neighbours in a running sum are faint together
         return dataclasses.replace(scale, relative=widest, peak=max(scale.peak, peak), faint=faint, block=block)
 
     def _has_exponentials(self) -> bool:
-        names = {base_name(item.target) for item in self.analysis.operators}
+        names = self._names()
         return not names or bool(names & EXPONENTIALS)
 
     def _learn_manners(self) -> None:
@@ -290,14 +341,27 @@ class ReferenceState:
         outputs = output_tensors(self.problem.run(given))
         tensors = flatten(given)
         self._mutates = not all(same_bytes(a, b) for a, b in zip(flatten(arguments), tensors, strict=True))
-        ranges = [(t.data_ptr(), t.data_ptr() + t.numel() * t.element_size()) for t in tensors]
-        self._aliases = any(low <= out.data_ptr() < high for out in outputs for low, high in ranges)
+        self._aliases = any(_lies_in(out, tensor) for out in outputs for tensor in tensors)
+        pairs = itertools.combinations([out for out in outputs if out.layout is torch.strided], 2)
+        self._shares = any(overlap(*pair) for pair in pairs) or any(
+            _lies_in(out, tensor) for out in outputs for _, tensor in self.problem.state()
+        )
+
+
+def _lies_in(tensor: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether a tensor begins in another one's memory."""
+    return 0 <= tensor.data_ptr() - other.data_ptr() < other.numel() * other.element_size()
 
 
 def _scales(outputs: list[torch.Tensor], exact: list[torch.Tensor]) -> tuple[ErrorScale, ...]:
     if len(exact) != len(outputs):
         return tuple(ErrorScale() for _ in outputs)
-    return tuple(error_scale(output, other) for output, other in zip(outputs, exact, strict=True))
+    return tuple(error_scale(_real(output), _real(other)) for output, other in zip(outputs, exact, strict=True))
+
+
+def _real(tensor: torch.Tensor) -> torch.Tensor:
+    """Complex numbers as pairs of real ones."""
+    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
 
 
 def _with_shift(scale: ErrorScale, output: torch.Tensor, by: float) -> ErrorScale:
@@ -332,11 +396,14 @@ def _jumps(moved: torch.Tensor, exact: torch.Tensor) -> bool:
     return int((moved.long() - exact.long()).abs().max()) > 1
 
 
-def _with_steps(scale: ErrorScale, moved: torch.Tensor, exact: torch.Tensor) -> ErrorScale:
-    """With the share of rounded results that a rounding of the inputs changes."""
+def _with_steps(scale: ErrorScale, moved: torch.Tensor, exact: torch.Tensor, own: torch.Tensor) -> ErrorScale:
+    """With the share of rounded results that a rounding of the inputs changes, or roundings on the way to them: those
+    in which the reference's `own` results are not the exact ones (an exponential of nearly nothing is one or just
+    below, and no change of the input in proportion tells)."""
     if exact.is_floating_point() or exact.is_complex():
         return scale
-    return dataclasses.replace(scale, steps=step_scale(moved, exact) * ROUNDING / COARSE)
+    inputs = step_scale(moved, exact) * ROUNDING / COARSE
+    return dataclasses.replace(scale, steps=max(inputs, step_scale(own, exact)))
 
 
 def same_bytes(left: torch.Tensor, right: torch.Tensor) -> bool:

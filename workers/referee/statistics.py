@@ -28,7 +28,7 @@ in the report: a busy machine is not the candidate's fault, and no speedup count
 
 @dataclass(frozen=True, kw_only=True)
 class Ratio:
-    """How many times as long the baseline takes, with its 95 % interval."""
+    """How many times as long one takes as another (of speedups: the baseline), with its 95 % interval."""
 
     value: float
     ci95: tuple[float, float]
@@ -72,6 +72,15 @@ def unpaired_ratio(baseline: Sequence[float], candidate: Sequence[float]) -> Rat
         value=float(_medians(base) / _medians(own).clamp(min=1e-12)),
         ci95=_widened(_interval(_medians(bases) / _medians(owns).clamp(min=1e-12)), 1.96 * PROCESS_SPREAD),
     )
+
+
+def median_and_gap(longer: Sequence[float], shorter: Sequence[float]) -> tuple[Ratio, Ratio]:
+    """The median of `shorter`, and how far that of `longer` lies above it, each with its 95 % interval. Figures by one
+    measure, in relation to the same; each side is resampled by itself."""
+    one, other = (torch.tensor(values, dtype=torch.float64) for values in (longer, shorter))
+    ones, others = _medians(one[_resampled(len(one))]), _medians(other[_resampled(len(other), seed=1)])
+    alone = Ratio(value=float(_medians(other)), ci95=_interval(others))
+    return alone, Ratio(value=float(_medians(one) - _medians(other)), ci95=_interval(ones - others))
 
 
 def is_stable(seconds: Sequence[float]) -> bool:

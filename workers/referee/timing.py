@@ -90,6 +90,8 @@ class Checked:
     fetched: Fetched
     slot: Slot | None = None
     """Where the inputs lay, where it was not the side's own slot."""
+    others: Sequence[Slot] = ()
+    """Where those of other calls lie, where each has a slot of its own."""
 
 
 @dataclass(kw_only=True)

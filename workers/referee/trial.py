@@ -11,12 +11,14 @@ from typing import Any, Protocol
 
 import torch
 
-from services.domain.evaluations import EvaluationRequest, GateName, GateStatus, ShapeResult, Tuned
+from services.domain.evaluations import EvaluationRequest, GateName, GateStatus, Passes, ShapeResult, Tuned
 from workers.ipc.tensors import TensorMeta, flatten, shares_memory
-from workers.referee.comparison import ErrorScale, compare, finite_slices, worse
+from workers.referee.comparison import ErrorScale, examine, finite_slices, worse
 from workers.referee.contract import Answer, ContractError, places
-from workers.referee.draws import Distribution
+from workers.referee.draws import Distribution, drawn, rebuilt
 from workers.referee.errors import FaultKind, RunnerFault
+from workers.referee.fresh_values import FreshValues
+from workers.referee.output_errors import Account, ErrorLog
 from workers.referee.preparation import Preparation
 from workers.referee.runner_client import Fetched, Output, RunnerSession, Slot
 from workers.referee.state import ReferenceState, same_bytes
@@ -25,6 +27,10 @@ from workers.referee.worker_client import Build, Runner, SeenTime
 
 LEAST_TURNED = 64 << 10
 """Bytes of an output from which on its order in memory is looked at: turning less takes microseconds."""
+Accounts = list[tuple[str, Account]]
+"""How far the tensors of one call are off, each under its name."""
+LAYOUT_SLOTS = 100_000
+"""Between the slots of one input set whose cotangents lie differently in memory."""
 NOT_PASSED_ON = "a NaN or infinity among the inputs gives another output than the reference's (other slices are right)"
 
 
@@ -100,12 +106,18 @@ class Trial:
     """Whose code the calls' time was spent in, where they were sampled."""
     measured: list[Measured] = field(default_factory=list)
     shapes: list[ShapeResult] = field(default_factory=list)
+    passes: Passes | None = None
+    """How calls divide into forward and backward, where both are timed."""
     printed_too_much: bool = False
     """Whether a process of the candidate's that has ended had printed more than a kernel has to say."""
     untried: dict[int, list[Distribution]] = field(default_factory=dict)
     """For each input set, kinds of values that have not come among the timed calls."""
+    timed: dict[int, tuple[list[Any], FreshValues]] = field(default_factory=dict)
+    """For each input set, arguments like those of its timed calls, and where their values come from."""
     held: Held | None = None
     """The outputs of an early call, which the candidate's process still holds."""
+    errors: ErrorLog = field(default_factory=ErrorLog)
+    """How far outputs were off."""
     phases: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     tuned: Tuned | None = None
@@ -125,6 +137,18 @@ class Trial:
         """Arguments for an input set that this candidate has not seen."""
         return self._preparation.draw(number, distribution)
 
+    def draw_as_timed(self, number: int, distribution: Distribution) -> list[Any]:
+        """Arguments that come about as those of timed calls do, and are then changed as a distribution has it: nobody
+        can tell by their spread, or by what they have in common, that no figure is taken of the call."""
+        if number not in self.timed:
+            return self.draw(number, distribution)
+        like, values = self.timed[number]
+        return drawn(list(rebuilt(like, values.separate())), distribution)
+
+    def shapes_of(self, arguments: Sequence[Any]) -> tuple[tuple[int, ...], ...]:
+        """Shapes of the tensors that `forward` is given."""
+        return tuple(tuple(tensor.shape) for tensor in flatten(self.state.problem.forward_arguments(arguments)))
+
     @property
     def session(self) -> RunnerSession:
         """The connection to the candidate's process, once it is loaded."""
@@ -142,9 +166,10 @@ class Trial:
 
     def slot(self, number: int, arguments: Sequence[Any]) -> Slot:
         """The shared memory of an open input set."""
-        if number not in self.slots:
-            self.slots[number] = self.session.open_slot(number, list(arguments), self.state.metas(number))
-        return self.slots[number]
+        place = number if self.state.problem.step is None else number + LAYOUT_SLOTS * int(arguments[-1])
+        if place not in self.slots:
+            self.slots[place] = self.session.open_slot(place, list(arguments), self.state.metas(number))
+        return self.slots[place]
 
     def close_slots(self) -> None:
         """Give the shared memory of all input sets back."""
@@ -175,6 +200,23 @@ def judge_outputs(
     """What is wrong with the outputs of one call, or None.
 
     With `finite_only`, leading slices that the reference itself does not keep finite are not judged."""
+    accounts: Accounts = []
+    finding = _judged(trial, fetched, answer, scales, where, accounts, finite_only=finite_only)
+    trial.errors.note(where, accounts)
+    return finding
+
+
+def _judged(
+    trial: Trial,
+    fetched: Fetched,
+    answer: Answer,
+    scales: Sequence[ErrorScale],
+    where: str,
+    accounts: Accounts,
+    *,
+    finite_only: bool,
+) -> GateFinding | None:
+    """The same; `accounts` gets how far each output is off, up to the first that is wrong."""
     wrong_type = next((out for out in fetched.outputs if out.meta is None), None)
     if wrong_type is not None:
         return failed(f"{where}: returned {wrong_type.kind}, not a plain torch.Tensor", GateName.INTEGRITY)
@@ -186,22 +228,32 @@ def judge_outputs(
     except IndexError:
         return failed(f"{where}: an output is not described", GateName.INTEGRITY)
     for index, (output, wanted) in enumerate(zip(outputs, answer.tensors, strict=True)):
-        label = f"{where}: output {index}" if len(outputs) > 1 else f"{where}: the output"
-        if output.meta != TensorMeta.of(wanted):
-            return failed(f"{label} is {output.meta}, expected {TensorMeta.of(wanted)}")
-        if output.value is None:
-            return failed(f"{label} could not be read as dense memory: return a strided tensor on the problem's device")
-        if (place := _misplaced(trial, output, wanted)) is not None:
-            return failed(f"{label} {place}")
-        value = output.value
-        if finite_only:
-            kept = finite_slices(wanted)
-            note_non_finite(trial, value, wanted)
-            value, wanted = value[kept], wanted[kept]
-        mismatch = compare(value, wanted, scales[index], trial.state.problem.tolerances)
-        if mismatch is not None:
-            return failed(f"{label} {mismatch.detail}")
+        label = _called(trial, index, len(outputs))
+        wrong, account = _compared(trial, output, wanted, scales[index], finite_only=finite_only)
+        if account is not None:
+            accounts.append((label.removeprefix("the "), account))
+        if wrong is not None:
+            return failed(f"{where}: {label} {wrong}")
     return None
+
+
+def _compared(
+    trial: Trial, output: Output, wanted: torch.Tensor, scale: ErrorScale, *, finite_only: bool
+) -> tuple[str | None, Account | None]:
+    """What is wrong with one output, in words that follow its name, and how far it is off, where that was compared."""
+    if output.meta != TensorMeta.of(wanted):
+        return f"is {output.meta}, expected {TensorMeta.of(wanted)}", None
+    if output.value is None:
+        return "could not be read as dense memory: return a strided tensor on the problem's device", None
+    if (place := _misplaced(trial, output, wanted)) is not None:
+        return place, None
+    value = output.value
+    if finite_only:
+        kept = finite_slices(wanted)
+        note_non_finite(trial, value, wanted)
+        value, wanted = value[kept], wanted[kept]
+    compared = examine(value, wanted, scale, trial.state.problem.tolerances)
+    return (None if compared.mismatch is None else compared.mismatch.detail), compared.account
 
 
 def judge_on_values(
@@ -216,22 +268,35 @@ def judge_on_values(
     """The same for arguments that are still at hand. What is found is judged once more by how exact the reference is
     on these very values: how large errors are differs from draw to draw, and nobody is accused by chance."""
     partly = not distribution.finite
-    finding = judge_outputs(trial, fetched, answer, scales, where, finite_only=partly)
-    if finding is None or finding.gate is not None:
-        return finding
-    own = trial.state.scales_on(arguments, answer.tensors, distribution)
-    if own is None:
-        return finding
-    both = [worse(one, other) for one, other in zip(own, scales, strict=True)] if scales else own
-    return judge_outputs(trial, fetched, answer, both, where, finite_only=partly)
+    accounts: Accounts = []
+    finding = _judged(trial, fetched, answer, scales, where, accounts, finite_only=partly)
+    if finding is not None and finding.gate is None:
+        own = trial.state.scales_on(arguments, answer.tensors, distribution)
+        if own is not None:
+            both = [worse(one, other) for one, other in zip(own, scales, strict=True)] if scales else own
+            accounts.clear()  # the allowances were others
+            finding = _judged(trial, fetched, answer, both, where, accounts, finite_only=partly)
+    trial.errors.note(where, accounts)
+    return finding
+
+
+def _called(trial: Trial, index: int, count: int) -> str:
+    """What people call one of the tensors that a call hands over."""
+    gradients = trial.state.problem.gradient_names
+    own = count - len(gradients)
+    if index >= own:
+        return f"the gradient of {gradients[index - own]}"
+    return f"output {index}" if own > 1 else "the output"
 
 
 def _misplaced(trial: Trial, output: Output, wanted: torch.Tensor) -> str | None:
     """Where an output lies that the reference's does not."""
     if output.alias is not None and not trial.state.aliases:
         return f"lies in the memory of input {output.alias}, the reference's does not"
-    if not output.written_out and not shares_memory(wanted):
-        return "has elements that share memory, the reference's has none: write it out"
+    if output.shared is not None and not trial.state.shares:
+        return f"lies in the memory of {output.shared}, the reference's does not: give it memory of its own"
+    if not output.written_out and not (shares_memory(wanted) or wanted.is_conj() or wanted.is_neg()):
+        return "has elements that share memory, or are negated by whoever reads; the reference's has none: write it out"
     if is_turned(output.strides, wanted):
         return (
             f"has the strides {list(output.strides)}, the reference's {list(wanted.stride())}: whoever reads it would "
@@ -268,14 +333,13 @@ def judge_inputs(
         if same_bytes(own, wanted):
             if not same_bytes(seen, own):
                 return failed(f"{where}: input {index} was changed by the call", GateName.INTEGRITY)
-        elif (mismatch := compare(seen, wanted, ErrorScale(), trial.state.problem.tolerances)) is not None:
-            return failed(f"{where}: input {index}, which the reference changes in place, {mismatch.detail}")
+            continue
+        compared = examine(seen, wanted, ErrorScale(), trial.state.problem.tolerances)
+        if compared.account is not None:
+            trial.errors.note(where, [(f"input {index}", compared.account)])
+        if compared.mismatch is not None:
+            return failed(f"{where}: input {index}, which the reference changes in place, {compared.mismatch.detail}")
     return None
-
-
-def shapes_of(arguments: Sequence[Any]) -> tuple[tuple[int, ...], ...]:
-    """Shapes of the tensor arguments."""
-    return tuple(tuple(tensor.shape) for tensor in flatten(list(arguments)))
 
 
 def blamed_gate(fault: RunnerFault, current: GateName) -> GateName:

@@ -12,6 +12,7 @@ from services.domain.problems import Problem, ProblemAnalysis
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import flatten
 from workers.referee.analysis import analyse
+from workers.referee.backward_costs import with_backward
 from workers.referee.comparison import all_finite
 from workers.referee.pieces import pieces
 from workers.referee.problem import ReferenceProblem, cloned, output_tensors, seed_everything
@@ -40,7 +41,8 @@ def examine(problem: ReferenceProblem, progress: Progress) -> None:
         _check_repeatable(problem, first, outputs)
         _check_finite(problem, outputs)
         _check_dependent(problem, name, (first, second), outputs)
-        _check_not_constant(problem, outputs)
+        _check_not_constant(problem, _of_forward(problem, outputs))
+        _check_gradients(problem, outputs)
 
 
 def analysed(
@@ -48,9 +50,9 @@ def analysed(
 ) -> ProblemAnalysis:
     """The traced operator graph. Raises `Refused` where the reference cannot be analysed at all."""
     progress("Model.forward", problem.line_of("Model.forward"))
-    return analyse(
+    found = analyse(
         problem.model,
-        problem.make_inputs(0, 1),
+        problem.forward_arguments(problem.make_inputs(0, 1)),
         problem.init_inputs if isinstance(problem.init_inputs, list) else list(problem.init_inputs.values()),
         copy_bandwidth_gb_s=device.copy_bandwidth_gb_s,
         peak_gflop_s=device.peak_gflop_s,
@@ -58,6 +60,7 @@ def analysed(
         cache_bytes=device.cache_bytes,
         size_numbers=size_numbers,
     )
+    return with_backward(found, problem, device)
 
 
 def _outputs(problem: ReferenceProblem, arguments: list[Any]) -> list[torch.Tensor]:
@@ -110,12 +113,27 @@ def _check_finite(problem: ReferenceProblem, outputs: list[torch.Tensor]) -> Non
 def _check_dependent(
     problem: ReferenceProblem, name: str, draws: tuple[list[Any], list[Any]], outputs: list[torch.Tensor]
 ) -> None:
-    if _same(flatten(draws[0]), flatten(draws[1])):
+    own = [flatten(problem.forward_arguments(one)) for one in draws]
+    if _same(*own):
         remedy = "Draw the inputs at random, so that a remembered answer can be told from a computed one."
         raise problem.refusal(f"{name} gives the same values under every seed", remedy, name)
-    if _same(outputs, _outputs(problem, draws[1])):
+    if _same(*(_of_forward(problem, one) for one in (outputs, _outputs(problem, draws[1])))):
         remedy = "Let the output depend on the arguments of forward."
         raise problem.refusal("the output does not depend on the inputs", remedy, "Model.forward")
+
+
+def _of_forward(problem: ReferenceProblem, outputs: list[torch.Tensor]) -> list[torch.Tensor]:
+    """What `forward` returned, without gradients."""
+    return outputs[: len(outputs) - len(problem.gradient_names)]
+
+
+def _check_gradients(problem: ReferenceProblem, outputs: list[torch.Tensor]) -> None:
+    gradients = outputs[len(_of_forward(problem, outputs)) :]
+    if gradients and not any(bool(gradient.any()) for gradient in gradients):
+        remedy = (
+            "Compute the output with operators that have a gradient (floor, round, sign and comparisons have none)."
+        )
+        raise problem.refusal("every gradient is zero", remedy, "Model.forward")
 
 
 def _check_not_constant(problem: ReferenceProblem, outputs: list[torch.Tensor]) -> None:

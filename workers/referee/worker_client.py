@@ -194,6 +194,8 @@ def exit_fault(status: dict[str, Any]) -> RunnerFault:
     tail = f"; its last output: {output}" if output else ""
     if status.get("out_of_memory") is True:
         return RunnerFault(FaultKind.MEMORY, f"the candidate's process ran out of memory{tail}")
+    if isinstance(status.get("exhaustion"), str):
+        return RunnerFault(FaultKind.CRASHED, f"the candidate's process {status['exhaustion']}{tail}")
     if status.get("timed_out") is True:
         return RunnerFault(FaultKind.HUNG, f"the candidate's process was stopped at its wall limit{tail}")
     number = status.get("signal")

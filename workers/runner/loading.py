@@ -47,22 +47,25 @@ def state_of(model: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
     return [*model.named_parameters(), *model.named_buffers()]
 
 
-def copy_state(model: torch.nn.Module, names: Sequence[str], tensors: Sequence[torch.Tensor]) -> bool:
+def copy_state(model: torch.nn.Module, names: Sequence[str], tensors: Sequence[torch.Tensor]) -> dict[str, str] | None:
     """Give `model` the reference's state by name and shape, what is left over in order of registration.
 
-    False (and nothing changed) when that leaves a parameter or buffer without a counterpart.
+    The model's own name for each of the reference's that it has; None (and nothing changed) where that leaves a
+    parameter or buffer without a counterpart.
     """
     theirs = dict(zip(names, tensors, strict=True))
-    pairs, open_targets = [], []
-    for name, target in state_of(model):
+    pairs: list[tuple[str, str, torch.Tensor]] = []
+    targets = dict(state_of(model))
+    for name, target in targets.items():
         if name in theirs and theirs[name].shape == target.shape:
-            pairs.append((target, theirs.pop(name)))
-        else:
-            open_targets.append(target)
-    rest = list(theirs.values())
-    if [target.shape for target in open_targets] != [tensor.shape for tensor in rest][: len(open_targets)]:
-        return False
+            pairs.append((name, name, theirs.pop(name)))
+    taken = {name for name, _, _ in pairs}
+    open_targets = [name for name in targets if name not in taken]
+    rest = list(theirs.items())
+    if [targets[name].shape for name in open_targets] != [one.shape for _, one in rest][: len(open_targets)]:
+        return None
+    pairs += [(own, name, tensor) for own, (name, tensor) in zip(open_targets, rest, strict=False)]
     with torch.no_grad():
-        for target, tensor in [*pairs, *zip(open_targets, rest, strict=False)]:
-            target.copy_(tensor)
-    return True
+        for own, _, tensor in pairs:
+            targets[own].copy_(tensor)
+    return {name: own for own, name, _ in pairs}

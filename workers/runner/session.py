@@ -9,7 +9,9 @@ stopped. On a GPU the copy is made in the order of the stream, and `fetch` descr
 from __future__ import annotations
 
 import ctypes
+import itertools
 import os
+import random
 import socket
 import time
 import traceback
@@ -20,17 +22,33 @@ import torch
 
 from workers import extensions
 from workers.ipc.placement import CudaTensorDevice, TensorDevice
-from workers.ipc.tensors import Shared, TensorMeta, decode, descriptors_of, flatten, shares_memory, structure
+from workers.ipc.tensors import (
+    Shared,
+    TensorMeta,
+    decode,
+    descriptors_of,
+    flatten,
+    overlap,
+    shares_memory,
+    structure,
+)
 from workers.ipc.wire import Channel, Message, WireClosedError
 from workers.runner.batches import Batch, run_batch
-from workers.runner.loading import construct, copy_state, import_source
+from workers.runner.loading import construct, copy_state, import_source, state_of
 from workers.runner.observation import observe
+from workers.runner.stepping import ModelStep, StepError, StepPlan, matched
 from workers.runner.streams import captured, run_held_up
 
 IDLE_LIMIT_S = 3600.0
 MAX_ERROR_CHARACTERS = 4000
+FORWARD_OF = "forward of "
+"""What a step's forward pass alone is called, before the model's own name."""
 NO_MEMORY = ("can't allocate memory", "CUDA error: out of memory", "CUDA out of memory")
+LEAST_IN_PARTS = 64 << 10
+"""Bytes of an output from which on it is copied in parts."""
+PARTS = 16
 _now = time.perf_counter
+_shuffled = random.SystemRandom()
 
 
 class RunnerServer:
@@ -47,6 +65,8 @@ class RunnerServer:
         self._place.prepare()
         self._models: dict[str, Callable[..., Any]] = {}
         self._slots: dict[int, tuple[Any, Shared, Shared]] = {}
+        self._state: list[torch.Tensor] = []
+        """The model's parameters and buffers."""
         self._outputs: Any = None
         self._batch: Batch | None = None
         self._inputs: tuple[torch.Tensor, ...] = ()
@@ -100,9 +120,26 @@ class RunnerServer:
         with self._place.device:
             model = construct(module, self.class_name, init_inputs, _integer(body["seed"]))
         model = model.to(self._place.device)
-        matched = copy_state(model, _strings(body["state_names"]), state.tensors) if body["copy_state"] else True
-        self._models["plain"] = model
-        return {"seconds": _now() - started, "matched": matched}
+        names = copy_state(model, _strings(body["state_names"]), state.tensors) if body["copy_state"] else {}
+        self._state = [tensor for _, tensor in state_of(model)]
+        self._add("plain", model if body["step"] is None else self._step(model, body["step"], names))
+        return {"seconds": _now() - started, "matched": names is not None}
+
+    def _step(self, model: torch.nn.Module, plan: Any, names: dict[str, str] | None) -> ModelStep:
+        """The model's forward and backward. Raises `StepError` where a parameter has no counterpart."""
+        parsed = StepPlan.parse(plan)
+        if names is None and parsed.parameters:
+            raise StepError(
+                "the parameters and buffers of ModelNew do not match those of Model, whose gradients are judged: "
+                "register the same ones, by name and shape"
+            )
+        return ModelStep(model, matched(model, parsed, names or {}))
+
+    def _add(self, name: str, model: Callable[..., Any]) -> None:
+        """Have a model under a name, and a step's forward pass alone beside it."""
+        self._models[name] = model
+        if isinstance(model, ModelStep):
+            self._models[f"{FORWARD_OF}{name}"] = model.first_pass
 
     def _do_slot(self, message: Message) -> dict[str, Any]:
         """Attach the memory of one input set: a block the inputs are in, and one for the outputs."""
@@ -150,6 +187,8 @@ class RunnerServer:
         items: list[torch.Tensor] = []
         nesting = structure(outputs, items)
         described = [_describe_output(item, self._inputs, self._place.device) for item in items]
+        for index, text in enumerate(described):
+            text["shared"] = _shared(items[index], items[:index], self._state)
         written = self._written or (self._out is not None and _write(items, self._out.tensors[0]))
         self._written = False
         return {"outputs": described, "structure": nesting, "written": written}
@@ -260,11 +299,25 @@ def _write(items: Sequence[Any], target: torch.Tensor) -> bool:
 
 
 def _copy(item: torch.Tensor, target: torch.Tensor) -> None:
-    """Copy an output's elements in order; by one thread where it is dense, so that the time depends on size alone."""
-    if item.is_contiguous() and item.is_cpu:
-        ctypes.memmove(target.data_ptr(), item.data_ptr(), target.numel())
-    else:
-        target.view(item.dtype).view(item.shape).copy_(item)
+    """Copy an output's elements; by one thread where it is dense, so that the time depends on size alone. On the CPU in
+    an order that nobody knows: what is still being computed cannot keep ahead of the copy."""
+    if item.is_contiguous() and item.is_cpu and not (item.is_conj() or item.is_neg()):
+        for start, end in _parts(target.numel()):
+            ctypes.memmove(target.data_ptr() + start, item.data_ptr() + start, end - start)
+        return
+    written = target.view(item.dtype).view(item.shape)
+    if not item.is_cpu or item.dim() == 0 or target.numel() < LEAST_IN_PARTS:
+        written.copy_(item)
+        return
+    for start, end in _parts(item.shape[0], 1):
+        written[start:end].copy_(item[start:end])
+
+
+def _parts(size: int, least: int = LEAST_IN_PARTS) -> list[tuple[int, int]]:
+    """Where parts of something begin and end, in random order; one part of less than `least`."""
+    count = PARTS if size >= least else 1
+    borders = [size * index // count for index in range(count + 1)]
+    return _shuffled.sample(list(itertools.pairwise(borders)), count)
 
 
 def _describe_output(item: Any, inputs: Sequence[torch.Tensor], device: torch.device) -> dict[str, Any]:
@@ -272,7 +325,7 @@ def _describe_output(item: Any, inputs: Sequence[torch.Tensor], device: torch.de
         return {"type": f"{type(item).__module__}.{type(item).__qualname__}"[:200]}
     if item.device.type != device.type:
         return {"type": f"a tensor on the {item.device.type}"}
-    written_out = item.layout is torch.strided and not shares_memory(item)
+    written_out = item.layout is torch.strided and not (shares_memory(item) or item.is_conj() or item.is_neg())
     return {
         "type": "tensor",
         **TensorMeta.of(item).data(),
@@ -280,6 +333,16 @@ def _describe_output(item: Any, inputs: Sequence[torch.Tensor], device: torch.de
         "written_out": written_out,
         "strides": list(item.stride()) if item.layout is torch.strided else None,
     }
+
+
+def _shared(item: torch.Tensor, earlier: Sequence[torch.Tensor], state: Sequence[torch.Tensor]) -> str | None:
+    """What an output has elements in common with, beside the inputs: an earlier output, or the model itself."""
+    if type(item) is not torch.Tensor or item.layout is not torch.strided:
+        return None
+    for index, other in enumerate(earlier):
+        if type(other) is torch.Tensor and other.layout is torch.strided and overlap(item, other):
+            return f"output {index}"
+    return "a parameter or buffer of the model" if _alias(item, state) is not None else None
 
 
 def _alias(item: torch.Tensor, inputs: Sequence[torch.Tensor]) -> int | None:
@@ -294,7 +357,8 @@ def _alias(item: torch.Tensor, inputs: Sequence[torch.Tensor]) -> int | None:
 def _describe(error: BaseException, module_name: str) -> dict[str, Any]:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if module_name in frame.filename]
     line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
-    text = "".join(traceback.format_exception_only(error)).strip()
+    said = str(error) if isinstance(error, StepError) else "".join(traceback.format_exception_only(error))
+    text = said.strip()
     return {
         "type": type(error).__name__,
         "text": text[:MAX_ERROR_CHARACTERS],

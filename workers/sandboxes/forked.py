@@ -176,9 +176,10 @@ class ForkedProcess:
             self.was_reported = True
             if "memory_kills" in body:
                 self._memory_kills = int(str(body["memory_kills"]))
-            self._finish(code=code, timed_out=bool(body["timed_out"]), cut=bool(body["cut"]))
+            exhausted = str(body["exhausted"]) if "exhausted" in body else None
+            self._finish(code=code, timed_out=bool(body["timed_out"]), cut=bool(body["cut"]), exhausted=exhausted)
 
-    def _finish(self, *, code: int | None, timed_out: bool, cut: bool) -> None:
+    def _finish(self, *, code: int | None, timed_out: bool, cut: bool, exhausted: str | None = None) -> None:
         self._await_supervisor()
         output = "".join(self._output).encode("latin-1").decode(errors="replace")
         by_signal = code is None or code < 0
@@ -189,6 +190,7 @@ class ForkedProcess:
             out_of_memory=not timed_out and self._ran_out_of_memory(code, output),
             output=output,
             output_cut=cut,
+            exhausted=exhausted,
         )
         self._status.close()
         freezer, self._freezer = self._freezer, None

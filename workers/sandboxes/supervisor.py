@@ -17,12 +17,12 @@ from pathlib import Path
 from services.domain.events import JsonValue
 from workers.ipc.wire import Channel, WireError
 from workers.sandboxes import archives, linux
+from workers.sandboxes.bounds import LOOK_S, BoundWatch, in_namespace
 from workers.sandboxes.freezing import TreeFreezer
 from workers.sandboxes.plan import Level, SandboxPlan
 
 CHUNK = 1 << 20
 PIECE = 1 << 18
-LONGEST_SLEEP_S = 3600.0
 REPORT_TIMEOUT_S = 3600.0
 """How long an unread report is kept for the worker; it goes away when the worker does."""
 
@@ -73,6 +73,8 @@ class Supervisor:
     kept: bytearray = field(default_factory=bytearray)
     cut: bool = False
     timed_out: bool = False
+    exhausted: str | None = None
+    """The limit for which it was killed, because it stood there for too long."""
     ended: int | None = None
     """The process's wait status, once it ended."""
 
@@ -85,15 +87,16 @@ class Supervisor:
         if self.freezer is not None:
             poller.register(self.freezer.descriptor, select.POLLIN)
         self._reap()
+        bounds, next_look = self._bounds(), time.monotonic() + LOOK_S
         while self.ended is None:
-            left = self.deadline - time.monotonic()
-            if left <= 0:
-                self.timed_out = True
+            now = time.monotonic()
+            if now >= next_look:
+                next_look, self.exhausted = now + LOOK_S, bounds.exhausted(now)
+            self.timed_out = now >= self.deadline
+            if self.timed_out or self.exhausted is not None:
                 break
-            events = dict(poller.poll(min(left, LONGEST_SLEEP_S) * 1000 + 1))
-            if self.freezer is not None and self.freezer.descriptor in events and not self.freezer.serve():
-                poller.unregister(self.freezer.descriptor)
-                self.freezer = None
+            events = dict(poller.poll((min(self.deadline, next_look) - now) * 1000 + 1))
+            self._serve_freezer(poller, events)
             if self.output in events and not self._drain():
                 poller.unregister(self.output)
             if self.status.fileno() in events:
@@ -104,6 +107,17 @@ class Supervisor:
         self.kill()
         while self._drain_now():
             pass
+
+    def _serve_freezer(self, poller: select.poll, events: dict[int, int]) -> None:
+        """Stop or continue the tree as asked; whoever asks may go away."""
+        if self.freezer is not None and self.freezer.descriptor in events and not self.freezer.serve():
+            poller.unregister(self.freezer.descriptor)
+            self.freezer = None
+
+    def _bounds(self) -> BoundWatch:
+        if self.plan.level is Level.LIMITS:
+            return BoundWatch(self.plan, lambda: descendants(os.getpid()), private=False)
+        return BoundWatch(self.plan, in_namespace, private=True)
 
     def _wake_on_children(self) -> int:
         reading, writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -165,6 +179,8 @@ class Supervisor:
             if self.plan.workspace:
                 self._send_workspace(channel)
             body: dict[str, JsonValue] = {"exit": code, "timed_out": self.timed_out, "cut": self.cut}
+            if self.exhausted is not None:
+                body["exhausted"] = self.exhausted
             if self.kills is not None:
                 body["memory_kills"] = self.kills.count()
             channel.send(body, timeout_s=REPORT_TIMEOUT_S)

@@ -11,7 +11,7 @@ import redis.asyncio
 from redis.exceptions import RedisError
 
 from services.ports.runtime import Clock
-from services.rates import BURST_S, BucketRequest, Buckets, Shortage
+from services.rates import BURST_S, BucketRequest, Buckets, Shortage, Taken
 from services.telemetry.metrics import RATE_LIMITS_ALONE
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,11 @@ for i, key in ipairs(KEYS) do
   local full = math.max(burst, 60 / tonumber(ARGV[i + 1]))
   redis.call('PEXPIRE', key, math.ceil(full * 1000))
 end
-return {0, '0'}
+local answer = {0, '0'}
+for i in ipairs(KEYS) do
+  answer[i + 2] = tostring(left[i] - 1)
+end
+return answer
 """
 
 
@@ -62,19 +66,21 @@ class RedisBuckets:
         self._away_until: float | None = None
         RATE_LIMITS_ALONE.set(0)
 
-    async def take(self, wanted: Sequence[BucketRequest]) -> Shortage | None:
-        """One from each bucket, or from none: the first that has too little."""
+    async def take(self, wanted: Sequence[BucketRequest]) -> Taken:
+        """One from each bucket, or from none where one has too little."""
         if self._away_until is not None and self._clock.monotonic() < self._away_until:
             return await self._fallback.take(wanted)
         keys = [self._prefix + take.bucket for take in wanted]
         rates = [BURST_S, *(take.per_minute for take in wanted)]
         try:
-            short, wait_s = await cast("Awaitable[tuple[int, bytes]]", self._script(keys=keys, args=rates))
+            short, wait_s, *left = await cast("Awaitable[list[bytes]]", self._script(keys=keys, args=rates))
         except (RedisError, OSError) as error:
             self._note_outage(error)
             return await self._fallback.take(wanted)
         self._note_return()
-        return Shortage(take=wanted[int(short) - 1], wait_s=float(wait_s)) if int(short) else None
+        if int(short):
+            return Taken(short=Shortage(take=wanted[int(short) - 1], wait_s=float(wait_s)))
+        return Taken(left=tuple(map(float, left)))
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -12,7 +12,7 @@ import pytest
 
 from agents.playbook.model import PlaybookModel
 from agents.playbook.moves import retunings
-from agents.playbook.planner import code, kernels, plan
+from agents.playbook.planner import code, kernels, no_template, plan
 from agents.playbook.schedule import Schedule, read
 from agents.playbook.search import experienced, sensible
 from agents.replies import CoderReply, DraftCritique, PlannerReply, ProfilerReply, RefineCritique, parse_reply
@@ -33,7 +33,7 @@ from services.domain.evaluations import (
 )
 from services.domain.experiences import Experience, ExperienceKind, RecalledExperience
 from services.domain.jobs import Stage
-from services.domain.problems import Operator, Problem, ProblemAnalysis, SizeNumber, TensorSpec, ValueRef
+from services.domain.problems import BackwardPass, Operator, Problem, ProblemAnalysis, SizeNumber, TensorSpec, ValueRef
 
 DEVICE = DeviceSheet(
     name="cpu",
@@ -196,7 +196,8 @@ def test_a_matrix_product_has_no_template() -> None:
 
 
 def test_another_backend_and_an_untraced_graph_are_refused_in_words() -> None:
-    assert "backend triton" in (plan(facts(rmsnorm(), backend="triton")).unable or "")
+    assert "backend cuda" in (plan(facts(rmsnorm(), backend="cuda")).unable or "")
+    assert "no Triton template for" in (plan(facts(rmsnorm(), backend="triton")).unable or "")
     untraced = replace(rmsnorm(), operators=(), outputs=(), trace_error="data-dependent control flow")
     assert "data-dependent control flow" in (plan(facts(untraced)).unable or "")
 
@@ -373,3 +374,12 @@ def test_a_size_that_is_built_in_as_a_number_is_refused_when_it_changes() -> Non
     pinned = source_for(over_rows(fixed_sizes=((0, 0),)))
     assert "if x0.shape[0] != 64:" in pinned
     assert "64 is built into this kernel as a number" in pinned
+
+
+def test_a_backward_pass_is_declined_in_words() -> None:
+    asked = BackwardPass(gradients=("`x`", "the parameter `weight`"), cotangents=(), bytes_moved=8, flops=2)
+    reason = no_template("cpp", replace(rmsnorm(), backward=asked))
+    assert reason is not None
+    assert "a backward pass (gradients of `x`, the parameter `weight` are judged" in reason
+    assert "configure a chat model" in reason
+    assert no_template("cpp", rmsnorm()) is None

@@ -143,7 +143,7 @@ def test_the_experience_of_least_value_and_the_oldest_steps_go_first() -> None:
     facts = a_refine_round()
     items = tuple(
         RecalledExperience(
-            experience=replace(an_experience(text="words " * 150), id=f"exp-{value}"), similarity=0.5, value=value
+            experience=replace(an_experience(text="words " * 100), id=f"exp-{value}"), similarity=0.5, value=value
         )
         for value in (0.3, -0.5, 0.9, 0.1)
     )

@@ -72,7 +72,7 @@ def test_the_coder_is_told_the_rules_and_how_it_is_timed(backend: str) -> None:
         "float32: atol 0.0001, rtol 0.0001, bound 2e-05",
         "held-out",
         "NaN and infinities",
-        "by name\n  and shape, else in order of registration",
+        "by name and shape, else in order of registration",
         "Keep between calls",
         "fresh values, in alternation with a rival",
         "cuBLAS and cuDNN are refused",

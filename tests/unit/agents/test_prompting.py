@@ -11,6 +11,7 @@ from agents.prompting import FOLDER, Fence, render_system, render_user, template
 from services.domain.chat import AgentRole, Facts, MoveFact, PlanFact
 from services.domain.evaluations import Verdict
 from services.domain.experiences import RecalledExperience
+from services.domain.problems import BackwardPass, TensorSpec
 from services.testing import a_problem, a_report, an_experience
 from tests.unit.agents.some_facts import an_attempt, some_facts
 
@@ -21,7 +22,7 @@ def hostile_facts() -> Facts:
     report = a_report(Verdict.REJECTED, detail=ATTACK)
     attempt = replace(an_attempt(0, report, critique=ATTACK), source=ATTACK)
     experience = replace(an_experience(text=ATTACK), title=ATTACK, id=f"exp {ATTACK}")
-    return some_facts(
+    given = some_facts(
         problem=replace(a_problem(ATTACK, name=ATTACK), allow_library=(ATTACK,)),
         attempts=(attempt,),
         start_point=attempt,
@@ -30,11 +31,28 @@ def hostile_facts() -> Facts:
         source=ATTACK,
         report=report,
     )
+    return replace(given, analysis=replace(given.analysis, backward=a_backward_pass(ATTACK)))
+
+
+def a_backward_pass(*gradients: str) -> BackwardPass:
+    cotangent = TensorSpec(name="cotangent of output 0", shape=(64, 32), dtype="float32")
+    return BackwardPass(gradients=gradients, cotangents=(cotangent,), bytes_moved=16384, flops=4096)
+
+
+def test_the_coder_is_told_what_is_differentiated_and_how_gradients_are_judged() -> None:
+    plain, asked = some_facts(), some_facts()
+    asked = replace(asked, analysis=replace(asked.analysis, backward=a_backward_pass("`x`", "the parameter `weight`")))
+    said = render_system(AgentRole.CODER, asked, {}).content
+    assert "`x`, the parameter `weight`" in said
+    assert "torch.autograd.Function" in said
+    assert "never all ones" in said
+    assert "cotangent of output 0: float32[64, 32]" in said
+    assert "autograd" not in render_system(AgentRole.CODER, plain, {}).content
 
 
 def unfenced(text: str) -> str:
     """What stands outside of the fences."""
-    return re.sub(r"<(data-[0-9a-f]{16}) name=\"[^\"]*\">\n.*?\n</\1>", "", text, flags=re.DOTALL)
+    return re.sub(r"<(data-[0-9a-f]{8}) name=\"[^\"]*\">\n.*?\n</\1>", "", text, flags=re.DOTALL)
 
 
 @pytest.mark.parametrize("role", AgentRole)
@@ -91,7 +109,7 @@ def test_prompts_show_what_an_agent_needs() -> None:
     assert "aten.relu.default(x)" in system
     assert "20.0 GB/s" in system
     assert "compile_cpp" in system
-    assert '{"type": "object"}' in system
+    assert '{"type":"object"}' in system
     assert "vectorise(width=16)" in user
     assert "row 3: 1.0 != 2.0" in user
     assert "tail skipped" in user

@@ -76,7 +76,7 @@ def answer(path: str) -> tuple[int, Any]:
         "/healthz": (200, {"status": "ok"}),
         "/readyz": (503, {"detail": "database x cannot be reached"}),
         "/api/v1/me": (200, {"team": "local", "version": "1.1"}),
-        "/api/v1/workers": (200, [worker]),
+        "/api/v1/workers": (200, {"items": [worker], "next_cursor": None}),
         "/metrics": (200, 'kernelwright_orders{device="h200",status="queued"} 4.0\n'),
     }
     return known[path]

@@ -71,14 +71,14 @@ def test_a_problem_with_a_fault_is_refused_with_file_line_and_remedy(
     assert "Fix the syntax" in line
 
 
-def test_a_problem_that_asks_for_gradients_is_refused_before_anything_runs(
+def test_a_problem_whose_backward_is_not_written_out_is_refused_before_anything_runs(
     capsys: pytest.CaptureFixture[str], problem: Path
 ) -> None:
-    problem.write_text("BACKWARD = True\n" + problem.read_text())
+    problem.write_text("BACKWARD = 1 == 1\n" + problem.read_text())
     for arguments in (("run", str(problem)), ("evaluate", str(problem), str(problem))):
         line = line_of(capsys, *arguments)
-        assert f"{problem}:1: BACKWARD asks for gradients, which are not judged yet" in line
-        assert "Remove it" in line
+        assert f"{problem}:1: BACKWARD is not True or False" in line
+        assert "Write BACKWARD = True" in line
 
 
 def test_a_binary_problem_is_refused(capsys: pytest.CaptureFixture[str], problem: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,18 @@ from rich.console import Console, RenderableType
 
 from kernelwright.cli.card import file_lines, report_card, result_card
 from kernelwright.cli.progress import MARGIN, Progress, figures_line
-from services.domain.evaluations import EvaluationReport, GateName, Roofline, Speedup, Verdict
+from services.domain.evaluations import (
+    ErrorCheck,
+    EvaluationReport,
+    GateName,
+    OutputError,
+    Passes,
+    PassTimes,
+    Roofline,
+    Speedup,
+    Verdict,
+    WorstElement,
+)
 from services.domain.jobs import Budget, JobStatus
 from services.exports import Export
 from services.testing import a_job, a_report
@@ -179,3 +191,68 @@ def test_the_card_of_an_evaluation_has_a_line_per_gate() -> None:
         assert gate.name.value in text
     assert "ModelNew has no parameter [weight]" in text
     assert "rejected" in text
+
+
+def an_error(draw: str, share: float | None, gate: GateName = GateName.CORRECTNESS) -> OutputError:
+    worst = WorstElement(at=(3,), absolute=2.4e-6, relative=1e-6, ulp=5, allowed=5e-4, share=0.0048)
+    known = worst if share is not None else None
+    check = ErrorCheck.WHOLE if share is not None else ErrorCheck.FINITE
+    return OutputError(
+        gate=gate,
+        draw=draw,
+        tensor="output",
+        dtype="float32",
+        max_abs=2.4e-6 if known else None,
+        worst=known,
+        relative=1e-6,
+        bound=1e-4,
+        share=share,
+        check=check,
+    )
+
+
+def test_the_card_says_how_close_the_worst_error_came() -> None:
+    report = replace(a_report(), errors=(an_error("tied values", 0.0104), an_error("own values", 0.001)))
+    text = drawn(result_card(a_job(), report), 120)
+    assert "1.0 % of the allowance: 2.4e-06 absolute, 5 ULP (correctness, tied values)" in text
+
+
+def test_the_card_of_an_older_report_says_that_errors_were_not_recorded() -> None:
+    assert "not recorded" in drawn(result_card(a_job(), a_report()), 120)
+    assert "no outputs were compared" in drawn(result_card(a_job(), replace(a_report(), errors=())), 120)
+
+
+def test_the_card_of_an_evaluation_lists_the_draws_that_came_closest() -> None:
+    report = a_report(Verdict.REJECTED, failed_gate=GateName.CORRECTNESS)
+    errors = (
+        an_error("wide values", None),
+        an_error("tiny values", 2.5),
+        *[an_error(f"{n} values", 0.1) for n in range(6)],
+    )
+    text = drawn(report_card(replace(report, errors=errors)), 120)
+    assert "wide values" in text
+    assert "not finite" in text
+    assert "250 %" in text
+    assert "5 values" not in text
+    assert "and 2 more, none closer to its allowance" in text
+
+
+def test_the_card_of_a_problem_with_a_backward_pass_divides_the_call() -> None:
+    def times(forward: float, backward: float, interval: tuple[float, float]) -> PassTimes:
+        return PassTimes(
+            forward_us=forward,
+            forward_ci95_us=(0.9 * forward, 1.1 * forward),
+            backward_us=backward,
+            backward_ci95_us=interval,
+            both_us=forward + backward,
+        )
+
+    passes = Passes(
+        candidate=times(40, 60, (55, 65)), eager=times(100, 250, (240, 260)), compile=times(90, -5, (-20, 30))
+    )
+    text = drawn(report_card(replace(a_report(), passes=passes)), 120)
+    assert re.search(r"forward +40 µs +36 µs to 44 µs \(95 %\)", text)
+    assert re.search(r"backward +60 µs +55 µs to 65 µs \(95 %\)", text)
+    assert re.search(r"of eager +forward 100 µs, backward 250 µs", text)
+    assert re.search(r"of torch.compile +forward 90 µs, backward at most 30 µs", text)
+    assert "forward" not in drawn(report_card(a_report()), 120)

@@ -107,6 +107,7 @@ class World:
     polling: PollingIntervals = field(default_factory=PollingIntervals)
     holdout_share: float = 0.0
     confirmations: int = 0
+    practices: bool = False
     database: InMemoryDatabase = field(init=False)
 
     def __post_init__(self) -> None:
@@ -151,6 +152,7 @@ class World:
                 evaluation_timeout_s=timeout_s,
                 holdout_share=self.holdout_share,
                 confirmations=self.confirmations,
+                practices=self.practices,
             ),
             polling=self.polling,
         )

@@ -30,6 +30,7 @@ from services.testing import (
     InMemoryDatabase,
     InMemoryEventLog,
     InMemoryJobStore,
+    InMemoryKeyStore,
     ScriptedModel,
     a_candidate,
     a_problem,
@@ -121,19 +122,19 @@ async def test_a_submitted_job_is_queued_and_can_be_read_and_listed(here: Instal
     assert job["budget"]["rounds"] == 3
     assert answer.headers["location"] == f"/api/v1/jobs/{job['id']}"
     assert (await here.client.get(f"/jobs/{job['id']}")).json() == job
-    assert (await here.client.get("/jobs")).json() == {"jobs": [job], "next_cursor": None}
+    assert (await here.client.get("/jobs")).json() == {"items": [job], "jobs": [job], "next_cursor": None}
 
 
 async def test_listing_filters_by_status_and_pages_by_cursor(here: Installation) -> None:
     ids = [await here.submit() for _ in range(5)]
     await here.client.post(f"/jobs/{ids[0]}/cancel")
     cancelled = (await here.client.get("/jobs", params={"status": "cancelled"})).json()
-    assert [job["id"] for job in cancelled["jobs"]] == [ids[0]]
+    assert [job["id"] for job in cancelled["items"]] == [ids[0]]
     seen: list[str] = []
     cursor: str | None = None
     while True:
         page = (await here.client.get("/jobs", params={"limit": "2"} | ({"cursor": cursor} if cursor else {}))).json()
-        seen += [job["id"] for job in page["jobs"]]
+        seen += [job["id"] for job in page["items"]]
         cursor = page["next_cursor"]
         if cursor is None:
             break
@@ -195,12 +196,12 @@ async def test_a_problem_that_cannot_be_used_is_refused_with_line_and_remedy(her
     assert assert_problem(lint, 422) == document
 
 
-async def test_a_problem_that_asks_for_gradients_is_refused_with_line_and_remedy(here: Installation) -> None:
+async def test_a_problem_whose_backward_is_not_written_out_is_refused_with_line_and_remedy(here: Installation) -> None:
     answer = await here.client.post(
-        "/jobs", json={"problem": {**PROBLEM, "source": "BACKWARD = True\n" + PROBLEM["source"]}}
+        "/jobs", json={"problem": {**PROBLEM, "source": "BACKWARD = 1 == 1\n" + PROBLEM["source"]}}
     )
     document = assert_problem(answer, 422)
-    assert "gradients" in document["detail"]
+    assert "BACKWARD" in document["detail"]
     assert document["line"] == 1
     assert document["remedy"]
     assert here.database.jobs == {}
@@ -276,12 +277,52 @@ async def test_a_database_that_cannot_be_reached_is_503_and_a_bug_is_500(
 
 async def test_readiness_says_why_not_while_health_goes_on(runtime: Path) -> None:
     async def broken() -> None:
-        raise StorageError("the database is newer than this program")
+        address = "postgresql+psycopg://kw@db.internal/kw"
+        raise StorageError(
+            f"database {address} is newer than this program", remedy="Install the version that wrote it."
+        )
 
     here = Installation(runtime, ready=broken)
     async with here.client:
         assert (await here.client.get("http://127.0.0.1/healthz")).json() == {"status": "ok"}
-        assert "newer" in assert_problem(await here.client.get("http://127.0.0.1/readyz"), 503)["detail"]
+        problem = assert_problem(await here.client.get("http://127.0.0.1/readyz"), 503)
+        assert "Install the version that wrote it" in problem["detail"]
+        assert "internal" not in str(problem), "whoever asks needs no token"
+
+
+async def test_strangers_learn_no_names_from_a_database_that_is_away(
+    runtime: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def unreachable(*_: object, **__: object) -> None:
+        raise StorageError("database postgresql://kw@db.internal/kw cannot be reached")
+
+    here = Installation(runtime, token="let-me-in", ready=unreachable)
+    monkeypatch.setattr(InMemoryKeyStore, "token", unreachable)
+    monkeypatch.setattr(here.jobs, "get", unreachable)
+    guessed = {"Authorization": f"Bearer kw_{'0' * 10}_{'A' * 43}"}
+    async with here.client:
+        for answer in (
+            await here.client.get("http://127.0.0.1/readyz"),
+            await here.client.get("/jobs", headers=guessed),
+        ):
+            assert "internal" not in str(assert_problem(answer, 503))
+        known = await here.client.get("/jobs/job-1", headers={"Authorization": "Bearer let-me-in"})
+        assert "db.internal" in str(assert_problem(known, 503))
+    assert caplog.text.count("db.internal") >= 3
+
+
+async def test_bad_tokens_are_slowed_down_and_good_ones_are_not(runtime: Path) -> None:
+    here = Installation(runtime, token="let-me-in")
+    async with here.client:
+        answers = [await here.client.get("/jobs", headers={"Authorization": f"Bearer guess-{n}"}) for n in range(20)]
+        codes = [answer.status_code for answer in answers]
+        assert codes[0] == 401
+        assert codes[-1] == 429
+        assert codes == sorted(codes), "first refused, then told to wait"
+        assert int(answers[-1].headers["Retry-After"]) >= 1
+        assert "token" in assert_problem(answers[-1], 429)["detail"]
+        good = await here.client.get("/jobs", headers={"Authorization": "Bearer let-me-in"})
+        assert good.status_code == 200
 
 
 async def test_a_token_opens_the_api_and_nothing_else_does(runtime: Path) -> None:
@@ -312,7 +353,7 @@ async def test_the_best_candidate_the_listing_and_the_diff_agree(here: Installat
     assert_problem(await here.client.get(f"/jobs/{job_id}/best"), 404)
     await here.solve(job_id, "class ModelNew: ...\nx = 1\n", "class ModelNew: ...\nx = 2\n")
     best = (await here.client.get(f"/jobs/{job_id}/best")).json()
-    listed = (await here.client.get(f"/jobs/{job_id}/candidates")).json()
+    listed = (await here.client.get(f"/jobs/{job_id}/candidates")).json()["items"]
     assert [entry["id"] for entry in listed] == [candidate_id(job_id, 0), candidate_id(job_id, 1)]
     assert best["id"] == listed[1]["id"]
     assert best["report"]["verdict"] == "accepted"
@@ -459,7 +500,7 @@ def test_every_route_below_a_job_says_how_it_answers_for_a_deleted_one() -> None
 async def test_the_jobs_that_work_for_another_are_listed_below_it(here: Installation) -> None:
     parent, child = await here.submit(), await here.submit()
     here.database.jobs[child] = dataclasses.replace(here.database.jobs[child], parent_id=parent)
-    found = (await here.client.get(f"/jobs/{parent}/children")).json()
+    found = (await here.client.get(f"/jobs/{parent}/children")).json()["items"]
     assert [(job["id"], job["parent_id"]) for job in found] == [(child, parent)]
     assert (await here.client.get(f"/jobs/{parent}")).json()["parent_id"] is None
     assert (await here.client.get("/jobs/job-nowhere/children")).status_code == 404

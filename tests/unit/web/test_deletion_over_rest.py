@@ -36,7 +36,7 @@ async def test_a_deleted_job_is_gone_wherever_its_page_looks(here: Installation)
         gone = assert_problem(await here.client.get(f"/jobs/{job}{path}"), 410)
         assert f"job {job} was deleted" in gone["detail"]
     assert_problem(await here.client.delete(f"/jobs/{job}"), 410)
-    assert (await here.client.get("/jobs")).json()["jobs"] == []
+    assert (await here.client.get("/jobs")).json()["items"] == []
 
 
 async def test_a_job_that_goes_on_is_not_deleted_and_one_never_there_is_not_found(here: Installation) -> None:

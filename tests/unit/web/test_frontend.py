@@ -102,7 +102,7 @@ async def test_a_listing_is_narrowed_by_words_tags_and_several_statuses(built: I
 
     async def ids(**wanted: object) -> set[str]:
         page = await built.client.get("/jobs", params=wanted)  # type: ignore[arg-type]
-        return {job["id"] for job in page.json()["jobs"]}
+        return {job["id"] for job in page.json()["items"]}
 
     assert await ids(q="SOFT row") == {named}
     assert await ids(tag=["nightly", "gpu"]) == {other}
@@ -114,7 +114,7 @@ async def test_the_listing_shows_how_fast_the_best_is(built: Installation) -> No
     job_id = await built.submit()
     await built.solve(job_id, "class ModelNew: ...")
     best = (await built.client.get(f"/jobs/{job_id}/best")).json()["report"]["speedup"]
-    (listed,) = (await built.client.get("/jobs")).json()["jobs"]
+    (listed,) = (await built.client.get("/jobs")).json()["items"]
     assert (listed["best_speedup"], listed["best_ci95"]) == (best["best_baseline"], best["ci95"])
     assert (await built.client.get(f"/jobs/{job_id}")).json() == listed
 
@@ -122,13 +122,13 @@ async def test_the_listing_shows_how_fast_the_best_is(built: Installation) -> No
 async def test_steps_costs_and_the_log_are_read_at_once(built: Installation) -> None:
     job_id = await built.submit()
     await built.solve(job_id, "class ModelNew: ...", "class ModelNew: pass")
-    steps = (await built.client.get(f"/jobs/{job_id}/steps")).json()
+    steps = (await built.client.get(f"/jobs/{job_id}/steps")).json()["items"]
     assert [step["index"] for step in steps] == [0, 1]
     assert (await built.client.get(f"/jobs/{job_id}/steps/1")).json()["step"]["index"] == 1
     assert_problem(await built.client.get(f"/jobs/{job_id}/steps/2"), 404)
     costs = (await built.client.get(f"/jobs/{job_id}/costs")).json()
     assert (costs["by_agent"], costs["total"]["calls"]) == ([], 0)
-    log = (await built.client.get(f"/jobs/{job_id}/log", params={"after": 1})).json()
+    log = (await built.client.get(f"/jobs/{job_id}/log", params={"after": 1})).json()["items"]
     assert [event["seq"] for event in log] == [2]
     assert log[0]["kind"] == "job.finished"
 

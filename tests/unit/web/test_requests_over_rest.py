@@ -48,14 +48,14 @@ async def answer(installation: RequestInstallation, request_id: str, given: Any)
 
 async def test_a_request_is_listed_shown_and_answered(installation: RequestInstallation) -> None:
     request_id = await an_open_request(installation)
-    (listed,) = (await installation.client.get("/requests", params={"role": "coder"})).json()["requests"]
+    (listed,) = (await installation.client.get("/requests", params={"role": "coder"})).json()["items"]
     shown = (await installation.client.get(f"/requests/{listed['id']}")).json()
     assert (shown["id"], shown["reply"]) == (request_id, None)
     assert shown["messages"][0]["content"] == "Write it."
     answered = await answer(installation, request_id, {"summary": "mine", "source": MODULE})
     assert answered.status_code == 200, answered.text
     assert answered.json()["answered_by"] == "me"
-    assert (await installation.client.get("/requests")).json()["requests"] == []
+    assert (await installation.client.get("/requests")).json()["items"] == []
 
 
 async def test_a_coder_may_send_its_module_as_text(installation: RequestInstallation) -> None:
@@ -84,7 +84,7 @@ async def test_an_answer_that_does_not_fit_is_refused_and_the_request_stays_open
     assert refused.status_code == 422
     assert complaint in refused.json()["detail"]
     assert "stays open" in refused.json()["detail"]
-    assert len((await installation.client.get("/requests")).json()["requests"]) == 1
+    assert len((await installation.client.get("/requests")).json()["items"]) == 1
 
 
 async def test_a_second_answer_and_an_unknown_request_are_refused(installation: RequestInstallation) -> None:
@@ -108,11 +108,11 @@ async def test_a_batch_is_waited_for_and_tells_rewards(installation: RequestInst
     queued = await installation.client.post("/evaluations/batch", json={"evaluations": [right, right]})
     assert queued.status_code == 202, queued.text
     assert (queued.json()["pending"], len(installation.database.jobs)) == (2, 1)
-    ids = {item["id"] for item in queued.json()["evaluations"]}
+    ids = {item["id"] for item in queued.json()["items"]}
     (job_id,) = ids
     await installation.jobs.request("local", job_id, "cancel")
     ended = (await installation.client.get("/evaluations", params={"id": [job_id], "wait_s": 5})).json()
-    assert (ended["pending"], ended["evaluations"][0]["reward"]) == (0, None)
+    assert (ended["pending"], ended["items"][0]["reward"]) == (0, None)
     assert (await installation.client.get("/evaluations", params={"id": ["job-none"]})).status_code == 404
 
 

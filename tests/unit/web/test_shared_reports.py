@@ -227,7 +227,7 @@ async def test_the_address_of_a_link_is_told_once(office: Office) -> None:
     token = link["path"].rpartition("/")[2]
     assert len(token) >= 43
     listed = await office.client.get(f"/jobs/{job_id}/shares", headers=SIGNED_IN)
-    assert [share["id"] for share in listed.json()] == [link["id"]]
+    assert [share["id"] for share in listed.json()["items"]] == [link["id"]]
     assert token not in listed.text
 
 

@@ -38,7 +38,7 @@ async def test_a_secret_is_told_once(here: Installation) -> None:
     made = await a_webhook(here)
     assert made["secret"].startswith("whsec_")
     listed = await here.client.get("/webhooks")
-    assert listed.json() == [{name: value for name, value in made.items() if name != "secret"}]
+    assert listed.json()["items"] == [{name: value for name, value in made.items() if name != "secret"}]
     assert made["secret"] not in listed.text
 
 
@@ -46,13 +46,13 @@ async def test_a_jobs_end_is_in_the_log_and_can_be_sent_again(here: Installation
     hook = await a_webhook(here)
     job_id = await here.submit()
     await here.solve(job_id, "class ModelNew: ...\n")
-    (told,) = (await here.client.get(f"/webhooks/{hook['id']}/deliveries")).json()
+    (told,) = (await here.client.get(f"/webhooks/{hook['id']}/deliveries")).json()["items"]
     assert (told["kind"], told["job_id"], told["status"]) == ("job.finished", job_id, "pending")
     again = await here.client.post(f"/webhooks/{hook['id']}/deliveries/{told['id']}/resend")
     assert (again.status_code, again.json()["id"]) == (202, told["id"])
     tried = await here.client.post(f"/webhooks/{hook['id']}/test")
     assert (tried.status_code, tried.json()["kind"]) == (202, "webhook.test")
-    assert len((await here.client.get(f"/webhooks/{hook['id']}/deliveries")).json()) == 2
+    assert len((await here.client.get(f"/webhooks/{hook['id']}/deliveries")).json()["items"]) == 2
 
 
 async def test_a_webhook_is_switched_off_and_removed(here: Installation) -> None:
@@ -74,6 +74,12 @@ async def test_a_webhook_is_switched_off_and_removed(here: Installation) -> None
         {"url": URL, "kinds": ["agent.delta"]},
         {"url": URL, "kinds": ["no.such"]},
         {"url": URL, "secret": "mine"},
+        {"url": URL, "conditions": {"statuses": ["happy"]}},
+        {"url": URL, "conditions": {"min_speedup": -1}},
+        {"url": URL, "conditions": {"min_speedup": "fast"}},
+        {"url": URL, "conditions": {"tags": [""]}},
+        {"url": URL, "conditions": {"when": "always"}},
+        {"url": URL, "kinds": ["job.status"], "conditions": {"first_place": True}},
         {},
     ],
 )
@@ -86,3 +92,17 @@ async def test_a_team_has_a_bounded_number_of_webhooks(here: Installation) -> No
         await a_webhook(here)
     refused = assert_problem(await here.client.post("/webhooks", json={"url": URL}), 422)
     assert "remove one first" in refused["detail"]
+
+
+async def test_conditions_are_stored_shown_and_obeyed(here: Installation) -> None:
+    given = {"statuses": ["no_gain"], "min_speedup": 1.5, "first_place": False, "tags": ["nightly"]}
+    made = await here.client.post("/webhooks", json={"url": URL, "conditions": given})
+    assert made.status_code == 201, made.text
+    (listed,) = (await here.client.get("/webhooks")).json()["items"]
+    assert listed["conditions"] == made.json()["conditions"] == given
+
+
+async def test_a_condition_that_its_events_never_tell_is_refused_with_what_to_do(here: Installation) -> None:
+    body = {"url": URL, "kinds": ["job.finished", "job.notice"], "conditions": {"min_speedup": 2}}
+    refused = assert_problem(await here.client.post("/webhooks", json=body), 422)
+    assert refused["detail"].endswith("leave out job.notice or min_speedup")

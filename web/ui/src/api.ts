@@ -80,6 +80,11 @@ export async function data<T>(call: Promise<{ data: T }>): Promise<NonNullable<T
   return (await call).data as NonNullable<T>;
 }
 
+/** The entries of a list that is answered in one piece. */
+export async function items<T>(call: Promise<{ data: { items: T[] } | undefined }>): Promise<T[]> {
+  return (await call).data!.items;
+}
+
 /** Save what an address answers as a file: a link could not carry the token. */
 export async function download(path: string, name: string): Promise<void> {
   const blob = await (await request(path)).blob();

@@ -50,6 +50,18 @@ test("once kernels are measured again, the best is one that held", () => {
   expect(told([...searched, refused])).toEqual([[1, 1.5], [2, 1.8], [3, 1.5]]);
 });
 
+test("where the best so far falls it says why", () => {
+  const measured = (step: number, best: number, bounds: [number, number], more: Partial<CandidateSummary> = {}): CandidateSummary =>
+    candidate(step, { speedup: { best_baseline: best, eager: null, compile: null, compile_max: null, ci95: bounds }, ...more });
+  const first = measured(0, 1.8, [1.6, 2]);
+  const falls = (...rows: CandidateSummary[]) => progress([first, ...rows], "best_baseline").best.flatMap((point) => point.fell ?? []);
+  const again = { origin: "confirmation", parent_id: "cand-0" } as const;
+  expect(falls(measured(1, 1.7, [1.5, 1.9], again))).toEqual([expect.stringMatching(/^1\.80× → 1\.70×: .*intervals overlap: the difference is within noise/)]);
+  expect(falls(measured(1, 1.2, [1.1, 1.3], again))).toEqual([expect.stringMatching(/intervals do not overlap/)]);
+  expect(falls(candidate(2, { ...again, verdict: "rejected" }), measured(1, 1.5, [1.4, 1.6]))).toEqual([expect.stringMatching(/1\.50×: .*did not hold when it was judged again \(rejected\)/)]);
+  expect(falls(measured(1, 1.9, [1.7, 2.1], again))).toEqual([]);
+});
+
 test("a candidate of a job that has ended is judged by nobody any more", () => {
   expect(kindOf(candidate(0, { verdict: null }), null, true)).toBe("stopped");
   expect(kindOf(candidate(0), null, true)).toBe("correct");

@@ -1,5 +1,6 @@
 /** Candidates of a job as rows, as a tree and over time. */
 import type { CandidateSummary, Speedup } from "./client";
+import { ratio } from "./format";
 import { boundsOf } from "./ratios";
 
 /** Whether a kernel is faster than the fastest baseline, by the 95 % interval of their paired measurement. */
@@ -113,10 +114,23 @@ export interface Point {
   faster?: boolean;
   /** 95 % interval of the value, where that was measured. */
   bounds?: [number, number] | null;
+  /** Of the best so far, why it is lower than before. */
+  fell?: string;
 }
 
 export const BASELINES = ["eager", "compile", "compile_max"] as const;
 export type Baseline = (typeof BASELINES)[number] | "best_baseline";
+
+/** Why the best so far is lower after a candidate than before it. */
+function fallOf(before: Point, now: Point, cause: CandidateSummary): string {
+  const change = `${ratio(before.value)} → ${ratio(now.value)}`;
+  if (cause.verdict !== "accepted") return `${change}: the best kernel until then did not hold when it was judged again (${cause.verdict ?? "no verdict"}), so it counts no more.`;
+  const measured = "from here on only kernels that were measured a second time count.";
+  const apart = before.bounds && now.bounds ? before.bounds[0] > now.bounds[1] : null;
+  if (apart === null) return `${change}: ${measured} The highest of many first measurements is usually a lucky one.`;
+  if (apart) return `${change}: ${measured} The intervals do not overlap, so the first measurement was too high, or the machine was not as quiet.`;
+  return `${change}: ${measured} The intervals overlap: the difference is within noise.`;
+}
 
 /** Accepted candidates' speedups over one baseline, and the best after each step: once kernels are measured again, the best of
  * those that held is it, also where it is slower than it first seemed. */
@@ -137,11 +151,12 @@ export function progress(candidates: readonly CandidateSummary[], baseline: Base
     }
     const held = confirmed.length > 0 ? confirmed : once;
     const top = held.length > 0 ? held.reduce((a, b) => (b.value > a.value ? b : a)) : undefined;
-    if (top && top.id !== best.at(-1)?.id) best.push({ ...top, step: one.step + 1 });
+    const before = best.at(-1);
+    if (top && top.id !== before?.id) best.push({ ...top, step: one.step + 1, fell: before && top.value < before.value ? fallOf(before, top, one) : undefined });
   }
   const last = candidates.at(-1);
   const end = best.at(-1);
-  if (last && end && last.step + 1 > end.step) best.push({ ...end, step: last.step + 1 });
+  if (last && end && last.step + 1 > end.step) best.push({ ...end, step: last.step + 1, fell: undefined });
   return { points, best };
 }
 

@@ -15,7 +15,7 @@ class Server {
   request = async (path: string, init: RequestInit = {}): Promise<Response> => {
     if (path.includes("/log")) {
       const after = Number(new URL(path, "http://x").searchParams.get("after"));
-      return Response.json(this.log.filter((one) => one.seq > after));
+      return Response.json({ items: this.log.filter((one) => one.seq > after), next_cursor: null });
     }
     this.asked.push(new Headers(init.headers).get("Last-Event-ID") ?? "");
     const next = this.streams.shift() ?? new ApiError(0, "away");

@@ -112,9 +112,9 @@ export class LiveJob {
   private async catchUp(signal: AbortSignal): Promise<void> {
     for (;;) {
       const path = `/api/v1/jobs/${this.jobId}/log?after=${this.last}&limit=${PAGE}`;
-      const page = (await (await this.options.request(path, { signal })).json()) as JobEvent[];
-      page.forEach((event) => this.add(event));
-      if (page.length < PAGE) return;
+      const page = (await (await this.options.request(path, { signal })).json()) as { items: JobEvent[]; next_cursor: string | null };
+      page.items.forEach((event) => this.add(event));
+      if (page.next_cursor === null) return;
     }
   }
 

@@ -1,7 +1,7 @@
 /** All that a job's page shows, kept up to date by its events. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
-import { data, request } from "./api";
+import { data, items, request } from "./api";
 import { getCosts, getJob, listCandidates, type CandidateSummary, type JobView } from "./client";
 import { LiveJob, type JobEvent, type LiveState } from "./live";
 import { speedupOf, text, number } from "./timeline";
@@ -13,7 +13,7 @@ export const costsKey = (id: string) => ["job", id, "costs"] as const;
 export const useJob = (id: string) => useQuery({ queryKey: jobKey(id), queryFn: () => data(getJob({ path: { job_id: id } })) });
 
 export const useCandidates = (id: string) =>
-  useQuery({ queryKey: candidatesKey(id), queryFn: () => data(listCandidates({ path: { job_id: id } })) });
+  useQuery({ queryKey: candidatesKey(id), queryFn: () => items(listCandidates({ path: { job_id: id } })) });
 
 export const useCosts = (id: string) =>
   useQuery({ queryKey: costsKey(id), queryFn: () => data(getCosts({ path: { job_id: id } })) });

@@ -21,7 +21,7 @@ export function useJobs(query: JobQuery, all: boolean) {
   const newest = useQuery({
     queryKey: ["jobs", query],
     queryFn: () => ask(null),
-    refetchInterval: (found) => (found.state.data?.jobs.some((job) => !FINAL.has(job.status)) ? 1_500 : 5_000),
+    refetchInterval: (found) => (found.state.data?.items.some((job) => !FINAL.has(job.status)) ? 1_500 : 5_000),
   });
   const first = newest.data?.next_cursor ?? null;
   const older = useInfiniteQuery({
@@ -39,9 +39,9 @@ export function useJobs(query: JobQuery, all: boolean) {
   const rows = useMemo(() => {
     if (!newest.data) return undefined;
     if (seen.current.asked !== asked) seen.current = { asked, jobs: new Map() };
-    for (const page of older.data?.pages ?? []) for (const job of page.jobs) if (!seen.current.jobs.has(job.id)) seen.current.jobs.set(job.id, job);
-    const found = merged(newest.data.jobs, [...seen.current.jobs.values()], first === null);
-    for (const job of newest.data.jobs) seen.current.jobs.set(job.id, job);
+    for (const page of older.data?.pages ?? []) for (const job of page.items) if (!seen.current.jobs.has(job.id)) seen.current.jobs.set(job.id, job);
+    const found = merged(newest.data.items, [...seen.current.jobs.values()], first === null);
+    for (const job of newest.data.items) seen.current.jobs.set(job.id, job);
     return found;
   }, [newest.data, older.data, first, asked]);
   const more = first !== null && (older.data === undefined || older.hasNextPage) && (rows?.length ?? 0) < MOST;

@@ -14,12 +14,13 @@ from collections.abc import Mapping, Sequence
 
 from services.domain.evaluations import GateName
 from workers.ipc.tensors import flatten
-from workers.referee.draws import OWN, Distribution
+from workers.referee.draws import OWN, TELLING, Distribution
 from workers.referee.gates.correctness import try_draw
 from workers.referee.rules import LIBRARY_ALIASES
 from workers.referee.runner_client import Slot
-from workers.referee.trial import GateFinding, Trial, failed, suspicious
+from workers.referee.trial import GateFinding, Trial, failed, judge_inputs, judge_on_values, suspicious
 from workers.referee.worker_client import SeenTime, TimeShares
+from workers.runner.stepping import DENSE
 
 WORK = ("own", "library", "generated", "math", "vector_math")
 """Owners of code that computes; the others wait, move memory or run the protocol."""
@@ -39,8 +40,11 @@ MOST_TURNS = 4
 HELPERS = 0.2
 """Of permitted kernels' time: what they call besides, under names that do not tell whose they are."""
 WATCHED_CALLS = 3
+WATCHED_OF_BATCH = 6
 OWN_SHARE = 1 / 3
 """Of watched calls: those on the problem's own values; the others are on every kind in turn."""
+TELLING_MORE = 2
+"""How often more than others those kinds come that look like the problem's own nearly everywhere."""
 WATCHED_S = 0.02
 STILL_S = 1.0
 """How long an input set's further kinds of values are tried: long calls would use up the evaluation's time."""
@@ -61,21 +65,56 @@ def sampling(trial: Trial, *, on: bool) -> None:
         trial.state.link.sampling(trial.runner, on=on)
 
 
-def watched_calls(trial: Trial, number: int, slot: Slot) -> GateFinding | None:
-    """Some sampled calls among the timed ones, on any values. They are like them for the candidate, and leave no
-    figure; what is wrong with an output."""
+def watched_calls(trial: Trial, number: int, slots: Sequence[Slot]) -> GateFinding | None:
+    """Some sampled calls among the timed ones, on any values, each in one of these slots. They are like them for the
+    candidate, and leave no figure; what is wrong with an output."""
     if trial.state.place.is_gpu:
-        return None
+        return _watched_batch(trial, number, slots)
     finding = None
     sampling(trial, on=True)
     until = time.monotonic() + WATCHED_S
     for _ in range(random.SystemRandom().randint(1, WATCHED_CALLS)):
         kind = OWN if random.SystemRandom().random() < OWN_SHARE else _following(trial, number)
-        finding = try_draw(trial, number, kind, trial.draw(number, kind), observe=False, slot=slot)
+        slot = random.SystemRandom().choice(slots) if kind.layout == DENSE else None  # another layout has its own slot
+        arguments = trial.draw_as_timed(number, kind) if slot is not None else trial.draw(number, kind)
+        hold = slot is not None and _may_hold(trial, slot, kind)
+        finding = try_draw(trial, number, kind, arguments, observe=False, slot=slot, hold=hold)
         if finding is not None or time.monotonic() > until:
             break
     sampling(trial, on=False)
     return finding
+
+
+def _watched_batch(trial: Trial, number: int, slots: Sequence[Slot]) -> GateFinding | None:
+    """On a GPU, where a single call differs from those of a batch: a batch like a timed one, of which some calls, on
+    values of any kinds, are judged."""
+    generator = random.SystemRandom()
+    size = generator.choice([len(slots), len(slots) // 2])
+    judged = generator.sample(range(size), min(WATCHED_OF_BATCH, size))
+    kinds = [OWN] * size
+    for place in judged:
+        kind = OWN if generator.random() < OWN_SHARE else _following(trial, number)
+        kinds[place] = kind if kind.layout == DENSE else OWN
+    given = [trial.draw_as_timed(number, kind) for kind in kinds]
+    for slot, arguments in zip(slots, given, strict=False):
+        slot.write(flatten(arguments))
+    trial.session.ask({"op": "time", "slots": [slot.number for slot in slots[:size]], "model": "plain"})
+    for place in judged:
+        fetched, arguments, kind = trial.session.fetch(slots[place], place), given[place], kinds[place]
+        answer, scales = trial.state.expected(arguments), trial.state.scales(number, kind) or ()
+        where = f"{kind.name} values"
+        finding = judge_inputs(trial, slots[place], flatten(arguments), answer, where) or judge_on_values(
+            trial, fetched, arguments, answer, kind, scales, where
+        )
+        if finding is not None:
+            return finding
+    return None
+
+
+def _may_hold(trial: Trial, slot: Slot, kind: Distribution) -> bool:
+    """Whether what a call returns is held, until the end or until another's is: on the problem's own values, which are
+    judged again by what is known of them, where the slot stays open."""
+    return kind is OWN and slot in trial.slots.values()
 
 
 def still_right(trial: Trial, number: int) -> GateFinding | None:
@@ -84,7 +123,8 @@ def still_right(trial: Trial, number: int) -> GateFinding | None:
     until = time.monotonic() + STILL_S
     while not trial.state.place.is_gpu:
         kind = _following(trial, number)
-        finding = try_draw(trial, number, kind, trial.draw(number, kind), observe=False)
+        slot, arguments = trial.slots[number], trial.draw_as_timed(number, kind)
+        finding = try_draw(trial, number, kind, arguments, observe=False, hold=_may_hold(trial, slot, kind))
         if finding is not None or not trial.untried[number] or time.monotonic() > until:
             return finding
     return None
@@ -94,7 +134,8 @@ def _following(trial: Trial, number: int) -> Distribution:
     """A kind of values that has not come yet, in an order that nobody knows."""
     left = trial.untried.setdefault(number, [])
     if not left:
-        left += [one for one in trial.state.usable(number) if not one.has_ties]  # sums of equals drift in float
+        kinds = [one for one in trial.state.usable(number) if not one.has_ties]  # sums of equals drift in float
+        left += [*kinds, *[one for one in TELLING if one in kinds] * TELLING_MORE]
         random.SystemRandom().shuffle(left)
     return left.pop()
 
@@ -122,7 +163,7 @@ def _since(calls: Sequence[tuple[float, float]], start: float) -> list[tuple[flo
 
 def _call_on(trial: Trial, seconds: float) -> None:
     """Further calls like the timed ones, one at least."""
-    arguments = trial.draw(0, OWN)
+    arguments = trial.draw_as_timed(0, OWN)
     slot, tensors = trial.slot(0, arguments), flatten(arguments)
     until = time.monotonic() + seconds
     while True:

@@ -45,24 +45,26 @@ def try_draw(
     *,
     observe: bool,
     slot: Slot | None = None,
+    hold: bool = False,
 ) -> GateFinding | None:
     """What is wrong with the outputs for one draw, or None. `observe` notes PyTorch's operators, calls again, and has
-    what is returned then held."""
+    what is returned then held, as `hold` has what the only call returns."""
     slot = slot or trial.slot(number, arguments)
     tensors = flatten(arguments)
     where = f"input set {number}, {distribution.name} values" if number else f"{distribution.name} values"
     answer: Answer | None = None
+    may_hold = not (trial.state.place.is_gpu or trial.state.mutates or trial.state.aliases)
     for turn in ("observed", "repeated") if observe else ("plain",):
         slot.write(tensors)
         if turn == "observed":
             trial.operators = trial.session.observe(slot)
         else:
-            trial.session.call(slot, hold=turn == "repeated" and not trial.state.place.is_gpu)
+            trial.session.call(slot, hold=may_hold and (hold or turn == "repeated"))
         fetched = trial.session.fetch(slot)
         answer = trial.state.expected(arguments) if answer is None else answer
         place = f"{where}, called again" if turn == "repeated" else where
         scales = trial.state.scales(number, distribution) or ()
-        if turn == "repeated" and not (trial.state.mutates or trial.state.aliases):
+        if may_hold and (hold or turn == "repeated"):
             trial.held = Held(session=trial.session, slot=slot, answer=answer, scales=scales)
         finding = judge_inputs(trial, slot, tensors, answer, place) or judge_on_values(
             trial, fetched, arguments, answer, distribution, scales, place

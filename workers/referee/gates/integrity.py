@@ -30,7 +30,6 @@ from workers.referee.trial import (
     judge_on_values,
     judge_outputs,
     passed,
-    shapes_of,
     suspicious,
 )
 
@@ -78,7 +77,7 @@ class IntegrityGate:
                 trial.measured.append(measured)
                 if number == 0:
                     trial.state.bench.observe(measured.baseline, statistics.median(measured.samples.baseline))
-                evidence = still_right(trial, number) or _put_off(trial, measured) or _remembered(trial, measured)
+                evidence = still_right(trial, number) or _put_off(measured) or _remembered(trial, measured)
                 if evidence is not None:
                     return evidence
         except _CheatFoundError as found:
@@ -130,16 +129,21 @@ def library_work(trial: Trial) -> GateFinding | None:
 
 def _measured_steadily(trial: Trial, number: int) -> Measured:
     """The measurement; taken again, the protocol's cost too, while a busy machine leaves it without meaning, and in a
-    new process while time seems hidden: a process on a slow core pays more for every launch all its life, a cheat hides
-    time in each."""
+    new process while it speaks against the candidate by its times alone: a process that was given a slow core or slow
+    memory pays for that all its life, a cheat does in each what it does."""
     for sitting in range(REPEATS):
         measured = _measure(trial, number)
+        _read_again(trial, measured)
         if not is_stable(measured.samples.candidate):
             continue
-        if number or sitting == REPEATS - 1 or not _hides(measured.samples):
+        if sitting == REPEATS - 1 or not _speaks_against(measured):
             break
         _start_again(trial)
     return measured
+
+
+def _speaks_against(measured: Measured) -> bool:
+    return (measured.number == 0 and _hides(measured.samples)) or _put_off(measured) is not None
 
 
 def _start_again(trial: Trial) -> None:
@@ -167,6 +171,7 @@ def _measure(trial: Trial, number: int) -> Measured:
     rival = replace(rival, trusted=not state.mutates)
     side = trial.side(number, arguments[0])
     values = state.values(number, [flatten(item) for item in arguments], lambda: flatten(trial.draw(number, OWN)))
+    trial.timed[number] = arguments[0], values
     samples = state.stopwatch.interleaved(
         side,
         rival,
@@ -175,7 +180,7 @@ def _measure(trial: Trial, number: int) -> Measured:
         cost=state.bench.cost(rival),
         check=_checker(trial, number, side.slot, arguments[0]),
     )
-    return Measured(number=number, baseline=baseline, samples=samples, shapes=shapes_of(arguments[0]))
+    return Measured(number=number, baseline=baseline, samples=samples, shapes=trial.shapes_of(arguments[0]))
 
 
 def _budget(trial: Trial, number: int) -> SamplingBudget:
@@ -195,7 +200,9 @@ def _checker(trial: Trial, number: int, slot: Slot, like: list[object]) -> Calla
         )
         if finding is not None:
             raise _CheatFoundError(failed(f"{finding.detail} (earlier calls were right)", GateName.INTEGRITY))
-        finding = watched_calls(trial, number, checked.slot or slot)
+        if trial.state.place.is_gpu and not checked.others:
+            return
+        finding = watched_calls(trial, number, checked.others or [checked.slot or slot])
         if finding is not None:
             raise _CheatFoundError(failed(f"among the timed calls: {finding.detail} (earlier calls were right)"))
 
@@ -212,27 +219,29 @@ def _remembered(trial: Trial, measured: Measured) -> GateFinding | None:
     return remembered(measured, again)
 
 
-def _put_off(trial: Trial, measured: Measured) -> GateFinding | None:
-    """Work that happens while the outputs are read instead of within the call.
-
-    The fastest read of each side counts, and a difference is looked at again: a busy machine delays single reads.
-    """
+def _put_off(measured: Measured) -> GateFinding | None:
+    """Work that happens while the outputs are read instead of within the call: the fastest read of each side counts."""
     samples = measured.samples
     if _put_off_s(samples) <= 0.0:
         return None
+    extra = 1e6 * (min(samples.candidate_fetch) - min(samples.baseline_fetch))
+    return failed(f"reading the outputs took {extra:.0f} µs longer than for the reference: work was put off")
+
+
+def _read_again(trial: Trial, measured: Measured) -> None:
+    """More reads of both sides where the candidate's took longer: a busy machine delays single ones."""
+    samples = measured.samples
+    if _put_off_s(samples) <= 0.0:
+        return
     state = trial.state
     arguments = trial.draw(measured.number, OWN)
     rival = state.bench.side(measured.baseline, measured.number, arguments, state.metas(measured.number))
+    sides = ((trial.side(measured.number, arguments), samples.candidate_fetch), (rival, samples.baseline_fetch))
     for _ in range(SECOND_LOOK):
-        for side, seen in (
-            (trial.side(measured.number, arguments), samples.candidate_fetch),
-            (rival, samples.baseline_fetch),
-        ):
+        for side, seen in sides:
             seen.append(timed_fetch(side, flatten(arguments)))
         if _put_off_s(samples) <= 0.0:
-            return None
-    extra = 1e6 * (min(samples.candidate_fetch) - min(samples.baseline_fetch))
-    return failed(f"reading the outputs took {extra:.0f} µs longer than for the reference: work was put off")
+            return
 
 
 def _put_off_s(samples: Samples) -> float:

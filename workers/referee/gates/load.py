@@ -27,12 +27,13 @@ class LoadGate:
         """Passes when the model is built; parameters are copied, else built under the reference's own seed."""
         trial.runner = trial.state.link.spawn("candidate", deadline=trial.deadline)
         state = trial.state.problem.state()
-        if self._load(trial, seed=secrets.randbits(31), copy_state=True):
+        if self.load(trial, seed=secrets.randbits(31), copy_state=True):
             return passed(_loaded(len(state)))
-        self._load(trial, seed=INIT_SEED, copy_state=False)
+        self.load(trial, seed=INIT_SEED, copy_state=False)
         return passed("built; its parameters do not match the reference's, so it was built under the reference's seed")
 
-    def _load(self, trial: Trial, *, seed: int, copy_state: bool) -> bool:
+    def load(self, trial: Trial, *, seed: int, copy_state: bool) -> bool:
+        """Build the model in the trial's process; whether its parameters could be matched with the reference's."""
         problem = trial.state.problem
         return trial.session.load(
             trial.request.source,
@@ -42,6 +43,7 @@ class LoadGate:
             copy_state=copy_state,
             threads=trial.state.threads,
             limit_s=LOAD_LIMIT_S,
+            step=problem.step_data,
         )
 
 

@@ -8,7 +8,7 @@ from workers.referee.draws import OWN
 from workers.referee.gates.correctness import try_draw
 from workers.referee.statistics import latency
 from workers.referee.timing import SamplingBudget
-from workers.referee.trial import GateFinding, Trial, passed, shapes_of, suspicious
+from workers.referee.trial import GateFinding, Trial, passed, suspicious
 
 DRAWS = 5
 TRIALS = SamplingBudget(seconds=1.0, least=30, most=100)
@@ -51,7 +51,8 @@ class QuickTimingGate:
             cost = trial.state.bench.own_cost(0, arguments, trial.state.metas(0))
             seconds = trial.state.stopwatch.solo(trial.side(0, arguments), flatten(arguments), TRIALS, cost)
         found = latency(seconds)
-        trial.shapes.append(ShapeResult(shapes=shapes_of(arguments), latency=found, speedup=_speedup(trial, found)))
+        shapes = trial.shapes_of(arguments)
+        trial.shapes.append(ShapeResult(shapes=shapes, latency=found, speedup=_speedup(trial, found)))
         return passed(f"{found.median_us:.1f} µs")
 
 

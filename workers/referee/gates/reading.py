@@ -25,7 +25,8 @@ class ScreenGate:
 
     def examine(self, trial: Trial) -> GateFinding:
         """Fails on evidence; hints make suspicious."""
-        remarks = screen(trial.request.source, trial.state.problem.library)
+        problem = trial.state.problem
+        remarks = screen(trial.request.source, problem.library, backward=problem.step is not None)
         return _judged(remarks) or passed("no rule is broken")
 
 

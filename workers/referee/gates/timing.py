@@ -7,6 +7,7 @@ from statistics import median
 
 from services.domain.errors import InfrastructureError
 from services.domain.evaluations import BASELINES, Baselines, GateName, Latency, ShapeResult, Speedup
+from workers.referee.gates.passes import WrongForwardError, times_of_passes
 from workers.referee.statistics import is_stable, latency, paired_ratio, unpaired_ratio
 from workers.referee.trial import GateFinding, Measured, Trial, failed, passed
 
@@ -32,6 +33,12 @@ class TimingGate:
             if not is_stable(measured.samples.candidate):
                 _blame_the_machine(measured)
                 return failed(f"no stable measurement: the median lies between {low:.0f} and {high:.0f} µs")
+        try:
+            with trial.phase("timing"):
+                page = page_baselines(trial.state.bench.baselines, trial.measured[0])
+                trial.passes = times_of_passes(trial, trial.measured[0], page)
+        except WrongForwardError as error:
+            return error.finding
         first = trial.shapes[0]
         notes = [*trial.state.bench.notes.values(), *trial.notes]
         low, high = first.speedup.ci95 or (0.0, 0.0)

@@ -29,7 +29,7 @@ def test_neither_work_put_off_nor_too_good_a_figure_is_found(batched: bool, monk
     one = measured(batched=batched)
     trial: Any = SimpleNamespace(measured=[one], state=SimpleNamespace(analysis=None, device=None))
 
-    assert integrity._put_off(trial, one) is None
+    assert integrity._put_off(one) is None
     assert integrity._too_good(trial) is None
 
 

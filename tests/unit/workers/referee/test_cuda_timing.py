@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 
 import pytest
 import torch
 
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta
+from workers.referee import cuda_timing
 from workers.referee.cuda_timing import (
     FRESH_CALLS,
     LEAST_TRUSTED,
+    LOOKS,
     MOST_CALLS,
     SELDOM,
     SLOPES,
+    DeviceStopwatch,
     _batch_size,
     _Batches,
     _has_turn,
     _is_time,
+    _Looks,
     _marks,
     _plan,
+    _round,
     hidden_s,
 )
 from workers.referee.fresh_values import FreshValues
-from workers.referee.runner_client import Slot
-from workers.referee.timing import Side
+from workers.referee.runner_client import Fetched, Slot
+from workers.referee.timing import Checked, ProtocolCost, SamplingBudget, Side
 
 
 def slot_of(elements: int) -> Slot:
@@ -105,3 +112,68 @@ def test_a_trusted_side_takes_a_turn_less_often_once_its_median_is_known() -> No
 @pytest.mark.parametrize("claim", [True, -1.0, "1", None, 1e9, float("nan")])
 def test_a_claim_that_is_no_time_is_refused(claim: object) -> None:
     assert not _is_time(claim)
+
+
+class Answering:
+    """A session that claims a millisecond for every call, and hands out the number of the call that is fetched."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+        self.fetched: list[tuple[int, int]] = []
+
+    def ask(self, body: dict[str, list[int]], *, limit_s: float) -> tuple[dict[str, list[float]], float]:
+        assert limit_s > 0
+        self.sizes.append(len(body["slots"]))
+        return {"each": [1e-3] * len(body["slots"])}, 1e-3 * len(body["slots"])
+
+    def fetch(self, slot: Slot, index: int) -> Fetched:
+        self.fetched.append((self.sizes[-1], index))
+        return Fetched(outputs=(), structure=index, wall_s=1e-3)
+
+    def drop(self) -> None:
+        """Nothing is held."""
+
+
+def test_calls_of_short_batches_and_of_long_ones_are_looked_at() -> None:
+    session, checked = Answering(), list[Checked]()
+    ours = batches_of([])
+    ours.side = replace(ours.side, session=session)  # type: ignore[arg-type]
+    values, generator = small_values(), random.Random(1)
+    plan = _plan(values, 20, generator)
+    looks = _Looks(values=values, generator=generator, check=checked.append)
+    _round([ours], values, plan, generator, looks=looks)
+    assert session.sizes == [10, 20]
+    assert [size for size, _ in session.fetched] == [10] * LOOKS + [20] * LOOKS
+    order = [list(reversed(plan))[:10], plan]
+    for one, (size, index) in zip(checked, session.fetched, strict=True):
+        assert one.fetched.structure == index
+        assert torch.equal(one.inputs[0], order[size == 20][index].tensors(values)[0])
+
+
+@pytest.mark.parametrize("later", [0.0, 1.0])
+def test_a_batch_is_compared_with_its_own_values_where_a_check_put_others_in(
+    monkeypatch: pytest.MonkeyPatch, later: float
+) -> None:
+    """A check may have the candidate called on other values: what lies in the slots then is another round's matter."""
+    ours, theirs = batches_of([]), batches_of([])
+    ours.side, theirs.side = (replace(one.side, session=Answering()) for one in (ours, theirs))  # type: ignore[arg-type]
+    opened = {id(ours.side): ours, id(theirs.side): theirs}
+    monkeypatch.setattr(cuda_timing, "LATER_CHECKS", later)
+    monkeypatch.setattr(cuda_timing, "_opened", lambda side: _entered(opened[id(side)]))
+    looked = []
+
+    def check(checked: Checked) -> None:
+        assert checked.slot is not None
+        looked.append(torch.equal(checked.slot.inputs.tensors[0], checked.inputs[0]))
+        for slot in checked.others:
+            slot.write([torch.full((4,), 7.0)])
+
+    DeviceStopwatch().interleaved(
+        ours.side, theirs.side, small_values(), SamplingBudget(seconds=0.01), cost=ProtocolCost(), check=check
+    )
+    assert len(looked) > 3 * LOOKS
+    assert all(looked)
+
+
+def _entered(batches: _Batches) -> AbstractContextManager[_Batches]:
+    return nullcontext(batches)

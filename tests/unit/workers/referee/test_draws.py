@@ -4,12 +4,18 @@ import pytest
 import torch
 
 from workers.referee.draws import (
+    CODES,
+    CONSTANTS,
     DISTRIBUTIONS,
     WHOLE,
     Distribution,
+    changes,
     cut_along,
     drawn,
+    is_code,
+    is_constant,
     is_continuous,
+    is_whole,
     rebuilt,
     resized,
 )
@@ -141,3 +147,108 @@ def test_other_whole_draws_hold_values_that_occurred() -> None:
     for distribution in WHOLE[1:]:
         (changed,) = drawn([indices], distribution)
         assert bool(torch.isin(changed, indices).all())
+
+
+def test_masks_labels_and_bytes_that_are_drawn_for_each_place_are_codes() -> None:
+    assert is_code(torch.rand(64, 64) < 0.5)
+    assert is_code((torch.rand(64, 64) < 0.5).float())
+    assert is_code(torch.randint(0, 10, (1000,)))
+    assert is_code(torch.randint(0, 256, (64, 256), dtype=torch.uint8))
+
+
+def test_structures_are_no_codes() -> None:
+    lengths = torch.randint(10, 60, (64, 1))
+    assert not is_code(torch.ones(64, 64, dtype=torch.bool).tril())
+    assert not is_code(torch.arange(64) < lengths)
+    assert not is_code(torch.nn.functional.one_hot(torch.randint(0, 10, (512,)), 10))
+    assert not is_code(torch.eye(4).repeat_interleave(16, 0).repeat_interleave(16, 1))
+    assert not is_code(torch.randperm(256).to(torch.uint8))
+    assert not is_code(torch.randint(0, 4, (1000,)).sort().values)
+    assert not is_code(torch.randn(64, 64))
+    assert not is_code(torch.ones(64, 64))
+
+
+def test_a_rare_code_stands_alone_in_half_of_the_rows() -> None:
+    (changed,) = drawn([torch.rand(64, 256) < 0.5], CODES[0])
+    counts = changed.sum(dim=1)
+    assert torch.minimum(counts, 256 - counts).tolist().count(1) == 32
+    assert {0, 1, 255, 256} == set(counts.tolist())
+
+
+def test_equal_codes_are_one_that_occurs() -> None:
+    (changed,) = drawn([torch.randint(3, 7, (200,))], CODES[1])
+    assert changed.unique().numel() == 1
+    assert 3 <= int(changed[0]) < 7
+
+
+def test_tensors_of_one_value_get_others() -> None:
+    ones, zeros, x = torch.ones(100), torch.zeros(100), torch.randn(100)
+    assert is_constant(ones)
+    assert not is_constant(x)
+    assert not is_constant(torch.full((8,), float("-inf")))
+    scaled, same, also = drawn([ones, zeros, x], CONSTANTS[0])
+    assert bool((scaled >= 0.6).all())
+    assert scaled.unique().numel() > 50
+    assert torch.equal(same, zeros)
+    assert also is x
+    same, shifted, _ = drawn([ones, zeros, x], CONSTANTS[1])
+    assert torch.equal(same, ones)
+    assert 0.0 < float(shifted.abs().max()) <= 0.5
+
+
+def test_rows_in_order_stay_in_order() -> None:
+    rises, falls = torch.randn(20, 50).sort().values, torch.randn(50).sort(descending=True).values
+    for distribution in DISTRIBUTIONS[1:]:
+        if distribution.finite:
+            up, down = drawn([rises, falls], distribution)
+            assert bool((up[:, 1:] >= up[:, :-1]).all())
+            assert bool((down[1:] <= down[:-1]).all())
+
+
+def test_probabilities_and_rows_of_length_one_stay_so() -> None:
+    shares = torch.softmax(torch.randn(20, 50), dim=-1)
+    ways = torch.nn.functional.normalize(torch.randn(20, 50), dim=-1)
+    for distribution in DISTRIBUTIONS[1:]:
+        if distribution.finite:
+            other, turned = drawn([shares, ways], distribution)
+            assert not torch.equal(other, shares) or distribution.name in ("wide", "large", "tiny")
+            assert torch.allclose(other.sum(-1), torch.ones(20), atol=1e-4)
+            assert torch.allclose(turned.norm(dim=-1), torch.ones(20), atol=1e-4)
+
+
+def test_other_sizes_leave_rows_in_order_and_sums_at_one() -> None:
+    shares, borders = torch.softmax(torch.randn(20, 50), dim=-1), torch.randn(50).sort().values
+    for new in (31, 70):
+        resized_ones = resized([shares, borders], new, last=True)
+        assert resized_ones is not None
+        other, ordered = resized_ones
+        assert torch.allclose(other.sum(-1), torch.ones(20), atol=1e-4)
+        assert bool((ordered[1:] >= ordered[:-1]).all())
+
+
+def test_complex_numbers_change_by_their_parts() -> None:
+    x = torch.randn(32, 64, dtype=torch.complex64)
+    assert is_continuous(x)
+    for distribution in DISTRIBUTIONS[1:]:
+        if distribution.finite:
+            (changed,) = drawn([x], distribution)
+            assert changed.dtype is torch.complex64
+            assert changed.shape == x.shape
+            assert not torch.equal(changed, x)
+    (spiked,) = drawn([x], DISTRIBUTIONS[1])
+    assert 1 <= int((spiked != x).sum()) <= 2
+
+
+def test_few_of_many_indices_are_never_general_whole_numbers() -> None:
+    for _ in range(40):  # two of 256 are the same in one draw of seven
+        assert not is_whole(torch.randint(0, 200_000, (256,)))
+    assert is_whole(torch.randint(0, 200_000, (8192,)))
+    assert not is_whole(torch.randperm(8192))
+
+
+def test_a_kind_of_values_that_finds_nothing_to_change_is_told() -> None:
+    labels, x = torch.randint(0, 4, (64,)), torch.randn(64)
+    assert changes([x, labels], CODES[0])
+    assert not changes([x, torch.arange(64)], CODES[0])
+    assert not changes([x], CONSTANTS[0])
+    assert changes([x], DISTRIBUTIONS[1])

@@ -1,4 +1,5 @@
 import pytest
+import torch
 
 from services.domain.problems import Problem
 from workers.referee.errors import Refused
@@ -75,3 +76,43 @@ def test_a_problem_with_unreadable_tolerances_is_refused_with_the_line() -> None
     refusal = refused(GOOD + "\nTOLERANCE = {'float32': 3}\n")
     assert "TOLERANCE" in refusal.reason
     assert refusal.line == 13
+
+
+def test_parameters_of_one_value_get_others_for_a_while() -> None:
+    reference = ReferenceProblem(problem(NORM))
+    usual = {name: tensor.clone() for name, tensor in reference.state()}
+    with reference.other_parameters() as has_any:
+        others = dict(reference.state())
+        assert has_any
+        assert bool((others["norm.weight"] >= 0.6).all())
+        assert bool((others["norm.running_var"] >= 0.6).all())
+        assert 0.0 < float(others["norm.bias"].abs().max()) <= 0.5
+        assert torch.equal(others["linear.weight"], usual["linear.weight"])
+        assert torch.equal(others["mask"], usual["mask"])
+    assert all(torch.equal(tensor, usual[name]) for name, tensor in reference.state())
+
+
+def test_tensors_that_a_reference_makes_are_of_double_precision_in_its_exact_run() -> None:
+    exact = ReferenceProblem(problem(GOOD.replace("relu(x) + 1", "zeros(16, 16).add_(x)"))).run_double(
+        [torch.ones(16, 16)]
+    )
+    assert exact is not None
+    assert exact.dtype is torch.float64
+    assert torch.zeros(1).dtype is torch.float32
+
+
+NORM = """
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.linear = torch.nn.BatchNorm1d(8).eval(), torch.nn.Linear(8, 8)
+        self.register_buffer("mask", torch.ones(8))
+
+    def forward(self, x):
+        return self.norm(self.linear(x)) * self.mask
+
+def get_inputs():
+    return [torch.randn(4, 8)]
+"""

@@ -224,3 +224,56 @@ def test_what_honest_code_hardly_needs_is_a_hint(statement: str) -> None:
 )
 def test_looking_for_files_and_settings_is_evidence(statement: str) -> None:
     assert screen(KERNEL + statement + MODEL, NOTHING)[0].hard
+
+
+AUTOGRAD = f"""{KERNEL}
+from torch.autograd.function import once_differentiable
+
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.set_materialize_grads(False)
+        y, mask = torch.empty_like(x), torch.empty_like(x)
+        lib.run(x, y, x.numel())
+        ctx.mark_non_differentiable(mask)
+        ctx.save_for_backward(x, weight)
+        return y, mask
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad, _):
+        x, weight = ctx.saved_tensors
+        if not ctx.needs_input_grad[0]:
+            return None, None
+        dx = torch.empty_like(x)
+        lib.run(grad.contiguous(), dx, x.numel())
+        BODY
+        return dx, None
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return Scale.apply(x, self.weight)[0]
+"""
+
+
+def test_an_autograd_function_breaks_no_rule_where_gradients_are_judged() -> None:
+    assert screen(AUTOGRAD.replace("BODY", "pass"), NOTHING, backward=True) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("dx = torch.autograd.grad(x, weight, grad)[0]", "has PyTorch derive the gradient"),
+        ("with torch.enable_grad(): dx = x * weight", "has PyTorch derive the gradient"),
+        ("dx = torch.func.vjp(torch.sin, x)[1](grad)[0]", "has PyTorch derive the gradient"),
+        ("dx.register_hook(print)", "runs code outside forward and backward"),
+        ("dx = grad @ weight", "the library's matrix product"),
+        ("dx = torch.nn.functional.softmax(grad, -1)", "does the work by a library call"),
+        ("from torch.utils.checkpoint import checkpoint", "has PyTorch derive the gradient"),
+    ],
+)
+def test_a_backward_is_on_the_hot_path_where_gradients_are_judged(body: str, said: str) -> None:
+    source = AUTOGRAD.replace("BODY", body)
+    assert said in texts(screen(source, NOTHING, backward=True))
+    assert screen(source, NOTHING) == [], "where only the forward is judged, nobody runs the backward"

@@ -14,6 +14,7 @@ from workers.referee.trial import GateFinding, Measured, failed
 
 CALL_S = 35e-6
 MUCH_S, LITTLE_S = 18e-6, 8e-6
+READ_S, SLOW_READ_S = 1e-3, 2e-3
 
 
 class Sittings:
@@ -50,6 +51,47 @@ def test_time_hidden_in_every_process_is_the_candidate_s(monkeypatch: pytest.Mon
     sittings = Sittings(monkeypatch, MUCH_S, MUCH_S, MUCH_S)
     assert sittings.steadily().hidden_s == MUCH_S
     assert sittings.processes == integrity.REPEATS
+
+
+class Reads(Sittings):
+    """Measurements in whose processes reading the candidate's outputs takes so many seconds, however often they are
+    read; the reference's always take `READ_S`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *read_s: float) -> None:
+        super().__init__(monkeypatch)
+        self._read_s = read_s
+        self.read_again = 0
+        bench = SimpleNamespace(side=lambda *_given: "reference")
+        self.trial.state = SimpleNamespace(bench=bench, metas=lambda _number: [])
+        self.trial.side = lambda *_given: "candidate"
+        monkeypatch.setattr(integrity, "timed_fetch", self._timed_fetch)
+
+    def _measure(self, _trial: object, number: int) -> Measured:
+        samples = Samples(candidate=[CALL_S] * 20, baseline=[CALL_S] * 20)
+        samples.candidate_fetch.append(self._read_s[self.processes - 1])
+        samples.baseline_fetch.append(READ_S)
+        return Measured(number=number, baseline="eager", samples=samples, shapes=())
+
+    def _timed_fetch(self, side: str, _tensors: object) -> float:
+        self.read_again += 1
+        return self._read_s[self.processes - 1] if side == "candidate" else READ_S
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_slow_reads_in_one_process_alone_are_the_machine_s(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    reads = Reads(monkeypatch, SLOW_READ_S, READ_S)
+    measured = integrity._measured_steadily(reads.trial, number)
+    assert integrity._put_off(measured) is None
+    assert (reads.processes, reads.read_again) == (2, 2 * integrity.SECOND_LOOK)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_slow_reads_in_every_process_are_work_put_off(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    reads = Reads(monkeypatch, SLOW_READ_S, SLOW_READ_S, SLOW_READ_S)
+    finding = integrity._put_off(integrity._measured_steadily(reads.trial, number))
+    assert finding is not None
+    assert "took 1000 µs longer than for the reference" in finding.detail
+    assert reads.processes == integrity.REPEATS
 
 
 def test_a_measurement_that_hides_nothing_is_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,14 @@
 import pytest
 
-from workers.referee.statistics import is_stable, latency, paired_ratio, quantile, relative_width, unpaired_ratio
+from workers.referee.statistics import (
+    is_stable,
+    latency,
+    median_and_gap,
+    paired_ratio,
+    quantile,
+    relative_width,
+    unpaired_ratio,
+)
 
 
 def test_a_latency_is_in_microseconds_with_its_interval_around_the_median() -> None:
@@ -74,3 +82,12 @@ def test_the_interval_narrows_with_more_samples() -> None:
 
 def test_quantiles_are_interpolated() -> None:
     assert quantile([0.0, 10.0], 0.25) == pytest.approx(2.5)
+
+
+def test_the_gap_between_two_medians_has_an_interval_of_its_own() -> None:
+    shorter = [1.0 + 0.01 * (index % 5) for index in range(50)]
+    alone, gap = median_and_gap([value + 2.0 for value in shorter], shorter)
+    assert alone.value == pytest.approx(1.02)
+    assert gap.value == pytest.approx(2.0)
+    assert gap.ci95[0] <= 2.0 <= gap.ci95[1]
+    assert gap.ci95[1] - gap.ci95[0] < 0.1

@@ -4,7 +4,7 @@ import random
 
 import torch
 
-from workers.ipc.tensors import shares_memory
+from workers.ipc.tensors import overlap, shares_memory
 from workers.referee.draws import cut_sizes
 
 
@@ -25,3 +25,23 @@ def test_every_further_size_is_cut_wherever_it_stands() -> None:
     assert cut[1].shape[0] == 96
     assert cut[1].shape[1] < 80
     assert cut[1].is_contiguous()
+
+
+def test_windows_of_one_memory_overlap() -> None:
+    y = torch.zeros(8, 16)
+    assert overlap(y, y)
+    assert overlap(y[:, :-1], y[:, 1:])
+    assert overlap(y[:, ::2], y[:, ::3])
+    assert overlap(y.t(), y)
+    assert overlap(y[0], y[:, 0])
+    assert overlap(y[:1, :1].expand(8, 16), y)
+
+
+def test_parts_of_one_memory_do_not_overlap() -> None:
+    y, z = torch.zeros(8, 16), torch.zeros(3, 4, 5, 6)
+    assert not overlap(y[:, :8], y[:, 8:])
+    assert not overlap(y[:, ::2], y[:, 1::2])
+    assert not overlap(y[0], y[1:, 0])
+    assert not overlap(z[:, 0], z[:, 1:])
+    assert not overlap(y, torch.zeros(8, 16))
+    assert not overlap(y[:0], y)

@@ -3,7 +3,7 @@ import { Anchor, Stack, Switch, Text, Title } from "@mantine/core";
 import { useQueries } from "@tanstack/react-query";
 import { lazy, useMemo, useState } from "react";
 import { Link, useSearchParams } from "react-router";
-import { data } from "../api";
+import { data, items } from "../api";
 import { getCosts, getJob, listCandidates, type JobCosts, type JobView } from "../client";
 import { between, count, dollars, ratio, seconds } from "../format";
 import { Intervals } from "../parts/Intervals";
@@ -49,7 +49,7 @@ export function Component() {
   const [all, setAll] = useState(false);
   const jobs = useQueries({ queries: ids.map((id) => ({ queryKey: jobKey(id), queryFn: () => data(getJob({ path: { job_id: id } })) })) });
   const costs = useQueries({ queries: ids.map((id) => ({ queryKey: costsKey(id), queryFn: () => data(getCosts({ path: { job_id: id } })) })) });
-  const candidates = useQueries({ queries: ids.map((id) => ({ queryKey: candidatesKey(id), queryFn: () => data(listCandidates({ path: { job_id: id } })) })) });
+  const candidates = useQueries({ queries: ids.map((id) => ({ queryKey: candidatesKey(id), queryFn: () => items(listCandidates({ path: { job_id: id } })) })) });
   const failed = [...jobs, ...costs].find((query) => query.error);
   const compared = jobs.flatMap((job, index): Compared[] => {
     const cost = costs[index]?.data;

@@ -4,8 +4,8 @@ import { useDebouncedCallback } from "@mantine/hooks";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useSearchParams } from "react-router";
-import { data } from "../api";
-import { listExperiences, memoryAudit, memoryEffect, searchExperiences, type ExperienceKind, type ExperienceSummary, type Verdict } from "../client";
+import { data, items } from "../api";
+import { learnedPractices, listExperiences, memoryAudit, memoryEffect, searchExperiences, type ExperienceKind, type ExperienceSummary, type Verdict } from "../client";
 import { ago, ratio, signed } from "../format";
 import { EffectTable } from "../parts/EffectTable";
 import { Section } from "../parts/Section";
@@ -37,6 +37,7 @@ export function Component() {
       <Effect />
       <Filters params={params} set={set} />
       {q ? <Found q={q} /> : <Listed params={params} />}
+      <Practices />
       <Audit />
     </Stack>
   );
@@ -107,7 +108,7 @@ function Listed({ params }: { params: URLSearchParams }) {
   return (
     <Asked query={pages}>
       {(found) => {
-        const all = found.pages.flatMap((page) => page.experiences);
+        const all = found.pages.flatMap((page) => page.items);
         if (all.length === 0) return <Empty title="No matching experiences" />;
         return (
           <>
@@ -127,7 +128,7 @@ function Listed({ params }: { params: URLSearchParams }) {
 function Found({ q }: { q: string }) {
   const found = useQuery({
     queryKey: ["experiences", "search", q],
-    queryFn: () => data(searchExperiences({ query: { q, limit: 50 } })),
+    queryFn: () => items(searchExperiences({ query: { q, limit: 50 } })),
   });
   return <Asked query={found}>{(all) => (all.length === 0 ? <Empty title="No matching experiences" /> : <Experiences rows={all} />)}</Asked>;
 }
@@ -201,8 +202,65 @@ function Effect() {
   );
 }
 
+/** What jobs taught: every version, in use or not. */
+function Practices() {
+  const found = useQuery({ queryKey: ["experiences", "practices"], queryFn: () => items(learnedPractices()) });
+  if (!found.data?.length) return null;
+  return (
+    <Section title="Practices from jobs">
+      <div className="scroll-x" tabIndex={0} role="region" aria-label="Practices from jobs">
+        <table className="rows">
+          <thead>
+            <tr>
+              <th>Practice</th>
+              <th>Family</th>
+              <th>Backend</th>
+              <th>State</th>
+              <th>Verdict</th>
+              <th className="figure">Worth (95 %)</th>
+              <th className="figure">Uses</th>
+              <th>Created</th>
+            </tr>
+          </thead>
+          <tbody>
+            {found.data.map((one) => (
+              <tr key={one.id}>
+                <td style={{ maxWidth: 460 }}>
+                  <Anchor component={Link} to={`/memory/${one.id}`} data-row c="inherit" fw={600} className="break">
+                    {one.statement}
+                  </Anchor>
+                </td>
+                <td>{one.family}</td>
+                <td>{one.backend}</td>
+                <td>{one.merged_into ? <Merged into={one.merged_into} /> : one.state === "forgotten" ? "retired" : one.state}</td>
+                <td>{one.verdict}</td>
+                <td className="figure" style={{ whiteSpace: "nowrap" }}>
+                  {signed(one.standing.value)} ({signed(one.standing.low)} to {signed(one.standing.high)})
+                </td>
+                <td className="figure">{one.standing.uses}</td>
+                <td style={{ whiteSpace: "nowrap" }}>{ago(one.created_at)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Section>
+  );
+}
+
+function Merged({ into }: { into: string }) {
+  return (
+    <>
+      merged into{" "}
+      <Anchor component={Link} to={`/memory/${into}`} underline="always" className="mono">
+        {into}
+      </Anchor>
+    </>
+  );
+}
+
 function Audit() {
-  const audit = useQuery({ queryKey: ["audit"], queryFn: () => data(memoryAudit()) });
+  const audit = useQuery({ queryKey: ["audit"], queryFn: () => items(memoryAudit()) });
   if (!audit.data?.length) return null;
   return (
     <Section title="Manual changes">

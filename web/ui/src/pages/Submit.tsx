@@ -4,7 +4,7 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useMemo, useState } from "react";
 import { useNavigate, useSearchParams } from "react-router";
-import { ApiError, data } from "../api";
+import { ApiError, data, items } from "../api";
 import { getSpec, lint, listJobs, listProblems, me, submitJob, type JobBody, type JobSpec, type JobView, type MeView } from "../client";
 import { seconds } from "../format";
 import { Section } from "../parts/Section";
@@ -217,7 +217,7 @@ function useCheck({ source, name }: Draft): Check {
 }
 
 function Problem({ draft, set, check }: Part & { check: Check }) {
-  const examples = useQuery({ queryKey: ["examples"], queryFn: () => data(listProblems()), staleTime: Infinity });
+  const examples = useQuery({ queryKey: ["examples"], queryFn: () => items(listProblems()), staleTime: Infinity });
   const upload = async (file: File | null): Promise<void> => {
     if (file) set({ source: await file.text(), name: file.name.replace(/\.py$/, "") });
   };
@@ -438,7 +438,7 @@ function More({ draft, set }: Part) {
 
 function Estimate({ draft }: { draft: Draft }) {
   const earlier = useQuery({ queryKey: ["jobs", "estimate"], queryFn: () => data(listJobs({ query: { limit: 100 } })), staleTime: 60_000 });
-  const [typical, seen] = estimate(earlier.data?.jobs, draft);
+  const [typical, seen] = estimate(earlier.data?.items, draft);
   if (typical === null) return null;
   const limited = draft.wallS !== null && draft.wallS < typical ? draft.wallS : typical;
   return (

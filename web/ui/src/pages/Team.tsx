@@ -2,7 +2,7 @@
 import { Anchor, Button, Group, Progress, Select, Stack, Text, TextInput, Title } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { data } from "../api";
+import { data, items } from "../api";
 import {
   addMember,
   chooseTeam,
@@ -82,7 +82,7 @@ const amount = (resource: QuotaView["resource"], value: number): string =>
   resource === "dollars" ? dollars(value) : resource === "device_s" ? seconds(value) : count(value);
 
 function Quotas() {
-  const quotas = useQuery({ queryKey: ["quotas"], queryFn: () => data(listQuotas()), refetchInterval: 15_000 });
+  const quotas = useQuery({ queryKey: ["quotas"], queryFn: () => items(listQuotas()), refetchInterval: 15_000 });
   return (
     <Section title="Quotas">
       <Asked query={quotas} rows={2}>
@@ -122,7 +122,7 @@ function Use({ quota }: { quota: QuotaView }) {
 }
 
 function Members({ manages }: { manages: boolean }) {
-  const members = useQuery({ queryKey: ["members"], queryFn: () => data(listMembers()) });
+  const members = useQuery({ queryKey: ["members"], queryFn: () => items(listMembers()) });
   return (
     <Section title="Members">
       <Stack gap="sm">

@@ -2,7 +2,7 @@
 import { Anchor, Group, Select, Stack, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams, useSearchParams } from "react-router";
-import { data } from "../api";
+import { data, items } from "../api";
 import { getStep, listSteps, type ModelCall, type RecordedStep, type StepDigest } from "../client";
 import { count, dollars, seconds, shortened, signed } from "../format";
 import { Section } from "../parts/Section";
@@ -16,7 +16,7 @@ export function Component() {
   useTitle(`Trace of ${job.data?.problem ?? "a job"}`);
   const steps = useQuery({
     queryKey: ["job", jobId, "steps"],
-    queryFn: () => data(listSteps({ path: { job_id: jobId } })),
+    queryFn: () => items(listSteps({ path: { job_id: jobId } })),
   });
   const [params, setParams] = useSearchParams();
   return (

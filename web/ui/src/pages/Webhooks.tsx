@@ -1,9 +1,9 @@
 /** Webhooks and their deliveries. */
-import { Alert, Anchor, Button, Card, Checkbox, Group, Stack, Switch, Text, TextInput, Title } from "@mantine/core";
+import { Alert, Anchor, Button, Card, Checkbox, Group, MultiSelect, NumberInput, SimpleGrid, Stack, Switch, TagsInput, Text, TextInput, Title } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
-import { data } from "../api";
+import { data, items } from "../api";
 import {
   createWebhook,
   listDeliveries,
@@ -15,6 +15,7 @@ import {
   tryWebhook,
   type DeliveryView,
   type EventKind,
+  type JobStatus,
   type MeView,
   type NewWebhookView,
   type WebhookView,
@@ -34,6 +35,7 @@ const KINDS: [EventKind, string][] = [
   ["evaluation.finished", "candidate evaluated"],
   ["job.notice", "job degraded"],
 ];
+const STATES: JobStatus[] = ["queued", "validating", "running", "paused", "solved", "no_gain", "unsolved", "refused", "failed", "cancelled"];
 const KEY = ["webhooks"];
 
 export function Component() {
@@ -60,7 +62,7 @@ function NotYours({ caller }: { caller: MeView }) {
 }
 
 function Managed() {
-  const webhooks = useQuery({ queryKey: KEY, queryFn: () => data(listWebhooks()) });
+  const webhooks = useQuery({ queryKey: KEY, queryFn: () => items(listWebhooks()) });
   return (
     <Stack gap="xl">
       <Title order={1} size="h2" mb={-16}>
@@ -94,10 +96,15 @@ function Managed() {
 function NewWebhook() {
   const [url, setUrl] = useState("");
   const [kinds, setKinds] = useState<string[]>(["job.finished"]);
+  const [statuses, setStatuses] = useState<string[]>([]);
+  const [least, setLeast] = useState<number | string>("");
+  const [tags, setTags] = useState<string[]>([]);
+  const [first, setFirst] = useState(false);
   const [made, setMade] = useState<NewWebhookView | null>(null);
   const queries = useQueryClient();
   const make = async (): Promise<void> => {
-    setMade(await data(createWebhook({ body: { url: url.trim(), kinds: kinds as EventKind[] } })));
+    const conditions = { statuses: statuses as JobStatus[], min_speedup: least === "" ? null : Number(least), first_place: first, tags };
+    setMade(await data(createWebhook({ body: { url: url.trim(), kinds: kinds as EventKind[], conditions } })));
     setUrl("");
     await queries.invalidateQueries({ queryKey: KEY });
   };
@@ -116,6 +123,15 @@ function NewWebhook() {
             ))}
           </Group>
         </Checkbox.Group>
+        <fieldset className="plain-group">
+          <legend>Only if (all that is given must hold)</legend>
+          <SimpleGrid cols={{ base: 1, xs: 2 }}>
+            <MultiSelect label="State" placeholder={statuses.length === 0 ? "any" : undefined} data={STATES} value={statuses} onChange={setStatuses} clearable />
+            <NumberInput label="Speedup at least" placeholder="any" suffix="×" min={0} step={0.1} decimalScale={3} value={least} onChange={setLeast} />
+            <TagsInput label="Job has the tags" placeholder={tags.length === 0 ? "any" : undefined} value={tags} onChange={setTags} maxTags={32} clearable />
+            <Checkbox label="It takes first place on the leaderboard" checked={first} onChange={(event) => setFirst(event.currentTarget.checked)} style={{ alignSelf: "end" }} mb={8} />
+          </SimpleGrid>
+        </fieldset>
         <Group>
           <Button type="submit" disabled={!url.trim() || kinds.length === 0}>
             Create webhook
@@ -150,7 +166,7 @@ function Known({ webhook }: { webhook: WebhookView }) {
               {webhook.url}
             </Title>
             <Text size="sm" className="quiet break">
-              {webhook.kinds.join(", ")} · created {ago(webhook.created_at)}
+              {webhook.kinds.join(", ")} · {whenOf(webhook.conditions)} · created {ago(webhook.created_at)}
             </Text>
           </div>
           <Group gap="xs">
@@ -174,13 +190,24 @@ function Known({ webhook }: { webhook: WebhookView }) {
   );
 }
 
+/** When a webhook fires, in words. */
+function whenOf({ statuses, min_speedup, first_place, tags }: WebhookView["conditions"]): string {
+  const words = [
+    statuses?.join(" or "),
+    min_speedup ? `at least ${min_speedup}×` : null,
+    first_place ? "first place" : null,
+    tags && tags.length > 0 ? `tagged ${tags.join(" and ")}` : null,
+  ].filter(Boolean);
+  return words.length > 0 ? `only if ${words.join(", ")}` : "always";
+}
+
 const INKS: Record<DeliveryView["status"], string> = { delivered: "accepted", failed: "rejected", pending: "pending" };
 
 function Log({ webhook }: { webhook: WebhookView }) {
   const path = { webhook_id: webhook.id };
   const log = useQuery({
     queryKey: [...KEY, webhook.id],
-    queryFn: () => data(listDeliveries({ path })),
+    queryFn: () => items(listDeliveries({ path })),
     refetchInterval: (query) => (query.state.data?.some((one) => one.status === "pending") ? 2_000 : 15_000),
   });
   const queries = useQueryClient();

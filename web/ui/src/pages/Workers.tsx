@@ -1,7 +1,7 @@
 /** Who judges candidates, on what, and what their devices can do. */
 import { Card, Group, Stack, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { data } from "../api";
+import { data, items } from "../api";
 import { listJobs, listNodes, listWorkers, me, type DeviceSheet, type NodeView, type WorkerView } from "../client";
 import { ago, between, percent } from "../format";
 import { inks } from "../parts/Pills";
@@ -12,7 +12,7 @@ import { useTitle } from "../parts/useTitle";
 
 export function Component() {
   useTitle("Workers");
-  const workers = useQuery({ queryKey: ["workers"], queryFn: () => data(listWorkers()), refetchInterval: 5_000 });
+  const workers = useQuery({ queryKey: ["workers"], queryFn: () => items(listWorkers()), refetchInterval: 5_000 });
   const installation = useQuery({ queryKey: ["me"], queryFn: () => data(me()), staleTime: 60_000 });
   const busy = useQuery({
     queryKey: ["jobs", "busy"],
@@ -25,8 +25,8 @@ export function Component() {
         Workers and devices
       </Title>
       <Group gap="xl" className="figures">
-        <Figure name="jobs running">{busy.data?.jobs.filter((job) => job.status !== "queued").length ?? "–"}</Figure>
-        <Figure name="jobs waiting">{busy.data?.jobs.filter((job) => job.status === "queued").length ?? "–"}</Figure>
+        <Figure name="jobs running">{busy.data?.items.filter((job) => job.status !== "queued").length ?? "–"}</Figure>
+        <Figure name="jobs waiting">{busy.data?.items.filter((job) => job.status === "queued").length ?? "–"}</Figure>
         <Figure name="version">{installation.data?.version ?? "–"}</Figure>
       </Group>
       <Asked query={workers} what="workers">
@@ -53,7 +53,7 @@ export function Component() {
 
 /** Orchestrators and separate workers, as they report themselves. */
 function Processes() {
-  const nodes = useQuery({ queryKey: ["nodes"], queryFn: () => data(listNodes()), refetchInterval: 5_000 });
+  const nodes = useQuery({ queryKey: ["nodes"], queryFn: () => items(listNodes()), refetchInterval: 5_000 });
   return (
     <Section title="Processes">
       <Asked query={nodes} rows={2}>
@@ -142,6 +142,11 @@ function Worker({ worker }: { worker: WorkerView }) {
           {worker.isolation && ` · isolation: ${worker.isolation}`}
         </Text>
       </Group>
+      {worker.node?.fault && (
+        <Text size="sm" c="red" role="status">
+          Refuses orders: {worker.node.fault}
+        </Text>
+      )}
       {worker.node && <Health node={worker.node} measured={worker.sheet !== null} />}
       {worker.sheet ? <Sheet sheet={worker.sheet} /> : worker.device !== COMPILES && <Unmeasured />}
     </Card>

@@ -10,15 +10,15 @@ import { Asked } from "./States";
 export function AuditTrail() {
   const pages = useInfiniteQuery({
     queryKey: ["audit-log"],
-    queryFn: ({ pageParam }) => data(listAudit({ query: { limit: 25, before: pageParam } })),
-    initialPageParam: null as number | null,
-    getNextPageParam: (page) => page.next_before,
+    queryFn: ({ pageParam }) => data(listAudit({ query: { limit: 25, cursor: pageParam } })),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
   });
   return (
     <Section title="Audit log">
       <Asked query={pages} rows={4}>
         {(found) => {
-          const all = found.pages.flatMap((page) => page.entries);
+          const all = found.pages.flatMap((page) => page.items);
           if (all.length === 0) return <Text size="sm" className="quiet">No entries yet.</Text>;
           return (
             <>

@@ -1,9 +1,11 @@
 /** Why believe this number: samples, intervals, what it was compared with, and where. */
 import { Alert, Group, Stack, Text } from "@mantine/core";
-import type { EvaluationReport, Latency } from "../client";
+import type { EvaluationReport, Latency, Passes } from "../client";
 import { bytesOf, micros, percent, ratio } from "../format";
+import { passRows } from "../passes";
 import { NAMES, ofMedians, rivalOf, type Measured } from "../ratios";
 import { surroundingsOf } from "../surroundings";
+import { Errors } from "./Errors";
 import { inks } from "./Pills";
 import { Section } from "./Section";
 import { Spread, SpreadAxis } from "./Spread";
@@ -18,6 +20,11 @@ export function Evidence({ report }: { report: EvaluationReport }) {
       <Section title="Latency">
         <Latencies report={report} />
       </Section>
+      {report.passes && (
+        <Section title="Forward and backward">
+          <PassTable passes={report.passes} />
+        </Section>
+      )}
       {report.shapes.length > 0 && (
         <Section title="Shapes">
           <Shapes report={report} />
@@ -25,6 +32,9 @@ export function Evidence({ report }: { report: EvaluationReport }) {
       )}
       <Section title="Checks">
         <Checks report={report} />
+      </Section>
+      <Section title="Errors">
+        <Errors report={report} />
       </Section>
       <Section title="Environment">
         <Surroundings report={report} />
@@ -151,6 +161,43 @@ function Latencies({ report }: { report: EvaluationReport }) {
         Whiskers: p10 to p90. Box: 95 % interval of the median. Bar: median. Dot: mean.
       </Text>
       <Work report={report} />
+    </>
+  );
+}
+
+/** How a call divides into its passes. */
+function PassTable({ passes }: { passes: Passes }) {
+  return (
+    <>
+      <div className="scroll-x" tabIndex={0} role="region" aria-label="Times of forward and backward">
+        <table className="rows">
+          <thead>
+            <tr>
+              <th>Variant</th>
+              <th className="figure">Forward</th>
+              <th className="figure">95 % interval</th>
+              <th className="figure">Backward</th>
+              <th className="figure">95 % interval</th>
+              <th className="figure">Both</th>
+            </tr>
+          </thead>
+          <tbody>
+            {passRows(passes).map(({ name, forward, backward, both }) => (
+              <tr key={name} data-variant={name}>
+                <td>{NAMES[name] ?? name}</td>
+                <td className="figure">{forward.text}</td>
+                <td className="figure">{forward.interval}</td>
+                <td className="figure">{backward.text}</td>
+                <td className="figure">{backward.interval}</td>
+                <td className="figure">{both}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <Text size="xs" className="quiet" mt={6}>
+        The forward is timed alone, with its graph recorded. The backward is what both passes take beyond it.
+      </Text>
     </>
   );
 }

@@ -1,6 +1,7 @@
 import { Stack, Table, Text } from "@mantine/core";
 import type { EvaluationReport } from "../client";
 import { seconds } from "../format";
+import { Errors } from "./Errors";
 import { inks } from "./Pills";
 
 const MARKS: Record<string, { mark: string; ink: string }> = {
@@ -30,6 +31,12 @@ export function Gates({ report }: { report: EvaluationReport }) {
           )}
         </section>
       ))}
+      <section aria-label="Errors">
+        <Text component="h2" fw={650} size="sm" m={0} mb={4}>
+          Errors
+        </Text>
+        <Errors report={report} />
+      </section>
       <Phases report={report} />
     </Stack>
   );

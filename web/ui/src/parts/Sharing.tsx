@@ -2,7 +2,7 @@
 import { Button, Group, Menu, Modal, Select, Stack, Text, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { data, download, serverNow } from "../api";
+import { data, items, download, serverNow } from "../api";
 import { createReportShare, listReportShares, revokeReportShare, type JobView, type ReportShareView } from "../client";
 import { ago } from "../format";
 import { notify } from "./notify";
@@ -39,7 +39,7 @@ export function Sharing({ job }: { job: JobView }) {
 const key = (jobId: string) => ["shares", jobId];
 
 function Links({ jobId }: { jobId: string }) {
-  const links = useQuery({ queryKey: key(jobId), queryFn: () => data(listReportShares({ path: { job_id: jobId } })) });
+  const links = useQuery({ queryKey: key(jobId), queryFn: () => items(listReportShares({ path: { job_id: jobId } })) });
   return (
     <Stack>
       <Text size="sm">

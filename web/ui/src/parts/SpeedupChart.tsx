@@ -25,6 +25,14 @@ export default function SpeedupChart({ candidates, over }: { candidates: Candida
         <SegmentedControl size="xs" value={against} onChange={(value) => setAgainst(value as Baseline)} data={there.map((name) => ({ value: name, label: NAMES[name] }))} aria-label="Baseline" />
       )}
       <Chart height={300} label={`Speedup over ${NAMES[against]} by round: ${points.length} accepted candidates, best ${ratio(top?.value)}`} option={option} onClick={open} />
+      {best.map(
+        ({ fell, step }) =>
+          fell && (
+            <Text key={step} size="sm" data-fell={step}>
+              <b>Round {step}</b> {fell}
+            </Text>
+          ),
+      )}
       {!points.some((one) => one.bounds) && (
         <Text size="xs" className="quiet">
           No intervals: kernels are timed in turns with the fastest baseline only.
@@ -34,7 +42,7 @@ export default function SpeedupChart({ candidates, over }: { candidates: Candida
   );
 }
 
-function draw(colors: Colors, points: Point[], best: { step: number; value: number }[], last: number): object {
+function draw(colors: Colors, points: Point[], best: Point[], last: number): object {
   return {
     grid: { ...grid, top: 58 },
     legend: { top: 0, textStyle: { color: colors.ink } },

@@ -2,7 +2,7 @@
 import { Alert, Anchor, Button, Checkbox, CopyButton, Group, Select, Stack, Text, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { data } from "../api";
+import { data, items } from "../api";
 import { createToken, listTokens, revokeToken, type MeView, type NewTokenView, type TokenScope, type TokenView } from "../client";
 import { ago } from "../format";
 import { notify } from "./notify";
@@ -24,7 +24,7 @@ function useChange<T, R>(work: (given: T) => Promise<R>) {
 }
 
 export function Tokens({ caller }: { caller: MeView }) {
-  const tokens = useQuery({ queryKey: ["tokens"], queryFn: () => data(listTokens()) });
+  const tokens = useQuery({ queryKey: ["tokens"], queryFn: () => items(listTokens()) });
   const [made, setMade] = useState<NewTokenView | null>(null);
   return (
     <Section title="Tokens">

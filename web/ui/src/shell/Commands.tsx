@@ -91,7 +91,7 @@ function useCommands(typed: string): Command[] {
     ...PAGES.map(({ to, name }) => ({ key: to, name, hint: "page", run: () => void navigate(to) })),
     { key: "colours", name: "Toggle dark mode", hint: "action", run: toggleColorScheme },
   ];
-  const jobs = (found.data?.jobs ?? []).map((job) => ({
+  const jobs = (found.data?.items ?? []).map((job) => ({
     key: job.id,
     name: job.problem,
     hint: `${job.status}, ${job.id}`,

@@ -1,0 +1,1 @@
+"""The kernels' texts, one module for each family."""

@@ -1,0 +1,51 @@
+"""Cross-entropy of logits and class indices."""
+
+from __future__ import annotations
+
+from agents.playbook.triton.steps import KernelStep, NamedGraph, Writer, argument
+from services.domain.problems import Operator
+
+REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}
+"""As ATen counts them."""
+_ONLINE = (
+    "an online softmax reads the logits once, then losses are added up in a fixed order; loses where there are few rows"
+)
+
+
+def cross_entropy_steps(graph: NamedGraph, operator: Operator) -> list[KernelStep]:
+    """`cross_entropy_loss` with class indices: weights, an ignored index, label smoothing and every reduction."""
+    x, target = (graph.spec(operator.arguments[place]) for place in (0, 1))
+    weight = argument(operator, 2, "weight", None)
+    reduction = REDUCTIONS.get(_whole(argument(operator, 3, "reduction", 1)))
+    if x is None or target is None or reduction is None or target.dtype != "int64":
+        return []
+    if (
+        not graph.is_floating(operator.arguments[0], weight)
+        or target.shape != (*x.shape[:1], *x.shape[2:])[: len(x.shape) - 1]
+    ):
+        return []
+    ignored = argument(operator, 4, "ignore_index", -100)
+    smoothing = argument(operator, 5, "label_smoothing", 0.0)
+    if smoothing and x.dtype == "float16":
+        return []  # the reference's own sum over classes overflows in this type, at magnitudes that matter
+    tensors = ", ".join(map(graph.text, (*operator.arguments[:2], weight)))
+    return [
+        KernelStep(
+            name="one_pass",
+            reason=_ONLINE,
+            kernels=("cross_entropy",),
+            call=f"cross_entropy_of({tensors}, {reduction!r}, {ignored!r}, {float(_number(smoothing))!r})",
+            tunables={"CLASS_BLOCK": (2048, 4096, 8192), "CLASS_WARPS": (4, 8), "CLASS_STAGES": (1, 3)},
+        )
+    ]
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 1
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+WRITERS: dict[str, Writer] = {"cross_entropy_loss": cross_entropy_steps}

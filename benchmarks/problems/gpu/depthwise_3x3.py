@@ -1,0 +1,20 @@
+"""A depthwise filter, float32."""
+
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Conv2d(128, 128, 3, groups=128, bias=False)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+def get_inputs():
+    return [torch.rand(32, 128, 256, 512)]
+
+
+def get_init_inputs():
+    return []

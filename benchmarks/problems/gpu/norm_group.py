@@ -1,0 +1,20 @@
+"""Eight groups of channels of images, float32."""
+
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.GroupNorm(8, 64)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+def get_inputs():
+    return [torch.rand(32, 64, 256, 256)]
+
+
+def get_init_inputs():
+    return []

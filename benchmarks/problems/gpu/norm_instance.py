@@ -1,0 +1,20 @@
+"""Channels of images, float32."""
+
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.InstanceNorm2d(64)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+def get_inputs():
+    return [torch.rand(32, 64, 512, 512)]
+
+
+def get_init_inputs():
+    return []

@@ -1,0 +1,16 @@
+"""A product of square matrices, float32."""
+
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, a, b):
+        return torch.matmul(a, b)
+
+
+def get_inputs():
+    return [torch.rand(4096, 4096), torch.rand(4096, 4096)]
+
+
+def get_init_inputs():
+    return []

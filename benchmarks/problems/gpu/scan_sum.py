@@ -1,0 +1,16 @@
+"""Running sums of long rows, float32."""
+
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return torch.cumsum(x, 1)
+
+
+def get_inputs():
+    return [torch.rand(16384, 32768)]
+
+
+def get_init_inputs():
+    return []

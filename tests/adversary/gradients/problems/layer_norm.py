@@ -1,0 +1,21 @@
+import torch
+
+
+class Model(torch.nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.norm = torch.nn.LayerNorm(features)
+
+    def forward(self, x):
+        return self.norm(x)
+
+
+def get_inputs():
+    return [torch.randn(509, 512)]
+
+
+def get_init_inputs():
+    return [512]
+
+
+BACKWARD = True

@@ -1,0 +1,15 @@
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        y = torch.sin(x)
+        return y, y * y
+
+
+def get_inputs():
+    return [torch.randn(1024, 1024)]
+
+
+def get_init_inputs():
+    return []

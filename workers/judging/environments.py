@@ -1,0 +1,57 @@
+"""What a report's figures depend on: versions, driver and clocks, the isolation reached, the referee's own version."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib.metadata
+import platform
+
+from services.domain.errors import InfrastructureError
+from services.domain.evaluations import DeviceSheet, Environment
+from services.ports.devices import KernelBackend
+from services.ports.sandboxes import Sandbox
+from workers.devices.gpu import gpu_state
+from workers.ipc.placement import CPU
+
+REFEREE_VERSION = "4"
+"""Raised whenever the gates become stricter: `reverify` looks for results of older ones."""
+BETWEEN_CALLS = {"docker": "stopped", "namespaces": "stopped", "limits": "running"}
+"""Whether candidates are stopped unless they are asked, by the isolation reached: that takes a PID namespace."""
+
+
+def environment_of(device: DeviceSheet, sandbox: Sandbox, backend: KernelBackend | None) -> Environment:
+    """What is known before anything runs; a toolchain or an isolation that cannot be found out is left open."""
+    toolkit = None
+    with contextlib.suppress(InfrastructureError):
+        toolkit = None if backend is None else backend.toolchain()
+    isolation = "unknown"
+    with contextlib.suppress(InfrastructureError):
+        isolation = sandbox.isolation
+    return Environment(
+        device=device.name,
+        driver=None,
+        torch=_version("torch"),
+        triton=_version("triton"),
+        toolkit=toolkit,
+        cpu=device.model or platform.processor(),
+        referee_version=REFEREE_VERSION,
+        tf32=False,
+        isolation=isolation,
+        between_calls=BETWEEN_CALLS.get(isolation, "unknown"),
+    )
+
+
+def with_clocks(environment: Environment) -> Environment:
+    """With the GPU's driver, clocks and reasons for slowing down, read when it has just worked; a CPU's as it is."""
+    if environment.device == CPU:
+        return environment
+    driver, clocks = gpu_state()
+    return dataclasses.replace(environment, driver=driver, clocks=clocks)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None

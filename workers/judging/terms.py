@@ -1,0 +1,50 @@
+"""What the processes of an evaluation may use: memory, threads and time, and on a GPU its device nodes."""
+
+from __future__ import annotations
+
+from services.domain.evaluations import DeviceSheet
+from services.ports.sandboxes import SandboxLimits
+from workers.devices.gpu import gpu_mounts, profiler_mounts
+from workers.ipc.placement import CPU
+from workers.judging.referee_process import GPU_ENTRIES, Terms
+
+GPU_HOST_BYTES = 32 << 30
+"""Host memory of a process that uses a GPU."""
+MAX_HOST_THREADS = 8
+FOREVER_S = 86400.0
+
+
+def terms_for(device: DeviceSheet, memory_bytes: int) -> Terms:
+    """Limits and environment of referee, runner and baselines; `memory_bytes` bounds each process."""
+    if device.name != CPU:
+        return _gpu_terms(memory_bytes)
+    environment = {
+        "OMP_NUM_THREADS": str(device.units),
+        "OMP_WAIT_POLICY": "passive",  # two pools that spin against each other on few cores ruin every figure
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    return Terms(
+        referee=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory_bytes, processes=64),
+        runner=SandboxLimits(wall_s=600.0, memory_bytes=memory_bytes, processes=64),
+        baseline=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory_bytes, processes=128),
+        environment=environment,
+    )
+
+
+def _gpu_terms(memory_bytes: int) -> Terms:
+    """For a GPU: its device nodes, the entry points that use it, and room for CUDA's threads and mappings."""
+    threads = str(MAX_HOST_THREADS)
+    memory = max(memory_bytes, GPU_HOST_BYTES)
+    return Terms(
+        referee=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory, processes=512),
+        runner=SandboxLimits(wall_s=600.0, memory_bytes=memory, processes=512),
+        baseline=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory, processes=512),
+        environment={
+            "OMP_NUM_THREADS": threads,
+            "OMP_WAIT_POLICY": "passive",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        },
+        mounts=gpu_mounts(),
+        profiler_mounts=profiler_mounts(),
+        entries=GPU_ENTRIES,
+    )

@@ -1,0 +1,152 @@
+"""Forward and backward as one call: what a problem with a backward pass is judged and timed by.
+
+A `ModelStep` takes the arguments of `forward`, a cotangent for each output that has a gradient, and how those lie in
+memory. It returns what `forward` returns, and the gradients. Every call makes the leaves of its graph anew, and nothing
+accumulates, so that calls are independent of each other as those of a forward are.
+
+The same class wraps the reference in the referee, the compiled reference in the baselines' process and the candidate in
+its own. Standard library and torch only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from workers.ipc.tensors import flatten, mapped
+
+DENSE, TURNED, EXPANDED = 0, 1, 2
+"""How cotangents lie in memory: row by row; with gaps or another order of dimensions, as behind a transposition; and
+with one slice in place of all the leading ones, as behind a sum."""
+
+
+class StepError(Exception):
+    """A model has no gradient where it needs one; `str` says where and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepPlan:
+    """What is differentiated, with respect to what."""
+
+    inputs: tuple[int, ...]
+    """Among the tensors of forward's arguments, in the order of `flatten`."""
+    parameters: tuple[str, ...]
+    """Paths in the model."""
+    outputs: tuple[int, ...]
+    """Among the tensors that forward returns: those that get a cotangent."""
+
+    def data(self) -> dict[str, Any]:
+        """As JSON data, for `parse`."""
+        return {"inputs": list(self.inputs), "parameters": list(self.parameters), "outputs": list(self.outputs)}
+
+    @classmethod
+    def parse(cls, data: Mapping[str, Any]) -> StepPlan:
+        """The plan that `data` described."""
+        return cls(
+            inputs=tuple(int(index) for index in data["inputs"]),
+            parameters=tuple(str(name) for name in data["parameters"]),
+            outputs=tuple(int(index) for index in data["outputs"]),
+        )
+
+    def forward_arguments(self, arguments: Sequence[Any]) -> list[Any]:
+        """Of a step's arguments, those of `forward`."""
+        return list(arguments[: len(arguments) - len(self.outputs) - 1])
+
+    def cotangents(self, arguments: Sequence[Any]) -> list[torch.Tensor]:
+        """Of a step's arguments, the cotangents, laid out as the last argument has it."""
+        given = arguments[len(arguments) - len(self.outputs) - 1 : -1]
+        return [laid_out(cotangent, arguments[-1]) for cotangent in given]
+
+
+class ModelStep(torch.nn.Module):
+    """A model's forward and backward pass as the forward of a module."""
+
+    def __init__(self, model: torch.nn.Module, plan: StepPlan, call: Callable[..., Any] | None = None) -> None:
+        """`call` runs the model's forward in its place: the compiled model. The parameters are those of `model`."""
+        super().__init__()
+        self.model = model
+        self.plan = plan
+        self._call = call
+
+    def forward(self, *arguments: Any) -> tuple[Any, tuple[torch.Tensor, ...]]:
+        """What the model returns, and the gradients of inputs, then of parameters. Raises `StepError`."""
+        cotangents = self.plan.cotangents(arguments)
+        with torch.enable_grad():
+            result, leaves = self._first_pass(arguments)
+            outputs = self._differentiable(result, cotangents)
+            gradients = torch.autograd.grad(outputs, leaves, cotangents, allow_unused=True, materialize_grads=True)
+        return mapped(result, torch.Tensor.detach), tuple(gradients)
+
+    def first_pass(self, *arguments: Any) -> tuple[Any, tuple[torch.Tensor, ...]]:
+        """The forward pass alone, with its graph recorded and dropped. In place of each gradient stands what it would
+        be the gradient of, so that handing over the outputs costs what it costs after both passes."""
+        with torch.enable_grad():
+            result, leaves = self._first_pass(arguments)
+        return mapped(result, torch.Tensor.detach), tuple(leaf.detach() for leaf in leaves)
+
+    def through(self, call: Callable[..., Any]) -> ModelStep:
+        """The same with another way to run the forward."""
+        return ModelStep(self.model, self.plan, call)
+
+    def _first_pass(self, arguments: Sequence[Any]) -> tuple[Any, list[torch.Tensor]]:
+        given = self.plan.forward_arguments(arguments)
+        tensors = flatten(given)
+        leaves = {index: tensors[index].detach().requires_grad_() for index in self.plan.inputs}
+        following = iter([leaves.get(index, tensor) for index, tensor in enumerate(tensors)])
+        call = self.model if self._call is None else self._call
+        result = call(*mapped(given, lambda _: next(following)))
+        return result, [*leaves.values(), *(self.model.get_parameter(name) for name in self.plan.parameters)]
+
+    def _differentiable(self, result: Any, cotangents: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """The outputs that get cotangents."""
+        tensors = flatten(result)
+        if self.plan.outputs and self.plan.outputs[-1] >= len(tensors):
+            raise StepError(f"forward returned {len(tensors)} tensors; output {self.plan.outputs[-1]} is missing")
+        found = [tensors[index] for index in self.plan.outputs]
+        for index, output, cotangent in zip(self.plan.outputs, found, cotangents, strict=True):
+            if output.shape != cotangent.shape or output.dtype != cotangent.dtype:
+                raise StepError(
+                    f"output {index} is {_shown(output)}, expected {_shown(cotangent)}, which its cotangent is"
+                )
+            if not output.requires_grad:
+                raise StepError(
+                    f"output {index} is cut off from the graph: no gradient leads from it to an input or parameter. "
+                    "Return what a torch.autograd.Function returns as it is, neither detached nor from under no_grad"
+                )
+        return found
+
+
+def matched(model: torch.nn.Module, plan: StepPlan, theirs: Mapping[str, str]) -> StepPlan:
+    """The plan for a model whose parameters may be called otherwise: `theirs` maps the reference's names to its own.
+
+    Raises `StepError` where a parameter is missing or has no gradient."""
+    own = dict(model.named_parameters())
+    for name in plan.parameters:
+        if theirs.get(name) not in own:
+            raise StepError(
+                f"ModelNew has no parameter for the reference's `{name}`, whose gradient is judged: register it as a "
+                f"torch.nn.Parameter of the same name and shape"
+            )
+        if not own[theirs[name]].requires_grad:
+            raise StepError(f"the parameter `{theirs[name]}` has requires_grad=False, and its gradient is judged")
+    return StepPlan(
+        inputs=plan.inputs, parameters=tuple(theirs[name] for name in plan.parameters), outputs=plan.outputs
+    )
+
+
+def laid_out(cotangent: torch.Tensor, layout: int) -> torch.Tensor:
+    """A dense cotangent of at least one dimension in another layout; `EXPANDED` repeats its first slice."""
+    if layout == DENSE or cotangent.dim() == 0:
+        return cotangent
+    if layout == EXPANDED:
+        return cotangent[:1].expand_as(cotangent)
+    if cotangent.dim() > 1:
+        return cotangent.movedim(-1, 0).contiguous().movedim(0, -1)
+    return torch.stack((cotangent, cotangent), dim=-1)[..., 0]
+
+
+def _shown(tensor: torch.Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
