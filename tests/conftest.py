@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import signal
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +21,15 @@ the summary lists each re-run; no other test is: what fails once is a defect."""
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as under nohup; the programs that are tested would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _logging_stays_as_it_was() -> Iterator[None]:
+    """A command sends the log to the standard error of its test, which is closed when the next one writes there."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers, root.level = handlers, level
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,13 +14,10 @@ from tests.unit.web.test_api import Installation
 
 
 @pytest.fixture
-def stream() -> Iterator[io.StringIO]:
-    root = logging.getLogger()
-    handlers, level = root.handlers, root.level
+def stream() -> io.StringIO:
     stream = io.StringIO()
     configure_logs("json", "INFO", stream)
-    yield stream
-    root.handlers, root.level = handlers, level
+    return stream
 
 
 def accesses(stream: io.StringIO) -> list[dict[str, str]]:

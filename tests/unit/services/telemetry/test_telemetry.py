@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -23,13 +22,10 @@ from services.testing import ScriptedModel, a_candidate, a_report, an_evaluation
 
 
 @pytest.fixture
-def stream() -> Iterator[io.StringIO]:
-    root = logging.getLogger()
-    handlers, level = root.handlers, root.level
+def stream() -> io.StringIO:
     stream = io.StringIO()
     configure_logs("json", "INFO", stream)
-    yield stream
-    root.handlers, root.level = handlers, level
+    return stream
 
 
 def value(name: str, **labels: str) -> float:
