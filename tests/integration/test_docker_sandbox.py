@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import io
 import os
 import signal
 import socket
+import tarfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,8 @@ from services.domain.errors import ConfigurationError, SandboxError
 from services.ports.sandboxes import SandboxLimits
 from tests.contracts.sandboxes import LIMITS, TESTS, Bench, bench_of
 from tests.docker_host import PLACE, docker_address, toolchain_image
+from tests.faults.docker_daemon import DockerDaemon
+from tests.faults.ground import folder
 from workers.ipc.wire import Channel
 from workers.sandboxes.docker.container_spec import LABEL, WORKER, ContainerSpec
 from workers.sandboxes.docker.leases import LEASE_S, FolderLease, Reaper
@@ -329,6 +334,35 @@ def test_a_worker_that_ends_leaves_no_container_it_does_not_know_of(api: APIClie
         sandbox.close()
     assert not exists(api, forgotten)
     assert containers_of(api, sandbox) == []
+
+
+@pytest.mark.parametrize(
+    "removal", [lambda reaper: reaper.reap(), lambda reaper: reaper.clear()], ids=["reap", "clear"]
+)
+def test_what_a_killed_daemon_left_half_removed_is_removed(removal: Callable[[Reaper], object], tmp_path: Path) -> None:
+    with folder() as place, closing(DockerDaemon(place)) as daemon:
+        ours = FolderLease(tmp_path)
+        with closing(connect(daemon.address)) as client:
+            image = image_of_one_file(client)
+            labels = ours.labels(600.0)
+            half_removed = client.create_container(image, ["never started"], labels=labels)["Id"]
+        daemon.close()
+        record = place / "docker" / "containers" / half_removed / "config.v2.json"
+        record.write_text(record.read_text().replace('"RemovalInProgress":false', '"RemovalInProgress":true'))
+        daemon.start()
+        with closing(connect(daemon.address)) as client:
+            assert [entry["State"] for entry in client.containers(all=True)] == ["dead"]
+            removal(Reaper(client, ours, tmp_path))
+            assert client.containers(all=True) == []
+
+
+def image_of_one_file(client: APIClient) -> str:
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as file:
+        file.addfile(tarfile.TarInfo("empty"))
+    answer = client.import_image_from_data(archive.getvalue(), repository="of-one-file", tag="1")
+    assert "sha256:" in answer
+    return "of-one-file:1"
 
 
 def test_a_missing_image_is_refused_with_what_to_do(tmp_path: Path) -> None:

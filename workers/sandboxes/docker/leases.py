@@ -2,8 +2,9 @@
 
 A container ends by itself when its worker goes away, because its first process loses its connection. The reaper is for
 those that cannot: it runs when a worker starts and every few seconds, and takes away what belongs to a worker of this
-installation that shows no life, what is past its own deadline, whoever started it, and what was made for its own worker
-but never started: the answer to a request can be lost with the daemon, and nobody knows of the container then.
+installation that shows no life, what is past its own deadline, whoever started it, and of its own worker's what never
+started or has long ended: the answer to a request can be lost with the daemon, and nobody knows of the container then.
+A daemon that was killed while it removed a container keeps it as `dead`, and leaves it to us to ask again.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import threading
 import time
 import uuid
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import requests
 from docker.api import APIClient
@@ -31,6 +32,9 @@ LEASE_S = 30.0
 """Silence after which a worker counts as dead."""
 UNSTARTED_S = 180.0
 """So long a container may wait for its start, which comes right after it was made: a busy daemon takes its time."""
+CLEAR_S = 20.0
+"""So long a worker that ends asks again for the removal of what is left: a daemon that has just come back is slow."""
+CLEAR_PAUSE_S = 0.5
 _ALIVE = "alive"
 
 
@@ -110,9 +114,19 @@ class Reaper:
 
     def clear(self) -> None:
         """Remove all that is left of this worker, which ends. A daemon that is down does not stop it."""
-        with contextlib.suppress(DockerException, requests.RequestException):
-            for entry in self._api.containers(all=True, filters={"label": f"{WORKER}={self._lease.worker}"}):
-                self._remove(entry)
+        deadline = time.monotonic() + CLEAR_S
+        try:
+            while left := [entry for entry in self._own() if not self._remove(entry)]:
+                if time.monotonic() > deadline:
+                    log.warning("left for another worker to remove: %s", ", ".join(map(_name, left)))
+                    return
+                time.sleep(CLEAR_PAUSE_S)
+        except (DockerException, requests.RequestException) as error:
+            log.warning("cannot look for containers that are left: %s", error)
+
+    def _own(self) -> list[dict[str, Any]]:
+        mine = {"label": f"{WORKER}={self._lease.worker}"}
+        return cast("list[dict[str, Any]]", self._api.containers(all=True, filters=mine))
 
     def _run(self) -> None:
         while not self._stop.wait(BEAT_S):
@@ -124,8 +138,11 @@ class Reaper:
                 log.warning("cannot look for abandoned containers: %s", error)
 
     def _is_abandoned(self, entry: dict[str, Any]) -> bool:
-        if entry["Labels"].get(WORKER) == self._lease.worker and entry["State"] == "created":
-            return bool(time.time() > entry["Created"] + self._unstarted_s)
+        if entry["Labels"].get(WORKER) == self._lease.worker:
+            if entry["State"] == "dead":
+                return True
+            if entry["State"] in ("created", "exited"):
+                return bool(time.time() > entry["Created"] + self._unstarted_s)
         return self._has_lapsed(entry["Labels"])
 
     def _has_lapsed(self, labels: dict[str, str]) -> bool:
