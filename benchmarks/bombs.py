@@ -10,6 +10,7 @@ containers. Prints the worst of some runs, and the limit that ended it as the ve
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 import time
 from contextlib import contextmanager
@@ -51,8 +52,7 @@ def explode(bench: Bench, code: str, limits: SandboxLimits) -> tuple[float, Exit
 
 def told(status: ExitStatus) -> str:
     """The end as the candidate's verdict tells it."""
-    ended = {"signal": status.signal, "code": status.code, "timed_out": status.timed_out}
-    return str(exit_fault({**ended, "out_of_memory": status.out_of_memory, "exhaustion": status.exhaustion}))
+    return str(exit_fault(dataclasses.replace(status, output="")))
 
 
 def main() -> None:

@@ -44,6 +44,8 @@ from workers.referee.runner_client import RunnerSession
 from workers.referee.statistics import paired_ratio, unpaired_ratio
 from workers.referee.stopwatch import stopwatch_for
 from workers.referee.timing import ProtocolCost, SamplingBudget, Side
+from workers.runner.answers import Acknowledged
+from workers.runner.protocol import AddIdle
 from workers.sandboxes.process import ProcessSandbox
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "problems"
@@ -138,7 +140,7 @@ class Rivals:
             copy_state=True,
             threads=self._threads,
             limit_s=120.0,
-            step=problem.step_data,
+            step=problem.step_plan,
         )
         arguments = problem.make_inputs(0, 1)
         metas = [TensorMeta.of(tensor) for tensor in output_tensors(problem.run(cloned(arguments)))]
@@ -146,7 +148,7 @@ class Rivals:
         self._closing.callback(slot.close)
         if not self._place.is_gpu:
             slot.write(flatten(arguments))
-            session.ask({"op": "idle", "slot": 0})
+            session.ask(AddIdle(slot=0), Acknowledged)
         return Side(session=session, slot=slot, model="plain")
 
     def _cost(self, side: Side) -> ProtocolCost:

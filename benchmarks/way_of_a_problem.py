@@ -11,8 +11,8 @@ until the referee has what it needs for its first verdict:
 - A stop hands it on, directly or through other stops, to the database, to another process or to where it is run; the
   module that runs it is the last stop. A module that only reads it and returns (a lint, a codec, a hash) is none.
 
-- Transports (`storage.db`, how a transaction runs, and `workers.ipc`, how processes talk) carry whatever they are given
-  and know of no problem: it goes through them, and they are no stops.
+- Transports (`storage.db`, how a transaction runs, `workers.ipc`, how processes talk, and `workers.referee.exchange`,
+  how that is timed) carry whatever they are given and know of no problem: it goes through them, and they are no stops.
 
 Not counted: imports, what is built at start, and the ways of the candidate and of the report.
 
@@ -67,7 +67,9 @@ def held_out():
 
 HELD_OUT = [held_out]
 """
-TRANSPORTS = ("storage.db.", "workers.ipc.")
+TRANSPORTS = ("storage.db.", "workers.ipc.", "workers.referee.exchange")
+MESSAGES = ("workers.referee.protocol", "workers.runner.protocol")
+"""What processes say to each other, as types."""
 MOST = 10_000
 """Entries of a document that are looked through."""
 OUTSIDE = "(outside)"
@@ -93,7 +95,7 @@ def carries(value: object, depth: int = 6) -> bool:
     if isinstance(value, list | tuple):
         return len(value) < MOST and any(carries(item, depth - 1) for item in list(value))
     module = type(value).__module__
-    if module.startswith("services.domain.") and dataclasses.is_dataclass(value):
+    if module.startswith(("services.domain.", *MESSAGES)) and dataclasses.is_dataclass(value):
         return any(carries(getattr(value, field.name, None), depth - 1) for field in dataclasses.fields(value))
     if module.startswith("web.") and hasattr(type(value), "model_fields"):
         return any(carries(item, depth - 1) for item in vars(value).values())

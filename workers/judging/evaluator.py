@@ -9,15 +9,12 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from services.domain.candidates import content_hash
-from services.domain.codec import CodecError, from_data, to_data
 from services.domain.errors import ConfigurationError, InfrastructureError
 from services.domain.evaluations import (
     BASELINES,
-    Baselines,
     CompilerDraft,
     DeviceSheet,
     Disassembly,
@@ -31,7 +28,7 @@ from services.domain.evaluations import (
 )
 from services.domain.models import ModelProfile
 from services.domain.nodes import Offer
-from services.domain.problems import Problem, ProblemAnalysis
+from services.domain.problems import Problem
 from services.domain.ratios import with_seed
 from services.domain.tunables import with_values
 from services.ports.devices import BuildResult, KernelBackend
@@ -39,14 +36,28 @@ from services.ports.sandboxes import Mount, Sandbox
 from workers.backends.cpp import runtime_view
 from workers.devices.gpu_lock import DeviceLock
 from workers.ipc.placement import CPU
+from workers.judging.case import Case
 from workers.judging.causes import with_cause
 from workers.judging.environments import REFEREE_VERSION, environment_of, with_clocks
-from workers.judging.referee_process import CancelledError, RefereeLostError, RefereeProcess, Work
+from workers.judging.referee_process import RefereeLostError, RefereeProcess
 from workers.judging.refusals import refusal_of
 from workers.judging.terms import terms_for
+from workers.judging.work import CancelledError, Work
 from workers.profilers.host import HostClock
 from workers.profilers.perf_counters import PerfProfiler
 from workers.referee.compose import compose_infrastructure_error
+from workers.referee.protocol import (
+    BaselinesMeasured,
+    CandidateDrafted,
+    CandidateEvaluated,
+    DraftCandidate,
+    EvaluateCandidate,
+    MeasureBaselines,
+    ModelProfiled,
+    PrepareProblem,
+    ProblemPrepared,
+    ProfileModel,
+)
 from workers.referee.roofline import roofline
 
 T = TypeVar("T")
@@ -61,24 +72,6 @@ MAX_DRAFT_CHARACTERS = 500_000
 """Of a compiler's code that is judged as a candidate; it comes from a process that runs foreign code."""
 DEFAULT_BASELINES = ("eager", "compile")
 View = Callable[[BuildResult], tuple[Sequence[Mount], Mapping[str, str]]]
-
-
-@dataclass(kw_only=True)
-class _Case:
-    """One problem of one job: its referee while it lives, and what is known without it."""
-
-    job_id: str
-    process: RefereeProcess | None = None
-    analysis: Any = None
-    baselines: Any = field(default_factory=lambda: to_data(Baselines()))
-    measured_at: float = field(default_factory=time.monotonic)
-    """When the baselines were last measured."""
-
-    def know(self, baselines: Baselines) -> None:
-        """Keep what a referee has measured."""
-        found = to_data(baselines)
-        if found != self.baselines:
-            self.baselines, self.measured_at = found, time.monotonic()
 
 
 class Evaluator:
@@ -118,7 +111,7 @@ class Evaluator:
         self._sure_until = -math.inf
         """When the device's sheet may be doubted again, on the monotonic clock."""
         self._owns_sandbox = owns_sandbox
-        self._cases: OrderedDict[str, _Case] = OrderedDict()
+        self._cases: OrderedDict[str, Case] = OrderedDict()
         self._lock = threading.Lock()
 
     @property
@@ -147,30 +140,33 @@ class Evaluator:
             work = Work(cancelled=cancelled)
             refusal = self._prepare(case, request.problem, work, again=True)
             if refusal is not None:
-                self._discard(case)
+                case.discard()
                 return _refused(refusal, self._device, started)
             wanted = BASELINES if request.draft else DEFAULT_BASELINES  # a draft is made the compiler's fastest way
-            names = [name for name in wanted if name in request.baselines]
-            answer = self._ask(case, {"op": "baselines", "names": names}, work, BASELINES_LIMIT_S)
-            if "refusal" in answer:
-                return _refused(_decoded(ProblemRefusal, answer["refusal"]), self._device, started)
-            case.know(_decoded(Baselines, answer.get("baselines")))
+            names = tuple(name for name in wanted if name in request.baselines)
+            answer = case.ask(MeasureBaselines(names=names), BaselinesMeasured, work, BASELINES_LIMIT_S)
+            if isinstance(answer, ProblemRefusal):
+                return _refused(answer, self._device, started)
+            case.know(answer.baselines)
             draft = self._draft(case, request, work) if request.draft else None
             return ValidationReport(
-                analysis=_decoded(ProblemAnalysis, case.analysis),
+                analysis=case.analysis,
                 refusal=None,
                 device=self._device,
-                baselines=_decoded(Baselines, case.baselines),
+                baselines=case.baselines,
                 seconds=time.monotonic() - started,
                 draft=draft,
             )
 
-    def _draft(self, case: _Case, request: ValidationRequest, work: Work) -> CompilerDraft:
+    def _draft(self, case: Case, request: ValidationRequest, work: Work) -> CompilerDraft:
         """The compiler's own code for the problem, where it writes the job's language."""
         reason = _without_draft(request.device, request.backend)
         if reason is not None:
             return CompilerDraft(reason=reason)
-        draft = _decoded(CompilerDraft, self._ask(case, {"op": "draft"}, work, BASELINES_LIMIT_S).get("draft"))
+        answer = case.ask(DraftCandidate(), CandidateDrafted, work, BASELINES_LIMIT_S)
+        if isinstance(answer, ProblemRefusal):
+            raise InfrastructureError(f"the referee gave no draft: {answer.reason}")
+        draft = answer.draft
         if draft.source is None:
             return CompilerDraft(reason=draft.reason or "the compiler's process said nothing")
         if len(draft.source) > MAX_DRAFT_CHARACTERS:
@@ -189,10 +185,8 @@ class Evaluator:
             refusal = self._prepare(case, problem, work, again=True)
             if refusal is not None:
                 return refusal
-            answer = self._ask(case, {"op": "model"}, work, MODEL_LIMIT_S)
-            if "refusal" in answer:
-                return _decoded(ProblemRefusal, answer["refusal"])
-            return _decoded(ModelProfile, answer.get("profile"))
+            answer = case.ask(ProfileModel(), ModelProfiled, work, MODEL_LIMIT_S)
+            return answer if isinstance(answer, ProblemRefusal) else answer.profile
 
     def evaluate(self, request: EvaluationRequest, cancelled: Callable[[], bool] = lambda: False) -> EvaluationReport:
         """The report on one candidate. The machine's failures, and a cancellation, are `infrastructure_error`."""
@@ -214,14 +208,14 @@ class Evaluator:
         """End a job's referees. A running evaluation of the job is waited for; cancel it first."""
         with self._lock:
             for key in [key for key, case in self._cases.items() if case.job_id == job_id]:
-                self._discard(self._cases.pop(key))
+                self._cases.pop(key).discard()
 
     def close(self) -> None:
         """End all referees, and the sandbox where it is its own."""
         try:
             with self._lock:
                 for case in self._cases.values():
-                    self._discard(case)
+                    case.discard()
                 self._cases.clear()
         finally:
             if self._owns_sandbox:
@@ -243,20 +237,17 @@ class Evaluator:
         if refusal is not None:
             raise InfrastructureError(f"the problem itself is unusable: {refusal.reason}. {refusal.remedy}")
         warm_s = time.monotonic() - started
-        body = {
-            "op": "evaluate",
-            "request": to_data(request),
-            "environment": to_data(environment),
-            "baselines_max_age_s": self._baselines_max_age_s,
-        }
+        asked = EvaluateCandidate(
+            request=request, environment=environment, baselines_max_age_s=self._baselines_max_age_s
+        )
         host = HostClock.now()
-        answer = self._ask(case, body, work, request.timeout_s + BASELINES_LIMIT_S)
-        if "report" not in answer:
-            raise InfrastructureError(f"the referee gave no report: {str(answer.get('refusal'))[:500]}")
-        case.know(_decoded(Baselines, answer.get("baselines")))
-        report = _decoded(EvaluationReport, answer["report"])
+        answer = case.ask(asked, CandidateEvaluated, work, request.timeout_s + BASELINES_LIMIT_S)
+        if isinstance(answer, ProblemRefusal):
+            raise InfrastructureError(f"the referee gave no report: {str(answer)[:500]}")
+        case.know(answer.baselines)
+        report = answer.report
         if report.verdict is Verdict.INFRASTRUCTURE_ERROR and self._device.name != CPU:
-            self._discard(case)  # its hold on the GPU may be what failed: the next one gets a new process
+            case.discard()  # its hold on the GPU may be what failed: the next one gets a new process
         if request.every_gate:
             report = with_cause(report, backend, work, threads=self._device.units)
         phases = dataclasses.replace(
@@ -272,7 +263,7 @@ class Evaluator:
         )
         return with_seed(found, request.seed)
 
-    def _with_sure_roof(self, case: _Case, report: EvaluationReport) -> EvaluationReport:
+    def _with_sure_roof(self, case: Case, report: EvaluationReport) -> EvaluationReport:
         """The report; where something in it is faster than the device can be, beside what the device shows now.
 
         A ceiling that was measured while the machine was busy is too low, and would pass for a kernel at its roof."""
@@ -289,62 +280,46 @@ class Evaluator:
             if better == self._device:
                 return report
             self._device = better
-            analysis = _decoded(ProblemAnalysis, case.analysis)
-            report = dataclasses.replace(report, roofline=roofline(analysis, self._device, report.latency.median_us))
-            self._discard(case)  # its referee believes the old sheet
+            assert case.analysis is not None
+            report = dataclasses.replace(
+                report, roofline=roofline(case.analysis, self._device, report.latency.median_us)
+            )
+            case.discard()  # its referee believes the old sheet
         return report
 
-    def _prepare(self, case: _Case, problem: Problem, work: Work, *, again: bool = False) -> ProblemRefusal | None:
+    def _prepare(self, case: Case, problem: Problem, work: Work, *, again: bool = False) -> ProblemRefusal | None:
         """See that the case has a referee that has loaded the problem. Ends the referee when it refuses."""
         if case.process is not None and not again:
             return None
         if case.process is None:
             case.process = RefereeProcess(self._sandbox, self._terms, self._profiler, self._device_lock)
-        body = {
-            "op": "prepare",
-            "problem": to_data(problem),
-            "device": to_data(self._device),
-            "baselines": case.baselines,
-            "baselines_age_s": time.monotonic() - case.measured_at,
-            "analysis": case.analysis,
-        }
+        asked = PrepareProblem(
+            problem=problem,
+            device=self._device,
+            baselines=case.baselines,
+            baselines_age_s=time.monotonic() - case.measured_at,
+            analysis=case.analysis,
+        )
         try:
-            answer = self._ask(case, body, work, PREPARE_LIMIT_S)
+            answer = case.ask(asked, ProblemPrepared, work, PREPARE_LIMIT_S)
         except RefereeLostError as lost:  # its socket closed: by the problem's own code, or by the machine
             refusal = refusal_of(lost)
             if refusal is None:
                 raise
             return refusal
-        if "refusal" in answer:
-            self._discard(case)
-            return _decoded(ProblemRefusal, answer["refusal"])
-        case.analysis = to_data(_decoded(ProblemAnalysis, answer.get("analysis")))
+        if isinstance(answer, ProblemRefusal):
+            case.discard()
+            return answer
+        case.analysis = answer.analysis
         return None
 
-    def _ask(self, case: _Case, body: dict[str, Any], work: Work, limit_s: float) -> dict[str, Any]:
-        """One conversation; whatever breaks it ends the referee, so that the next one starts afresh."""
-        assert case.process is not None
-        try:
-            answer = case.process.ask(body, work, limit_s=limit_s)
-        except BaseException:
-            self._discard(case)
-            raise
-        if "broken" in answer:
-            raise InfrastructureError(str(answer["broken"]))
-        return answer
-
-    def _discard(self, case: _Case) -> None:
-        process, case.process = case.process, None
-        if process is not None:
-            process.close()
-
-    def _case(self, job_id: str, problem: Problem) -> _Case:
+    def _case(self, job_id: str, problem: Problem) -> Case:
         key = content_hash(f"{job_id}\0{problem.source}\0{problem.allow_library}")
-        case = self._cases.setdefault(key, _Case(job_id=job_id))
+        case = self._cases.setdefault(key, Case(job_id=job_id))
         self._cases.move_to_end(key)
         living = [other for other in self._cases.values() if other.process is not None and other is not case]
         for other in living[: max(0, len(living) + 1 - MAX_REFEREES)]:
-            self._discard(other)
+            other.discard()
         return case
 
     def _backend(self, device: str, name: str) -> KernelBackend:
@@ -390,11 +365,3 @@ def _listing(backend: KernelBackend, work: Work, report: EvaluationReport) -> Di
 
 def _refused(refusal: ProblemRefusal, device: DeviceSheet, started: float) -> ValidationReport:
     return ValidationReport(analysis=None, refusal=refusal, device=device, seconds=time.monotonic() - started)
-
-
-def _decoded(kind: type[T], data: object) -> T:
-    """A value that a referee sent; one that does not fit is the referee's failure."""
-    try:
-        return from_data(kind, data)
-    except CodecError as error:
-        raise InfrastructureError(f"the referee sent something else than was asked for: {error}") from None

@@ -9,10 +9,9 @@ from workers.judging.referee_process import RefereeLostError
 
 def refusal_of(lost: RefereeLostError) -> ProblemRefusal | None:
     """A refusal when the problem's own code brought its referee down; None when the machine may have done it."""
-    what = lost.doing.get("progress")
-    line = lost.doing.get("line")
-    if not isinstance(what, str):
+    if lost.doing is None:
         return None
+    what = lost.doing.what
     status: ExitStatus | None = lost.status
     if status is None:
         reason, remedy = f"{what} never ended", "Make it end, or make the problem smaller."
@@ -25,4 +24,4 @@ def refusal_of(lost: RefereeLostError) -> ProblemRefusal | None:
     else:
         end = f"exit code {status.code}" if status.signal is None else f"signal {status.signal}"
         reason, remedy = f"{what} ended its process ({end})", "Run the file with plain PyTorch and repair it."
-    return ProblemRefusal(reason=reason, remedy=remedy, line=line if isinstance(line, int) else None)
+    return ProblemRefusal(reason=reason, remedy=remedy, line=lost.doing.line)

@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 from services.domain.evaluations import DeviceSheet
-from services.ports.sandboxes import SandboxLimits
+from services.ports.sandboxes import Mount, SandboxLimits
 from workers.devices.gpu import gpu_mounts, profiler_mounts
 from workers.ipc.placement import CPU
-from workers.judging.referee_process import GPU_ENTRIES, Terms
 
 GPU_HOST_BYTES = 32 << 30
 """Host memory of a process that uses a GPU."""
 MAX_HOST_THREADS = 8
 FOREVER_S = 86400.0
+ENTRIES = {"candidate": "workers.runner.session:serve", "baseline": "workers.referee.baseline:serve"}
+GPU_ENTRIES = {
+    "candidate": "workers.runner.session:serve_on_gpu",
+    "baseline": "workers.referee.baseline:serve_on_gpu",
+    "counted": "workers.runner.counted:serve_counted",
+    "traced": "workers.runner.counted:serve_traced",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What the processes of one conversation may use."""
+
+    referee: SandboxLimits
+    runner: SandboxLimits
+    baseline: SandboxLimits
+    environment: Mapping[str, str]
+    mounts: tuple[Mount, ...] = ()
+    """What all of them see beside the installation (a GPU's device nodes)."""
+    profiler_mounts: tuple[Mount, ...] = ()
+    """What a process below a profiler sees besides."""
+    entries: Mapping[str, str] = field(default_factory=lambda: ENTRIES)
+    """Entry points by role."""
+    answer_s: float = 10.0
+    """Seconds for a message that was begun to arrive, and for an answer to be read."""
 
 
 def terms_for(device: DeviceSheet, memory_bytes: int) -> Terms:

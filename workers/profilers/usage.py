@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
 NANOSECOND = 1e-9
 MAX_PROCESSES = 512
+
+
+@dataclass(frozen=True, kw_only=True)
+class Activity:
+    """What a process tree has done, and is doing."""
+
+    cpu_s: float
+    """Processor seconds of all its threads."""
+    turns: int
+    """How often one of them was given a processor."""
+    running: int
+    """Threads that run or wait for a processor at this moment."""
 
 
 def cpu_seconds(pid: int) -> float | None:
@@ -17,14 +30,14 @@ def cpu_seconds(pid: int) -> float | None:
     return sum(_own_seconds(process) or 0.0 for process in tree(pid))
 
 
-def activity(pid: int) -> dict[str, float | int | None]:
-    """What `pid` and everything below it did so far: `cpu_s`, `turns` (times a thread got a processor), and `running`,
-    the threads that run or wait for a processor now: on a busy machine a thread at work may go without any time."""
+def activity(pid: int) -> Activity | None:
+    """What `pid` and everything below it did so far; None where /proc does not say. Threads that wait for a processor
+    count as running: on a busy machine a thread at work may go without any time."""
     seconds = cpu_seconds(pid)
     if seconds is None:
-        return {"cpu_s": None, "turns": 0, "running": 0}
+        return None
     tasks = [task for process in tree(pid) for task in _tasks(process)]
-    return {"cpu_s": seconds, "turns": sum(map(_turns, tasks)), "running": sum(map(_is_running, tasks))}
+    return Activity(cpu_s=seconds, turns=sum(map(_turns, tasks)), running=sum(map(_is_running, tasks)))
 
 
 def _tasks(pid: int) -> list[Path]:

@@ -15,7 +15,9 @@ import torch
 from workers.ipc.placement import CudaTensorDevice
 from workers.ipc.wire import Channel, Message
 from workers.referee.drafting.capture import TUNED
-from workers.runner.session import RunnerServer
+from workers.runner.answers import Acknowledged, CodeDrafted
+from workers.runner.protocol import AddIdle, CompileModel, DraftCode, RunnerRequest
+from workers.runner.session import Act, RunnerServer
 from workers.runner.stepping import ModelStep
 
 MODES: dict[str, dict[str, Any]] = {
@@ -33,33 +35,34 @@ class BaselineSession(RunnerServer):
     class_name = "Model"
     loads_built = False
 
-    def _do_compile(self, message: Message) -> dict[str, Any]:
-        name = str(message.body["model"])
+    def _acts(self) -> dict[type[RunnerRequest], Act]:
+        return {**super()._acts(), CompileModel: self._compile, AddIdle: self._add_idle, DraftCode: self._draft}
+
+    def _compile(self, asked: CompileModel, _message: Message) -> Acknowledged:
+        name = asked.model
         _save_compile_time()
         plain: Any = self._models["plain"]
         if isinstance(plain, ModelStep):  # the compiler makes both passes of the model's: a step is no part of it
             self._add(name, plain.through(torch.compile(plain.model, dynamic=False, **MODES[name])))
         else:
             self._models[name] = torch.compile(plain, dynamic=False, **MODES[name])
-        return {}
+        return Acknowledged()
 
-    def _do_idle(self, message: Message) -> dict[str, Any]:
+    def _add_idle(self, asked: AddIdle, _message: Message) -> Acknowledged:
         """Add the model `idle`: it returns what `plain` returns for a slot, without computing anything. What a call of
         it takes is the protocol's own time, the copy of the outputs included."""
-        arguments = self._slots[int(str(message.body["slot"]))][0]
+        arguments = self._slots[asked.slot][0]
         outputs = self._models["plain"](*arguments)
         self._models["idle"] = lambda *_arguments: outputs
-        return {}
+        return Acknowledged()
 
-    def _do_draft(self, message: Message) -> dict[str, Any]:
+    def _draft(self, asked: DraftCode, _message: Message) -> CodeDrafted:
         """The compiler's own code as a candidate, or why there is none."""
         from workers.referee.drafting import drafting
 
         _save_compile_time()
-        body: Any = message.body
-        slots = [self._slots[int(slot)][0] for slot in body["slots"]]
-        library = frozenset(map(str, body["library"]))
-        return dict(drafting.draft(self._models["plain"], slots, str(body["name"]), library, str(body["way"])))
+        slots = [self._slots[slot][0] for slot in asked.slots]
+        return drafting.draft(self._models["plain"], slots, asked.name, frozenset(asked.library), asked.way)
 
 
 def serve(connection: socket.socket) -> None:

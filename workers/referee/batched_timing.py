@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from workers.referee.fresh_values import DRAWN_BYTES, FreshValues, Inputs
-from workers.referee.runner_client import Slot
+from workers.referee.slots import Slot
 from workers.referee.statistics import quantile, relative_width
 from workers.referee.timing import LATER_CHECKS, NARROW, Checked, Samples, SamplingBudget, Side
 

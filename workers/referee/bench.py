@@ -6,15 +6,18 @@ import dataclasses
 import time
 from typing import Any
 
-from services.domain.evaluations import Baselines, Latency
+from services.domain.evaluations import Baselines, CompilerDraft, Latency
 from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.errors import RunnerFault, WorkerRefusal
 from workers.referee.problem import INIT_SEED, ReferenceProblem, cloned
-from workers.referee.runner_client import RunnerSession, Slot
+from workers.referee.runner_client import RunnerSession
+from workers.referee.slots import Slot
 from workers.referee.statistics import latency
 from workers.referee.stopwatch import HostStopwatch, Stopwatch
 from workers.referee.timing import ProtocolCost, SamplingBudget, Side
 from workers.referee.worker_client import Runner, WorkerLink
+from workers.runner.answers import Acknowledged, CodeDrafted
+from workers.runner.protocol import AddIdle, CompileModel, DraftCode
 
 COMPILE_LIMIT_S = 180.0
 START_LIMIT_S = 60.0
@@ -143,7 +146,7 @@ class BaselineBench:
         slot.write(flatten(arguments))
         model = "plain" if name == "eager" else name
         if model != "plain" and model not in self._compiled:
-            session.ask({"op": "compile", "model": model}, limit_s=COMPILE_LIMIT_S)
+            session.ask(CompileModel(model=model), Acknowledged, limit_s=COMPILE_LIMIT_S)
             self._compiled.add(model)
         if (name, number) not in self._ready:
             session.call(slot, model, limit_s=COMPILE_LIMIT_S)
@@ -161,8 +164,8 @@ class BaselineBench:
             self.baselines = dataclasses.replace(self.baselines, **{fastest: None})
             self.restart()
 
-    def draft(self, inputs: list[tuple[list[Any], list[TensorMeta]]], library: frozenset[str]) -> dict[str, str]:
-        """The compiler's own code as a candidate (`source`), or the `reason` why there is none.
+    def draft(self, inputs: list[tuple[list[Any], list[TensorMeta]]], library: frozenset[str]) -> CompilerDraft:
+        """The compiler's own code as a candidate, or the reason why there is none.
 
         In a process of its own: what the compiler is told there, the baselines must not notice."""
         runner = self._start()
@@ -172,16 +175,20 @@ class BaselineBench:
             for number, (arguments, metas) in enumerate(inputs):
                 slots.append(runner.session.open_slot(number, arguments, metas))
                 slots[-1].write(flatten(arguments))
-            body = {"op": "draft", "slots": list(range(len(slots))), "name": self._problem.problem.name}
-            body["way"] = self._best_way()
-            answer, _ = runner.session.ask({**body, "library": sorted(library)}, limit_s=DRAFT_LIMIT_S)
+            wanted = DraftCode(
+                slots=tuple(range(len(slots))),
+                name=self._problem.problem.name,
+                way=self._best_way(),
+                library=tuple(sorted(library)),
+            )
+            drafted, _ = runner.session.ask(wanted, CodeDrafted, limit_s=DRAFT_LIMIT_S)
         except RunnerFault as fault:
-            return {"reason": f"the compiler's process gave none: {str(fault)[:300]}"}
+            return CompilerDraft(reason=f"the compiler's process gave none: {str(fault)[:300]}")
         finally:
             for slot in slots:
                 slot.close()
             self._link.kill(runner)
-        return {key: str(answer[key]) for key in ("source", "reason") if key in answer}
+        return CompilerDraft(source=drafted.source, reason=drafted.reason)
 
     def _best_way(self) -> str:
         """How the compiler's fastest code came about; its plain way where a search has brought nothing to speak of."""
@@ -198,7 +205,7 @@ class BaselineBench:
         if side.session.place.is_gpu:
             return ProtocolCost()
         if side.slot.number not in self._idle:
-            side.session.ask({"op": "idle", "slot": side.slot.number})
+            side.session.ask(AddIdle(slot=side.slot.number), Acknowledged)
             self._idle = {side.slot.number}
         return ProtocolCost.of([_spaced_call(side) for _ in range(COST_CALLS)])
 
@@ -233,7 +240,7 @@ class BaselineBench:
                 copy_state=True,
                 threads=self._threads,
                 limit_s=START_LIMIT_S,
-                step=problem.step_data,
+                step=problem.step_plan,
             )
         except RunnerFault as fault:
             raise WorkerRefusal(f"the baseline process failed: {fault}") from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
-from typing import Any
 
 from services.domain.evaluations import Profile, Roofline
 from workers.ipc.tensors import flatten
@@ -13,9 +12,11 @@ from workers.profilers import ncu
 from workers.referee.draws import OWN
 from workers.referee.errors import RunnerFault
 from workers.referee.problem import cloned
-from workers.referee.runner_client import Slot
+from workers.referee.slots import Slot
 from workers.referee.trial import Trial
 from workers.referee.worker_client import Runner
+from workers.runner.answers import Acknowledged, KernelsTraced
+from workers.runner.protocol import CountKernels, QuitRunner, TraceKernels
 
 LIMIT_S = 60.0
 SEED = 1
@@ -47,9 +48,9 @@ def _counted(trial: Trial) -> str:
     runner = trial.state.link.spawn("counted", deadline=time.monotonic() + LIMIT_S)
     try:
         with _prepared(trial, runner) as slot:
-            runner.session.ask({"op": "count", "slot": slot.number}, limit_s=LIMIT_S)
-            runner.session.ask({"op": "quit"}, limit_s=LIMIT_S)
-            return str(runner.session.receive(limit_s=LIMIT_S).get("counters"))
+            runner.session.ask(CountKernels(slot=slot.number), Acknowledged, limit_s=LIMIT_S)
+            runner.session.ask(QuitRunner(), Acknowledged, limit_s=LIMIT_S)
+            return runner.session.counters(limit_s=LIMIT_S)
     finally:
         trial.state.link.kill(runner)
 
@@ -59,17 +60,10 @@ def _traced(trial: Trial) -> list[ncu.KernelMetrics]:
     runner = trial.state.link.spawn("traced", deadline=time.monotonic() + LIMIT_S)
     try:
         with _prepared(trial, runner) as slot:
-            answer, _ = runner.session.ask({"op": "trace", "slot": slot.number}, limit_s=LIMIT_S)
+            traced, _ = runner.session.ask(TraceKernels(slot=slot.number), KernelsTraced, limit_s=LIMIT_S)
     finally:
         trial.state.link.kill(runner)
-    rows: Any = answer.get("kernels")
-    if not isinstance(rows, list):
-        return []
-    return [
-        ncu.KernelMetrics(name=str(row[0]), values={"duration_us": float(row[1])})
-        for row in rows
-        if isinstance(row, list) and len(row) == 2 and isinstance(row[1], int | float)
-    ]
+    return [ncu.KernelMetrics(name=name, values={"duration_us": us}) for name, us in traced.kernels]
 
 
 @contextlib.contextmanager
@@ -85,7 +79,7 @@ def _prepared(trial: Trial, runner: Runner) -> Iterator[Slot]:
         copy_state=True,
         threads=trial.state.threads,
         limit_s=LIMIT_S,
-        step=problem.step_data,
+        step=problem.step_plan,
     )
     slot = runner.session.open_slot(0, arguments, trial.state.metas(0))
     slot.write(flatten(arguments))

@@ -21,9 +21,12 @@ import torch
 
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.fresh_values import FreshValues, Mixture
-from workers.referee.runner_client import RunnerSession, Slot
+from workers.referee.runner_client import RunnerSession
+from workers.referee.slots import Slot
 from workers.referee.statistics import relative_width
 from workers.referee.timing import NARROW, Checked, ProtocolCost, Samples, SamplingBudget, Side
+from workers.runner.answers import BatchTimed
+from workers.runner.protocol import TimeBatch
 
 MOST_CALLS = 20
 """Calls of a long batch."""
@@ -95,12 +98,11 @@ class _Batches:
 
     def run(self, count: int) -> tuple[list[float], float]:
         """The first `count` calls: seconds by the events, and by our clock for all of them."""
-        body = {"op": "time", "slots": [slot.number for slot in self.slots[:count]], "model": self.side.model}
-        answer, wall = self.side.session.ask(body, limit_s=LIMIT_S)
-        each = answer.get("each")
-        if not isinstance(each, list) or len(each) != count or not all(_is_time(value) for value in each):
+        batch = TimeBatch(slots=tuple(slot.number for slot in self.slots[:count]), model=self.side.model)
+        timed, wall = self.side.session.ask(batch, BatchTimed, limit_s=LIMIT_S)
+        if len(timed.each) != count:
             raise RunnerFault(FaultKind.FORGED, "a batch's times are not described")
-        return [float(value) for value in each], wall
+        return list(timed.each), wall
 
     def slopes(self) -> tuple[float, float]:
         """Our clock's seconds a call beyond the events', by the fastest batches and by what is typical of a round."""
@@ -321,7 +323,3 @@ def _done(budget: SamplingBudget, elapsed_s: float, ours: _Batches, theirs: _Bat
     if count >= MOST or elapsed_s > PATIENCE * budget.seconds:
         return True
     return count >= ENOUGH and all(relative_width(batches.seconds) < NARROW for batches in (ours, theirs))
-
-
-def _is_time(value: object) -> bool:
-    return isinstance(value, float | int) and not isinstance(value, bool) and 0 <= value < LIMIT_S

@@ -43,6 +43,7 @@ from workers.referee.gates.load import LoadGate
 from workers.referee.gates.quick import QuickCorrectnessGate, QuickTimingGate, UnexaminedGate
 from workers.referee.gates.reading import CompileGate, ScreenGate
 from workers.referee.gates.timing import TimingGate, page_baselines
+from workers.referee.questions import Counters
 from workers.referee.roofline import diagnose, roofline
 from workers.referee.state import ReferenceState
 from workers.referee.trial import Gate, GateFinding, Trial, blamed_gate, failed
@@ -228,7 +229,8 @@ def _figures(trial: Trial) -> Figures:
 def _on_cpu(trial: Trial, roof: Roofline) -> Profile:
     if not trial.request.every_gate:
         return diagnose(roof, "none", {}, "a quick look counts nothing")
-    return diagnose(roof, *_counters(trial))
+    counted = _counters(trial)
+    return diagnose(roof, counted.source, counted.metrics, counted.why)
 
 
 def _on_gpu(trial: Trial, roof: Roofline) -> Profile:
@@ -253,13 +255,13 @@ def _decoys(trial: Trial, figures: Figures) -> list[GateResult]:
     return [GateResult(name=GateName.INTEGRITY, status=GateStatus.SUSPICIOUS, detail=detail, seconds=0.0)]
 
 
-def _counters(trial: Trial) -> tuple[str, dict[str, float], str]:
+def _counters(trial: Trial) -> Counters:
     """Hardware counters while the candidate runs; a profile never fails."""
     try:
         assert trial.runner is not None
         return trial.state.link.profile(trial.runner, lambda: _keep_busy(trial), PROFILE_S)
     except (InfrastructureError, RunnerFault, WireError) as error:
-        return "none", {}, str(error)
+        return Counters(source="none", metrics={}, why=str(error))
 
 
 def _keep_busy(trial: Trial) -> None:

@@ -54,9 +54,9 @@ class ReferenceProblem:
         return frozenset(str(name) for name in (*own, *self.problem.allow_library))
 
     @property
-    def step_data(self) -> dict[str, Any] | None:
+    def step_plan(self) -> StepPlan | None:
         """What runners have to know to call both passes; None where only the forward pass is judged."""
-        return None if self.step is None else self.step.plan.data()
+        return None if self.step is None else self.step.plan
 
     def make_inputs(self, number: int, seed: int, layout: int = DENSE) -> list[Any]:
         """Arguments of a call: input set `number` (0 is `get_inputs`; negative numbers are held out), drawn under

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
-from typing import Any
 
 import torch
 
-from services.domain.codec import from_data, to_data
 from services.domain.errors import InfrastructureError
-from services.domain.evaluations import Baselines, DeviceSheet, Environment, EvaluationRequest, ProblemRefusal
-from services.domain.problems import Problem, ProblemAnalysis
+from services.domain.evaluations import CompilerDraft, DeviceSheet, ProblemRefusal
+from services.domain.events import JsonValue
+from services.domain.problems import ProblemAnalysis
+from workers.ipc.messages import MessageError
 from workers.ipc.placement import keep_freed_memory, place_of
 from workers.ipc.wire import Channel, WireClosedError
 from workers.referee.draws import OWN
@@ -19,6 +19,25 @@ from workers.referee.errors import Refused
 from workers.referee.evaluation import evaluate
 from workers.referee.model_profile import profiled
 from workers.referee.problem import ReferenceProblem
+from workers.referee.protocol import (
+    REPLIES,
+    REQUESTS,
+    BaselinesMeasured,
+    CandidateDrafted,
+    CandidateEvaluated,
+    DraftCandidate,
+    EvaluateCandidate,
+    MeasureBaselines,
+    ModelProfiled,
+    PrepareProblem,
+    ProblemPrepared,
+    ProfileModel,
+    RefereeReply,
+    RefereeRequest,
+    RequestFailed,
+    RequestRefused,
+)
+from workers.referee.questions import QUESTIONS, StepBegun
 from workers.referee.state import ReferenceState
 from workers.referee.validation import analysed, examine, load
 from workers.referee.watchdog import Watchdog
@@ -53,21 +72,33 @@ class Referee:
                 body = self._channel.receive(timeout_s=IDLE_LIMIT_S).body
             except WireClosedError:
                 return
-            answer: dict[str, Any]
-            try:
-                answer = getattr(self, f"_do_{body['op']}")(body)
-            except Refused as refusal:
-                answer = {
-                    "refusal": to_data(ProblemRefusal(reason=refusal.reason, remedy=refusal.remedy, line=refusal.line))
-                }
-            except InfrastructureError as error:
-                answer = {"broken": str(error)}
-            self._channel.send({"done": True, **answer})
+            self._channel.send(REPLIES.encode(self._reply(body)))
 
-    def _do_prepare(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _reply(self, body: dict[str, JsonValue]) -> RefereeReply:
+        try:
+            return self._done(REQUESTS.decode(body))
+        except Refused as refusal:
+            found = ProblemRefusal(reason=refusal.reason, remedy=refusal.remedy, line=refusal.line)
+            return RequestRefused(refusal=found)
+        except (InfrastructureError, MessageError) as error:
+            return RequestFailed(reason=str(error))
+
+    def _done(self, request: RefereeRequest) -> RefereeReply:
+        match request:
+            case PrepareProblem():
+                return self._prepare(request)
+            case MeasureBaselines():
+                return self._measure_baselines(request)
+            case DraftCandidate():
+                return self._draft()
+            case ProfileModel():
+                return self._profile_model()
+            case EvaluateCandidate():
+                return self._evaluate(request)
+
+    def _prepare(self, request: PrepareProblem) -> ProblemPrepared:
         """Load the problem; check and analyse it unless the worker knows the analysis from an earlier referee."""
-        problem = from_data(Problem, body["problem"])
-        device = from_data(DeviceSheet, body["device"])
+        problem, device = request.problem, request.device
         place = self._link.place = place_of(device.name)
         place.prepare()
         place.check_health()
@@ -75,71 +106,72 @@ class Referee:
         torch.set_num_threads(threads)
         with self._watchdog.watching(problem.path):
             reference = load(problem, self._progress, place)
-            analysis = self._analysis(reference, device, body["analysis"])
+            analysis = self._analysis(reference, device, request.analysis)
         torch.set_num_threads(threads if _largest(analysis) >= PARALLEL_ELEMENTS else 1)
         self._state = ReferenceState(
             problem=reference,
             analysis=analysis,
             device=device,
             link=self._link,
-            baselines=from_data(Baselines, body["baselines"]),
-            baselines_age_s=float(body["baselines_age_s"]),
+            baselines=request.baselines,
+            baselines_age_s=request.baselines_age_s,
         )
-        return {"analysis": to_data(analysis)}
+        return ProblemPrepared(analysis=analysis)
 
-    def _do_baselines(self, body: dict[str, Any]) -> dict[str, Any]:
+    def _measure_baselines(self, request: MeasureBaselines) -> BaselinesMeasured:
         """Measure baselines, and find out how exact the reference is, before the first candidate asks."""
         state = self._loaded()
         arguments = state.draw(0, OWN)
-        names = tuple(str(name) for name in body["names"])
-        baselines = state.bench.ensure(names, arguments, state.metas(0))
+        baselines = state.bench.ensure(request.names, arguments, state.metas(0))
         for number in state.set_numbers:
             state.usable(number)
-            state.bench.warm(names, number, state.draw(number, OWN), state.metas(number))
-        return {"baselines": to_data(baselines), "notes": list(state.bench.notes.values())}
+            state.bench.warm(request.names, number, state.draw(number, OWN), state.metas(number))
+        return BaselinesMeasured(baselines=baselines)
 
-    def _do_draft(self, body: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 -- every request has one
+    def _draft(self) -> CandidateDrafted:
         """The compiler's own code as a candidate."""
         state = self._loaded()
         if state.problem.step is not None:
-            return {"draft": {"reason": "the compiler's code is drafted for a forward pass only, not for a backward"}}
+            reason = "the compiler's code is drafted for a forward pass only, not for a backward"
+            return CandidateDrafted(draft=CompilerDraft(reason=reason))
         numbers = list(state.set_numbers)[:DRAFTED_SETS]
         inputs = [(state.draw(number, OWN), state.metas(number)) for number in numbers]
-        return {"draft": state.bench.draft(inputs, state.problem.library)}
+        return CandidateDrafted(draft=state.bench.draft(inputs, state.problem.library))
 
-    def _do_model(self, body: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 -- every request has one
+    def _profile_model(self) -> ModelProfiled:
         """Where the loaded model's time goes, and its parts as problems."""
         state = self._loaded()
         threads = torch.get_num_threads()
         torch.set_num_threads(state.place.host_threads(state.device.units))
         try:
             with self._watchdog.watching(state.problem.problem.path):
-                return {"profile": to_data(profiled(state.problem, state.device, self._progress))}
+                return ModelProfiled(profile=profiled(state.problem, state.device, self._progress))
         finally:
             torch.set_num_threads(threads)
 
-    def _do_evaluate(self, body: dict[str, Any]) -> dict[str, Any]:
-        request = from_data(EvaluationRequest, body["request"])
+    def _evaluate(self, asked: EvaluateCandidate) -> CandidateEvaluated:
         state = self._loaded()
-        stale = state.bench.refresh(float(body["baselines_max_age_s"]))
+        stale = state.bench.refresh(asked.baselines_max_age_s)
         notes = [] if stale is None else [f"baselines measured again: {stale}"]
-        report = evaluate(state, request, from_data(Environment, body["environment"]), notes=notes)
-        return {"report": to_data(report), "baselines": to_data(state.bench.baselines)}
+        report = evaluate(state, asked.request, asked.environment, notes=notes)
+        return CandidateEvaluated(report=report, baselines=state.bench.baselines)
 
     def _loaded(self) -> ReferenceState:
         if self._state is None:
             raise InfrastructureError("the referee was asked before it had a problem")
         return self._state
 
-    def _analysis(self, reference: ReferenceProblem, device: DeviceSheet, known: Any) -> ProblemAnalysis:
+    def _analysis(
+        self, reference: ReferenceProblem, device: DeviceSheet, known: ProblemAnalysis | None
+    ) -> ProblemAnalysis:
         if known is not None:
-            return from_data(ProblemAnalysis, known)
+            return known
         examine(reference, self._progress)
         return analysed(reference, device, self._progress)
 
     def _progress(self, what: str, line: int | None) -> None:
         self._watchdog.restart(what)
-        self._channel.send({"progress": what, "line": line})
+        self._channel.send(QUESTIONS.encode(StepBegun(what=what, line=line)))
 
 
 def serve(connection: socket.socket) -> None:

@@ -18,8 +18,10 @@ from dataclasses import dataclass, field
 
 import torch
 
+from workers.referee.fetched import Fetched
 from workers.referee.fresh_values import FreshValues, Inputs
-from workers.referee.runner_client import Fetched, RunnerSession, Slot, TimedCall
+from workers.referee.runner_client import RunnerSession, TimedCall
+from workers.referee.slots import Slot
 from workers.referee.statistics import quantile, relative_width
 
 LATER_CHECKS = 0.1

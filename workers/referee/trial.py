@@ -17,13 +17,16 @@ from workers.referee.comparison import ErrorScale, examine, finite_slices, worse
 from workers.referee.contract import Answer, ContractError, places
 from workers.referee.draws import Distribution, drawn, rebuilt
 from workers.referee.errors import FaultKind, RunnerFault
+from workers.referee.fetched import Fetched, Output
 from workers.referee.fresh_values import FreshValues
 from workers.referee.output_errors import Account, ErrorLog
 from workers.referee.preparation import Preparation
-from workers.referee.runner_client import Fetched, Output, RunnerSession, Slot
+from workers.referee.questions import Build
+from workers.referee.runner_client import RunnerSession
+from workers.referee.slots import Slot
 from workers.referee.state import ReferenceState, same_bytes
 from workers.referee.timing import Samples, Side
-from workers.referee.worker_client import Build, Runner, SeenTime
+from workers.referee.worker_client import Runner, SeenTime
 
 LEAST_TURNED = 64 << 10
 """Bytes of an output from which on its order in memory is looked at: turning less takes microseconds."""

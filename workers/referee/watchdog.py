@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from services.domain.codec import to_data
 from services.domain.evaluations import ProblemRefusal
 from workers.ipc.wire import Channel
+from workers.referee.protocol import REPLIES, RequestRefused
 
 REFERENCE_LIMIT_S = 20.0
 """Seconds that importing a problem, or one step of running its reference, may take, waiting for a CPU not counted."""
@@ -92,7 +92,7 @@ class Watchdog:
             remedy="Make it end, or make the problem smaller.",
             line=line,
         )
-        self._channel.send({"done": True, "refusal": to_data(refusal)})
+        self._channel.send(REPLIES.encode(RequestRefused(refusal=refusal)))
         os._exit(3)
 
 

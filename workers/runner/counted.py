@@ -18,7 +18,9 @@ import torch
 from workers.ipc.placement import CudaTensorDevice
 from workers.ipc.wire import Channel, Message, WireClosedError
 from workers.profilers import ncu
-from workers.runner.session import IDLE_LIMIT_S, RunnerServer
+from workers.runner.answers import Acknowledged, KernelsTraced
+from workers.runner.protocol import CountKernels, QuitRunner, RunnerRequest, TraceKernels
+from workers.runner.session import IDLE_LIMIT_S, Act, RunnerServer
 
 MAX_TEXT = 4 << 20
 MAX_KERNELS = 200
@@ -38,10 +40,13 @@ class CountedSession(RunnerServer):
                 message = self._channel.receive(timeout_s=IDLE_LIMIT_S)
             except WireClosedError:
                 return
-            self._channel.send({"token": message.body.get("token"), **self._answer(message)})
+            self._channel.send({"token": message.body.get("token"), **self._answer(message).data()})
 
-    def _do_count(self, message: Message) -> dict[str, Any]:
-        model, arguments = self._chosen(message)
+    def _acts(self) -> dict[type[RunnerRequest], Act]:
+        return {**super()._acts(), CountKernels: self._count, TraceKernels: self._trace, QuitRunner: self._quit}
+
+    def _count(self, asked: CountKernels, _message: Message) -> Acknowledged:
+        model, arguments = self._models["plain"], self._slots[asked.slot][0]
         runtime: Any = torch.cuda.cudart()  # type: ignore[no-untyped-call]
         model(*arguments)
         self._place.synchronize()
@@ -49,12 +54,12 @@ class CountedSession(RunnerServer):
         model(*arguments)
         self._place.synchronize()
         runtime.cudaProfilerStop()
-        return {}
+        return Acknowledged()
 
-    def _do_trace(self, message: Message) -> dict[str, Any]:
+    def _trace(self, asked: TraceKernels, _message: Message) -> KernelsTraced:
         from torch.profiler import ProfilerActivity, profile
 
-        model, arguments = self._chosen(message)
+        model, arguments = self._models["plain"], self._slots[asked.slot][0]
         model(*arguments)
         self._place.synchronize()
         with profile(activities=[ProfilerActivity.CUDA]) as recorded:
@@ -62,14 +67,11 @@ class CountedSession(RunnerServer):
             self._place.synchronize()
         averages: Any = recorded.key_averages()
         times = [(str(event.key)[:200], float(event.device_time_total)) for event in averages]
-        return {"kernels": [[name, time] for name, time in times if time > 0][:MAX_KERNELS]}
+        return KernelsTraced(kernels=tuple((name, time) for name, time in times if time > 0)[:MAX_KERNELS])
 
-    def _do_quit(self, _message: Message) -> dict[str, Any]:
+    def _quit(self, _asked: QuitRunner, _message: Message) -> Acknowledged:
         self._leaving = True
-        return {}
-
-    def _chosen(self, message: Message) -> tuple[Any, Any]:
-        return self._models["plain"], self._slots[message.body["slot"]][0]  # type: ignore[index]
+        return Acknowledged()
 
 
 def serve_traced(connection: socket.socket) -> None:

@@ -33,14 +33,42 @@ from workers.ipc.tensors import (
     structure,
 )
 from workers.ipc.wire import Channel, Message, WireClosedError
+from workers.runner.answers import (
+    MAX_TEXT,
+    RETURNED,
+    Acknowledged,
+    BatchCalled,
+    BatchTimed,
+    GraphCaptured,
+    HandedOver,
+    ModelCalled,
+    ModelLoaded,
+    OutputClaim,
+    RunnerAnswer,
+    RunnerError,
+)
 from workers.runner.batches import Batch, run_batch
 from workers.runner.loading import construct, copy_state, import_source, state_of
 from workers.runner.observation import observe
+from workers.runner.protocol import (
+    REQUESTS,
+    AttachSlot,
+    CallLate,
+    CallModel,
+    CaptureGraph,
+    DropOutputs,
+    FetchOutputs,
+    ForgetSlots,
+    HandOverHeld,
+    LoadModel,
+    RoundTrip,
+    RunnerRequest,
+    TimeBatch,
+)
 from workers.runner.stepping import ModelStep, StepError, StepPlan, matched
 from workers.runner.streams import captured, run_held_up
 
 IDLE_LIMIT_S = 3600.0
-MAX_ERROR_CHARACTERS = 4000
 FORWARD_OF = "forward of "
 """What a step's forward pass alone is called, before the model's own name."""
 NO_MEMORY = ("can't allocate memory", "CUDA error: out of memory", "CUDA out of memory")
@@ -49,6 +77,8 @@ LEAST_IN_PARTS = 64 << 10
 PARTS = 16
 _now = time.perf_counter
 _shuffled = random.SystemRandom()
+Act = Callable[[Any, Message], RunnerAnswer]
+"""What is done for one kind of request."""
 
 
 class RunnerServer:
@@ -63,6 +93,7 @@ class RunnerServer:
         self._channel = channel
         self._place = place or TensorDevice()
         self._place.prepare()
+        self._operations = self._acts()
         self._models: dict[str, Callable[..., Any]] = {}
         self._slots: dict[int, tuple[Any, Shared, Shared]] = {}
         self._state: list[torch.Tensor] = []
@@ -83,17 +114,31 @@ class RunnerServer:
                 message = self._channel.receive(timeout_s=IDLE_LIMIT_S)
             except WireClosedError:
                 return
-            answer = self._answer(message)
-            self._channel.send({"token": message.body.get("token"), **answer})
+            self._channel.send({"token": message.body.get("token"), **self._answer(message).data()})
 
-    def _answer(self, message: Message) -> dict[str, Any]:
-        operation = getattr(self, f"_do_{message.body.get('op')}")
+    def _answer(self, message: Message) -> RunnerAnswer:
         try:
+            request = REQUESTS.decode(message.body)
             with torch.no_grad():
-                answer: dict[str, Any] = operation(message)
+                return self._operations[type(request)](request, message)
         except BaseException as error:  # noqa: BLE001 - whatever a candidate raises is reported, SystemExit too
-            return {"error": {**_describe(error, self.module_name), "broken": self._is_broken()}}
-        return answer
+            return _described(error, self.module_name, broken=self._is_broken())
+
+    def _acts(self) -> dict[type[RunnerRequest], Act]:
+        """What is done for each request. A method, so that kinds of runners can add theirs."""
+        return {
+            RoundTrip: lambda _request, _message: Acknowledged(),
+            LoadModel: self._load,
+            AttachSlot: self._attach,
+            CallModel: self._call,
+            HandOverHeld: self._hand_over_held,
+            TimeBatch: self._time,
+            CallLate: self._call_late,
+            CaptureGraph: self._capture,
+            ForgetSlots: self._forget,
+            DropOutputs: self._drop,
+            FetchOutputs: self._fetch,
+        }
 
     def _is_broken(self) -> bool:
         """Whether the device's context is lost, as it is after an access out of bounds."""
@@ -103,37 +148,30 @@ class RunnerServer:
             return True
         return False
 
-    def _do_noop(self, _message: Message) -> dict[str, Any]:
-        return {"seconds": 0.0}
-
-    def _do_load(self, message: Message) -> dict[str, Any]:
-        body = message.body
-        torch.set_num_threads(_integer(body["threads"]))
-        init, state = (
-            self._block(message, index, body[key]) for index, key in enumerate(("init_metas", "state_metas"))
-        )
-        started = _now()
-        if self.loads_built and extensions.wanted_by(str(body["source"])):
+    def _load(self, asked: LoadModel, message: Message) -> ModelLoaded:
+        torch.set_num_threads(asked.threads)
+        init = self._block(message, asked.handles, 0, asked.init_metas)
+        state = self._block(message, asked.handles, 1, asked.state_metas)
+        if self.loads_built and extensions.wanted_by(asked.source):
             extensions.adopt_load_inline()
-        module = import_source(str(body["source"]), self.module_name)
-        init_inputs = decode(body["init"], [tensor.clone() for tensor in init.tensors])
+        module = import_source(asked.source, self.module_name)
+        init_inputs = decode(asked.init, [tensor.clone() for tensor in init.tensors])
         with self._place.device:
-            model = construct(module, self.class_name, init_inputs, _integer(body["seed"]))
+            model = construct(module, self.class_name, init_inputs, asked.seed)
         model = model.to(self._place.device)
-        names = copy_state(model, _strings(body["state_names"]), state.tensors) if body["copy_state"] else {}
+        names = copy_state(model, asked.state_names, state.tensors) if asked.copy_state else {}
         self._state = [tensor for _, tensor in state_of(model)]
-        self._add("plain", model if body["step"] is None else self._step(model, body["step"], names))
-        return {"seconds": _now() - started, "matched": names is not None}
+        self._add("plain", model if asked.step is None else self._step(model, asked.step, names))
+        return ModelLoaded(matched=names is not None)
 
-    def _step(self, model: torch.nn.Module, plan: Any, names: dict[str, str] | None) -> ModelStep:
+    def _step(self, model: torch.nn.Module, plan: StepPlan, names: dict[str, str] | None) -> ModelStep:
         """The model's forward and backward. Raises `StepError` where a parameter has no counterpart."""
-        parsed = StepPlan.parse(plan)
-        if names is None and parsed.parameters:
+        if names is None and plan.parameters:
             raise StepError(
                 "the parameters and buffers of ModelNew do not match those of Model, whose gradients are judged: "
                 "register the same ones, by name and shape"
             )
-        return ModelStep(model, matched(model, parsed, names or {}))
+        return ModelStep(model, matched(model, plan, names or {}))
 
     def _add(self, name: str, model: Callable[..., Any]) -> None:
         """Have a model under a name, and a step's forward pass alone beside it."""
@@ -141,57 +179,54 @@ class RunnerServer:
         if isinstance(model, ModelStep):
             self._models[f"{FORWARD_OF}{name}"] = model.first_pass
 
-    def _do_slot(self, message: Message) -> dict[str, Any]:
-        """Attach the memory of one input set: a block the inputs are in, and one for the outputs."""
-        inputs = self._block(message, 0, message.body["metas"])
-        size = _integer(message.body["output_bytes"])
-        shared = message.body.get("outputs_of")
-        if shared is None:
-            out = self._block(message, 1, [TensorMeta(dtype="uint8", shape=(size,)).data()])
+    def _attach(self, asked: AttachSlot, message: Message) -> Acknowledged:
+        inputs = self._block(message, asked.handles, 0, asked.metas)
+        if asked.outputs_of is None:
+            out = self._block(message, asked.handles, 1, [TensorMeta(dtype="uint8", shape=(asked.output_bytes,))])
         else:
-            out = self._slots[_integer(shared)][2]
-        arguments = decode(message.body["arguments"], inputs.tensors)
-        self._slots[_integer(message.body["slot"])] = (arguments, inputs, out)
-        return {}
+            out = self._slots[asked.outputs_of][2]
+        arguments = decode(asked.arguments, inputs.tensors)
+        self._slots[asked.slot] = (arguments, inputs, out)
+        return Acknowledged()
 
-    def _do_call(self, message: Message) -> dict[str, Any]:
-        arguments, inputs, self._out = self._slots[message.body["slot"]]  # type: ignore[index]
+    def _call(self, asked: CallModel, message: Message) -> ModelCalled:
+        arguments, inputs, self._out = self._slots[asked.slot]
         self._inputs = inputs.tensors
-        model = self._models[message.body["model"]]  # type: ignore[index]
-        if message.body.get("observe"):
+        model = self._models[asked.model]
+        if asked.observe:
             self._outputs, elements = observe(model, arguments)
             if not self._place.is_gpu:
-                return {"operators": elements, **self._hand_over()}
+                return ModelCalled(operators=elements, handed=self._hand_over())
             self._finish_call()
-            return {"operators": elements}
+            return ModelCalled(operators=elements)
         started = _now()
         self._outputs = model(*arguments)
-        if message.body.get("hold"):
+        if asked.hold:
             self._held = self._outputs
         if not self._place.is_gpu:
             seconds = _now() - started
-            self._channel.send({"token": message.body.get("token"), "returned": True})
-            return {"seconds": seconds, **self._hand_over()}
+            self._channel.send({"token": message.body.get("token"), **RETURNED})
+            return ModelCalled(seconds=seconds, handed=self._hand_over())
         self._finish_call()
-        return {"seconds": _now() - started}
+        return ModelCalled(seconds=_now() - started)
 
-    def _do_held(self, message: Message) -> dict[str, Any]:
-        """Hand over what an early call returned, as it is now, and let go of it."""
-        _arguments, inputs, self._out = self._slots[_integer(message.body["slot"])]
+    def _hand_over_held(self, asked: HandOverHeld, _message: Message) -> HandedOver:
+        _arguments, inputs, self._out = self._slots[asked.slot]
         self._inputs, self._outputs, self._held = inputs.tensors, self._held, None
         return self._hand_over()
 
-    def _hand_over(self) -> dict[str, Any]:
+    def _hand_over(self) -> HandedOver:
         """Copy the outputs of the last call into the referee's buffers, and describe them."""
         outputs, self._outputs = self._outputs, None
         items: list[torch.Tensor] = []
         nesting = structure(outputs, items)
-        described = [_describe_output(item, self._inputs, self._place.device) for item in items]
-        for index, text in enumerate(described):
-            text["shared"] = _shared(items[index], items[:index], self._state)
+        described = tuple(
+            _describe_output(item, self._inputs, self._place.device, _shared(item, items[:index], self._state))
+            for index, item in enumerate(items)
+        )
         written = self._written or (self._out is not None and _write(items, self._out.tensors[0]))
         self._written = False
-        return {"outputs": described, "structure": nesting, "written": written}
+        return HandedOver(outputs=described, structure=nesting, written=written)
 
     def _finish_call(self) -> None:
         """On a GPU, copy the outputs as whoever uses them next would, on the current stream, and wait for the device.
@@ -201,75 +236,65 @@ class RunnerServer:
             self._written = _write(flatten(self._outputs), self._out.tensors[0])
         self._place.synchronize()
 
-    def _do_time(self, message: Message) -> dict[str, Any]:
+    def _time(self, asked: TimeBatch, _message: Message) -> BatchTimed | BatchCalled:
         """One call for each slot, in turn. On a GPU timed by events, with the cache flushed before and a wait after
         each; on the CPU each call's outputs go to the slot's own memory at once."""
-        numbers: Any = message.body["slots"]
-        slots = [self._slots[number] for number in numbers]
-        model = self._models[message.body["model"]]  # type: ignore[index]
+        slots = [self._slots[number] for number in asked.slots]
+        model = self._models[asked.model]
         if not self._place.is_gpu:
-            return {"calls": [self._call_in_batch(model, slot) for slot in slots]}
+            return BatchCalled(calls=tuple(self._call_in_batch(model, slot) for slot in slots))
         self._outputs, self._batch = None, None
         self._batch = run_batch(model, [slot[0] for slot in slots], self._place.synchronize)
         self._batch.slots = slots
-        return {"each": self._batch.seconds}
+        return BatchTimed(each=tuple(self._batch.seconds))
 
-    def _call_in_batch(self, model: Callable[..., Any], slot: tuple[Any, Shared, Shared]) -> dict[str, Any]:
+    def _call_in_batch(self, model: Callable[..., Any], slot: tuple[Any, Shared, Shared]) -> HandedOver:
         arguments, inputs, self._out = slot
         self._inputs = inputs.tensors
         self._outputs = model(*arguments)
         return self._hand_over()
 
-    def _do_look(self, message: Message) -> dict[str, Any]:
-        """On a GPU: one call whose inputs arrive late, in stream order, and whose other streams are held up."""
-        body = message.body
-        source = self._slots[_integer(body["from"])][1]
-        arguments, inputs, self._out = self._slots[_integer(body["slot"])]
+    def _call_late(self, asked: CallLate, _message: Message) -> Acknowledged:
+        source = self._slots[asked.source][1]
+        arguments, inputs, self._out = self._slots[asked.slot]
         self._inputs, self._outputs, self._batch = inputs.tensors, None, None
         pairs = list(zip(inputs.tensors, source.tensors, strict=True))
         self._place.synchronize()
-        delay_us, hold = _integer(body["delay_us"]), body["hold"] is True
-        self._outputs = run_held_up(self._models["plain"], arguments, pairs, delay_us, hold=hold)
+        self._outputs = run_held_up(self._models["plain"], arguments, pairs, asked.delay_us, hold=asked.hold)
         self._finish_call()
-        return {}
+        return Acknowledged()
 
-    def _do_capture(self, message: Message) -> dict[str, Any]:
-        """On a GPU: what CUDA says when it is to record one call as a graph; nothing where it can. Ask this last."""
-        arguments = self._slots[_integer(message.body["slot"])][0]
-        return {"said": captured(self._models["plain"], arguments)[:MAX_ERROR_CHARACTERS]}
+    def _capture(self, asked: CaptureGraph, _message: Message) -> GraphCaptured:
+        arguments = self._slots[asked.slot][0]
+        return GraphCaptured(said=captured(self._models["plain"], arguments)[:MAX_TEXT])
 
-    def _do_forget(self, message: Message) -> dict[str, Any]:
-        """Let go of slots that are not needed any more."""
+    def _forget(self, asked: ForgetSlots, _message: Message) -> Acknowledged:
         self._outputs, self._batch, self._inputs = None, None, ()
-        numbers: Any = message.body["slots"]
         self._out = None
-        for number in numbers:
+        for number in asked.slots:
             _arguments, inputs, out = self._slots.pop(number)
             inputs.close()
             if all(out is not other[2] for other in self._slots.values()):
                 out.close()
         self._place.release()
-        return {}
+        return Acknowledged()
 
-    def _do_drop(self, _message: Message) -> dict[str, Any]:
+    def _drop(self, _asked: DropOutputs, _message: Message) -> Acknowledged:
         self._outputs, self._batch = None, None
-        return {}
+        return Acknowledged()
 
-    def _do_fetch(self, message: Message) -> dict[str, Any]:
-        index = message.body.get("index")
-        if index is not None and self._batch is not None:
+    def _fetch(self, asked: FetchOutputs, _message: Message) -> HandedOver:
+        if asked.index is not None and self._batch is not None:
             self._written = False
-            self._outputs = self._batch.outputs[_integer(index)]
-            _arguments, inputs, self._out = self._batch.slots[_integer(index)]
+            self._outputs = self._batch.outputs[asked.index]
+            _arguments, inputs, self._out = self._batch.slots[asked.index]
             self._inputs = inputs.tensors
         answer = self._hand_over()
         self._place.synchronize()
         return answer
 
-    def _block(self, message: Message, index: int, metas: Any) -> Shared:
-        handles: Any = message.body.get("handles") or [{}] * (index + 1)
-        parsed = [TensorMeta.parse(meta) for meta in metas]
-        return self._place.attach(descriptors_of(message.descriptors, handles, index), handles[index], parsed)
+    def _block(self, message: Message, handles: Sequence[Any], index: int, metas: Sequence[TensorMeta]) -> Shared:
+        return self._place.attach(descriptors_of(message.descriptors, handles, index), handles[index], list(metas))
 
 
 def serve(connection: socket.socket) -> None:
@@ -320,19 +345,22 @@ def _parts(size: int, least: int = LEAST_IN_PARTS) -> list[tuple[int, int]]:
     return _shuffled.sample(list(itertools.pairwise(borders)), count)
 
 
-def _describe_output(item: Any, inputs: Sequence[torch.Tensor], device: torch.device) -> dict[str, Any]:
+def _describe_output(
+    item: Any, inputs: Sequence[torch.Tensor], device: torch.device, shared: str | None
+) -> OutputClaim:
     if type(item) is not torch.Tensor:
-        return {"type": f"{type(item).__module__}.{type(item).__qualname__}"[:200]}
+        return OutputClaim(kind=f"{type(item).__module__}.{type(item).__qualname__}"[:200], shared=shared)
     if item.device.type != device.type:
-        return {"type": f"a tensor on the {item.device.type}"}
+        return OutputClaim(kind=f"a tensor on the {item.device.type}", shared=shared)
     written_out = item.layout is torch.strided and not (shares_memory(item) or item.is_conj() or item.is_neg())
-    return {
-        "type": "tensor",
-        **TensorMeta.of(item).data(),
-        "alias": _alias(item, inputs),
-        "written_out": written_out,
-        "strides": list(item.stride()) if item.layout is torch.strided else None,
-    }
+    return OutputClaim(
+        kind="tensor",
+        meta=TensorMeta.of(item),
+        alias=_alias(item, inputs),
+        written_out=written_out,
+        strides=tuple(item.stride()) if item.layout is torch.strided else None,
+        shared=shared,
+    )
 
 
 def _shared(item: torch.Tensor, earlier: Sequence[torch.Tensor], state: Sequence[torch.Tensor]) -> str | None:
@@ -354,22 +382,14 @@ def _alias(item: torch.Tensor, inputs: Sequence[torch.Tensor]) -> int | None:
     return None
 
 
-def _describe(error: BaseException, module_name: str) -> dict[str, Any]:
+def _described(error: BaseException, module_name: str, *, broken: bool) -> RunnerError:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if module_name in frame.filename]
     line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
     said = str(error) if isinstance(error, StepError) else "".join(traceback.format_exception_only(error))
     text = said.strip()
-    return {
-        "type": type(error).__name__,
-        "text": text[:MAX_ERROR_CHARACTERS],
-        "line": frames[-1].lineno if frames else line,
-        "memory": isinstance(error, MemoryError | torch.OutOfMemoryError) or any(part in text for part in NO_MEMORY),
-    }
-
-
-def _integer(value: Any) -> int:
-    return int(value)
-
-
-def _strings(value: Any) -> list[str]:
-    return [str(item) for item in value]
+    return RunnerError(
+        text=text[:MAX_TEXT],
+        line=frames[-1].lineno if frames else line,
+        memory=isinstance(error, MemoryError | torch.OutOfMemoryError) or any(part in text for part in NO_MEMORY),
+        broken=broken,
+    )

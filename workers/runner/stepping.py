@@ -38,19 +38,6 @@ class StepPlan:
     outputs: tuple[int, ...]
     """Among the tensors that forward returns: those that get a cotangent."""
 
-    def data(self) -> dict[str, Any]:
-        """As JSON data, for `parse`."""
-        return {"inputs": list(self.inputs), "parameters": list(self.parameters), "outputs": list(self.outputs)}
-
-    @classmethod
-    def parse(cls, data: Mapping[str, Any]) -> StepPlan:
-        """The plan that `data` described."""
-        return cls(
-            inputs=tuple(int(index) for index in data["inputs"]),
-            parameters=tuple(str(name) for name in data["parameters"]),
-            outputs=tuple(int(index) for index in data["outputs"]),
-        )
-
     def forward_arguments(self, arguments: Sequence[Any]) -> list[Any]:
         """Of a step's arguments, those of `forward`."""
         return list(arguments[: len(arguments) - len(self.outputs) - 1])

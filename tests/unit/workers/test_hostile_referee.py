@@ -17,17 +17,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.domain.errors import InfrastructureError
-from services.domain.evaluations import Baselines
 from services.domain.tunables import Setting
 from services.ports.devices import BuildResult
 from services.ports.sandboxes import ExitStatus, Mount, SandboxLimits
-from tests.unit.workers.test_refereed import TERMS, Process, talk
+from tests.unit.workers.test_refereed import DONE, TERMS, Process, talk
 from workers.backends.cpp import CppBackend
+from workers.ipc.messages import MessageError
 from workers.ipc.wire import Channel, WireError
-from workers.judging.evaluator import _decoded
-from workers.judging.referee_process import MAX_BUILDS, Work
+from workers.judging.work import MAX_BUILDS, Work
+from workers.referee.protocol import REPLIES, BaselinesMeasured, RefereeReply, RequestFailed
 
-ASKS = ("begin_build", "build", "spawn", "kill", "exit", "cpu", "activity", "profile", "counters", "verdict", "", None)
+ASKS = (
+    "begin_build",
+    "build",
+    "spawn",
+    "kill",
+    "exit",
+    "cpu",
+    "activity",
+    "profile",
+    "counters",
+    "samples",
+    "verdict",
+    "",
+    None,
+)
 SOUND = BuildResult(ok=True, messages="", artefacts=(), seconds=0.0)
 scalars = (
     st.none()
@@ -42,11 +56,18 @@ values = st.recursive(
 )
 requests = st.fixed_dictionaries(
     {"ask": st.sampled_from(ASKS)},
-    optional={"handle": values, "role": values, "seconds": values, "setting": values, "done": values, "extra": values},
+    optional={
+        "handle": values,
+        "role": values,
+        "seconds": values,
+        "setting": values,
+        "windows": values,
+        "extra": values,
+    },
 )
 
 
-def talked(peer: Callable[[Channel], object], limit_s: float = 1.0) -> dict[str, object]:
+def talked(peer: Callable[[Channel], object], limit_s: float = 1.0) -> RefereeReply:
     return talk(peer, Work(build=lambda _setting: SOUND), limit_s=limit_s)
 
 
@@ -57,14 +78,11 @@ def test_whatever_a_referee_asks_is_answered_or_ends_it(wanted: list[dict[str, A
         channel.receive(timeout_s=2.0)
         for body in wanted:
             channel.send(body)
-            if body.get("done") is True:
-                return
             channel.receive(timeout_s=2.0).close()
-        channel.send({"done": True, "report": None})
+        channel.send(DONE)
 
     started = time.monotonic()
-    answer = talked(peer, limit_s=60.0)
-    assert answer["done"] is True
+    assert isinstance(talked(peer, limit_s=60.0), RequestFailed)
     assert time.monotonic() - started < 30.0
 
 
@@ -82,7 +100,7 @@ def test_bytes_that_are_no_message_end_the_referee(content: bytes) -> None:
 def test_a_referee_that_floods_with_progress_is_stopped_at_its_time() -> None:
     def peer(channel: Channel) -> None:
         while True:
-            channel.send({"progress": "still here", "line": 1})
+            channel.send({"ask": "progress", "what": "still here", "line": 1})
 
     started = time.monotonic()
     with pytest.raises(InfrastructureError, match="did not answer in time"):
@@ -123,17 +141,17 @@ def test_a_referee_cannot_have_a_candidate_built_without_end() -> None:
         for number in range(MAX_BUILDS + 5):
             channel.send({"ask": "build", "setting": {"A": number}})
             answers.append(dict(channel.receive(timeout_s=2.0).body))
-        channel.send({"done": True})
+        channel.send(DONE)
 
     talk(peer, Work(build=build))
     assert len(built) == MAX_BUILDS
-    assert [answer["ok"] for answer in answers[-5:]] == [False] * 5
+    assert [answer["answer"] for answer in answers[-5:]] == ["declined"] * 5
 
 
 @given(values)
-def test_a_report_that_does_not_fit_is_the_referees_failure(sent: object) -> None:
-    with contextlib.suppress(InfrastructureError):
-        assert isinstance(_decoded(Baselines, sent), Baselines)
+def test_a_reply_that_does_not_fit_is_refused(sent: Any) -> None:
+    with contextlib.suppress(MessageError):
+        assert isinstance(REPLIES.decode({"reply": "baselines", "baselines": sent}), BaselinesMeasured)
 
 
 class Importer:

@@ -9,16 +9,24 @@ from pathlib import Path
 import pytest
 
 from services.domain.errors import InfrastructureError
+from services.domain.events import JsonValue
 from services.domain.tunables import Setting
 from services.ports.devices import BuildResult
 from services.ports.sandboxes import ExitStatus, Mount, SandboxLimits
 from workers.devices.gpu_lock import DeviceLock
 from workers.ipc.wire import Channel, WireError
-from workers.judging.referee_process import MAX_RUNNERS, CancelledError, RefereeLostError, RefereeProcess, Terms, Work
+from workers.judging.referee_process import RefereeLostError, RefereeProcess
+from workers.judging.runners import MAX_RUNNERS
+from workers.judging.terms import Terms
+from workers.judging.work import CancelledError, Work
 from workers.profilers.perf_counters import PerfProfiler
+from workers.referee.protocol import REPLIES, DraftCandidate, ProfileModel, RefereeReply, RequestFailed
+from workers.referee.questions import ANSWERS, RunnerEnd
 
 LIMITS = SandboxLimits()
 TERMS = Terms(referee=LIMITS, runner=LIMITS, baseline=LIMITS, environment={"A": "1"})
+END = RequestFailed(reason="enough")
+DONE = REPLIES.encode(END)
 ENDED = ExitStatus(code=7, signal=None, timed_out=False, out_of_memory=False, output="bye", output_cut=False)
 
 
@@ -88,11 +96,11 @@ class PeerSandbox:
 
 def talk(
     peer: Callable[[Channel], object], work: Work | None = None, limit_s: float = 5.0, terms: Terms = TERMS
-) -> dict[str, object]:
+) -> RefereeReply:
     sandbox = PeerSandbox(peer)
     process = RefereeProcess(sandbox, terms, PerfProfiler("no-such-perf"))
     try:
-        return process.ask({"op": "evaluate"}, work or Work(), limit_s=limit_s)
+        return process.ask(DraftCandidate(), work or Work(), limit_s=limit_s)
     finally:
         process.close()
         sandbox.close()
@@ -111,13 +119,13 @@ def test_requests_are_served_until_the_answer() -> None:
         answer.close()
         channel.send({"ask": "exit", "handle": answer.body["handle"]})
         seen.append(dict(channel.receive(timeout_s=5.0).body))
-        channel.send({"done": True, "report": 1})
+        channel.send(DONE)
 
     built = BuildResult(ok=True, messages="fine", artefacts=(), seconds=0.1)
-    assert talk(peer, Work(build=lambda _setting: built, view=lambda _built: ((), {"B": "2"})))["report"] == 1
-    assert seen[0]["built"] is True
+    assert talk(peer, Work(build=lambda _setting: built, view=lambda _built: ((), {"B": "2"}))) == END
+    assert seen[0]["ok"] is True
     assert seen[1] == {"descriptors": 1, "handle": 1}
-    assert seen[2]["code"] == 7
+    assert seen[2] == ANSWERS.encode(RunnerEnd(status=ENDED))
 
 
 def test_a_toolchain_that_breaks_is_told_to_the_referee_not_raised() -> None:
@@ -130,27 +138,39 @@ def test_a_toolchain_that_breaks_is_told_to_the_referee_not_raised() -> None:
         channel.receive(timeout_s=5.0)
         channel.send({"ask": "build"})
         seen.append(dict(channel.receive(timeout_s=5.0).body))
-        channel.send({"done": True})
+        channel.send(DONE)
 
     talk(peer, Work(build=broken))
-    assert seen == [{"ok": False, "error": "g++ is gone"}]
+    assert seen == [{"answer": "declined", "error": "g++ is gone"}]
 
 
 @pytest.mark.parametrize(
-    "request_body",
-    [{"ask": "shell"}, {"ask": "kill", "handle": 99}, {"ask": "cpu"}, {"ask": "spawn", "role": "root"}, {}],
+    ("request_body", "why"),
+    [
+        ({"ask": "shell"}, "unknown message 'shell'"),
+        ({"ask": ["kill"]}, "unknown message"),
+        ({"ask": "kill", "handle": 99}, "no runner 99"),
+        ({"ask": "cpu"}, "malformed message `cpu`"),
+        ({"ask": "cpu", "handle": "1"}, "handle: expected int"),
+        ({"ask": "sampling", "handle": 1, "on": "yes"}, "on: expected bool"),
+        ({"ask": "spawn", "role": "root"}, "role 'root'"),
+        ({}, "unknown message"),
+    ],
 )
-def test_a_request_that_makes_no_sense_is_refused_and_the_worker_lives_on(request_body: dict[str, str]) -> None:
+def test_a_request_that_makes_no_sense_is_refused_and_the_worker_lives_on(
+    request_body: dict[str, JsonValue], why: str
+) -> None:
     seen = []
 
     def peer(channel: Channel) -> None:
         channel.receive(timeout_s=5.0)
         channel.send(request_body)
-        seen.append(channel.receive(timeout_s=5.0).body["ok"])
-        channel.send({"done": True})
+        seen.append(channel.receive(timeout_s=5.0).body)
+        channel.send(DONE)
 
     talk(peer)
-    assert seen == [False]
+    assert seen[0]["answer"] == "declined"
+    assert why in str(seen[0]["error"])
 
 
 def test_a_referee_cannot_fill_the_machine_with_runners() -> None:
@@ -162,22 +182,35 @@ def test_a_referee_cannot_fill_the_machine_with_runners() -> None:
             channel.send({"ask": "spawn", "role": "baseline"})
             answer = channel.receive(timeout_s=5.0)
             answer.close()
-            answers.append(answer.body["ok"])
-        channel.send({"done": True})
+            answers.append(answer.body["answer"])
+        channel.send(DONE)
 
     talk(peer)
-    assert answers == [True] * MAX_RUNNERS + [False]
+    assert answers == ["spawned"] * MAX_RUNNERS + ["declined"]
 
 
 def test_a_referee_that_hangs_up_is_lost_with_its_exit_and_what_it_was_doing() -> None:
     def peer(channel: Channel) -> None:
         channel.receive(timeout_s=5.0)
-        channel.send({"progress": "get_inputs", "line": 4})
+        channel.send({"ask": "progress", "what": "get_inputs", "line": 4})
 
     with pytest.raises(RefereeLostError) as caught:
         talk(peer)
     assert caught.value.status == ENDED
-    assert caught.value.doing["line"] == 4
+    assert caught.value.doing is not None
+    assert caught.value.doing.line == 4
+
+
+@pytest.mark.parametrize(
+    "reply", [{"reply": "verdict"}, {"reply": "evaluated", "report": {}}, {"reply": "failed"}, {"reply": None}]
+)
+def test_a_reply_that_is_none_is_refused(reply: dict[str, JsonValue]) -> None:
+    def peer(channel: Channel) -> None:
+        channel.receive(timeout_s=5.0)
+        channel.send(reply)
+
+    with pytest.raises(InfrastructureError, match=r"something else than was asked for: (unknown|malformed) message"):
+        talk(peer)
 
 
 def test_a_referee_that_sends_noise_is_lost() -> None:
@@ -207,11 +240,11 @@ def test_candidates_end_with_their_conversation_and_baselines_stay() -> None:
         for role in ("candidate", "baseline"):
             channel.send({"ask": "spawn", "role": role})
             channel.receive(timeout_s=5.0).close()
-        channel.send({"done": True})
+        channel.send(DONE)
 
     sandbox = PeerSandbox(peer)
     process = RefereeProcess(sandbox, TERMS, PerfProfiler("no-such-perf"))
-    process.ask({"op": "evaluate"}, Work(), limit_s=5.0)
+    process.ask(DraftCandidate(), Work(), limit_s=5.0)
     _, candidate, baseline = (forked for _, forked, _ in sandbox.forked)
     assert (candidate.killed, baseline.killed) == (True, False)
     process.close()
@@ -230,11 +263,11 @@ def test_a_referee_has_the_device_from_asking_for_it_until_its_answer(tmp_path: 
         channel.send({"ask": "hold"})
         seen.append(channel.receive(timeout_s=5.0).body["waited_s"])
         seen.append(other.acquire(lambda: True) is None)
-        channel.send({"done": True})
+        channel.send(DONE)
 
     sandbox = PeerSandbox(peer)
     process = RefereeProcess(sandbox, TERMS, PerfProfiler("no-such-perf"), lock)
-    process.ask({"op": "evaluate"}, Work(), limit_s=5.0)
+    process.ask(DraftCandidate(), Work(), limit_s=5.0)
     assert seen[0] is False
     assert isinstance(seen[1], float)
     assert seen[2] is True
@@ -250,7 +283,7 @@ def test_waiting_for_a_device_can_be_cancelled(tmp_path: Path) -> None:
     sandbox = PeerSandbox(lambda channel: channel.receive(timeout_s=5.0))
     process = RefereeProcess(sandbox, TERMS, PerfProfiler("no-such-perf"), DeviceLock(tmp_path / "gpu.lock"))
     with pytest.raises(CancelledError):
-        process.ask({"op": "prepare"}, Work(cancelled=lambda: True), limit_s=5.0)
+        process.ask(ProfileModel(), Work(cancelled=lambda: True), limit_s=5.0)
     process.close()
     sandbox.close()
     other.release()

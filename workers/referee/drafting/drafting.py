@@ -11,12 +11,13 @@ import torch
 from workers.referee.drafting import capture
 from workers.referee.drafting.graph import CompiledGraph, DraftedProblem, NoDraftError
 from workers.referee.drafting.module import written
+from workers.runner.answers import CodeDrafted
 
 
 def draft(
     model: Callable[..., Any], inputs: Sequence[Sequence[Any]], name: str, library: frozenset[str], way: str
-) -> dict[str, str]:
-    """`source` of a candidate, or the `reason` why there is none. `inputs`: arguments of `forward`, a list a set.
+) -> CodeDrafted:
+    """The source of a candidate, or the `reason` why there is none. `inputs`: arguments of `forward`, a list a set.
 
     `way` of `capture.OPTIONS` holds for the known sizes; the code for any size is the compiler's without a search."""
     assert isinstance(model, torch.nn.Module)
@@ -24,13 +25,13 @@ def draft(
     try:
         problem = _problem(model, own, name, library, way)
         try:
-            return {"source": written(problem)}
+            return CodeDrafted(source=written(problem))
         except NoDraftError:
             if len(problem.graphs) == 1 or not problem.graphs[-1].dynamic:
                 raise
-            return {"source": written(dataclasses.replace(problem, graphs=problem.graphs[:-1]))}
+            return CodeDrafted(source=written(dataclasses.replace(problem, graphs=problem.graphs[:-1])))
     except NoDraftError as reason:
-        return {"reason": str(reason)}
+        return CodeDrafted(reason=str(reason))
 
 
 def _apart(value: Any) -> Any:

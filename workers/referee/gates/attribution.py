@@ -16,10 +16,13 @@ from services.domain.evaluations import GateName
 from workers.ipc.tensors import flatten
 from workers.referee.draws import OWN, TELLING, Distribution
 from workers.referee.gates.correctness import try_draw
+from workers.referee.questions import TimeShares
 from workers.referee.rules import LIBRARY_ALIASES
-from workers.referee.runner_client import Slot
+from workers.referee.slots import Slot
 from workers.referee.trial import GateFinding, Trial, failed, judge_inputs, judge_on_values, suspicious
-from workers.referee.worker_client import SeenTime, TimeShares
+from workers.referee.worker_client import SeenTime
+from workers.runner.answers import BatchTimed
+from workers.runner.protocol import TimeBatch
 from workers.runner.stepping import DENSE
 
 WORK = ("own", "library", "generated", "math", "vector_math")
@@ -98,7 +101,7 @@ def _watched_batch(trial: Trial, number: int, slots: Sequence[Slot]) -> GateFind
     given = [trial.draw_as_timed(number, kind) for kind in kinds]
     for slot, arguments in zip(slots, given, strict=False):
         slot.write(flatten(arguments))
-    trial.session.ask({"op": "time", "slots": [slot.number for slot in slots[:size]], "model": "plain"})
+    trial.session.ask(TimeBatch(slots=tuple(slot.number for slot in slots[:size]), model="plain"), BatchTimed)
     for place in judged:
         fetched, arguments, kind = trial.session.fetch(slots[place], place), given[place], kinds[place]
         answer, scales = trial.state.expected(arguments), trial.state.scales(number, kind) or ()

@@ -9,7 +9,7 @@ from workers.ipc.tensors import flatten
 from workers.referee.contract import Answer
 from workers.referee.draws import Distribution
 from workers.referee.preparation import plan
-from workers.referee.runner_client import Slot
+from workers.referee.slots import Slot
 from workers.referee.trial import GateFinding, Held, Trial, judge_inputs, judge_on_values, passed
 
 

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import torch
 
 from workers.ipc.tensors import flatten
+from workers.profilers.usage import Activity
 from workers.referee.draws import OWN
-from workers.referee.runner_client import Slot
+from workers.referee.slots import Slot
 from workers.referee.trial import GateFinding, Trial, failed, suspicious
-from workers.referee.worker_client import Activity
 
 GRACE_S = 0.015
 """A pool such as OpenMP's may spin so long after a call."""

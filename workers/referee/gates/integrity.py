@@ -18,7 +18,7 @@ from workers.referee.gates.load import load_again
 from workers.referee.gates.remembering import remembered
 from workers.referee.roofline import cheating_floor_s
 from workers.referee.rules import CHEAP_OPERATORS, permitted
-from workers.referee.runner_client import Slot
+from workers.referee.slots import Slot
 from workers.referee.statistics import is_stable
 from workers.referee.timing import Checked, Samples, SamplingBudget, timed_fetch
 from workers.referee.trial import (

@@ -43,7 +43,7 @@ class LoadGate:
             copy_state=copy_state,
             threads=trial.state.threads,
             limit_s=LOAD_LIMIT_S,
-            step=problem.step_data,
+            step=problem.step_plan,
         )
 
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from services.domain.evaluations import GateName, GateStatus
 from workers.referee.built_rules import examine_built, examine_reached
+from workers.referee.questions import Build
 from workers.referee.remarks import Remark
 from workers.referee.screen import screen, screen_compiled
 from workers.referee.trial import GateFinding, Trial, failed, passed, suspicious
-from workers.referee.worker_client import Build
 
 MAX_REMARKS = 8
 CACHED_S = 0.05

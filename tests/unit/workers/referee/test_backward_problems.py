@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from services.domain.codec import from_data, to_data
 from services.domain.evaluations import DeviceSheet
 from services.domain.problems import Problem
 from tests.integrity.conftest import SHEET
@@ -61,7 +62,7 @@ def module(forward: str, inputs: str, *, parameter: str = "", tail: str = "BACKW
 
 def test_floating_point_inputs_and_parameters_that_an_output_depends_on_are_differentiated() -> None:
     problem = loaded(SCALED)
-    assert problem.step_data == {"inputs": [0, 2], "parameters": ["weight"], "outputs": [0]}
+    assert problem.step_plan == StepPlan(inputs=(0, 2), parameters=("weight",), outputs=(0,))
     assert problem.gradient_names == ("`x`", "`y`", "the parameter `weight`")
 
 
@@ -81,7 +82,7 @@ def test_the_documented_problem_and_the_examples_load() -> None:
 
 def test_marked_inputs_are_differentiated_and_no_others() -> None:
     problem = loaded(SCALED.replace("torch.randn(6, 8)]", "torch.randn(6, 8, requires_grad=True)]"))
-    assert problem.step_data == {"inputs": [2], "parameters": ["weight"], "outputs": [0]}
+    assert problem.step_plan == StepPlan(inputs=(2,), parameters=("weight",), outputs=(0,))
     assert not any(tensor.requires_grad for tensor in output_tensors(problem.make_inputs(0, 1)))
 
 
@@ -275,4 +276,4 @@ def test_parameters_are_found_under_the_candidate_s_own_names() -> None:
 
 def test_a_plan_crosses_as_plain_data() -> None:
     plan = StepPlan(inputs=(0, 2), parameters=("a.b",), outputs=(1,))
-    assert StepPlan.parse(plan.data()) == plan
+    assert from_data(StepPlan, to_data(plan)) == plan

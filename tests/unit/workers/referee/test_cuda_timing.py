@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from workers.ipc.messages import MessageError
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta
 from workers.referee import cuda_timing
@@ -24,16 +25,18 @@ from workers.referee.cuda_timing import (
     _batch_size,
     _Batches,
     _has_turn,
-    _is_time,
     _Looks,
     _marks,
     _plan,
     _round,
     hidden_s,
 )
+from workers.referee.fetched import Fetched
 from workers.referee.fresh_values import FreshValues
-from workers.referee.runner_client import Fetched, Slot
+from workers.referee.slots import Slot
 from workers.referee.timing import Checked, ProtocolCost, SamplingBudget, Side
+from workers.runner.answers import BatchTimed
+from workers.runner.protocol import TimeBatch
 
 
 def slot_of(elements: int) -> Slot:
@@ -111,7 +114,8 @@ def test_a_trusted_side_takes_a_turn_less_often_once_its_median_is_known() -> No
 
 @pytest.mark.parametrize("claim", [True, -1.0, "1", None, 1e9, float("nan")])
 def test_a_claim_that_is_no_time_is_refused(claim: object) -> None:
-    assert not _is_time(claim)
+    with pytest.raises(MessageError):
+        BatchTimed.parse({"each": [1e-3, claim]})
 
 
 class Answering:
@@ -121,10 +125,10 @@ class Answering:
         self.sizes: list[int] = []
         self.fetched: list[tuple[int, int]] = []
 
-    def ask(self, body: dict[str, list[int]], *, limit_s: float) -> tuple[dict[str, list[float]], float]:
+    def ask(self, batch: TimeBatch, _expected: type[BatchTimed], *, limit_s: float) -> tuple[BatchTimed, float]:
         assert limit_s > 0
-        self.sizes.append(len(body["slots"]))
-        return {"each": [1e-3] * len(body["slots"])}, 1e-3 * len(body["slots"])
+        self.sizes.append(len(batch.slots))
+        return BatchTimed(each=(1e-3,) * len(batch.slots)), 1e-3 * len(batch.slots)
 
     def fetch(self, slot: Slot, index: int) -> Fetched:
         self.fetched.append((self.sizes[-1], index))

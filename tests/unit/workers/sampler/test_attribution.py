@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from workers.referee.gates.attribution import foreign_time, library_time
-from workers.referee.worker_client import SeenTime, TimeShares
+from workers.referee.questions import TimeShares
+from workers.referee.worker_client import SeenTime
 from workers.sampler.attribution import Owner, attribute
 from workers.sampler.maps import CodeMap, parse_maps
 from workers.sampler.perf_events import Sample

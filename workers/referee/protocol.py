@@ -1,0 +1,145 @@
+"""What a worker requests of its referee, and the replies. What the referee asks meanwhile is in `questions.py`.
+
+The worker trusts no reply: problem code runs in the referee's process.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from services.domain.evaluations import (
+    Baselines,
+    CompilerDraft,
+    DeviceSheet,
+    Environment,
+    EvaluationReport,
+    EvaluationRequest,
+    ProblemRefusal,
+)
+from services.domain.models import ModelProfile
+from services.domain.problems import Problem, ProblemAnalysis
+from workers.ipc.messages import Messages
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrepareProblem:
+    """Load the problem; check and analyse it unless the worker knows the analysis from an earlier referee."""
+
+    problem: Problem
+    device: DeviceSheet
+    baselines: Baselines
+    baselines_age_s: float
+    analysis: ProblemAnalysis | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureBaselines:
+    """Measure baselines, by name."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftCandidate:
+    """Give the compiler's own code as a candidate."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileModel:
+    """Say where the loaded model's time goes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateCandidate:
+    """Judge a candidate."""
+
+    request: EvaluationRequest
+    environment: Environment
+    baselines_max_age_s: float
+
+
+RefereeRequest = PrepareProblem | MeasureBaselines | DraftCandidate | ProfileModel | EvaluateCandidate
+REQUESTS: Messages[RefereeRequest] = Messages(
+    "op",
+    {
+        "prepare": PrepareProblem,
+        "baselines": MeasureBaselines,
+        "draft": DraftCandidate,
+        "model": ProfileModel,
+        "evaluate": EvaluateCandidate,
+    },
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProblemPrepared:
+    """Reply to `PrepareProblem`."""
+
+    analysis: ProblemAnalysis
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselinesMeasured:
+    """Reply to `MeasureBaselines`."""
+
+    baselines: Baselines
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateDrafted:
+    """Reply to `DraftCandidate`."""
+
+    draft: CompilerDraft
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelProfiled:
+    """Reply to `ProfileModel`."""
+
+    profile: ModelProfile
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateEvaluated:
+    """Reply to `EvaluateCandidate`."""
+
+    report: EvaluationReport
+    baselines: Baselines
+    """As they are known now: the referee may have measured them again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestRefused:
+    """Reply to any request: the problem's file is at fault."""
+
+    refusal: ProblemRefusal
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestFailed:
+    """Reply to any request: the machine is at fault."""
+
+    reason: str
+
+
+RefereeReply = (
+    ProblemPrepared
+    | BaselinesMeasured
+    | CandidateDrafted
+    | ModelProfiled
+    | CandidateEvaluated
+    | RequestRefused
+    | RequestFailed
+)
+REPLIES: Messages[RefereeReply] = Messages(
+    "reply",
+    {
+        "prepared": ProblemPrepared,
+        "baselines": BaselinesMeasured,
+        "draft": CandidateDrafted,
+        "model": ModelProfiled,
+        "evaluated": CandidateEvaluated,
+        "refused": RequestRefused,
+        "failed": RequestFailed,
+    },
+)
