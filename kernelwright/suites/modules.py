@@ -36,11 +36,14 @@ class _Module:
         return "\n".join(self.lines[first - 1 : node.end_lineno])
 
 
-def bundled(entry: Path, wanted: Sequence[str], local: Mapping[str, Path]) -> str:
-    """The text of `entry`'s definitions `wanted` with all that they use, from the modules `local` too.
+def bundled(
+    entry: Path, wanted: Sequence[str], local: Mapping[str, Path], replaced: Mapping[str, str] | None = None
+) -> str:
+    """The text of `entry`'s definitions `wanted` with all that they use, from the modules `local` too. `replaced` names
+    have the text given there instead of their definition.
 
     Raises `ProblemError` where a name is missing, or two modules mean different things by one."""
-    collector = _Bundle(local)
+    collector = _Bundle(local, replaced or {})
     for name in wanted:
         if not collector.take(entry, name):
             raise ProblemError(
@@ -52,14 +55,20 @@ def bundled(entry: Path, wanted: Sequence[str], local: Mapping[str, Path]) -> st
 @dataclass
 class _Bundle:
     local: Mapping[str, Path]
+    replaced: Mapping[str, str]
     modules: dict[Path, _Module] = field(default_factory=dict)
     order: list[Path] = field(default_factory=list)
+    heads: list[str] = field(default_factory=list)
     aliases: list[str] = field(default_factory=list)
     visited: set[tuple[Path, str]] = field(default_factory=set)
 
     def take(self, path: Path, name: str) -> bool:
         """Take what binds a name in a module, and what that uses; whether there is such a thing."""
         if (path, name) in self.visited:
+            return True
+        if name in self.replaced:
+            self.visited.add((path, name))
+            self.heads.append(self.replaced[name])
             return True
         module = self._module(path)
         node = module.binding(name)
@@ -86,18 +95,32 @@ class _Bundle:
         for path in self.order:
             module = self.modules[path]
             for node in sorted(module.taken, key=lambda one: one.lineno):
-                text = module.text(node)
-                for name in _bound(node):
-                    known = owners.setdefault(name, (path, text))
-                    if known != (path, text) and known[1] != text and known[0] != path:
-                        raise ProblemError(
-                            f"{known[0].name} and {path.name} mean two things by {name}",
-                            remedy="Rename one of them.",
-                            path=str(path),
-                            line=node.lineno,
-                        )
-                parts.setdefault(text, _gap(node) + text)
-        return "\n".join([FUTURE, "", "import torch", *parts.values(), *dict.fromkeys(self.aliases)]) + "\n"
+                for names, text in self._pieces(module, node):
+                    for name in names:
+                        known = owners.setdefault(name, (path, text))
+                        if known[0] != path and known[1] != text:
+                            raise ProblemError(
+                                f"{known[0].name} and {path.name} mean two things by {name}",
+                                remedy="Rename one of them.",
+                                path=str(path),
+                                line=node.lineno,
+                            )
+                    parts.setdefault(text, _gap(node) + text)
+        imports = [text for text in parts if _is_import(text)]
+        body = [part for text, part in parts.items() if not _is_import(text)]
+        head = dict.fromkeys(["import torch", *imports, *self.heads])
+        return "\n".join([FUTURE, "", *head, "", *body, *dict.fromkeys(self.aliases)]) + "\n"
+
+    def _pieces(self, module: _Module, node: ast.stmt) -> Iterator[tuple[set[str], str]]:
+        """Names and texts of a statement: imports name by name, only those that are used."""
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            yield _bound(node), module.text(node)
+            return
+        for alias in node.names:
+            name = (alias.asname or alias.name).split(".")[0]
+            if alias.name == "*" or (module.path, name) in self.visited:
+                only = type(node)(**{**dict(ast.iter_fields(node)), "names": [alias]})
+                yield {name}, ast.unparse(only)
 
     def _module(self, path: Path) -> _Module:
         if path not in self.modules:
@@ -191,6 +214,10 @@ def _is_main(node: ast.stmt) -> bool:
 
 def _loaded(node: ast.stmt) -> set[str]:
     return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+
+
+def _is_import(text: str) -> bool:
+    return text.startswith(("import ", "from "))
 
 
 def _gap(node: ast.stmt) -> str:

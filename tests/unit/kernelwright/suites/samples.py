@@ -27,7 +27,7 @@ class Run:
 def runs(problem: Problem) -> Run:
     """What each input set draws and the model returns. Fails where reading finds a fault."""
     lint_problem(problem)
-    assert public_source(problem) == problem.source
+    compile(public_source(problem), problem.path, "exec")
     reference = ReferenceProblem(problem)
     inputs = tuple(reference.make_inputs(number, 1) for number in range(len(reference.input_sets) + 1))
     again = reference.make_inputs(0, 2)
