@@ -6,13 +6,15 @@ from pathlib import Path
 
 from kernelwright.problem_files import read_problem
 from kernelwright.suites import kernelbench
+from kernelwright.suites.flashinfer_bench import FlashInferBench
 from kernelwright.suites.gpu_mode import GpuMode
 from kernelwright.suites.kernelbench_com import KernelBenchCom
+from kernelwright.suites.sol_execbench import SolExecBench
 from kernelwright.suites.suite import Form, ItemSuite, Suite, read_item
 from services.domain.errors import UserError
 from services.domain.problems import Problem
 
-FORMS: tuple[Form, ...] = (KernelBenchCom(), GpuMode())
+FORMS: tuple[Form, ...] = (KernelBenchCom(), GpuMode(), SolExecBench(), FlashInferBench())
 """One for each suite besides KernelBench, whose items are problem files as they are."""
 NAMES = ("kernelbench", *(form.name for form in FORMS))
 

@@ -165,7 +165,7 @@ class _Bundle:
 def portable(text: str) -> str:
     """The text with `"cuda"` where it names a device replaced by the GPU if there is one, else the CPU."""
     places = [place for node in ast.walk(ast.parse(text)) for place in _device_places(node)]
-    if not places:
+    if not places and DEVICE not in text:
         return text
     lines = [line.encode() for line in text.splitlines(keepends=True)]
     for row, start, end, new in sorted(places, reverse=True):
