@@ -6,15 +6,26 @@ from pathlib import Path
 
 from kernelwright.problem_files import read_problem
 from kernelwright.suites import kernelbench
+from kernelwright.suites.atrex import AtrexBench
 from kernelwright.suites.flashinfer_bench import FlashInferBench
 from kernelwright.suites.gpu_mode import GpuMode
 from kernelwright.suites.kernelbench_com import KernelBenchCom
+from kernelwright.suites.multikernelbench import MultiKernelBench
+from kernelwright.suites.robust_kbench import RobustKBench
 from kernelwright.suites.sol_execbench import SolExecBench
 from kernelwright.suites.suite import Form, ItemSuite, Suite, read_item
 from services.domain.errors import UserError
 from services.domain.problems import Problem
 
-FORMS: tuple[Form, ...] = (KernelBenchCom(), GpuMode(), SolExecBench(), FlashInferBench())
+FORMS: tuple[Form, ...] = (
+    KernelBenchCom(),
+    GpuMode(),
+    SolExecBench(),
+    FlashInferBench(),
+    AtrexBench(),
+    RobustKBench(),
+    MultiKernelBench(),
+)
 """One for each suite besides KernelBench, whose items are problem files as they are."""
 NAMES = ("kernelbench", *(form.name for form in FORMS))
 

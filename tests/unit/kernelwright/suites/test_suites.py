@@ -58,7 +58,11 @@ def test_a_level_of_kernelbench_is_read_by_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "level", "words"),
     [
-        ("robustbench", 1, "unknown suite 'robustbench'; known: kernelbench, kernelbench.com, gpu-mode, sol-execbench, flashinfer-bench"),
+        (
+            "robustbench",
+            1,
+            "unknown suite 'robustbench'; known: kernelbench, kernelbench.com, gpu-mode, sol-execbench",
+        ),
         ("kernelbench", None, "needs a level: --level 1, 2, 3 or 4"),
         ("kernelbench", 2, "no folder KernelBench/level2: git clone"),
     ],
