@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from kernelwright.benching.suite import SuiteProblem
 from kernelwright.problem_files import read_problem
+from kernelwright.suites.suite import SuiteProblem
 from services.domain.errors import UserError
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from kernelwright.benching.categories import Category, category_of
-from kernelwright.benching.suite import SuiteProblem
+from kernelwright.suites.suite import SuiteProblem
 from services.domain.candidates import Origin
 from services.domain.digests import CandidateDigest
 from services.domain.errors import ProblemError
@@ -95,6 +95,8 @@ class BenchRow:
     family: str | None
     """Operator family of the traced reference."""
     category: Category
+    group: str | None = None
+    """The suite's own category."""
     latency_us: float | None
     """Median of the best kernel."""
     latency_ci95_us: Bounds | None
@@ -182,6 +184,7 @@ def row_of(
         message=facts.message,
         family=family,
         category=category_of(family, facts.operators),
+        group=item.group,
         latency_us=None if best is None or best.latency is None else best.latency.median_us,
         latency_ci95_us=None if best is None or best.latency is None else best.latency.ci95_us,
         baselines_us=_baselines(best, validated),
@@ -225,6 +228,7 @@ def refused_row(item: SuiteProblem, error: ProblemError, *, device: str, at: dat
         message=str(error),
         family=None,
         category=Category.OTHER,
+        group=item.group,
         latency_us=None,
         latency_ci95_us=None,
         baselines_us={},

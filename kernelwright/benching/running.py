@@ -9,8 +9,8 @@ from typing import Protocol
 
 from kernelwright.benching.results import Results
 from kernelwright.benching.rows import BenchRow, JobFacts, refused_row, row_of
-from kernelwright.benching.suite import SuiteProblem
 from kernelwright.benching.terms import BenchTerms, KeptTerms
+from kernelwright.suites.suite import SuiteProblem
 from services.domain.candidates import content_hash
 from services.domain.errors import ConflictError, ProblemError
 from services.domain.jobs import JobStatus
@@ -74,7 +74,9 @@ class Bench:
     async def run(self, problems: Sequence[SuiteProblem], limits: BenchLimits) -> BenchEnd:
         """To the end of the problems, or of the device time. Raises `UserError`, `InfrastructureError`."""
         attempts = pending(problems, self._results.rows(), retry_failed=limits.retry_failed)
-        wrong = {item.key: error for item, _ in attempts if (error := self._fault(item.problem)) is not None}
+        wrong = {
+            item.key: error for item, _ in attempts if (error := item.refusal or self._fault(item.problem)) is not None
+        }
         places = {item.key: f"[{place}/{len(problems)}]" for place, item in enumerate(problems, start=1)}
         spent, done = 0.0, 0
         for item, attempt in attempts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kernelwright.benching.suite import SuiteProblem
+from kernelwright.suites.suite import SuiteProblem
 from services.domain.errors import UserError
 
 Span = tuple[int, int]

@@ -17,6 +17,8 @@ class BenchTerms:
 
     suite: str
     level: int | None
+    part: str | None = None
+    """The folder of the checkout that was asked for."""
     device: str
     backend: str
     model: str

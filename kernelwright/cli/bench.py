@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from kernelwright.benching.results import Results
     from kernelwright.benching.rows import BenchRow
     from kernelwright.benching.running import BenchEnd, BenchLimits
-    from kernelwright.benching.suite import Suite, SuiteProblem
     from kernelwright.benching.terms import BenchTerms, KeptTerms
     from kernelwright.benching.totals import BenchDocument
     from kernelwright.settings import Settings
+    from kernelwright.suites.suite import Suite, SuiteProblem
 
 PROBLEMS = "Problems"
 RESULTS = "Results"
@@ -58,13 +58,18 @@ def bench(
         ),
     ] = None,
     suite: Annotated[
-        str | None, typer.Option("--suite", help="A published suite: kernelbench.", rich_help_panel=PROBLEMS)
+        str | None,
+        typer.Option("--suite", help="A published suite, kernelbench for example.", rich_help_panel=PROBLEMS),
     ] = None,
     level: Annotated[
         int | None, typer.Option("--level", min=1, max=4, help="Its level, 1 to 4.", rich_help_panel=PROBLEMS)
     ] = None,
     path: Annotated[
         Path | None, typer.Option("--path", help="The folder of its checkout.", rich_help_panel=PROBLEMS)
+    ] = None,
+    part: Annotated[
+        str | None,
+        typer.Option("--part", help="Only what lies in this folder of the checkout.", rich_help_panel=PROBLEMS),
     ] = None,
     problems: Annotated[
         str | None,
@@ -141,11 +146,12 @@ def bench(
         _refuse_beside_merge(context)
         document = _merged(paths or [], results)
     else:
-        chosen = _suite(paths or [], suite, level, path)
+        chosen = _suite(paths or [], suite, level, path, part)
         wanted = selected(chosen.problems(), problems)
         terms = BenchTerms(
             suite=chosen.name,
             level=chosen.level,
+            part=part,
             device=device,
             backend=backend,
             model=model,
@@ -164,16 +170,16 @@ def bench(
     raise typer.Exit(0 if document.accepted == len(document.problems) and not document.remaining else 1)
 
 
-def _suite(paths: Sequence[Path], name: str | None, level: int | None, path: Path | None) -> Suite:
+def _suite(paths: Sequence[Path], name: str | None, level: int | None, path: Path | None, part: str | None) -> Suite:
     """The suite, or the files, that the command line names. Raises `UserError`."""
     from kernelwright.benching.folder import ProblemFolder
-    from kernelwright.benching.suites import open_suite
+    from kernelwright.suites.known import open_suite
 
     if name is not None:
         if paths:
             raise UserError(f"use either --suite or files: leave out {paths[0]}")
-        return open_suite(name, path, level)
-    for option, given in (("--level", level), ("--path", path)):
+        return open_suite(name, path, level, part)
+    for option, given in (("--level", level), ("--path", path), ("--part", part)):
         if given is not None:
             raise UserError(f"{option} belongs to a suite: add --suite kernelbench")
     if not paths:

@@ -64,6 +64,10 @@ def _check(what: str, name: str, known: tuple[str, ...]) -> None:
         raise ConfigurationError(f"unknown {what} {name!r}; known: {', '.join(known)}")
 
 
+ItemOption = Annotated[
+    str | None,
+    typer.Option("--item", help="Which problem of a suite's item that holds several: its number, or its name's end."),
+]
 BackendOption = Annotated[
     str,
     typer.Option(

@@ -22,6 +22,7 @@ from kernelwright.cli.options import (
     DeviceSeconds,
     Dollars,
     Guidance,
+    ItemOption,
     SeedCandidate,
     StrategyOption,
     Tokens,
@@ -42,7 +43,10 @@ if TYPE_CHECKING:
 
 def run(
     context: typer.Context,
-    problem: Annotated[Path | None, typer.Argument(metavar="PROBLEM.py", help="Problem file.")] = None,
+    problem: Annotated[
+        Path | None, typer.Argument(metavar="PROBLEM", help="Problem file, or an item of a suite's checkout.")
+    ] = None,
+    item: ItemOption = None,
     backend: BackendOption = "cpp",
     device: DeviceOption = "cpu",
     model: Annotated[str | None, typer.Option(help=MODELS, show_default="playbook", rich_help_panel=SEARCH)] = None,
@@ -73,8 +77,9 @@ def run(
     """Search for a fast, verified kernel.
 
     Exit code 0 if it is surely faster than the best baseline."""
-    from kernelwright.problem_files import read_guidance, read_problem, read_source
+    from kernelwright.problem_files import read_guidance, read_source
     from kernelwright.settings import load_settings
+    from kernelwright.suites.known import named_problem
     from services.domain.jobs import Budget, JobSpec, JobStatus
 
     spec: JobSpec | None = None
@@ -84,7 +89,7 @@ def run(
         refuse_beside_resume(context, "model", "rounds", "out", "as_json")
     if problem is not None:
         spec = JobSpec(
-            problem=read_problem(problem, listed(allow_library)),
+            problem=named_problem(problem, item, listed(allow_library)),
             backend=backend,
             device=device,
             model=model or "playbook",

@@ -20,6 +20,7 @@ from kernelwright.cli.options import (
     DeviceSeconds,
     Dollars,
     Guidance,
+    ItemOption,
     ModelOption,
     SeedCandidate,
     StrategyOption,
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
 
 
 def submit(
-    problem: Annotated[Path, typer.Argument(metavar="PROBLEM.py", help="Problem file.")],
+    problem: Annotated[Path, typer.Argument(metavar="PROBLEM", help="Problem file, or an item of a suite's checkout.")],
+    item: ItemOption = None,
     backend: BackendOption = "cpp",
     device: DeviceOption = "cpu",
     model: ModelOption = "playbook",
@@ -65,9 +67,10 @@ def submit(
     server: Server = LOCAL,
 ) -> None:
     """Submit a job to a server and print its id."""
-    from kernelwright.problem_files import read_guidance, read_problem, read_source
+    from kernelwright.problem_files import read_guidance, read_source
+    from kernelwright.suites.known import named_problem
 
-    found = read_problem(problem, listed(allow_library))
+    found = named_problem(problem, item, listed(allow_library))
     body: dict[str, Any] = {
         "problem": {
             "name": found.name,

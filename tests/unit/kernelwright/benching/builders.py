@@ -6,8 +6,8 @@ from typing import Any
 
 from kernelwright.benching.categories import Category
 from kernelwright.benching.rows import Author, BenchRow, DeviceSpending, Versions
-from kernelwright.benching.suite import SuiteProblem
 from kernelwright.benching.terms import BenchTerms
+from kernelwright.suites.suite import SuiteProblem
 from services.domain.evaluations import Gain, Speedup, Verdict
 from services.domain.jobs import AgentsMode, Budget, JobStatus
 from services.testing import a_problem

@@ -10,7 +10,7 @@ import pytest
 from kernelwright.benching.results import Results
 from kernelwright.benching.rows import BenchRow, JobFacts
 from kernelwright.benching.running import Bench, BenchEnd, BenchLimits, pending
-from kernelwright.benching.suite import SuiteProblem
+from kernelwright.suites.suite import SuiteProblem
 from services.domain.errors import ConfigurationError, ConflictError, ProblemError
 from services.domain.jobs import JobStatus
 from services.domain.problems import Problem

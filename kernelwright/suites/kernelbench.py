@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from kernelwright.benching.suite import SuiteProblem
 from kernelwright.problem_files import read_problem
+from kernelwright.suites.suite import SuiteProblem
 from services.domain.errors import UserError
 
 LEVELS = (1, 2, 3, 4)

@@ -8,7 +8,7 @@ import pytest
 
 from kernelwright.benching.folder import ProblemFolder, problem_files
 from kernelwright.benching.selection import selected, spans
-from kernelwright.benching.suites import open_suite
+from kernelwright.suites.known import open_suite
 from services.domain.errors import UserError
 from services.testing.builders import PROBLEM_SOURCE
 from tests.unit.kernelwright.benching.builders import an_item
@@ -58,7 +58,11 @@ def test_a_level_of_kernelbench_is_read_by_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "level", "words"),
     [
-        ("robustbench", 1, "unknown suite 'robustbench'; known: kernelbench"),
+        (
+            "robustbench",
+            1,
+            "unknown suite 'robustbench'; known: kernelbench, kernelbench.com, gpu-mode, sol-execbench",
+        ),
         ("kernelbench", None, "needs a level: --level 1, 2, 3 or 4"),
         ("kernelbench", 2, "no folder KernelBench/level2: git clone"),
     ],

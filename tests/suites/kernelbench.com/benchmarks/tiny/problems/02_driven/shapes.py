@@ -1,0 +1,1 @@
+SHAPES = [{"steps": 8}]

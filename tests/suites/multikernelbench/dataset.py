@@ -1,0 +1,1 @@
+"""The suite builds its list of tasks here."""
