@@ -93,8 +93,8 @@ async def _measure(address: str, count: int, each: int, seconds: float) -> None:
     await _searchers(store, seconds)
     quotas, since = SqlQuotaStore(database, clock), clock.now() - timedelta(days=30)
     for resource in Resource:
-        await _time(f"quota: {resource}, first check", functools.partial(quotas.used, "local", resource, since), 1)
-        await _time(f"quota: {resource}", functools.partial(quotas.used, "local", resource, since), 40)
+        await _time(f"quota: {resource}, first check", functools.partial(quotas.used, "local", [(resource, since)]), 1)
+        await _time(f"quota: {resource}", functools.partial(quotas.used, "local", [(resource, since)]), 40)
     await _submissions(store, QuotaService(quotas, clock))
     names = iter(range(1, count))
     await _time("DELETE of a job", lambda: store.delete("local", f"job-{next(names):08d}", "bench"), 20)
