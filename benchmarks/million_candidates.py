@@ -23,7 +23,8 @@ from typing import Any
 from sqlalchemy import Connection, create_engine, text
 
 from services.domain.jobs import JobFilter
-from services.domain.quotas import Resource
+from services.domain.quotas import Period, Quota, Resource
+from services.quotas import QuotaService
 from services.runtime.clock import SystemClock
 from services.testing import a_job
 from storage.database import Database
@@ -81,7 +82,7 @@ async def _measure(address: str, count: int, each: int, seconds: float) -> None:
     await database.upgrade()
     began = time.perf_counter()
     await database.write(lambda connection: _fill(connection, count, each))
-    await database.write(lambda connection: connection.execute(text("ANALYZE")))
+    await database.write(_analyse)
     print(f"{count} jobs, {count * each} candidates: filled in {time.perf_counter() - began:.0f} s\n")
     store, clock = SqlJobStore(database, SystemClock()), SystemClock()
     for what, wanted in FILTERS.items():
@@ -92,8 +93,9 @@ async def _measure(address: str, count: int, each: int, seconds: float) -> None:
     await _searchers(store, seconds)
     quotas, since = SqlQuotaStore(database, clock), clock.now() - timedelta(days=30)
     for resource in Resource:
-        await _time(f"quota: {resource}, first check", functools.partial(quotas.used, "local", resource, since), 1)
-        await _time(f"quota: {resource}", functools.partial(quotas.used, "local", resource, since), 40)
+        await _time(f"quota: {resource}, first check", functools.partial(quotas.used, "local", [(resource, since)]), 1)
+        await _time(f"quota: {resource}", functools.partial(quotas.used, "local", [(resource, since)]), 40)
+    await _submissions(store, QuotaService(quotas, clock))
     names = iter(range(1, count))
     await _time("DELETE of a job", lambda: store.delete("local", f"job-{next(names):08d}", "bench"), 20)
     await database.close()
@@ -101,10 +103,16 @@ async def _measure(address: str, count: int, each: int, seconds: float) -> None:
 
 def _fill(connection: Connection, count: int, each: int) -> None:
     """Jobs over the last ninety days, all solved, with steps, candidates, evaluations, calls and their contents."""
+    connection.execute(text("SET LOCAL statement_timeout = 0"))
     connection.execute(text("CREATE TEMP TABLE variants (v int, name text, spec text, search text) ON COMMIT DROP"))
     connection.execute(text("INSERT INTO variants VALUES (:v, :name, :spec, :search)"), list(_variants()))
     for statement in STATEMENTS:
         connection.execute(text(statement), {"jobs": count, "each": each, "report": REPORT})
+
+
+def _analyse(connection: Connection) -> None:
+    connection.execute(text("SET LOCAL statement_timeout = 0"))
+    connection.execute(text("ANALYZE"))
 
 
 def _variants() -> Iterator[dict[str, Any]]:
@@ -181,6 +189,20 @@ async def _searchers(store: SqlJobStore, seconds: float) -> None:
 
     await asyncio.gather(*(search(number) for number in range(SEARCHERS)))
     _print(f"{SEARCHERS} searchers at once", taken)
+
+
+async def _submissions(store: SqlJobStore, quotas: QuotaService) -> None:
+    """What a POST asks of the database: all quotas, then the job."""
+    for resource in Resource:
+        await quotas.set("local", Quota(resource=resource, period=Period.MONTH, most=1e12), "bench")
+    numbers = itertools.count()
+
+    async def submit() -> None:
+        await quotas.admit("local")
+        await store.create(a_job(f"submitted-{next(numbers)}"))
+
+    await _time("POST: four quotas, first", submit, 1)
+    await _time("POST: four quotas, the job", submit, 40)
 
 
 def _print(what: str, taken: Sequence[float]) -> None:

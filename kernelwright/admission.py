@@ -61,19 +61,42 @@ def check_clock(own: datetime, other: datetime, whose: str) -> None:
         )
 
 
-def broker_time(url: str, attempts_s: float = 20.0) -> datetime:
-    """The broker's clock. Raises `QueueError` when it stays out of reach."""
-    import redis
-
+def broker_time(url: str, attempts_s: float = 20.0) -> datetime | None:
+    """The broker's clock; None for RabbitMQ, which tells no time. Raises `QueueError` when it stays out of reach."""
     deadline = time.monotonic() + attempts_s
     while True:
         try:
-            with redis.Redis.from_url(url, socket_connect_timeout=2, socket_timeout=2) as client:
-                seconds, micros = client.time()
-            return datetime.fromtimestamp(seconds + micros / 1e6, UTC)
-        except (redis.RedisError, ValueError) as error:
-            if time.monotonic() > deadline or isinstance(error, ValueError):
+            return _rabbitmq_time(url) if url.startswith("amqp") else _redis_time(url)
+        except (OSError, QueueError) as error:
+            if time.monotonic() > deadline:
                 raise QueueError(
-                    f"the message broker cannot be reached: {error}; start Redis, or set KERNELWRIGHT_REDIS_URL"
+                    f"the message broker cannot be reached: {error}; start it, or set KERNELWRIGHT_REDIS_URL "
+                    "(KERNELWRIGHT_BROKER_URL for RabbitMQ)"
                 ) from None
         time.sleep(0.5)
+
+
+def _redis_time(url: str) -> datetime:
+    import redis
+
+    try:
+        with redis.Redis.from_url(url, socket_connect_timeout=2, socket_timeout=2) as client:
+            seconds, micros = client.time()
+    except redis.RedisError as error:
+        raise QueueError(str(error)) from None
+    except ValueError as error:
+        raise ConfigurationError(f"the message broker's address: {error}; set KERNELWRIGHT_REDIS_URL") from None
+    return datetime.fromtimestamp(seconds + micros / 1e6, UTC)
+
+
+def _rabbitmq_time(url: str) -> datetime | None:
+    """None once it answers: it tells no time."""
+    from amqp.exceptions import AMQPError
+    from kombu import Connection
+
+    try:
+        with Connection(url, connect_timeout=2) as connection:
+            connection.connect()
+    except AMQPError as error:
+        raise QueueError(str(error)) from None
+    return None

@@ -40,9 +40,11 @@ class Settings(BaseSettings):
     credentials as AWS's own tools read them); unset for the database."""
     queue: Literal["in-process", "celery"] = "in-process"
     redis_url: str = "redis://127.0.0.1:6379/0"
-    """Broker of the Celery queue."""
+    """Redis: broker of the Celery queue, and rate limits that several API processes hold together."""
     redis_prefix: str = ""
-    """Prefix of every key in the broker, so that installations can share one."""
+    """Prefix of every key in Redis, so that installations can share one."""
+    broker_url: Annotated[str | None, Field(pattern=r"^(rediss?|amqps?)://")] = None
+    """Broker of the Celery queue if it is not `redis_url`: RabbitMQ as `amqp://USER:PASSWORD@HOST:5672/VHOST`."""
     spool: Path | None = None
     """Directory through which orders for `spool_device` reach nodes without a network, and their reports come back."""
     spool_device: str = "h200"
@@ -168,6 +170,11 @@ class Settings(BaseSettings):
     def database(self) -> str:
         """The database's address."""
         return self.database_url or f"sqlite:///{self.directory / 'kernelwright.db'}"
+
+    @property
+    def broker(self) -> str:
+        """The message broker's address."""
+        return self.broker_url or self.redis_url
 
     def results(self, job_id: str) -> Path:
         """Where a job's results go when the user names no folder."""

@@ -29,11 +29,12 @@ class QuotaService:
     async def usage(self, team_id: str) -> tuple[QuotaUsage, ...]:
         """A team's limits with their use."""
         now = self._clock.now()
-        found = []
-        for quota in await self._quotas.limits(team_id):
-            used = await self._quotas.used(team_id, quota.resource, quota.period.start(now))
-            found.append(QuotaUsage(quota=quota, used=used, resets_at=quota.period.end(now)))
-        return tuple(found)
+        limits = await self._quotas.limits(team_id)
+        used = await self._quotas.used(team_id, [(quota.resource, quota.period.start(now)) for quota in limits])
+        return tuple(
+            QuotaUsage(quota=quota, used=amount, resets_at=quota.period.end(now))
+            for quota, amount in zip(limits, used, strict=True)
+        )
 
     async def limits(self, team_id: str) -> tuple[Quota, ...]:
         """A team's limits."""

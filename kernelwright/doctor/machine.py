@@ -212,7 +212,8 @@ def _embedder(settings: Settings) -> Finding:
 def _redis(settings: Settings) -> Finding:
     import redis
 
-    needed = settings.queue == "celery"
+    needed = settings.queue == "celery" and not settings.broker.startswith("amqp")
+    unused = "not used (queue: in-process)" if settings.queue != "celery" else "only for shared rate limits"
     try:
         with redis.Redis.from_url(settings.redis_url, socket_connect_timeout=2, socket_timeout=2) as client:
             client.ping()
@@ -220,13 +221,11 @@ def _redis(settings: Settings) -> Finding:
         return Finding(
             name="redis",
             state="missing" if needed else "ok",
-            detail=f"unreachable ({error})" if needed else "not used (queue: in-process)",
+            detail=f"unreachable ({error})" if needed else unused,
             remedy="Start Redis, or set KERNELWRIGHT_REDIS_URL." if needed else None,
             used=needed,
         )
-    return Finding(
-        name="redis", state="ok", detail="answers" if needed else "not used (queue: in-process)", used=needed
-    )
+    return Finding(name="redis", state="ok", detail="answers" if needed else unused, used=needed)
 
 
 def _spool(settings: Settings) -> Finding:

@@ -137,7 +137,8 @@ def check_membership(settings: Settings) -> Finding:
     if settings.queue != "celery":
         return Finding(name="installation", state="ok", detail="single process (queue: in-process)")
     try:
-        check_clock(datetime.now(UTC), broker_time(settings.redis_url, attempts_s=0), "the message broker's")
+        if (told := broker_time(settings.broker, attempts_s=0)) is not None:
+            check_clock(datetime.now(UTC), told, "the message broker's")
         return asyncio.run(_member(settings))
     except KernelwrightError as error:
         return Finding(name="installation", state="missing", detail=str(error))
@@ -186,7 +187,7 @@ def worker_answers(settings: Settings, device: str, timeout_s: float = WORKER_AN
     try:
         worker = ask(create_app(celery_settings(settings)), device, timeout_s)
     except QueueError as error:
-        remedy = "Start Redis, or set KERNELWRIGHT_REDIS_URL."
+        remedy = "Start the message broker, or set KERNELWRIGHT_REDIS_URL or KERNELWRIGHT_BROKER_URL."
         return Finding(name=name, state="missing", detail=str(error), remedy=remedy)
     if worker is None:
         detail = f"no worker did a task within {timeout_s:g} s, and none is at work"

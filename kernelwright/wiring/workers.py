@@ -60,7 +60,7 @@ def celery_settings(settings: Settings) -> CelerySettings:
     """How this installation's workers and those who ring for them meet."""
     from workers.queue.tasks import CelerySettings
 
-    return CelerySettings(broker_url=settings.redis_url, key_prefix=settings.redis_prefix, claim_ttl_s=settings.claim_s)
+    return CelerySettings(broker_url=settings.broker, key_prefix=settings.redis_prefix, claim_ttl_s=settings.claim_s)
 
 
 def make_celery_worker(settings: Settings, device: str, name: str) -> Celery:

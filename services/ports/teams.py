@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -102,8 +102,8 @@ class QuotaStore(Protocol):
     async def drop(self, team_id: str, resource: Resource, period: Period, actor: str) -> None:
         """Take a limit away; harmless where there is none. Raises `NotFoundError` for an unknown team."""
 
-    async def used(self, team_id: str, resource: Resource, since: datetime) -> float:
-        """What a team has used of a resource since then."""
+    async def used(self, team_id: str, wanted: Sequence[tuple[Resource, datetime]]) -> tuple[float, ...]:
+        """What a team has used of each resource since a moment, in that order."""
 
     async def record(self, team_id: str, usage: Usage) -> None:
         """Count model calls that belong to no job. Raises `NotFoundError` for an unknown team."""

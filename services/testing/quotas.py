@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from services.domain.errors import NotFoundError
@@ -40,8 +40,11 @@ class InMemoryQuotaStore(QuotaStore):
         if self._database.quotas.pop((team_id, resource, period), None) is not None:
             self._database.enter(team_id, actor, "drop_quota", team_id, f"{resource} a {period}")
 
-    async def used(self, team_id: str, resource: Resource, since: datetime) -> float:
-        """What a team has used of a resource since then."""
+    async def used(self, team_id: str, wanted: Sequence[tuple[Resource, datetime]]) -> tuple[float, ...]:
+        """What a team has used of each resource since a moment, in that order."""
+        return tuple(self._used(team_id, resource, since) for resource, since in wanted)
+
+    def _used(self, team_id: str, resource: Resource, since: datetime) -> float:
         if resource is Resource.JOBS:
             jobs = self._database.jobs.values()
             return float(sum(job.team_id == team_id and job.created_at >= since for job in jobs))

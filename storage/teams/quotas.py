@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -69,21 +70,26 @@ class SqlQuotaStore:
 
         await self._database.write(work)
 
-    async def used(self, team_id: str, resource: Resource, since: datetime) -> float:
-        """What a team has used of a resource since then. Each row is added up once for good, so that a check costs the
-        same on the last day of a busy month; what was deleted since stays used."""
-        key = (team_id, resource, since)
-        begin, known = self._counted.get(key, (since, 0.0))
-        settled = max(begin, self._clock.now() - SETTLED)
-        old, recent = _USE[resource](team_id, begin, settled), _USE[resource](team_id, settled, None)
-
-        def work(connection: Connection) -> tuple[float, float]:
-            new = float(connection.execute(old).scalar_one() or 0) if begin < settled else 0.0
-            return new, float(connection.execute(recent).scalar_one() or 0)
-
-        new, last = await self._database.read(work)
-        self._keep(key, settled, known + new)
-        return known + new + last
+    async def used(self, team_id: str, wanted: Sequence[tuple[Resource, datetime]]) -> tuple[float, ...]:
+        """What a team has used of each resource since a moment, by one statement. Each row is added up once for good,
+        so that a check costs the same on the last day of a busy month; what was deleted since stays used."""
+        if not wanted:
+            return ()
+        before = self._clock.now() - SETTLED
+        known = [self._counted.get((team_id, resource, since), (since, 0.0)) for resource, since in wanted]
+        parts: list[Any] = []
+        for (resource, _), (until, _used) in zip(wanted, known, strict=True):
+            settled = max(until, before)
+            parts += [
+                _USE[resource](team_id, until, settled).scalar_subquery(),
+                _USE[resource](team_id, settled, None).scalar_subquery(),
+            ]
+        row = await self._database.read(lambda connection: connection.execute(select(*parts)).one())
+        found = [float(value or 0) for value in row]
+        settled_use = [used + new for (_, used), new in zip(known, found[::2], strict=True)]
+        for (resource, since), (until, _used), used in zip(wanted, known, settled_use, strict=True):
+            self._keep((team_id, resource, since), max(until, before), used)
+        return tuple(used + recent for used, recent in zip(settled_use, found[1::2], strict=True))
 
     async def record(self, team_id: str, usage: Usage) -> None:
         """Count model calls that belong to no job. Raises `NotFoundError` for an unknown team."""

@@ -53,12 +53,15 @@ async def test_use_is_what_was_recorded_since_then_by_this_team(stores: Stores) 
     call = ModelCall(role=AgentRole.CODER, model="m", prompt=(), prompt_hash="h", reply="{}", usage=usage, seconds=1.0)
     step = replace(a_step("job-1", 0), calls=(call,), started_at=start, finished_at=start)
     await stores.jobs.record_step(lease, StepRecord(step=step))
-    used = {resource: await stores.quotas.used("local", resource, start) for resource in Resource}
-    assert used == {Resource.JOBS: 1, Resource.TOKENS: 1500, Resource.DOLLARS: 2.0, Resource.DEVICE_S: 3.0}
+    known = {Resource.JOBS: 1, Resource.TOKENS: 1500, Resource.DOLLARS: 2.0, Resource.DEVICE_S: 3.0}
+    since_then = [(resource, start) for resource in known]
+    assert await stores.quotas.used("local", since_then) == tuple(known.values())
+    assert await stores.quotas.used("local", since_then[::-1]) == tuple(known.values())[::-1]
     later = start + timedelta(days=1)
-    for resource in Resource:
-        assert await stores.quotas.used("local", resource, later) == 0
-        assert await stores.quotas.used("other", resource, start) == 0
+    assert await stores.quotas.used("local", [(Resource.JOBS, start), (Resource.JOBS, later)]) == (1, 0)
+    assert await stores.quotas.used("local", [(resource, later) for resource in known]) == (0, 0, 0, 0)
+    assert await stores.quotas.used("other", since_then) == (0, 0, 0, 0)
+    assert await stores.quotas.used("local", []) == ()
 
 
 async def test_calls_of_no_job_count_as_tokens_and_dollars(stores: Stores) -> None:
@@ -66,9 +69,8 @@ async def test_calls_of_no_job_count_as_tokens_and_dollars(stores: Stores) -> No
     await stores.teams.create_team("red", "ada")
     for dollars in (0.25, None):
         await stores.quotas.record("red", Usage(calls=1, input_tokens=100, output_tokens=20, dollars=dollars))
-    assert await stores.quotas.used("red", Resource.TOKENS, start) == 240
-    assert await stores.quotas.used("red", Resource.DOLLARS, start) == 0.25
-    assert await stores.quotas.used("red", Resource.JOBS, start) == 0
-    assert await stores.quotas.used("local", Resource.TOKENS, start) == 0
+    wanted = [(resource, start) for resource in (Resource.TOKENS, Resource.DOLLARS, Resource.JOBS)]
+    assert await stores.quotas.used("red", wanted) == (240, 0.25, 0)
+    assert await stores.quotas.used("local", wanted) == (0, 0, 0)
     with pytest.raises(NotFoundError):
         await stores.quotas.record("green", Usage())

@@ -34,7 +34,13 @@ from kernelwright.wiring.installation import open_installation, open_queue
 from kernelwright.wiring.workers import celery_settings, open_registry, present, worker_node
 from services.domain.chat import ChatReply, ChatRequest
 from services.domain.errors import SandboxError
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
+from services.domain.evaluations import (
+    EvaluationReport,
+    EvaluationRequest,
+    ValidationReport,
+    ValidationRequest,
+    Verdict,
+)
 from services.domain.nodes import Offer
 from services.domain.usage import Usage
 from services.ports.sandboxes import SandboxLimits
@@ -54,6 +60,8 @@ EARLY = (
     "workers.queue.tasks",
 )
 """Modules that an orchestrator imports when it comes to them."""
+PRICE = Usage(calls=1, input_tokens=100, output_tokens=50, dollars=0.001)
+"""Of each call of the scripted model."""
 AMID_S = 0.15
 """From the beginning of a call to its middle."""
 
@@ -120,10 +128,11 @@ def answers(request: ChatRequest) -> str:
 
 
 class NoopWorkbench(Workbench):
-    """Goes through the phases of an evaluation, and accepts."""
+    """Goes through the phases of an evaluation, and accepts; the first candidate not, where `FAULT_REJECTS` is set."""
 
     def __init__(self, phase_s: float) -> None:
         self._phase_s = phase_s
+        self._rejects = "FAULT_REJECTS" in os.environ
 
     def validate(self, request: ValidationRequest, cancelled: Callable[[], bool] = lambda: False) -> ValidationReport:
         note(f"validate {request.job_id}")
@@ -139,6 +148,9 @@ class NoopWorkbench(Workbench):
                     return a_report(median_us=900.0)
                 time.sleep(0.01)
         note(f"judged {request.evaluation_id}")
+        if self._rejects:
+            self._rejects = False
+            return a_report(Verdict.REJECTED)
         return a_report(median_us=900.0 - int(request.candidate_id[-4:], 16) % 100)
 
     def close_job(self, job_id: str) -> None:
@@ -215,7 +227,7 @@ async def _serve(opened: Any, settings: Settings, stop: asyncio.Event) -> None:
     from kernelwright.wiring import installation as wired
 
     trap = Trap(os.environ.get("FAULT_AT"))
-    model = NotedModel(answers, name="playbook", latency_s=float(os.environ.get("FAULT_MODEL_S", "0")))
+    model = NotedModel(answers, name="playbook", usage=PRICE, latency_s=float(os.environ.get("FAULT_MODEL_S", "0")))
     trap.around(model, "complete")
     installation = dataclasses.replace(opened, models=_Only(model))
     stores = installation.stores
@@ -280,7 +292,7 @@ class _Only:
 if __name__ == "__main__":
     loaded = load_settings()
     os.environ.setdefault("FAULT_LOG", str(Path("faults.log")))
-    _observe(loaded, "test")
+    _observe(loaded, sys.argv[1])
     if sys.argv[1] == "worker":
         worker(loaded, "cpu", os.environ.get("FAULT_EVALUATOR", "noop 1"))
     elif sys.argv[1] == "nursery":

@@ -7,6 +7,7 @@ import re
 import shutil
 import stat
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +120,10 @@ def test_compose_accepts_the_file_and_refuses_to_guess(tmp_path: Path) -> None:
     refused = check()
     assert refused.returncode != 0
     assert "KERNELWRIGHT_VERSION" in refused.stderr or "DOCKER_GID" in refused.stderr
+
+
+def test_the_file_fits_the_schema_of_the_compose_specification() -> None:
+    checker = Path(sys.executable).with_name("check-jsonschema")
+    command: list[str | Path] = [checker, "--builtin-schema", "vendor.compose-spec", FILE]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

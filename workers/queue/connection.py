@@ -31,8 +31,10 @@ class SteadyConnection(Connection):
         self._transport = None
 
 
-def transport_options(*, visibility_s: float, key_prefix: str, works: bool) -> dict[str, object]:
+def transport_options(broker_url: str, *, visibility_s: float, key_prefix: str, works: bool) -> dict[str, object]:
     """Celery's `broker_transport_options`: for a worker, or for one that only rings."""
+    if broker_url.startswith("amqp"):
+        return _rabbitmq_options(works=works)
     options: dict[str, object] = {
         # Longer than any task: what is still running would be delivered a second time.
         "visibility_timeout": visibility_s,
@@ -47,3 +49,9 @@ def transport_options(*, visibility_s: float, key_prefix: str, works: bool) -> d
     # A wake-up that cannot be sent is sent later, by those who keep it: nobody waits in a thread meanwhile (kombu tries
     # for six seconds; a broker that hangs is never given up).
     return {**options, "max_retries": 0, "socket_timeout": ANSWER_S}
+
+
+def _rabbitmq_options(*, works: bool) -> dict[str, object]:
+    """RabbitMQ delivers again what a lost connection has not acknowledged, and its virtual hosts are the prefixes."""
+    options: dict[str, object] = {"connect_timeout": ANSWER_S}
+    return options if works else {**options, "max_retries": 0, "read_timeout": ANSWER_S, "write_timeout": ANSWER_S}

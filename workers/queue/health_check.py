@@ -6,7 +6,9 @@ import uuid
 from queue import Empty
 from typing import Any
 
+from amqp.exceptions import AMQPError
 from celery import Celery, Task
+from kombu import Queue
 from kombu.exceptions import OperationalError
 
 from services.adapters.queueing.notifier import device_queue
@@ -20,8 +22,8 @@ def register(app: Celery) -> None:
     """Let a worker answer."""
 
     def answer(task: Task[Any, Any], reply_to: str) -> None:
-        with task.app.connection_for_write() as connection, connection.SimpleQueue(reply_to) as replies:
-            replies.put({"worker": task.request.hostname})
+        with task.app.connection_for_write() as connection:
+            connection.Producer().publish({"worker": task.request.hostname}, routing_key=reply_to)
 
     app.task(name=TASK, bind=True)(answer)
 
@@ -30,17 +32,19 @@ def ask(app: Celery, device: str, timeout_s: float) -> str | None:
     """The name of a worker of a device that did the task, or of one that is at work on another; None where nobody is.
 
     Raises `QueueError` when the broker cannot be reached."""
-    reply_to = f"kernelwright.answers.{uuid.uuid4().hex}"
+    # In the default exchange: kombu would keep a binding to any other in Redis for good.
+    reply_to: Any = Queue(f"kernelwright.answers.{uuid.uuid4().hex}", auto_delete=True)
     try:
-        with app.connection_for_write() as connection, connection.SimpleQueue(reply_to) as replies:
-            app.send_task(TASK, args=[reply_to], queue=device_queue(device), expires=timeout_s)
+        with (
+            app.connection_for_write() as connection,
+            connection.SimpleQueue(reply_to, no_ack=True) as replies,
+        ):
+            app.send_task(TASK, args=[reply_to.name], queue=device_queue(device), expires=timeout_s)
             try:
                 return str(replies.get(timeout=timeout_s).payload["worker"])
             except Empty:
                 return _busy(app, device)
-            finally:
-                replies.queue.delete()
-    except (OperationalError, OSError) as error:
+    except (OperationalError, AMQPError, OSError) as error:
         raise QueueError(f"the message broker cannot be reached: {error}") from None
 
 

@@ -45,9 +45,9 @@ class CelerySettings:
     """How workers and those who ring for them reach one another."""
 
     broker_url: str
-    """For example `redis://127.0.0.1:6379/0`."""
+    """For example `redis://127.0.0.1:6379/0` or `amqp://user:password@127.0.0.1:5672/vhost`."""
     key_prefix: str = ""
-    """Put before every key in the broker, so that installations can share one."""
+    """Put before every key in Redis, so that installations can share one."""
     claim_ttl_s: float = 30.0
     """How long a worker may be silent before its order is given to another."""
     beat_s: float = 1.0
@@ -282,7 +282,7 @@ def _configuration(settings: CelerySettings, *, works: bool) -> dict[str, object
         "worker_soft_shutdown_timeout": settings.soft_shutdown_s,
         "worker_enable_soft_shutdown_on_idle": False,
         "broker_transport_options": transport_options(
-            visibility_s=settings.hard_limit_s * 2, key_prefix=settings.key_prefix, works=works
+            settings.broker_url, visibility_s=settings.hard_limit_s * 2, key_prefix=settings.key_prefix, works=works
         ),
         "worker_hijack_root_logger": False,
     }

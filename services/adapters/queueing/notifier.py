@@ -7,6 +7,7 @@ import logging
 import time
 from typing import Any
 
+from amqp.exceptions import AMQPError
 from celery import Celery
 from kombu import Exchange
 from kombu.exceptions import ChannelError, KombuError
@@ -24,7 +25,7 @@ ENDED_TASK = "kernelwright.job_ended"
 """Name of the Celery task that frees what a worker keeps warm for a job; its argument is the job's id."""
 ENDED_QUEUE = "kernelwright.ended"
 """Alias of the queue, one a worker, on which all of them hear of every job that has ended."""
-_BROKER_FAULTS = (KombuError, RedisError, OSError)
+_BROKER_FAULTS = (KombuError, RedisError, AMQPError, OSError)
 MOST_BACKOFF_S = 5.0
 
 
