@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agents.playbook.moves import repertoire
-from agents.playbook.planner import choose, kernels
+from agents.playbook.planner import choose, kernels, unable
 from agents.playbook.schedule import Schedule, read
 from agents.playbook.triton import planner as triton
 from agents.replies import DraftCritique, ProfilerReply, RefineCritique
@@ -45,6 +45,9 @@ def refine(facts: Facts) -> RefineCritique:
     bottleneck, evidence = diagnose(facts.report)
     if facts.backend == triton.BACKEND:
         return _refine_triton(facts, f"{bottleneck}: {evidence}")
+    reason = unable(facts)
+    if reason is not None:  # the kernel came with the job
+        return RefineCritique(bottleneck=bottleneck, method="none", modification_plan=reason)
     base = read(facts.source) or Schedule()
     tried = {kernels(attempt.source) for attempt in facts.attempts} | {kernels(facts.source)}
     moves = choose(facts, base, tried)

@@ -10,6 +10,7 @@ from itertools import islice, takewhile
 
 import pytest
 
+from agents.playbook.critic import refine
 from agents.playbook.model import PlaybookModel
 from agents.playbook.moves import retunings
 from agents.playbook.planner import code, kernels, no_template, plan
@@ -383,3 +384,10 @@ def test_a_backward_pass_is_declined_in_words() -> None:
     assert "a backward pass (gradients of `x`, the parameter `weight` are judged" in reason
     assert "configure a chat model" in reason
     assert no_template("cpp", rmsnorm()) is None
+
+
+def test_a_given_kernel_with_a_backward_pass_is_judged_without_a_move() -> None:
+    asked = BackwardPass(gradients=("`x`",), cotangents=(), bytes_moved=8, flops=2)
+    critique = refine(facts(replace(rmsnorm(), backward=asked), source="class ModelNew: ..."))
+    assert critique.method == "none"
+    assert "a backward pass (gradients of `x` are judged" in critique.modification_plan
