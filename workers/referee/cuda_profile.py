@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from services.domain.evaluations import Profile, Roofline
+from services.domain.evaluations import Profile, ProfilerFile, Roofline
 from workers.ipc.tensors import flatten
 from workers.profilers import ncu
 from workers.referee.draws import OWN
@@ -24,13 +24,21 @@ SEED = 1
 def profile_on_gpu(trial: Trial, roof: Roofline) -> Profile:
     """Counters by ncu, else kernel times by torch's profiler, with the diagnosis. Raises what a runner may raise."""
     try:
-        text = _counted(trial)
+        said = _counted(trial)
     except RunnerFault as fault:
-        text = f"==ERROR== {fault}"
+        said = {"counters": f"==ERROR== {fault}"}
+    text = str(said.get("counters"))
     metrics = ncu.summary(ncu.parse(text))
     if metrics:
         bottleneck, reason = ncu.diagnose(metrics)
-        return Profile(source="ncu", metrics=metrics, bottleneck=bottleneck, reason=_with_share(metrics, reason))
+        return Profile(
+            source="ncu",
+            metrics=metrics,
+            bottleneck=bottleneck,
+            reason=_with_share(metrics, reason),
+            lines=ncu.line_shares(str(said.get("lines", ""))),
+            file=_file(said),
+        )
     why = ncu.explain(text)
     metrics = ncu.summary(_traced(trial))
     reason = f"{roof.bound} is the higher floor, and it reaches {roof.fraction:.0%} of it; no counters: {why}"
@@ -42,14 +50,23 @@ def profile_on_gpu(trial: Trial, roof: Roofline) -> Profile:
     )
 
 
-def _counted(trial: Trial) -> str:
+def _file(said: Mapping[str, Any]) -> ProfilerFile | None:
+    """ncu's own record, as the runner sent it."""
+    content, size = said.get("record"), said.get("record_bytes")
+    if not isinstance(content, str) or not isinstance(size, int):
+        return None
+    note = "" if content else f"at {size >> 20} MiB it is too large to keep"
+    return ProfilerFile(name="kernel.ncu-rep", bytes=size, hash=None, note=note, content=content)
+
+
+def _counted(trial: Trial) -> Mapping[str, Any]:
     """What ncu wrote about one call."""
     runner = trial.state.link.spawn("counted", deadline=time.monotonic() + LIMIT_S)
     try:
         with _prepared(trial, runner) as slot:
             runner.session.ask({"op": "count", "slot": slot.number}, limit_s=LIMIT_S)
             runner.session.ask({"op": "quit"}, limit_s=LIMIT_S)
-            return str(runner.session.receive(limit_s=LIMIT_S).get("counters"))
+            return runner.session.receive(limit_s=LIMIT_S)
     finally:
         trial.state.link.kill(runner)
 
