@@ -15,6 +15,8 @@
 #   make sandbox-image   the image of the Docker sandbox; BASE=… sets a base other than Debian's Python image
 #   make images  the sandbox image and the images of docker-compose.yml
 #   make clients  typed Python and TypeScript clients of the REST API under build/clients, from docs/openapi.json
+#   make wheel   a wheel with the built web UI and the example problems under build/wheel
+#   make release-notes  the version's section of the changelog, or what is unreleased
 #   make docs    the documentation as a site under build/site
 #   make bench   all example problems, with a table
 #   make minilm  the sentence embedder of the memory (88 MB), if its installation failed
@@ -53,14 +55,10 @@ BASE    ?=
 DOCKER_BUILD := docker build --label kernelwright.version=$(VERSION) $(DOCKER_ARGS)
 BASE_ARG := $(if $(BASE),--build-arg BASE=$(BASE))
 
-.PHONY: clients screenshots demo test coverage check format serve web docs bench faults fuzz compose-test model-faults local-model clean sandbox-image images minilm
+.PHONY: release-notes wheel clients screenshots demo test coverage check format serve web docs bench faults fuzz compose-test model-faults local-model clean sandbox-image images minilm
 
 demo: $(VENV)/.worker
-	@mkdir -p build
-	$(BIN)/kernelwright run examples/problems/rmsnorm.py --backend cpp --model playbook --rounds 8 --json \
-	  > build/demo.json || test $$? -eq 1
-	@$(BIN)/python -c 'import json, sys; status = json.load(open("build/demo.json"))["status"]; \
-	  print("the demo works; its job ended", status); sys.exit(status not in ("solved", "no_gain"))'
+	$(BIN)/kernelwright demo
 
 serve: $(VENV)/.worker $(WEB)
 	$(BIN)/kernelwright serve
@@ -85,6 +83,15 @@ images: sandbox-image
 	@echo "KERNELWRIGHT_VERSION=$(VERSION)"
 
 web: $(UI)/dist/index.html
+
+release-notes:
+	@awk '/^## /{shown = ($$2 == "$(VERSION)" || ($$2 == "Unreleased" && !found)); found = found || shown; next} shown' CHANGELOG.md
+
+# What a release is: without the web UI's build it would serve an API only.
+wheel: $(VENV)/.worker $(UI)/dist/index.html
+	@rm -rf build/lib build/bdist.* build/wheel
+	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir build/wheel .
+	@ls build/wheel/*.whl
 
 clients: $(VENV)/.dev $(ALL_CLIENTS)
 	$(BIN)/python -m pytest -q tests/integration/test_generated_clients.py

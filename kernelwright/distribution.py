@@ -20,9 +20,23 @@ def version() -> str:
 
 
 def examples() -> tuple[Problem, ...]:
-    """The example problems of a checkout; none in an installed wheel."""
-    folder = Path(__file__).parents[1] / "examples" / "problems"
-    return tuple(read_problem(path) for path in sorted(folder.glob("*.py")))
+    """The example problems."""
+    return tuple(read_problem(path) for path in sorted(_examples().glob("*.py")))
+
+
+def example(name: str) -> Path:
+    """The file of an example problem. Raises `ConfigurationError` where the installation lacks it."""
+    path = _examples() / f"{name}.py"
+    if not path.is_file():
+        raise ConfigurationError(f"the example problem {name} is missing: reinstall kernelwright")
+    return path
+
+
+def _examples() -> Path:
+    """The checkout's folder, or where a wheel has it (setup.py)."""
+    here = Path(__file__).parent
+    checkout = here.parent / "examples" / "problems"
+    return checkout if checkout.is_dir() else here / "example_problems"
 
 
 def built_ui() -> Path | None:

@@ -12,6 +12,7 @@ from kernelwright.cli import (
     ci,
     client,
     database,
+    demo,
     doctor,
     evaluate,
     jobs,
@@ -46,6 +47,7 @@ TEAM = "Team and memory"
 MACHINE = "This machine"
 
 app.command("run", rich_help_panel=SOLVE, epilog=CALLS)(run.run)
+app.command("demo", rich_help_panel=SOLVE)(demo.demo)
 app.command("evaluate", rich_help_panel=SOLVE)(evaluate.evaluate)
 app.command("bench", rich_help_panel=SOLVE, epilog=CALLS)(bench.bench)
 app.command("profile", rich_help_panel=SOLVE)(profile.profile)

@@ -28,6 +28,9 @@ LOCAL = "http://127.0.0.1:8000"
 def best(
     job_id: JobId,
     out: Annotated[Path | None, typer.Option(help="File to write the kernel to.")] = None,
+    profile: Annotated[
+        Path | None, typer.Option(help="File to write Nsight Compute's report (.ncu-rep) to, for kernels on a GPU.")
+    ] = None,
     as_json: AsJson = False,
     server: Server = LOCAL,
 ) -> None:
@@ -39,11 +42,14 @@ def best(
         except NotFoundError as error:
             say(f"kernelwright: {error}")
             raise typer.Exit(1) from None
+        record = client.profiler_file(found["id"]) if profile is not None else b""
     if out is not None:
-        _write(out, found["source"])
+        _write(out, found["source"].encode(errors="surrogatepass"))
+    if profile is not None:
+        _write(profile, record)
     if as_json:
         print_json(found)
-    elif out is None:
+    elif out is None and profile is None:
         sys.stdout.write(found["source"])
 
 
@@ -101,8 +107,8 @@ def open_client(server: str) -> Client:
     return Client(server, token=os.environ.get("KERNELWRIGHT_TOKEN"))
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, content: bytes) -> None:
     try:
-        path.write_text(text)
+        path.write_bytes(content)
     except OSError as error:
         raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None

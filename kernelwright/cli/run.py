@@ -104,15 +104,15 @@ def run(
             guidance=read_guidance(guidance),
             compiler_draft=load_settings().compiler_draft if compiler_draft is None else compiler_draft,
         )
-    outcome = _solve(spec, resume, out, model=model, rounds=rounds)
-    _show(outcome)
+    outcome = solve(spec, resume, out, model=model, rounds=rounds)
+    show(outcome)
     if as_json:
         print_json(outcome.document)
     gained = outcome.document.best is not None and outcome.document.status != JobStatus.NO_GAIN
     raise typer.Exit(0 if gained else 1)
 
 
-def _solve(
+def solve(
     spec: JobSpec | None, resume: str | None, out: Path | None, *, model: str | None, rounds: int | None
 ) -> SolveResult:
     """Run the job, or continue it with a model and number of rounds where given; Ctrl-C says how to go on."""
@@ -145,7 +145,8 @@ def _solve(
         raise AssertionError("unreachable") from None
 
 
-def _show(outcome: SolveResult) -> None:
+def show(outcome: SolveResult) -> None:
+    """Print the result card and the files, to standard error."""
     from kernelwright.cli.card import file_lines, result_card
 
     errors().print(result_card(outcome.job, outcome.report))

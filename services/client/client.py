@@ -103,6 +103,10 @@ class Client:
         """One candidate with source and report."""
         return self._json("GET", f"/candidates/{candidate_id}")
 
+    def profiler_file(self, candidate_id: str) -> bytes:
+        """The profiler's own file of a candidate (`.ncu-rep`). Raises `NotFoundError`, which says why there is none."""
+        return self._answer("GET", f"/candidates/{candidate_id}/profile").content
+
     def candidates(self, job_id: str) -> list[dict[str, Any]]:
         """A job's candidates in order of their steps, without sources and reports."""
         return self._list(f"/jobs/{job_id}/candidates")

@@ -259,6 +259,22 @@ class LineShare:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ProfilerFile:
+    """The profiler's own record of a run, for its viewer."""
+
+    name: str
+    """File name, such as `kernel.ncu-rep`."""
+    bytes: int
+    """Its size."""
+    hash: str | None
+    """Hash of the artefact with its content; null if none is stored."""
+    note: str = ""
+    """Why it is not stored; empty if it is."""
+    content: str = ""
+    """Base64 of the content on its way from the worker to the artefact store; empty once stored."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Profile:
     """Hardware counters, where permitted, and the diagnosis drawn from them."""
 
@@ -273,6 +289,8 @@ class Profile:
     """The evidence the diagnosis rests on, in one sentence."""
     lines: tuple[LineShare, ...] = ()
     """The hottest lines of the source, hottest first; empty where nothing tells them."""
+    file: ProfilerFile | None = None
+    """The profiler's own record; null where it keeps none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,11 +327,17 @@ class Disassembly:
     cut: bool
     """Whether it was truncated."""
     note: str
-    """Why there is none and what would enable it; empty if there is one."""
+    """Why there is none and what would enable it; or what to know of the one there is."""
     hash: str | None
     """Hash of the artefact with the text; null if none is stored."""
     text: str = ""
     """The text on its way from the worker to the artefact store; empty once stored."""
+    ptx: str = ""
+    """PTX of the same kernels on its way, where the toolchain goes through it; empty once stored."""
+    ptx_hash: str | None = None
+    """Hash of the artefact with the PTX; null if there is none."""
+    whole_module: bool = False
+    """Whether marked lines are the candidate module's own (Triton), rather than those of the source text in it."""
 
 
 @dataclass(frozen=True, kw_only=True)

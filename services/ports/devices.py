@@ -61,6 +61,10 @@ class BuildResult:
     """What was built, as the files themselves have it."""
     reached: tuple[ReachedName, ...] = ()
     """Which parts of other modules the candidate's module names."""
+    module: str = ""
+    """The candidate's module, where it is asked for a listing."""
+    problem: str = ""
+    """The reference's module, likewise: its inputs tell what kernels are compiled for that are compiled when called."""
 
 
 class KernelBackend(Protocol):

@@ -186,6 +186,8 @@ def test_the_machine_code_of_what_was_built_is_shown_or_it_is_said_what_is_missi
     assert found.note == ""
     assert len(found.text.splitlines()) > len(found.functions)
     assert not any("tm_clones" in name for name in found.functions)
+    line = next(at for at, text in enumerate(language.good("").split('"""')[1].splitlines()) if "y[i] =" in text)
+    assert f"; line {line + 1}\n" in found.text  # of the compiled source, which begins after the quotes
 
 
 def test_a_module_that_compiles_nothing_has_no_machine_code(backend: KernelBackend) -> None:

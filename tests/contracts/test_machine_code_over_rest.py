@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest_asyncio
 
-from services.domain.evaluations import Disassembly, EvaluationRequest
+from services.domain.evaluations import Disassembly, EvaluationRequest, Profile, ProfilerFile
 from services.machine_code import with_machine_code_kept
 from services.testing import a_candidate, a_problem, a_report
 from storage.contents.blobs import SqlArtefactStore
@@ -28,7 +29,9 @@ async def server(sqlite_address: str, tmp_path: Path) -> AsyncIterator[TeamServe
     await database.close()
 
 
-async def judged(server: TeamServer, red: httpx.AsyncClient, listing: Disassembly | None) -> str:
+async def judged(
+    server: TeamServer, red: httpx.AsyncClient, listing: Disassembly | None, profile: Profile | None = None
+) -> str:
     """A candidate of a job of the team red whose report came with some machine code."""
     job = await submitted(red)
     lease = await server.stores.jobs.acquire("test", 60, job)
@@ -47,7 +50,9 @@ async def judged(server: TeamServer, red: httpx.AsyncClient, listing: Disassembl
         backend="cpp",
     )
     store = SqlArtefactStore(server.database, server.clock)
-    await candidates.finish(request, await with_machine_code_kept(replace(a_report(), listing=listing), request, store))
+    await candidates.finish(
+        request, await with_machine_code_kept(replace(a_report(), listing=listing, profile=profile), request, store)
+    )
     return candidate.id
 
 
@@ -75,3 +80,21 @@ async def test_where_there_is_none_it_is_said_why(server: TeamServer) -> None:
         assert "install binutils" in told(await red.get(f"/candidates/{noted}/listing"), 404)
         bare = await judged(server, red, None)
         assert "not built" in told(await red.get(f"/candidates/{bare}/listing"), 404)
+
+
+async def test_ptx_and_the_profilers_file_are_downloaded_by_their_own_team(server: TeamServer) -> None:
+    content = bytes(range(256)) * 5
+    file = ProfilerFile(
+        name="kernel.ncu-rep", bytes=len(content), hash=None, content=base64.b64encode(content).decode()
+    )
+    profile = Profile(source="ncu", metrics={"registers": 32.0}, bottleneck="memory", reason="", file=file)
+    async with await server.token("red") as red, await server.token("blue") as blue:
+        name = await judged(server, red, replace(a_listing(), form="sass", ptx="ret;\n"), profile)
+        assert (await red.get(f"/candidates/{name}/listing", params={"form": "ptx"})).text == "ret;\n"
+        told(await red.get(f"/candidates/{name}/listing", params={"form": "elf"}), 422)
+        answer = await red.get(f"/candidates/{name}/profile")
+        assert (answer.status_code, answer.content) == (200, content)
+        assert f'filename="{name}-kernel.ncu-rep"' in answer.headers["content-disposition"]
+        told(await blue.get(f"/candidates/{name}/profile"), 404)
+        bare = await judged(server, red, None)
+        assert "Nsight Compute writes one" in told(await red.get(f"/candidates/{bare}/profile"), 404)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(280)]
 
@@ -62,3 +63,36 @@ def test_the_yaml_fits_githubs_schema(schema: str, path: str) -> None:
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(ROOT / path)]
     checked = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert checked.returncode == 0, checked.stdout
+
+
+def test_the_actions_own_step_judges_the_example(tmp_path: Path) -> None:
+    """As GitHub runs it: bash with the step's environment, its inputs at their defaults."""
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    step = next(one for one in action["runs"]["steps"] if one.get("name") == "Judge")
+    given = {name: str(found.get("default", "")) for name, found in action["inputs"].items()} | {"github-token": ""}
+    inputs = {f"${{{{ inputs.{name} }}}}": value for name, value in given.items()}
+    repository = shutil.copytree(ROOT / "examples" / "ci", tmp_path / "repository")
+    program = tmp_path / "temp" / "kernelwright" / "bin" / "kernelwright"
+    program.parent.mkdir(parents=True)
+    program.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m kernelwright "$@"\n')
+    program.chmod(0o755)
+    (tmp_path / "step.sh").write_text(step["run"])
+    environment = {name: inputs[value] for name, value in step["env"].items()}
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(tmp_path / "step.sh")],
+        cwd=repository,
+        env={
+            "PATH": os.environ["PATH"],
+            "HOME": str(tmp_path),
+            "KERNELWRIGHT_HOME": str(tmp_path / "state"),
+            "RUNNER_TEMP": str(tmp_path / "temp"),
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+            **environment,
+        },
+        capture_output=True,
+        text=True,
+        timeout=250,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 of 1 kernels hold" in (tmp_path / "summary.md").read_text()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
 from starlette.responses import PlainTextResponse
@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse
 from services.domain.errors import NotFoundError
 from services.domain.jobs import EVALUATE_ONLY, Job
 from services.jobs import evaluation_spec
-from services.machine_code import read_listing
+from services.machine_code import read_listing, read_profiler_file
 from web.audited import AuditedRoute, note_subject
 from web.context import Services, Team, WebServices, WritingTeam
 from web.errors import responses
@@ -57,10 +57,31 @@ async def diff_candidates(
     response_class=PlainTextResponse,
     responses=responses(404, 422, 503),
 )
-async def get_listing(candidate_id: str, team: Team, services: Services) -> PlainTextResponse:
-    """The machine code of a candidate's own functions; 404 says why there is none, and what would enable it."""
+async def get_listing(
+    candidate_id: str,
+    team: Team,
+    services: Services,
+    form: Annotated[Literal["machine", "ptx"], Query(description="`ptx` for kernels that go through it")] = "machine",
+) -> PlainTextResponse:
+    """The machine code of a candidate's own functions; 404 says why there is none, and what would enable it.
+
+    Where lines are known, `; line 7` stands before what belongs to line 7 of the source."""
     report = (await services.jobs.candidate(team, candidate_id)).report
-    return PlainTextResponse(await read_listing(team, report, services.artefacts))
+    return PlainTextResponse(await read_listing(team, report, services.artefacts, ptx=form == "ptx"))
+
+
+@router.get(
+    "/candidates/{candidate_id}/profile",
+    tags=["candidates"],
+    response_class=Response,
+    responses={200: {"content": {"application/octet-stream": {}}}, **responses(404, 422, 503)},
+)
+async def get_profiler_file(candidate_id: str, team: Team, services: Services) -> Response:
+    """The profiler's own file (Nsight Compute's `.ncu-rep`, for its viewer); 404 says why there is none."""
+    report = (await services.jobs.candidate(team, candidate_id)).report
+    name, content = await read_profiler_file(team, report, services.artefacts)
+    headers = {"Content-Disposition": f'attachment; filename="{candidate_id}-{name}"'}
+    return Response(content, media_type="application/octet-stream", headers=headers)
 
 
 @router.post("/evaluations", status_code=202, tags=["evaluations"], responses=responses(409, 422, 503))

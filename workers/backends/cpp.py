@@ -25,7 +25,7 @@ from services.ports.devices import BuildResult, BuiltLibrary, ReachedName
 from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits, SandboxProcess
 from workers.backends import torch_extensions
 from workers.backends.artefacts import ArtefactCache, Manifest, is_full, sealed_copy
-from workers.backends.disassembly import OBJDUMP, Tool, disassembled, no_listing, system_instructions, with_lines
+from workers.backends.disassembly import OBJDUMP, disassembled, no_listing, system_instructions, with_lines
 from workers.backends.elf import read_library
 from workers.backends.flags import refused_flags
 from workers.ipc.wire import Channel, Message, WireClosedError, WireError, WireTimeoutError
@@ -116,7 +116,7 @@ class CppBackend:
         for path, language in zip(artefacts, languages, strict=True):
             library, doubtful = read_library(path, language)
             if doubtful:
-                names, why = system_instructions(self._sandbox, path, _scratch)
+                names, why = system_instructions(self._sandbox, path, scratch)
                 library = dataclasses.replace(library, instructions=names, broken=why)
             found.append(library)
         return tuple(found)
@@ -125,7 +125,7 @@ class CppBackend:
         """The assembly of the candidate's own functions. Raises nothing: what fails is its note."""
         if not result.artefacts:
             return no_listing("the module has nothing compiled when it is imported: there is no library to look into")
-        return disassembled(self._sandbox, self._disassembler(), result.artefacts, _scratch)
+        return disassembled(self._sandbox, OBJDUMP, result.artefacts, scratch)
 
     def hot_spots(
         self, result: BuildResult, places: Mapping[str, Mapping[int, int]]
@@ -134,11 +134,8 @@ class CppBackend:
         library = next((path for path in result.artefacts if path.name in places), None)
         if library is None:
             return hot_spots("", {}), {}
-        listing = with_lines(self._sandbox, library, _scratch)
+        listing = with_lines(self._sandbox, library, scratch)
         return hot_spots(listing, places[library.name]), missed_vectorisation(ArtefactCache.remarks(library))
-
-    def _disassembler(self) -> Tool:
-        return OBJDUMP
 
     def compile(
         self, source: str, flags: tuple[str, ...], cache: ArtefactCache, language: str = "cpp"
@@ -153,7 +150,7 @@ class CppBackend:
         known = cache.find(name)
         if known is not None:
             return known, ""
-        with _scratch() as directory:
+        with scratch() as directory:
             file, text, mounts = _file(source, language)
             (directory / file).write_text(text, encoding="utf-8", errors="replace")
             command = self.command(file, flags, language)
@@ -348,7 +345,7 @@ def _compiler_messages(command: list[str], status: ExitStatus, limits: SandboxLi
     return "\n".join(lines)
 
 
-class _scratch(tempfile.TemporaryDirectory[str]):  # noqa: N801 - reads as a function
+class scratch(tempfile.TemporaryDirectory[str]):  # noqa: N801 - reads as a function
     """A directory for one compilation; files in it may belong to a sandbox's user."""
 
     def __init__(self) -> None:

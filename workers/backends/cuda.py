@@ -9,10 +9,13 @@ from pathlib import Path
 
 import kernelwright_rt
 from services.domain.errors import ToolchainError
+from services.domain.evaluations import Disassembly
 from services.ports.devices import BuildResult
 from services.ports.sandboxes import Mount, Sandbox, SandboxLimits
-from workers.backends.cpp import COMPILE_LIMITS, CppBackend, runtime_view
-from workers.backends.disassembly import Tool, cuobjdump
+from workers.backends.cpp import COMPILE_LIMITS, CppBackend, runtime_view, scratch
+from workers.backends.gpu_code import cuda_listing
+
+GPU_LANGUAGES = ("cuda", "torch_cuda")
 
 
 class CudaBackend(CppBackend):
@@ -42,18 +45,26 @@ class CudaBackend(CppBackend):
 
     def toolchain_key(self) -> str:
         """Directory name for compiler, host compiler and target."""
-        return f"{kernelwright_rt.toolchain_key('cuda')}-{self.architecture}"
+        return f"{kernelwright_rt.toolchain_key('cuda')}-{self.architecture}-lines"
 
     def import_environment(self) -> dict[str, str]:
         """The target, so that the module need not ask a GPU."""
         return {kernelwright_rt.ARCHITECTURE_VARIABLE: self.architecture or ""}
 
-    def _disassembler(self) -> Tool:
-        """The GPU's code is what counts; that of the host only starts it."""
+    def listing(self, result: BuildResult) -> Disassembly:
+        """SASS by line of the source: the GPU's code is what counts, and that of the host only starts it."""
+        if not any(library.language in GPU_LANGUAGES for library in result.libraries):
+            return super().listing(result)
         try:
-            return cuobjdump(kernelwright_rt.cuda_compiler())
+            compiler = kernelwright_rt.cuda_compiler()
         except kernelwright_rt.CompileError:
-            return cuobjdump("nvcc")
+            compiler = ""
+        return cuda_listing(self._sandbox, result.artefacts, compiler, scratch)
+
+    def command(self, file: str, flags: tuple[str, ...], language: str) -> list[str]:
+        """With lines of the source in GPU code, which stays the same."""
+        line = super().command(file, flags, language)
+        return [*line, "-lineinfo"] if language == "cuda" else line
 
     def view(self, result: BuildResult) -> tuple[tuple[Mount, ...], dict[str, str]]:
         """Mounts and environment with which a runner finds a build's libraries, and no others."""

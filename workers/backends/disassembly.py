@@ -29,7 +29,6 @@ _RUNTIME = {"deregister_tm_clones", "register_tm_clones", "__do_global_dtors_aux
 """What the compiler's own start-up files put into every library."""
 _LIBRARIES = re.compile(r"(^|[ *&<(])(at|c10|torch|pybind11|std|__gnu_cxx|fmt|caffe2)::|^(_GLOBAL__|__static_init)")
 """Functions of headers that a candidate includes (torch's alone are megabytes)."""
-_SASS = re.compile(r"^\s*Function : (?P<name>\S+)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,18 +61,6 @@ OBJDUMP = Tool(
 )
 
 
-def cuobjdump(compiler: str) -> Tool:
-    """The tool that comes with a CUDA compiler."""
-    beside = Path(compiler).with_name("cuobjdump")
-    name = str(beside) if beside.is_file() else shutil.which("cuobjdump") or "cuobjdump"
-    return Tool(
-        form="sass",
-        command=(name, "--dump-sass"),
-        function=_SASS,
-        remedy="install the CUDA toolkit's binary utilities (cuda-cuobjdump) beside nvcc on the worker",
-    )
-
-
 def no_listing(note: str) -> Disassembly:
     """Nothing to show, and why."""
     return Disassembly(form="none", tool="", functions=(), cut=False, note=note, hash=None)
@@ -95,7 +82,7 @@ def disassembled(sandbox: Sandbox, tool: Tool, libraries: Sequence[Path], scratc
         return no_listing(f"{tool.command[0]} could not be run: {error}")
     if not blocks:
         return no_listing(f"{tool.command[0]} finds no function of the candidate's own in what was built")
-    return _listing(tool, blocks, complete=complete)
+    return listing_of(tool, blocks, complete=complete)
 
 
 _PLACE = re.compile(r"^\S*?(?P<file>[^/\s:]+):(?P<line>\d+)(?: \(discriminator \d+\))?$")
@@ -181,7 +168,8 @@ def _is_own(name: str) -> bool:
     return name not in _RUNTIME and _LIBRARIES.search(name.partition("(")[0]) is None
 
 
-def _listing(tool: Tool, blocks: Sequence[tuple[str, str]], *, complete: bool) -> Disassembly:
+def listing_of(tool: Tool, blocks: Sequence[tuple[str, str]], *, complete: bool) -> Disassembly:
+    """Named blocks as one listing: whole functions as long as they fit."""
     kept: list[tuple[str, str]] = []
     size = 0
     for name, block in blocks:

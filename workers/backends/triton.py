@@ -15,9 +15,10 @@ from services.domain.errors import ToolchainError
 from services.domain.evaluations import Disassembly
 from services.ports.devices import BuildResult
 from services.ports.sandboxes import Sandbox, SandboxLimits
-from workers.backends.cpp import COMPILE_LIMITS
+from workers.backends.cpp import COMPILE_LIMITS, scratch
 from workers.backends.cuda import CudaBackend
 from workers.backends.disassembly import no_listing
+from workers.backends.gpu_code import triton_listing
 
 NO_GPU = ("0 active drivers", "no NVIDIA driver", "No CUDA GPUs", "not compiled with CUDA", "CUDA driver version")
 """What Triton and torch say when a module asks for the GPU while it is imported."""
@@ -53,13 +54,12 @@ class TritonBackend(CudaBackend):
         return self.toolchain().replace(" ", "-")
 
     def listing(self, result: BuildResult) -> Disassembly:
-        """Of what was compiled beside Triton's kernels; they themselves leave nothing to look into."""
+        """Of what was compiled beside Triton's kernels, else SASS and PTX of what the forward launches."""
         if result.artefacts:
             return super().listing(result)
-        return no_listing(
-            "Triton compiles when the kernel is called, into a cache that ends with the runner's sandbox: no PTX is "
-            "left to show. To see it, run the kernel yourself with TRITON_KERNEL_DUMP=1 and TRITON_DUMP_DIR=<folder>"
-        )
+        if not result.problem:
+            return no_listing("kernels that Triton compiles when they are called are shown of accepted candidates")
+        return triton_listing(self._sandbox, result.module, result.problem, str(self.architecture), scratch)
 
     def build(self, source: str) -> BuildResult:
         """Import the module; one that asks for the GPU on the way is left to the load stage, which has one."""

@@ -254,7 +254,7 @@ class Evaluator:
             report.phases_s, warm=report.phases_s.warm + warm_s, total=report.phases_s.total + warm_s
         )
         report = self._with_sure_roof(case, report)
-        listing = _listing(backend, work, report) if request.every_gate else None
+        listing = _listing(backend, request, work, report) if request.every_gate else None
         found = dataclasses.replace(
             report,
             phases_s=phases,
@@ -357,10 +357,18 @@ def _better(known: DeviceSheet, found: DeviceSheet) -> DeviceSheet:
     return dataclasses.replace(known, **{name: max(getattr(known, name), getattr(found, name)) for name in ceilings})
 
 
-def _listing(backend: KernelBackend, work: Work, report: EvaluationReport) -> Disassembly | None:
+def _listing(
+    backend: KernelBackend, request: EvaluationRequest, work: Work, report: EvaluationReport
+) -> Disassembly | None:
     """The machine code of what was judged: with the tuned values where there are some. None where nothing was built."""
-    built = work.built(report.tuned.parameters if report.tuned is not None else {})
-    return backend.listing(built) if built is not None and built.ok else None
+    setting = report.tuned.parameters if report.tuned is not None else {}
+    built = work.built(setting)
+    if built is None or not built.ok:
+        return None
+    module = with_values(request.source, setting) if setting else request.source
+    accepted = report.verdict is Verdict.ACCEPTED  # of others, running the forward once more is not worth its seconds
+    problem = request.problem.source if accepted else ""
+    return backend.listing(dataclasses.replace(built, module=module, problem=problem))
 
 
 def _refused(refusal: ProblemRefusal, device: DeviceSheet, started: float) -> ValidationReport:

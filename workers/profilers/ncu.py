@@ -7,9 +7,13 @@ own (`workers.runner.counted`). Clocks are left alone (`--clock-control none`): 
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+from services.domain.evaluations import LineShare
 
 PLACES = (None, "/usr/local/cuda/bin", "/opt/nvidia/nsight-compute")
 STALLS = {
@@ -55,6 +59,8 @@ LIBRARY_KERNELS = ("at::native", "cublas", "cutlass", "cudnn", "sm90_xmma", "sm8
 BUSY_PCT = 60.0
 SPILL_SHARE = 0.02
 SMALL_US = 8.0
+MAX_LINES = 50
+_PRINTED = ("--csv", "--page", "raw", "--print-units", "base")
 NOT_PERMITTED = ("ERR_NVGPUCTRPERM", "LibraryNotLoaded", "No permission")
 
 
@@ -77,11 +83,42 @@ def find_ncu() -> str | None:
     return next((found for place in PLACES if (found := shutil.which("ncu", path=place))), None)
 
 
-def command(program: str, log: str, target: Sequence[str]) -> list[str]:
-    """The command line that counts what `target` runs between cudaProfilerStart and cudaProfilerStop."""
-    options = ["--clock-control", "none", "--profile-from-start", "off", "--target-processes", "all", "--csv"]
-    options += ["--page", "raw", "--print-units", "base", "--metrics", ",".join(METRICS.values()), "--log-file", log]
-    return [program, *options, *target]
+def command(program: str, log: str, record: str, target: Sequence[str]) -> list[str]:
+    """The command line that counts what `target` runs between cudaProfilerStart and cudaProfilerStop, into the file
+    `record` for its viewer, with samples by line."""
+    options = ["--clock-control", "none", "--profile-from-start", "off", "--target-processes", "all"]
+    options += ["--section", "SourceCounters", "--import-source", "yes", "--export", record, "--force-overwrite"]
+    return [program, *options, *_PRINTED, "--metrics", ",".join(METRICS.values()), "--log-file", log, *target]
+
+
+def printing(program: str, record: str) -> list[str]:
+    """The command line that prints a record's counters as `parse` reads them; it needs no GPU."""
+    return [program, "--import", record, *_PRINTED]
+
+
+def modules_of(program: str) -> list[str]:
+    """Folders that may hold Nsight Compute's Python module, `ncu_report`."""
+    real = Path(program).resolve().parent
+    roots = [real, *real.parents[:3], Path("/opt/nvidia"), Path("/usr/local/cuda")]
+    found = (
+        path
+        for root in roots
+        for depth in ("", "nsight-compute*/", "nsight-compute*/*/")
+        for path in root.glob(f"{depth}extras/python")
+    )
+    return list(dict.fromkeys(str(path) for path in found if path.is_dir()))
+
+
+def line_shares(text: str) -> tuple[LineShare, ...]:
+    """The hottest lines from what `workers.profilers.ncu_lines` printed, hottest first; empty where it is no such
+    text."""
+    try:
+        samples = {int(line): int(count) for line, count in json.loads(text).items()}
+    except (ValueError, TypeError, AttributeError):
+        return ()
+    total = sum(count for count in samples.values() if count > 0)
+    shares = [LineShare(line=line, share=count / total) for line, count in samples.items() if count > 0 and line > 0]
+    return tuple(sorted(shares, key=lambda one: one.share, reverse=True)[:MAX_LINES])
 
 
 def parse(text: str) -> list[KernelMetrics]:

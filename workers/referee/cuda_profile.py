@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Iterator
 
-from services.domain.evaluations import Profile, Roofline
+from services.domain.evaluations import Profile, ProfilerFile, Roofline
 from workers.ipc.tensors import flatten
 from workers.profilers import ncu
 from workers.referee.draws import OWN
@@ -15,7 +15,7 @@ from workers.referee.problem import cloned
 from workers.referee.slots import Slot
 from workers.referee.trial import Trial
 from workers.referee.worker_client import Runner
-from workers.runner.answers import Acknowledged, KernelsTraced
+from workers.runner.answers import Acknowledged, KernelsTraced, ProfilerOutput
 from workers.runner.protocol import CountKernels, QuitRunner, TraceKernels
 
 LIMIT_S = 60.0
@@ -25,13 +25,21 @@ SEED = 1
 def profile_on_gpu(trial: Trial, roof: Roofline) -> Profile:
     """Counters by ncu, else kernel times by torch's profiler, with the diagnosis. Raises what a runner may raise."""
     try:
-        text = _counted(trial)
+        said = _counted(trial)
     except RunnerFault as fault:
-        text = f"==ERROR== {fault}"
+        said = ProfilerOutput(counters=f"==ERROR== {fault}")
+    text = said.counters
     metrics = ncu.summary(ncu.parse(text))
     if metrics:
         bottleneck, reason = ncu.diagnose(metrics)
-        return Profile(source="ncu", metrics=metrics, bottleneck=bottleneck, reason=_with_share(metrics, reason))
+        return Profile(
+            source="ncu",
+            metrics=metrics,
+            bottleneck=bottleneck,
+            reason=_with_share(metrics, reason),
+            lines=ncu.line_shares(said.lines),
+            file=_file(said),
+        )
     why = ncu.explain(text)
     metrics = ncu.summary(_traced(trial))
     reason = f"{roof.bound} is the higher floor, and it reaches {roof.fraction:.0%} of it; no counters: {why}"
@@ -43,14 +51,22 @@ def profile_on_gpu(trial: Trial, roof: Roofline) -> Profile:
     )
 
 
-def _counted(trial: Trial) -> str:
+def _file(said: ProfilerOutput) -> ProfilerFile | None:
+    """ncu's own record, as the runner sent it."""
+    if said.record is None:
+        return None
+    note = "" if said.record else f"at {said.record_bytes >> 20} MiB it is too large to keep"
+    return ProfilerFile(name="kernel.ncu-rep", bytes=said.record_bytes, hash=None, note=note, content=said.record)
+
+
+def _counted(trial: Trial) -> ProfilerOutput:
     """What ncu wrote about one call."""
     runner = trial.state.link.spawn("counted", deadline=time.monotonic() + LIMIT_S)
     try:
         with _prepared(trial, runner) as slot:
             runner.session.ask(CountKernels(slot=slot.number), Acknowledged, limit_s=LIMIT_S)
             runner.session.ask(QuitRunner(), Acknowledged, limit_s=LIMIT_S)
-            return runner.session.counters(limit_s=LIMIT_S)
+            return runner.session.profiler_output(limit_s=LIMIT_S)
     finally:
         trial.state.link.kill(runner)
 

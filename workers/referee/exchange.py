@@ -14,7 +14,7 @@ from workers.ipc.freezer import Freezer, FreezerError
 from workers.ipc.messages import MessageError
 from workers.ipc.wire import Channel, Message, WireClosedError, WireError, WireTimeoutError
 from workers.referee.errors import FaultKind, RunnerFault
-from workers.runner.answers import RETURNED, RunnerAnswer, RunnerError
+from workers.runner.answers import RETURNED, ProfilerOutput, RunnerAnswer, RunnerError
 from workers.runner.protocol import REQUESTS, RUNNING, RunnerRequest
 
 A = TypeVar("A", bound=RunnerAnswer)
@@ -144,14 +144,14 @@ class RunnerConnection:
             raise RunnerFault(FaultKind.HUNG, "the evaluation's time limit was reached")
         return limit
 
-    def counters(self, *, limit_s: float) -> str:
+    def profiler_output(self, *, limit_s: float) -> ProfilerOutput:
         """What a profiler wrote, which it sends at its end without being asked."""
         try:
             message = self._channel.receive(timeout_s=limit_s)
         except WireError as error:
             raise RunnerFault(FaultKind.FORGED, f"an announced message did not come: {error}") from None
         message.close()
-        return str(message.body.get("counters"))
+        return ProfilerOutput.parse(message.body)
 
     def close(self) -> None:
         """Hang up."""

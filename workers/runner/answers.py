@@ -327,3 +327,33 @@ def _strides(described: Any, dimensions: int) -> tuple[int, ...]:
     if not isinstance(described, list) or len(described) != dimensions:
         return (0,) * dimensions
     return tuple(one if type(one) is int and 0 <= one < MAX_ELEMENTS else 0 for one in described)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfilerOutput:
+    """What Nsight Compute wrote; sent at the end, without being asked."""
+
+    counters: str
+    """As CSV, or why there are none."""
+    lines: str = ""
+    """Samples by line of the source, as JSON."""
+    record: str | None = None
+    """Its own file in Base64; None where it wrote none, empty where that is too large to keep."""
+    record_bytes: int = 0
+
+    def data(self) -> dict[str, Any]:
+        """As JSON data."""
+        said: dict[str, Any] = {"counters": self.counters, "lines": self.lines}
+        return said if self.record is None else {**said, "record": self.record, "record_bytes": self.record_bytes}
+
+    @classmethod
+    def parse(cls, body: Body) -> Self:
+        """The answer in a received object; what does not fit is left out, for nothing rests on it."""
+        record, size = body.get("record"), body.get("record_bytes")
+        fits = isinstance(record, str) and isinstance(size, int) and size >= 0
+        return cls(
+            counters=str(body.get("counters")),
+            lines=str(body.get("lines", "")),
+            record=record if fits else None,
+            record_bytes=size if fits else 0,
+        )

@@ -5,6 +5,7 @@ Where ncu is missing or not permitted, `trace` gives each kernel's name and time
 
 from __future__ import annotations
 
+import base64
 import os
 import socket
 import subprocess
@@ -18,13 +19,20 @@ import torch
 from workers.ipc.placement import CudaTensorDevice
 from workers.ipc.wire import Channel, Message, WireClosedError
 from workers.profilers import ncu
-from workers.runner.answers import Acknowledged, KernelsTraced
+from workers.runner.answers import Acknowledged, KernelsTraced, ProfilerOutput
 from workers.runner.protocol import CountKernels, QuitRunner, RunnerRequest, TraceKernels
 from workers.runner.session import IDLE_LIMIT_S, Act, RunnerServer
 
 MAX_TEXT = 4 << 20
 MAX_KERNELS = 200
+MAX_RECORD = 4 << 20
+"""Bytes of a record that is passed on: reports with it must fit a message."""
+READING_S = 20.0
 LIMIT_S = 60.0
+LINES = (
+    "import sys; sys.path.insert(0, {root!r}); from workers.profilers.ncu_lines import main; "
+    "main({record!r}, *{folders!r})"
+)
 PROGRAM = "import sys; sys.path.insert(0, {root!r}); from workers.runner.counted import inside; inside({fd})"
 
 
@@ -81,19 +89,20 @@ def serve_traced(connection: socket.socket) -> None:
 
 
 def serve_counted(connection: socket.socket) -> None:
-    """Entry point: run the session below ncu, then send what ncu wrote."""
+    """Entry point: run the session below ncu, then send what ncu wrote: counters, its record, samples by line."""
     program = ncu.find_ncu()
     if program is None:
         CountedSession(Channel(connection)).run()
-        _send(connection, "==ERROR== ncu is not installed on this machine")
+        Channel(connection).send(ProfilerOutput(counters="==ERROR== ncu is not installed on this machine").data())
         os._exit(0)
     directory = tempfile.mkdtemp(prefix="kernelwright-ncu-")
     log = str(Path(directory, "counters.csv"))
     descriptor = connection.fileno()
     root = str(Path(__file__).parent.parent.parent)
     inner = [sys.executable, "-P", "-c", PROGRAM.format(root=root, fd=descriptor)]
+    record = str(Path(directory, "kernel.ncu-rep"))
     done = subprocess.run(
-        ncu.command(program, log, inner),
+        ncu.command(program, log, record, inner),
         pass_fds=[descriptor],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -101,14 +110,35 @@ def serve_counted(connection: socket.socket) -> None:
         timeout=LIMIT_S,
     )
     text = Path(log).read_text(encoding="utf-8", errors="replace") if Path(log).exists() else ""
-    _send(connection, (text or done.stdout.decode(errors="replace"))[:MAX_TEXT])
+    text = text or done.stdout.decode(errors="replace")
+    Channel(connection).send(counted(program, text, Path(record)).data())
     os._exit(0)
+
+
+def counted(program: str, text: str, record: Path) -> ProfilerOutput:
+    """What to say of a run below ncu: counters, where there is a record also its content and samples by line."""
+    if not record.exists():
+        return ProfilerOutput(counters=text[:MAX_TEXT])
+    if not ncu.parse(text):  # some versions print nothing where they write a record
+        text = _output(ncu.printing(program, str(record))) or text
+    root = str(Path(__file__).parent.parent.parent)
+    lines = _output(
+        [sys.executable, "-P", "-c", LINES.format(root=root, record=str(record), folders=ncu.modules_of(program))]
+    )
+    size = record.stat().st_size
+    content = base64.b64encode(record.read_bytes()).decode() if size <= MAX_RECORD else ""
+    return ProfilerOutput(counters=text[:MAX_TEXT], lines=lines[:MAX_TEXT], record=content, record_bytes=size)
+
+
+def _output(command: list[str]) -> str:
+    """What a program prints; empty where it fails."""
+    try:
+        done = subprocess.run(command, capture_output=True, check=False, timeout=READING_S)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode(errors="replace") if done.returncode == 0 else ""
 
 
 def inside(descriptor: int) -> None:
     """The program that ncu looks into."""
     CountedSession(Channel(socket.socket(fileno=descriptor)), CudaTensorDevice()).run()
-
-
-def _send(connection: socket.socket, text: str) -> None:
-    Channel(connection).send({"counters": text})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -13,12 +14,12 @@ from typing import Any, cast
 import pytest
 
 from services.domain.errors import NotFoundError, SandboxError, StorageError, ToolchainError
-from services.domain.evaluations import Disassembly, EvaluationRequest
-from services.machine_code import read_listing, with_machine_code_kept, without_text
+from services.domain.evaluations import Disassembly, EvaluationRequest, Profile, ProfilerFile
+from services.machine_code import read_listing, read_profiler_file, with_machine_code_kept, without_text
 from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits
 from services.testing import InMemoryArtefactStore, InMemoryDatabase, a_problem, a_report
 from workers.backends import disassembly
-from workers.backends.disassembly import OBJDUMP, disassembled, functions, no_listing
+from workers.backends.disassembly import OBJDUMP, disassembled, no_listing
 
 DUMP = """
 kernel.so:     file format elf64-x86-64
@@ -141,11 +142,6 @@ def test_lines_of_the_candidates_source_are_marked_and_those_of_headers_left_out
     ]
 
 
-def test_sass_is_taken_apart_by_function() -> None:
-    text = "\tFunction : fill_kernel\n\t.headerflags\n\tEXIT\n\tFunction : other\n\tEXIT"
-    assert [name for name, _ in functions(text, disassembly.cuobjdump("nvcc").function)] == ["fill_kernel", "other"]
-
-
 def a_request() -> EvaluationRequest:
     return EvaluationRequest(
         evaluation_id="eval-1",
@@ -197,3 +193,50 @@ async def test_a_report_without_listing_says_why_there_is_none() -> None:
     ):
         with pytest.raises(NotFoundError, match=told):
             await read_listing("local", report, artefacts)
+
+
+PROFILE = Profile(
+    source="ncu",
+    metrics={},
+    bottleneck="memory",
+    reason="",
+    file=ProfilerFile(name="kernel.ncu-rep", bytes=8, hash=None, content=base64.b64encode(b"NVR\0\1\2\3\4").decode()),
+)
+
+
+async def test_ptx_and_the_profilers_file_are_kept_beside_the_machine_code() -> None:
+    artefacts = InMemoryArtefactStore(InMemoryDatabase())
+    given = replace(a_report(), listing=replace(LISTING, form="sass", ptx="ret;\n"), profile=PROFILE)
+    report = await with_machine_code_kept(given, a_request(), artefacts)
+    assert await read_listing("local", report, artefacts, ptx=True) == "ret;\n"
+    assert await read_listing("local", report, artefacts) == LISTING.text
+    assert await read_profiler_file("local", report, artefacts) == ("kernel.ncu-rep", b"NVR\0\1\2\3\4")
+    assert report.profile is not None
+    assert report.profile.file is not None
+    assert report.profile.file.content == ""
+    with pytest.raises(NotFoundError, match="profile has expired"):
+        await read_profiler_file("theirs", report, artefacts)
+
+
+async def test_where_there_is_no_ptx_or_no_file_it_is_said_why() -> None:
+    artefacts = InMemoryArtefactStore(InMemoryDatabase())
+    report = await with_machine_code_kept(replace(a_report(), listing=LISTING), a_request(), artefacts)
+    with pytest.raises(NotFoundError, match="has no PTX"):
+        await read_listing("local", report, artefacts, ptx=True)
+    large = ProfilerFile(name="kernel.ncu-rep", bytes=9 << 20, hash=None, note="at 9 MiB it is too large to keep")
+    for profile, told in (
+        (None, "Nsight Compute writes one"),
+        (replace(PROFILE, file=large), "too large"),
+        (without_text(replace(a_report(), profile=PROFILE)).profile, "candidates of jobs"),
+    ):
+        with pytest.raises(NotFoundError, match=told):
+            await read_profiler_file("local", replace(a_report(), profile=profile), artefacts)
+
+
+async def test_a_file_that_is_no_base64_is_not_kept_and_costs_nothing_else() -> None:
+    assert PROFILE.file is not None
+    broken = replace(PROFILE, file=replace(PROFILE.file, content="?"))
+    artefacts = InMemoryArtefactStore(InMemoryDatabase())
+    report = await with_machine_code_kept(replace(a_report(), profile=broken), a_request(), artefacts)
+    with pytest.raises(NotFoundError, match="could not be kept"):
+        await read_profiler_file("local", report, artefacts)

@@ -10,6 +10,13 @@ test("instructions are tied to the line they come from, and only to it", () => {
   expect(found.shownAt.get(12)).toEqual([3, 4, 8]);
 });
 
+test("GPU instructions are tied to their lines too, labels and declarations to none", () => {
+  const sass = parseListing("silu:\n; line 6\n        /*0010*/              @!P0 LDG.E.128 R4, desc[UR4][R2.64] ;\n.L_x_0:\n; line 6\n        /*0020*/                   EXIT ;\n");
+  expect([...sass.lineAt]).toEqual([[2, 6], [4, 6]]);
+  const ptx = parseListing(".visible .entry silu(\n{\n\t.reg .pred \t%p<2>;\n; line 5\n\tmov.u32 \t%r9, %ctaid.x;\n; line 6\n\t@%p1 ld.global.b32 { %r1 }, [ %rd1 ];\n}\n");
+  expect([...ptx.lineAt]).toEqual([[4, 5], [5, 6]]);
+});
+
 test("a listing from before lines were recorded is shown as it is", () => {
   const old = "0000 <kernel_0>:\n    1139:\tpush";
   expect(parseListing(old)).toEqual({ text: old, lineAt: new Map(), shownAt: new Map() });

@@ -11,7 +11,8 @@ export interface Listing {
 }
 
 const MARK = /^; line (\d+)$/;
-const INSTRUCTION = /^\s+[0-9a-f]+:\t/;
+/** As objdump, nvdisasm and PTX write one. */
+const INSTRUCTION = /^\s+[0-9a-f]+:\t|^\s+\/\*[0-9a-f]{4,}\*\/|^\t(?:@!?%\w+\s+)?[a-z]/;
 
 /** A listing as it is stored, taken apart. */
 export function parseListing(stored: string): Listing {

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+from pathlib import Path
+
 import pytest
 
 from workers.profilers import ncu
+from workers.runner.answers import ProfilerOutput
+from workers.runner.counted import MAX_RECORD, counted
 
 BUSY = {
     "compute_pct": 20.0,
@@ -80,6 +85,55 @@ def test_forbidden_counters_are_explained() -> None:
 
 
 def test_clocks_are_left_alone() -> None:
-    line = ncu.command("ncu", "/tmp/log", ["python3", "x.py"])
+    line = ncu.command("ncu", "/tmp/log", "/tmp/kernel.ncu-rep", ["python3", "x.py"])
     assert line[line.index("--clock-control") + 1] == "none"
     assert line[-2:] == ["python3", "x.py"]
+
+
+def test_samples_by_line_become_shares_hottest_first() -> None:
+    found = ncu.line_shares('{"4": 25, "7": 75, "0": 9}')
+    assert [(one.line, round(one.share, 3)) for one in found] == [(7, 0.688), (4, 0.229)]
+
+
+@pytest.mark.parametrize("text", ["", "Traceback", "[1]", '{"a": 1}', '{"3": "x"}', '{"3": -1}'])
+def test_what_tells_no_lines_gives_none(text: str) -> None:
+    assert ncu.line_shares(text) == ()
+
+
+def a_program(path: Path, *commands: str) -> str:
+    path.write_text("\n".join(["#!/bin/sh", *commands]), encoding="utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_a_record_is_passed_on_whole_and_read_again_where_nothing_was_printed(tmp_path: Path) -> None:
+    record = tmp_path / "kernel.ncu-rep"
+    record.write_bytes(b"NVR\0 a record")
+    table = tmp_path / "table"
+    table.write_text(printed(("mine", "3000", "5")), encoding="utf-8")
+    program = a_program(tmp_path / "ncu", f'[ "$1 $2" = "--import {record}" ] && cat {table}')
+    said = counted(program, "==PROF== Disconnected", record)
+    assert [kernel.name for kernel in ncu.parse(said.counters)] == ["mine"]
+    assert base64.b64decode(str(said.record)) == b"NVR\0 a record"
+    assert said.lines == ""  # NVIDIA's module cannot read this record
+
+
+def test_a_record_that_is_too_large_is_told_by_its_size(tmp_path: Path) -> None:
+    record = tmp_path / "kernel.ncu-rep"
+    with record.open("wb") as file:
+        file.truncate(MAX_RECORD + 1)
+    said = counted("/nowhere/ncu", printed(("mine", "3000", "5")), record)
+    assert (said.record, said.record_bytes) == ("", MAX_RECORD + 1)
+
+
+def test_a_run_without_a_record_keeps_what_ncu_said(tmp_path: Path) -> None:
+    assert counted("ncu", "==ERROR== no kernels", tmp_path / "none") == ProfilerOutput(counters="==ERROR== no kernels")
+
+
+def test_the_modules_folder_is_found_from_the_program_wherever_it_leads(tmp_path: Path) -> None:
+    home = tmp_path / "nsight-compute-2026.1"
+    (home / "extras/python").mkdir(parents=True)
+    a_program(home / "ncu", "exit 0")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/ncu").symlink_to(home / "ncu")
+    assert str(home / "extras/python") in ncu.modules_of(str(tmp_path / "bin/ncu"))

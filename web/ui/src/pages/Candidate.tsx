@@ -67,7 +67,7 @@ function Known({ candidate }: { candidate: CandidateView }) {
         </Tabs.Panel>
         <Tabs.Panel value="gates">{report ? <Gates report={report} /> : <Pending over={over} />}</Tabs.Panel>
         <Tabs.Panel value="evidence">{report ? <Evidence report={report} /> : <Pending over={over} />}</Tabs.Panel>
-        <Tabs.Panel value="profile">{report ? <Profile report={report} /> : <Pending over={over} />}</Tabs.Panel>
+        <Tabs.Panel value="profile">{report ? <Profile candidate={candidate} report={report} /> : <Pending over={over} />}</Tabs.Panel>
         <Tabs.Panel value="machine">{report ? <MachineCode id={candidate.id} source={candidate.source} report={report} /> : <Pending over={over} />}</Tabs.Panel>
       </Tabs>
     </Stack>

@@ -1,5 +1,5 @@
 /** What the compiler made of a candidate's own functions, beside the source; fetched when it is looked at. */
-import { Button, Group, Stack, Text } from "@mantine/core";
+import { Button, Group, SegmentedControl, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, useMemo, useState } from "react";
 import { request, saveText } from "../api";
@@ -26,41 +26,63 @@ export function MachineCode({ id, source, report }: Props) {
 
 type Hot = NonNullable<NonNullable<EvaluationReport["profile"]>["lines"]>;
 
+const FORMS: Record<string, { name: string; ending: string }> = {
+  assembly: { name: "Assembly", ending: "s" },
+  sass: { name: "GPU instructions (SASS)", ending: "sass" },
+  ptx: { name: "PTX", ending: "ptx" },
+};
+
 function Kept({ id, source, listing, hot }: { id: string; source: string; listing: Disassembly; hot: Hot }) {
+  const [form, setForm] = useState(listing.form);
+  const { name, ending } = FORMS[form] ?? { name: form, ending: "txt" };
   const text = useQuery({
-    queryKey: ["listing", id],
-    queryFn: async () => (await request(`/api/v1/candidates/${id}/listing`)).text(),
+    queryKey: ["listing", id, form],
+    queryFn: async () => (await request(`/api/v1/candidates/${id}/listing${form === "ptx" ? "?form=ptx" : ""}`)).text(),
     staleTime: Infinity,
   });
   return (
-    <Asked query={text}>
-      {(known) => (
-        <Stack>
-          <Group justify="space-between">
-            <Text size="sm" className="break" style={{ flex: "1 1 300px" }}>
-              {listing.form === "sass" ? "GPU instructions (SASS)" : "Assembly"} of {listing.functions.length} {listing.functions.length === 1 ? "function" : "functions"}, by{" "}
-              {listing.tool} from the evaluated library.
-              {listing.cut && " Truncated."}
-            </Text>
-            <Button variant="default" onClick={() => saveText(known, `${id}.${listing.form === "sass" ? "sass" : "s"}`)}>
-              Download
-            </Button>
-          </Group>
+    <Stack>
+      <Group justify="space-between">
+        <Text size="sm" className="break" style={{ flex: "1 1 300px" }}>
+          {name} of {listing.functions.length} {listing.functions.length === 1 ? "function" : "functions"}
+          {form === "ptx" ? ", by Triton." : `, by ${listing.tool}${listing.whole_module ? "." : " from the evaluated library."}`}
+          {listing.cut && " Truncated."}
+          {listing.note && ` Note: ${listing.note}.`}
+        </Text>
+        {listing.ptx_hash && (
+          <SegmentedControl
+            aria-label="Form of the machine code"
+            data={[
+              { value: "sass", label: "SASS" },
+              { value: "ptx", label: "PTX" },
+            ]}
+            value={form}
+            onChange={setForm}
+          />
+        )}
+        {text.data !== undefined && (
+          <Button variant="default" onClick={() => saveText(text.data, `${id}.${ending}`)}>
+            Download
+          </Button>
+        )}
+      </Group>
+      <Asked query={text}>
+        {(known) => (
           <Later height={400}>
-            <Beside source={source} stored={known} hot={hot} />
+            <Beside key={form} source={source} stored={known} hot={hot} whole={listing.whole_module ?? false} />
           </Later>
-        </Stack>
-      )}
-    </Asked>
+        )}
+      </Asked>
+    </Stack>
   );
 }
 
 const NOTHING: ReadonlyMap<number, number> = new Map();
 
 /** Source and instructions side by side where lines are known, else the instructions alone. */
-function Beside({ source, stored, hot }: { source: string; stored: string; hot: Hot }) {
+function Beside({ source, stored, hot, whole }: { source: string; stored: string; hot: Hot; whole: boolean }) {
   const listing = useMemo(() => parseListing(stored), [stored]);
-  const before = useMemo(() => linesBefore(source), [source]);
+  const before = useMemo(() => (whole ? 0 : linesBefore(source)), [source, whole]);
   const heat = useMemo(() => new Map(before === null ? [] : hot.map(({ line, share }) => [line + before, share])), [hot, before]);
   const hottest = hot[0]?.line ?? null;
   const [chosen, setChosen] = useState<{ line: number | null; from: "source" | "machine" | null }>({ line: hottest, from: null });

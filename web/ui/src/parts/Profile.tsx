@@ -1,16 +1,77 @@
-import { Stack, Text } from "@mantine/core";
-import type { EvaluationReport } from "../client";
-import { micros, percent } from "../format";
+import { Button, Group, Select, Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useSearchParams } from "react-router";
+import { data, download } from "../api";
+import { getCandidate, type CandidateView, type EvaluationReport, type ProfilerFile } from "../client";
+import { comparedCounters } from "../counters";
+import { micros, percent, ratio } from "../format";
+import { useCandidates } from "../useJob";
+import { notify } from "./notify";
 import { Section } from "./Section";
-import { Empty } from "./States";
+import { Asked, Empty } from "./States";
 
-/** How near to the hardware's limits it runs, and what holds it back. */
-export function Profile({ report }: { report: EvaluationReport }) {
+/** How near to the hardware's limits it runs, and what holds it back; beside another kernel of the job if asked. */
+export function Profile({ candidate, report }: { candidate: CandidateView; report: EvaluationReport }) {
+  const [params, setParams] = useSearchParams();
+  const other = params.get("with");
+  const siblings = useCandidates(candidate.job_id);
+  const beside = useQuery({
+    queryKey: ["candidate", other],
+    queryFn: () => data(getCandidate({ path: { candidate_id: other ?? "" } })),
+    enabled: other !== null,
+  });
   const { profile, roofline } = report;
   if (!profile && !roofline) return <Empty title="No profile">Only kernels that reach the timing gate are profiled.</Empty>;
-  const metrics = Object.entries(profile?.metrics ?? {});
+  const options = (siblings.data ?? [])
+    .filter((one) => one.id !== candidate.id && one.verdict === "accepted")
+    .map((one) => ({ value: one.id, label: `Round ${one.step + 1}${one.id === candidate.parent_id ? " (parent)" : ""}` }));
   return (
     <Stack gap="xl">
+      <Group align="end" justify="space-between">
+        <Select
+          label="Compare with"
+          placeholder="another kernel of the job"
+          data={options}
+          value={other}
+          onChange={(next) => setParams(next ? { tab: "profile", with: next } : { tab: "profile" }, { replace: true })}
+          clearable
+          clearButtonProps={{ "aria-label": "Compare with none" }}
+          w={{ base: "100%", xs: 300 }}
+        />
+        {profile?.file && <Record id={candidate.id} file={profile.file} />}
+      </Group>
+      {other === null ? (
+        <One report={report} />
+      ) : (
+        <Asked query={beside}>
+          {(known) => <Two mine={report} theirs={known.report} names={[`Round ${candidate.step + 1}`, known.job_id === candidate.job_id ? `Round ${known.step + 1}` : known.id]} />}
+        </Asked>
+      )}
+    </Stack>
+  );
+}
+
+/** The profiler's own file, to open in its viewer. */
+function Record({ id, file }: { id: string; file: ProfilerFile }) {
+  if (!file.hash) {
+    return (
+      <Text size="sm" className="quiet">
+        {file.name}: {file.note}
+      </Text>
+    );
+  }
+  const take = (): void => void notify(download(`/api/v1/candidates/${id}/profile`, `${id}-${file.name}`));
+  return (
+    <Button variant="default" onClick={take}>
+      Nsight Compute report ({(file.bytes / 1e6).toFixed(1)} MB)
+    </Button>
+  );
+}
+
+function One({ report: { profile, roofline } }: { report: EvaluationReport }) {
+  const metrics = Object.entries(profile?.metrics ?? {});
+  return (
+    <>
       {roofline && (
         <Section title="Speed of light">
           <Bar name="of the roofline" value={roofline.fraction} />
@@ -37,11 +98,8 @@ export function Profile({ report }: { report: EvaluationReport }) {
               <tbody>
                 {metrics.map(([name, value]) => (
                   <tr key={name}>
-                    <th scope="row" className="break" style={{ fontWeight: 400 }}>
-                      {WORDS[name] && <span style={{ color: "var(--mantine-color-text)" }}>{WORDS[name]} </span>}
-                      <span className="mono">{name}</span>
-                    </th>
-                    <td className="figure">{Number(value.toPrecision(5)).toLocaleString("en")}</td>
+                    <Named name={name} />
+                    <td className="figure">{figure(value)}</td>
                     <td style={{ width: "40%" }}>{shareOf(name, value) !== null && <Bar value={shareOf(name, value)!} />}</td>
                   </tr>
                 ))}
@@ -50,9 +108,67 @@ export function Profile({ report }: { report: EvaluationReport }) {
           </div>
         </Section>
       )}
-    </Stack>
+    </>
   );
 }
+
+/** Two kernels' limits and counters, and the second's counter over the first's. */
+function Two({ mine, theirs, names }: { mine: EvaluationReport; theirs: EvaluationReport | null | undefined; names: [string, string] }) {
+  if (!theirs?.profile) return <Empty title="No profile">{names[1]} was not profiled: only kernels that reach the timing gate are.</Empty>;
+  const reports = [mine, theirs];
+  return (
+    <div className="scroll-x" tabIndex={0} role="region" aria-label="Profiles compared">
+      <table className="rows" style={{ maxWidth: 1000 }}>
+        <thead>
+          <tr>
+            <th scope="col">Counter</th>
+            {names.map((name) => (
+              <th scope="col" className="figure" key={name}>
+                {name}
+              </th>
+            ))}
+            <th scope="col" className="figure">
+              Ratio
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          <tr>
+            <th scope="row">bottleneck</th>
+            {reports.map((one, at) => (
+              <td className="figure" key={at}>
+                {one.profile?.bottleneck ?? "–"}
+              </td>
+            ))}
+            <td />
+          </tr>
+          {comparedCounters(mine, theirs).map(({ name, values, ratio: times }) => (
+            <tr key={name}>
+              <Named name={name} />
+              {values.map((value, at) => (
+                <td className="figure" key={at}>
+                  {value === null ? "–" : figure(value)}
+                </td>
+              ))}
+              <td className="figure">{ratio(times)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Named({ name }: { name: string }) {
+  return (
+    <th scope="row" className="break" style={{ fontWeight: 400 }}>
+      {WORDS[name] && <span style={{ color: "var(--mantine-color-text)" }}>{WORDS[name]} </span>}
+      <span className="mono">{name}</span>
+    </th>
+  );
+}
+
+const figure = (value: number): string => Number(value.toPrecision(5)).toLocaleString("en");
 
 /** Metrics that are shares of something: Nsight Compute's percentages of peak and our own say so in their names. */
 function shareOf(name: string, value: number): number | null {
