@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 from services.domain.events import JsonValue
@@ -349,11 +349,8 @@ class ProfilerOutput:
     @classmethod
     def parse(cls, body: Body) -> Self:
         """The answer in a received object; what does not fit is left out, for nothing rests on it."""
+        said = cls(counters=str(body.get("counters")), lines=str(body.get("lines", "")))
         record, size = body.get("record"), body.get("record_bytes")
-        fits = isinstance(record, str) and isinstance(size, int) and size >= 0
-        return cls(
-            counters=str(body.get("counters")),
-            lines=str(body.get("lines", "")),
-            record=record if fits else None,
-            record_bytes=size if fits else 0,
-        )
+        if isinstance(record, str) and isinstance(size, int) and size >= 0:
+            return replace(said, record=record, record_bytes=size)
+        return said
