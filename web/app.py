@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from fastapi.middleware.gzip import GZipMiddleware
 from pydantic.json_schema import models_json_schema
+from starlette.routing import BaseRoute
 
 from web import error_types, errors
 from web.access_log import AccessLog
@@ -62,8 +64,27 @@ def create_app(services: WebServices, *, max_body_bytes: int = MAX_BODY_BYTES) -
         docs_url=None,
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,
+        routes=list(_routes()),
     )
     app.state.services = services
+    add_api_reference(app)
+    add_frontend(app, services.ui)
+    errors.install(app)
+    app.add_middleware(BareLists)
+    app.add_middleware(GZipMiddleware, minimum_size=1024, compresslevel=5)
+    app.add_middleware(RateHeaders)
+    app.add_middleware(SafeHeaders)
+    app.add_middleware(RequestGuard, hosts=services.hosts, max_body_bytes=max_body_bytes)
+    app.add_middleware(AccessLog)
+    _document_problems(app)
+    return app
+
+
+@cache
+def _routes() -> tuple[BaseRoute, ...]:
+    """What every application serves. FastAPI reads their signatures at the first request, and a process that makes many
+    applications would do so for each."""
+    every = APIRouter(generate_unique_id_function=lambda route: route.name)
     for router in (
         jobs.router,
         playground.router,
@@ -78,22 +99,12 @@ def create_app(services: WebServices, *, max_body_bytes: int = MAX_BODY_BYTES) -
         access.router,
         system.router,
     ):
-        app.include_router(router, prefix=PREFIX, responses=errors.responses(400, 401, 403, 413, 429, 500))
-    app.include_router(system.health)
-    app.include_router(reports.public)
-    app.include_router(sign_in.router, responses=errors.responses(429, 500))
-    app.include_router(error_types.pages)
-    add_api_reference(app)
-    add_frontend(app, services.ui)
-    errors.install(app)
-    app.add_middleware(BareLists)
-    app.add_middleware(GZipMiddleware, minimum_size=1024, compresslevel=5)
-    app.add_middleware(RateHeaders)
-    app.add_middleware(SafeHeaders)
-    app.add_middleware(RequestGuard, hosts=services.hosts, max_body_bytes=max_body_bytes)
-    app.add_middleware(AccessLog)
-    _document_problems(app)
-    return app
+        every.include_router(router, prefix=PREFIX, responses=errors.responses(400, 401, 403, 413, 429, 500))
+    every.include_router(system.health)
+    every.include_router(reports.public)
+    every.include_router(sign_in.router, responses=errors.responses(429, 500))
+    every.include_router(error_types.pages)
+    return tuple(every.routes)
 
 
 def _document_problems(app: FastAPI) -> None:

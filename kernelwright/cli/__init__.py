@@ -16,10 +16,10 @@ def main() -> None:
 
 def execute(arguments: list[str] | None = None) -> int:
     """Run one command; its exit code."""
-    from kernelwright.cli.app import app
+    from kernelwright.cli.app import command
 
     try:
-        app(arguments, prog_name="kernelwright")
+        command()(arguments, prog_name="kernelwright")
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else 0
     except KeyboardInterrupt:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from functools import cache
+from typing import Annotated, Any
 
 import typer
 
@@ -98,3 +100,9 @@ def root(
     ] = False,
 ) -> None:
     """Writes, proves and speeds up compute kernels."""
+
+
+@cache
+def command() -> Callable[..., Any]:
+    """All commands in one. Typer would read every command's signature again for each call of `app`."""
+    return typer.main.get_command(app)
