@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -197,8 +198,9 @@ def postgres_address(postgres_migrated: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def pgvector_migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with pgvector_server(tmp_path_factory.mktemp("server")) as address:
+def pgvector_migrated() -> Iterator[str]:
+    """Not below pytest's own folder: the next session that starts closes that to the server's user."""
+    with tempfile.TemporaryDirectory() as directory, pgvector_server(Path(directory)) as address:
         _upgrade(address)
         yield address
 

@@ -42,11 +42,14 @@ async def test_who_rings_hears_at_once_that_the_broker_is_away() -> None:
     notifier = WorkNotifier(
         create_app(CelerySettings(broker_url=f"redis://127.0.0.1:{a_free_port()}/0")), SystemClock()
     )
-    began = time.monotonic()
-    with pytest.raises(QueueError, match="cannot be reached"):
-        await notifier.length("cpu")
-    await notifier.tell_ended("job-1")
-    assert time.monotonic() - began < 3.0
+    took_s = []
+    for _ in range(3):  # a busy machine may hold up one of them; a pause before another attempt would hold up all
+        began = time.monotonic()
+        with pytest.raises(QueueError, match="cannot be reached"):
+            await notifier.length("cpu")
+        await notifier.tell_ended("job-1")
+        took_s.append(time.monotonic() - began)
+    assert min(took_s) < RETRY_S
 
 
 async def test_who_rings_gives_a_broker_up_that_does_not_answer() -> None:
