@@ -35,6 +35,12 @@ MEMORY_BYTES = 8 << 30
 """What one sandboxed process of a worker may use."""
 CPU_BACKENDS = ("cpp",)
 GPU_BACKENDS = ("triton", "cuda")
+CPU_PRELOAD = (
+    "torch",
+    # With the next one 1.6 CPU seconds of every referee otherwise: torch imports them when it first traces.
+    "torch._dynamo",
+    "torch.export._trace",
+)
 GPU_PRELOAD = (
     "torch",
     "triton",
@@ -45,7 +51,7 @@ GPU_PRELOAD = (
     "workers.runner.session",
     "workers.runner.triton_ready:make_ready",
 )
-"""What the zygote imports, and a function it calls. None of it touches a tensor or the GPU."""
+"""What the zygotes import, and a function that one of them calls. None of it touches a tensor or the GPU."""
 
 
 def devices() -> tuple[str, ...]:
@@ -130,7 +136,7 @@ def make_sandbox(device: str = "cpu") -> ProcessSandbox:
     """The sandbox for compilers, referees and runners. Raises `SandboxError`."""
     from workers.sandboxes.process import ProcessSandbox
 
-    return ProcessSandbox(preload=("torch",) if device == "cpu" else GPU_PRELOAD)
+    return ProcessSandbox(preload=CPU_PRELOAD if device == "cpu" else GPU_PRELOAD)
 
 
 def make_workbench(

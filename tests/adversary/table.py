@@ -7,12 +7,12 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+from kernelwright.wiring.workbench import make_sandbox
 from tests.adversary.designs import KINDS, Design, designs, judged, outcome
 from tests.contracts.sandboxes import docker_sandbox
 from tests.integrity.conftest import SHEET
 from workers.backends.cpp import CppBackend, runtime_view
 from workers.judging.evaluator import Evaluator
-from workers.sandboxes.process import ProcessSandbox
 
 
 def main(arguments: list[str]) -> int:
@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> int:
     chosen = [design for family in families for kind in KINDS for design in designs(kind, family)]
     with tempfile.TemporaryDirectory() as directory:
         state = Path(directory)
-        sandbox = docker_sandbox() if "docker" in arguments else ProcessSandbox()
+        sandbox = docker_sandbox() if "docker" in arguments else make_sandbox()
         backends = {"cpp": CppBackend(sandbox, state)}
         evaluator = Evaluator(sandbox, backends, SHEET, views={"cpp": runtime_view}, memory_bytes=2 << 30)
         try:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from kernelwright.wiring.workbench import make_sandbox
 from services.domain.evaluations import DeviceSheet
 from workers.backends.cpp import CppBackend, runtime_view
 from workers.judging.evaluator import Evaluator
-from workers.sandboxes.process import ProcessSandbox
 
 SHEET = DeviceSheet(
     name="cpu",
@@ -26,7 +26,7 @@ SHEET = DeviceSheet(
 @pytest.fixture(scope="session")
 def evaluator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluator]:
     state = tmp_path_factory.mktemp("state")
-    sandbox = ProcessSandbox()
+    sandbox = make_sandbox()
     one = Evaluator(
         sandbox, {"cpp": CppBackend(sandbox, state)}, SHEET, views={"cpp": runtime_view}, memory_bytes=2 << 30
     )
