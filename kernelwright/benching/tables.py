@@ -46,6 +46,7 @@ COLUMNS = (
     _attribute("problem", str),
     _attribute("category", str),
     _attribute("family", str),
+    _attribute("group", str),
     _attribute("status", str),
     _attribute("accepted", bool),
     _attribute("verdict", str),
@@ -101,6 +102,7 @@ def as_markdown(document: BenchDocument) -> str:
         "",
         *_table(_CATEGORY_HEADINGS, map(_category_cells, document.categories.items())),
         "",
+        *(_groups(document) if document.groups else ()),
         *_table(HEADINGS, map(cells, document.problems)),
     ]
     reasons = [f"- {row.problem}: {_plain(row.message)}" for row in document.problems if not row.accepted]
@@ -130,6 +132,7 @@ def totals_lines(document: BenchDocument) -> list[str]:
         f"surely faster than eager {eager.surely_faster}, than the strongest baseline {strongest.surely_faster}",
         f"fast_p vs eager: {_shares(eager)}",
         f"fast_p vs strongest: {_shares(strongest)}",
+        f"SOL score, mean of all problems: {totals.sol_score:.2f}",
         f"geometric means of accepted kernels: {_mean(eager)} vs eager, {_mean(strongest)} vs strongest",
     ]
     spent = totals.device_s
@@ -182,6 +185,11 @@ def _category_cells(entry: tuple[str, Totals]) -> tuple[str, ...]:
         _mean(strongest),
         f"{strongest.fast_p['1']:.0%}",
     )
+
+
+def _groups(document: BenchDocument) -> Iterator[str]:
+    yield from _table(("suite's category", *_CATEGORY_HEADINGS[1:]), map(_category_cells, document.groups.items()))
+    yield ""
 
 
 def _mean(standing: Standing) -> str:

@@ -49,6 +49,8 @@ class Totals:
     from_compiler: int
     """Best kernels that are, or descend from, the compiler's draft."""
     device_s: DeviceSpending
+    sol_score: float
+    """Mean over all problems of `sol_score`; 0 counts where there is no kernel."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +65,8 @@ class BenchDocument:
     totals: Totals
     categories: dict[str, Totals]
     """By category, of those that occur."""
+    groups: dict[str, Totals]
+    """By the suite's own categories, where it has any."""
     remaining: tuple[str, ...]
     """Problems that were asked for and have no row yet."""
 
@@ -79,6 +83,7 @@ def summarise(rows: Sequence[BenchRow], terms: BenchTerms, remaining: Sequence[s
         accepted=totals.accepted,
         totals=totals,
         categories={name: total(found) for name, found in by_category.items() if found},
+        groups={name: total([row for row in rows if row.group == name]) for name in _groups(rows)},
         remaining=tuple(remaining),
     )
 
@@ -94,7 +99,21 @@ def total(rows: Sequence[BenchRow]) -> Totals:
         authors=_counted(accepted, lambda row: row.author.value if row.author is not None else None),
         from_compiler=sum(row.from_compiler for row in accepted),
         device_s=reduce(DeviceSpending.__add__, (row.device_s for row in rows), DeviceSpending()),
+        sol_score=math.fsum(map(sol_score, rows)) / len(rows) if rows else 0.0,
     )
+
+
+def sol_score(row: BenchRow) -> float:
+    """SOL-ExecBench's score, from 0 to 1: with times over that of the kernel, baseline b and floor f it is
+    1 / (1 + (1 - f) / (b - f)), which is 0.5 for the strongest baseline's time and 1 for the roofline's.
+
+    The floor is our own roofline, not the suite's. 0 where there is no accepted kernel, no roofline or no baseline."""
+    floor, baseline = row.roofline_fraction, row.figures.get(STRONGEST)
+    if not row.accepted or floor is None or baseline is None:
+        return 0.0
+    if floor >= 1:
+        return 1.0
+    return 0.0 if baseline <= floor else (baseline - floor) / (baseline - floor + 1 - floor)
 
 
 def share_faster(rows: Sequence[BenchRow], rival: str, p: float) -> float:
@@ -118,6 +137,10 @@ def _standing(rows: Sequence[BenchRow], rival: str) -> Standing:
         geometric_mean=math.exp(math.fsum(map(math.log, figures)) / len(figures)) if figures else None,
         measured=len(figures),
     )
+
+
+def _groups(rows: Sequence[BenchRow]) -> list[str]:
+    return sorted({row.group for row in rows if row.group is not None})
 
 
 def _counted(rows: Sequence[BenchRow], what: Callable[[BenchRow], str | None]) -> dict[str, int]:

@@ -11,6 +11,7 @@ import typer
 from kernelwright.cli import (
     access,
     bench,
+    benching,
     ci,
     client,
     database,
@@ -51,7 +52,11 @@ MACHINE = "This machine"
 app.command("run", rich_help_panel=SOLVE, epilog=CALLS)(run.run)
 app.command("demo", rich_help_panel=SOLVE)(demo.demo)
 app.command("evaluate", rich_help_panel=SOLVE)(evaluate.evaluate)
-app.command("bench", rich_help_panel=SOLVE, epilog=CALLS)(bench.bench)
+benches = typer.Typer(cls=benching.BenchGroup, help="Solve many problems (bench alone), compare runs, publish them.")
+benches.command(benching.DEFAULT, epilog=CALLS)(bench.bench)
+benches.command("compare")(benching.compare)
+benches.command("page")(benching.page)
+app.add_typer(benches, name="bench", rich_help_panel=SOLVE)
 app.command("profile", rich_help_panel=SOLVE)(profile.profile)
 app.command("ci", rich_help_panel=SOLVE, epilog=CALLS)(ci.ci)
 app.command("reverify", rich_help_panel=SOLVE)(reverify.reverify)

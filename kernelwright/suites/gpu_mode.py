@@ -20,10 +20,13 @@ _BY_ELEMENT = ("make_match_reference", "match_reference", "verbose_allclose", "v
 """What checkers of the suite compare outputs with the reference's by."""
 _CONTEXTS = ("DeterministicContext", "DisableCuDNNTF32")
 """Settings of torch around the reference; the referee has its own, and tracing does not cross them."""
-_ARGUMENTS = """def _arguments(spec):
+_ARGUMENTS = """import random
+
+
+def _arguments(spec):
     data = generate_input(**spec{seed})
     return list(data) if isinstance(data, (tuple, list)) else [data]"""
-_SEED = ", seed=int(torch.randint(2**31 - 1, ()))"
+_SEED = ", seed=random.randrange(2**31)"
 _MODEL = """class Model(torch.nn.Module):
     def forward(self, {parameters}):
         return ref_kernel({data})"""

@@ -76,7 +76,9 @@ def test_the_commands_of_a_page_exist_with_their_options(page: str) -> None:
     found = _commands(page)
     assert found
     for _program, name, *words in found:
-        known = {option for item in commands[name].params for option in item.opts}
+        inner = getattr(commands[name], "commands", None)
+        command = commands[name] if inner is None else inner.get(words[0], inner.get("run"))
+        known = {option for item in command.params for option in item.opts}
         assert [word for word in words if word.startswith("--") and word not in known] == []
 
 

@@ -34,7 +34,7 @@ def test_inputs_by_name_go_by_place_and_outputs_stay_named() -> None:
 
 
 def test_other_arguments_of_the_constructor_make_another_problem() -> None:
-    first, second = open_suite("atrex-bench", CHECKOUTS / "atrex-bench", None).problems()
+    _, first, second = open_suite("atrex-bench", CHECKOUTS / "atrex-bench", None).problems()
     assert (first.key, second.key) == ("data.scaled_pair.factor3.0", "data.scaled_pair.defaults")
     assert runs(second.problem).init == {}
 
