@@ -6,11 +6,13 @@ with `{"output": …}` pieces and one `{"exit": …}`. When it ends, the kernel 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
 import socket
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +27,8 @@ CHUNK = 1 << 20
 PIECE = 1 << 18
 REPORT_TIMEOUT_S = 3600.0
 """How long an unread report is kept for the worker; it goes away when the worker does."""
+STOPPING_ROUNDS = 20
+"""So often a tree is looked through for processes that were started meanwhile, before it is killed as it stands."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,14 +214,25 @@ def _kill_everybody() -> None:
 
 
 def kill_without_namespace(plan: SandboxPlan, root: int) -> None:
-    """Kill all descendants of `root`: by their user where it is theirs alone, else by walking the process tree."""
+    """Kill all descendants of `root`: by their user where it is theirs alone, else by walking the process tree.
+
+    They are stopped first: each death would make room for a fork of a bomb's other processes."""
     if plan.change_user:
         _kill_user(plan.uid)
-    for process in descendants(root):
-        try:
-            os.kill(process, signal.SIGKILL)
-        except OSError:
-            continue
+    stopped: list[int] = []
+    for _ in range(STOPPING_ROUNDS):
+        running = [process for process in descendants(root) if process not in stopped]
+        if not running:
+            break
+        _signal_all(running, signal.SIGSTOP)
+        stopped += running
+    _signal_all(reversed(stopped), signal.SIGKILL)
+
+
+def _signal_all(processes: Iterable[int], number: signal.Signals) -> None:
+    for process in processes:
+        with contextlib.suppress(OSError):
+            os.kill(process, number)
 
 
 def _kill_user(uid: int) -> None:
@@ -237,6 +252,25 @@ def _kill_user(uid: int) -> None:
 
 def descendants(root: int) -> list[int]:
     """Processes below `root`, nearest first, from /proc; orphans count because `root` adopts them."""
+    if not Path(f"/proc/{root}/task/{root}/children").exists():  # a kernel without CONFIG_PROC_CHILDREN
+        return _descendants_by_parent(root)
+    found = _children_of(root)
+    for process in found:  # grows as it is read
+        found += _children_of(process)
+    return found
+
+
+def _children_of(process: int) -> list[int]:
+    """A process's children, those of its threads included: some reads, however many processes the machine has."""
+    children: list[int] = []
+    with contextlib.suppress(OSError):
+        for thread in os.scandir(f"/proc/{process}/task"):
+            with contextlib.suppress(OSError):
+                children += map(int, Path(thread.path, "children").read_bytes().split())
+    return children
+
+
+def _descendants_by_parent(root: int) -> list[int]:
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         parent = _parent_of(entry) if entry.name.isdigit() else None
