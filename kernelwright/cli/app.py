@@ -14,6 +14,7 @@ from kernelwright.cli import (
     database,
     doctor,
     evaluate,
+    export,
     jobs,
     mcp,
     memory,
@@ -51,6 +52,7 @@ app.command("bench", rich_help_panel=SOLVE, epilog=CALLS)(bench.bench)
 app.command("profile", rich_help_panel=SOLVE)(profile.profile)
 app.command("ci", rich_help_panel=SOLVE, epilog=CALLS)(ci.ci)
 app.command("reverify", rich_help_panel=SOLVE)(reverify.reverify)
+app.command("export", rich_help_panel=SOLVE)(export.export)
 app.command("submit", rich_help_panel=JOBS, epilog=CALLS)(submit.submit)
 app.command("jobs", rich_help_panel=JOBS)(jobs.jobs)
 app.command("watch", rich_help_panel=JOBS)(submit.watch)
