@@ -18,6 +18,7 @@ from kernelwright.cli import (
     demo,
     doctor,
     evaluate,
+    export,
     jobs,
     mcp,
     memory,
@@ -60,6 +61,7 @@ app.add_typer(benches, name="bench", rich_help_panel=SOLVE)
 app.command("profile", rich_help_panel=SOLVE)(profile.profile)
 app.command("ci", rich_help_panel=SOLVE, epilog=CALLS)(ci.ci)
 app.command("reverify", rich_help_panel=SOLVE)(reverify.reverify)
+app.command("export", rich_help_panel=SOLVE)(export.export)
 app.command("submit", rich_help_panel=JOBS, epilog=CALLS)(submit.submit)
 app.command("jobs", rich_help_panel=JOBS)(jobs.jobs)
 app.command("watch", rich_help_panel=JOBS)(submit.watch)

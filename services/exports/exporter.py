@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import io
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.domain.errors import ConflictError, StorageError
+from services.domain.errors import ConflictError, StorageError, UserError
 from services.domain.formats import ExportFormat
 from services.exports.evidence import KERNEL, PAGE, REPORT, TRAJECTORY, evidence_files
 from services.exports.gpu_mode import submission
+from services.exports.operators import operator_package
 from services.exports.packages import kernel_builder_tree, python_package
 from services.exports.static_report import static_report
 from services.exports.winner import Winner, exported_source, lineage
@@ -42,9 +43,11 @@ class Export:
 class Exporter:
     """Writes a job's results into folders and archives."""
 
-    def __init__(self, service: JobService, runtime_module: Path) -> None:
+    def __init__(self, service: JobService, runtime_module: Path, operator_modules: Path | None = None) -> None:
+        """`operator_modules` is the folder of `kernelwright_op`, by default the one beside the runtime module."""
         self._service = service
         self._runtime_module = runtime_module
+        self._operator_modules = operator_modules or runtime_module.parent / "kernelwright_op"
 
     async def contents(self, team_id: str, job_id: str, form: ExportFormat = ExportFormat.BUNDLE) -> dict[str, str]:
         """File name to text. A bundle of a job without an accepted kernel holds its trajectory and the page only; other
@@ -57,6 +60,20 @@ class Exporter:
         lines = [line async for line in await self._service.trajectory(team_id, job_id)]
         files = {TRAJECTORY: "".join(lines), PAGE: await self.to_page(team_id, job_id)}
         return files | (evidence_files(winner) if winner is not None else {})
+
+    async def to_package(self, team_id: str, job_ids: Sequence[str], name: str, folder: Path) -> tuple[str, ...]:
+        """Write a pip-installable package of several jobs' kernels as operators into a folder that is new or empty, and
+        return the operators' names. Raises `NotFoundError`, `ConflictError`, `UserError`, `StorageError`."""
+        winners = []
+        for job_id in dict.fromkeys(job_ids):
+            winner = await self._winner(team_id, job_id)
+            if winner is None:
+                raise ConflictError(f"job {job_id} has no accepted kernel to export")
+            winners.append(winner)
+        modules = {path.name: path.read_text() for path in sorted(self._operator_modules.glob("*.py"))}
+        package = operator_package(winners, name, modules)
+        await asyncio.to_thread(_write_new_tree, folder, package.files)
+        return package.operators
 
     async def to_page(self, team_id: str, job_id: str) -> str:
         """The job's report as one HTML file that loads nothing and runs nothing. Raises `NotFoundError`."""
@@ -95,14 +112,24 @@ class Exporter:
         )
 
 
-def _write_all(folder: Path, files: dict[str, str]) -> Export:
-    folder = folder.absolute()
+def _write_new_tree(folder: Path, files: dict[str, str]) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError(f"{folder} is not an empty folder: name a new one")
+    _write_tree(folder, files)
+
+
+def _write_tree(folder: Path, files: dict[str, str]) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             _write(folder / name, text)
     except OSError as error:
         raise StorageError(f"cannot write the results to {folder}: {error.strerror or error}") from None
+
+
+def _write_all(folder: Path, files: dict[str, str]) -> Export:
+    folder = folder.absolute()
+    _write_tree(folder, files)
     return Export(
         folder=folder,
         kernel=folder / KERNEL if KERNEL in files else None,
