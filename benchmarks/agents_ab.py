@@ -37,7 +37,8 @@ from benchmarks.ab.folder_model import NAME, FolderModel
 from benchmarks.ab.statistics import Comparison, compare
 from kernelwright.problem_files import read_problem
 from kernelwright.settings import Settings, load_settings
-from kernelwright.wiring.installation import Installation, open_installation, open_queue
+from kernelwright.wiring.installation import Installation, open_installation
+from kernelwright.wiring.queues import open_queue
 from orchestrator import JobRules, Orchestrator
 from services.domain.errors import NotFoundError
 from services.domain.jobs import LOCAL_TEAM, Budget, Job, JobSpec, JobStatus

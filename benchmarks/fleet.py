@@ -26,17 +26,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.fleet_simulation import (
-    CLAIM_S,
-    DEVICE,
-    OFFER,
-    Fleet,
-    FleetPlan,
-    Record,
-    TeamPlan,
-    Window,
-    windows,
-)
+from benchmarks.fleet_plan import FleetPlan, Record, TeamPlan
+from benchmarks.fleet_shares import Window, windows
+from benchmarks.fleet_simulation import CLAIM_S, DEVICE, OFFER, Fleet
 from services.domain.errors import KernelwrightError
 from services.domain.jobs import JobStatus
 from services.domain.work import order_of

@@ -8,17 +8,16 @@ keeps its claim alive and answers it. Only the broker is a counter: its messages
 from __future__ import annotations
 
 import asyncio
-import math
 import random
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 
 import psycopg
 from sqlalchemy import make_url
 
 from benchmarks.fleet_clock import BEGIN, SimulatedClock
+from benchmarks.fleet_plan import DeviceUse, FleetPlan, Record, TeamPlan
 from services.domain.errors import InfrastructureError
 from services.domain.evaluations import EvaluationReport, ValidationReport, ValidationRequest
 from services.domain.jobs import Job, JobSpec, JobStatus, Lease
@@ -41,77 +40,6 @@ SPREAD = 0.6
 """Standard deviation of the logarithm of an order's seconds."""
 PRIORITIES = (-10, 0, 0, 0, 10)
 _OPEN = frozenset({WorkStatus.QUEUED, WorkStatus.RUNNING})
-
-
-@dataclass(frozen=True, kw_only=True)
-class TeamPlan:
-    """What a team asks for."""
-
-    name: str
-    weight: float
-    jobs: int
-    order_s: float
-    """Median device seconds of an evaluation."""
-    begins_s: float = 0.0
-    """When its first job is submitted."""
-    over_s: float = 0.0
-    """Its jobs come evenly over so many seconds; 0: all at once."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FleetPlan:
-    """A fleet and what is asked of it."""
-
-    teams: tuple[TeamPlan, ...]
-    workers: int = 100
-    orchestrators: int = 3
-    concurrency: int = 200
-    """Jobs that an orchestrator runs at once."""
-    rounds: int = 2
-    think_s: float = 20.0
-    """Mean seconds between a job's orders."""
-    seed: int = 0
-    limit_s: float = math.inf
-    """Simulated seconds after which the fleet is stopped, whatever is open."""
-
-    @property
-    def jobs(self) -> int:
-        """Of all teams."""
-        return sum(team.jobs for team in self.teams)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DeviceUse:
-    """One order on one device."""
-
-    team: str
-    job: str
-    began_s: float
-    ended_s: float
-    is_check: bool = False
-    """Whether it was a validation."""
-
-
-@dataclass(kw_only=True)
-class Record:
-    """What happened."""
-
-    uses: list[DeviceUse] = field(default_factory=list)
-    waiting: list[tuple[float, frozenset[str]]] = field(default_factory=list)
-    """Moments, and the teams that had an order or a job waiting then."""
-    started_s: dict[str, float] = field(default_factory=dict)
-    """When jobs were claimed."""
-    submitted: dict[str, tuple[str, int, float]] = field(default_factory=dict)
-    """Jobs' teams, priorities and moments of submission."""
-    ended: dict[str, JobStatus] = field(default_factory=dict)
-    take_s: list[float] = field(default_factory=list)
-    """Real seconds of claims of orders."""
-    claim_s: list[float] = field(default_factory=list)
-    """Real seconds of claims of jobs."""
-    most_connections: int = 0
-    most_open_orders: int = 0
-    refused: int = 0
-    """Answers whose claim was not the current one any more."""
 
 
 class Doorbell:
@@ -349,64 +277,3 @@ def _answer(order: WorkOrder) -> ValidationReport | EvaluationReport:
     if isinstance(order.request, ValidationRequest):
         return ValidationReport(analysis=an_analysis(), refusal=None, device=a_device())
     return a_report()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Window:
-    """A stretch of time in which a team had work waiting."""
-
-    team: str
-    begin_s: float
-    used_s: float
-    """Device seconds that it got."""
-    fair_s: float
-    """Its weighted max–min share of those that all teams used."""
-
-    @property
-    def ratio(self) -> float:
-        """What it got of what it should have."""
-        return self.used_s / self.fair_s if self.fair_s else math.inf
-
-
-def windows(plan: FleetPlan, record: Record, length_s: float = 300.0) -> list[Window]:
-    """All windows of that length in which a team had work waiting from beginning to end."""
-    last_s = max(use.ended_s for use in record.uses)
-    found = []
-    for number in range(int(last_s // length_s)):
-        begin_s = number * length_s
-        used = used_between(record.uses, begin_s, begin_s + length_s)
-        looks = [teams for moment, teams in record.waiting if begin_s <= moment < begin_s + length_s]
-        hungry = frozenset.intersection(*looks) if looks else frozenset()
-        fair = max_min_shares(plan.teams, used, hungry)
-        found += [
-            Window(team=team, begin_s=begin_s, used_s=used.get(team, 0.0), fair_s=fair[team]) for team in sorted(hungry)
-        ]
-    return found
-
-
-def used_between(uses: Sequence[DeviceUse], begin_s: float, end_s: float) -> dict[str, float]:
-    """Device seconds by team within a window."""
-    used: dict[str, float] = {}
-    for use in uses:
-        seconds = min(use.ended_s, end_s) - max(use.began_s, begin_s)
-        if seconds > 0:
-            used[use.team] = used.get(use.team, 0.0) + seconds
-    return used
-
-
-def max_min_shares(teams: Sequence[TeamPlan], used: dict[str, float], hungry: frozenset[str]) -> dict[str, float]:
-    """The weighted max–min fair shares of what was used: teams without work waiting wanted no more than they got, and
-    what they leave is divided among the others by weight."""
-    left_s, open_teams = sum(used.values()), {team.name: team.weight for team in teams}
-    shares: dict[str, float] = {}
-    while open_teams:
-        level = left_s / sum(open_teams.values())
-        content = [
-            name for name, weight in open_teams.items() if name not in hungry and used.get(name, 0.0) <= level * weight
-        ]
-        for name in content or tuple(open_teams):
-            shares[name] = used.get(name, 0.0) if content else level * open_teams[name]
-        left_s -= sum(shares[name] for name in content)
-        for name in content or tuple(open_teams):
-            del open_teams[name]
-    return shares

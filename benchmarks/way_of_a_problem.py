@@ -240,7 +240,8 @@ async def submit_and_finish(report: Path) -> str:
     import httpx
 
     from kernelwright.settings import load_settings
-    from kernelwright.wiring.installation import make_orchestrator, open_installation, open_queue
+    from kernelwright.wiring.installation import make_orchestrator, open_installation
+    from kernelwright.wiring.queues import open_queue
     from kernelwright.wiring.web import limiting, make_app, make_web_services
 
     Tracer(os.open(report, os.O_WRONLY | os.O_APPEND)).start()  # before the database's threads begin

@@ -94,6 +94,7 @@ _REPORT = (
     "EvaluationReport", "GateResult", "Latency", "Baselines", "Speedup", "ShapeResult", "Passes", "PassTimes",
     "Roofline", "Profile", "Tuned", "OutputError", "WorstElement", "Disassembly", "Environment", "PhasesS",
 )  # fmt: skip
+_REPORT_FILES = tuple(ROOT / "services" / "domain" / f"{name}.py" for name in ("evaluations", "gates", "profiles"))
 
 
 def _report() -> str:
@@ -102,10 +103,11 @@ def _report() -> str:
         "",
         "`kernelwright evaluate --json`, the API and the database use the same document.",
     ]
-    path = ROOT / "services" / "domain" / "evaluations.py"
     for name in _REPORT:
         lines += ["", f"## {name}", "", "| field | type | description |", "|---|---|---|"]
-        lines += [f"| `{field.name}` | {_code(field.kind)} | {field.text} |" for field in fields(path, name)]
+        found = [field for path in _REPORT_FILES for field in fields(path, name)]
+        assert found, f"{name} is in none of the files of _REPORT_FILES"
+        lines += [f"| `{field.name}` | {_code(field.kind)} | {field.text} |" for field in found]
     return "\n".join(lines) + "\n"
 
 

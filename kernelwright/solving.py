@@ -10,7 +10,8 @@ from pathlib import Path
 
 from kernelwright.orchestrator_names import is_gone
 from kernelwright.settings import Settings
-from kernelwright.wiring.installation import Installation, make_orchestrator, open_installation, open_queue
+from kernelwright.wiring.installation import Installation, make_orchestrator, open_installation
+from kernelwright.wiring.queues import open_queue
 from orchestrator import Orchestrator
 from services.domain.candidates import EvaluatedCandidate
 from services.domain.errors import NotFoundError, UserError

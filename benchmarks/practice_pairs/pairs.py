@@ -14,6 +14,26 @@ _SUM_CALL = "out = x.new_empty(x.shape[0]); LIBRARY.run(x, out, x.shape[0], x.sh
 _ONE = """
 static inline float one(float x) { const float v = x * 1.5f + 0.25f; return v > 0.0f ? v : (v != v ? v : 0.0f); }
 """
+_STREAMED = (
+    _ONE
+    + """
+extern "C" void run(const float* __restrict x, float* __restrict out, int64_t n) {
+    int64_t head = 0;
+    while (head < n && ((uintptr_t)(out + head) & 31)) { out[head] = one(x[head]); ++head; }
+    const int64_t blocks = (n - head) / 8;
+    #pragma omp parallel
+    {
+        #pragma omp for schedule(static)
+        for (int64_t b = 0; b < blocks; ++b) {
+            alignas(32) float v[8];
+            for (int j = 0; j < 8; ++j) v[j] = one(x[head + b * 8 + j]);
+            _mm256_stream_ps(out + head + b * 8, _mm256_load_ps(v));
+        }
+        _mm_sfence();
+    }
+    for (int64_t i = head + blocks * 8; i < n; ++i) out[i] = one(x[i]);
+}"""
+)
 _EXP = """
 static inline float fast_exp(float x) {
     x = x < -87.0f ? -87.0f : (x > 88.0f ? 88.0f : x);
@@ -238,24 +258,7 @@ extern "C" void run(const float* __restrict x, float* __restrict out, int64_t n)
     #pragma omp simd
     for (int64_t i = 0; i < n; ++i) out[i] = one(x[i]);
 }""",
-        with_it=_ONE
-        + """
-extern "C" void run(const float* __restrict x, float* __restrict out, int64_t n) {
-    int64_t head = 0;
-    while (head < n && ((uintptr_t)(out + head) & 31)) { out[head] = one(x[head]); ++head; }
-    const int64_t blocks = (n - head) / 8;
-    #pragma omp parallel
-    {
-        #pragma omp for schedule(static)
-        for (int64_t b = 0; b < blocks; ++b) {
-            alignas(32) float v[8];
-            for (int j = 0; j < 8; ++j) v[j] = one(x[head + b * 8 + j]);
-            _mm256_stream_ps(out + head + b * 8, _mm256_load_ps(v));
-        }
-        _mm_sfence();
-    }
-    for (int64_t i = head + blocks * 8; i < n; ++i) out[i] = one(x[i]);
-}""",
+        with_it=_STREAMED,
     ),
     Pair(
         seed="_mm512_stream_ps, _mm256_stream_ps: stores past the cache",
@@ -267,24 +270,7 @@ extern "C" void run(const float* __restrict x, float* __restrict out, int64_t n)
     #pragma omp parallel for simd schedule(static)
     for (int64_t i = 0; i < n; ++i) out[i] = one(x[i]);
 }""",
-        with_it=_ONE
-        + """
-extern "C" void run(const float* __restrict x, float* __restrict out, int64_t n) {
-    int64_t head = 0;
-    while (head < n && ((uintptr_t)(out + head) & 31)) { out[head] = one(x[head]); ++head; }
-    const int64_t blocks = (n - head) / 8;
-    #pragma omp parallel
-    {
-        #pragma omp for schedule(static)
-        for (int64_t b = 0; b < blocks; ++b) {
-            alignas(32) float v[8];
-            for (int j = 0; j < 8; ++j) v[j] = one(x[head + b * 8 + j]);
-            _mm256_stream_ps(out + head + b * 8, _mm256_load_ps(v));
-        }
-        _mm_sfence();
-    }
-    for (int64_t i = head + blocks * 8; i < n; ++i) out[i] = one(x[i]);
-}""",
+        with_it=_STREAMED,
     ),
     Pair(
         seed="Replace libm calls in hot loops by polynomials in vector lanes",

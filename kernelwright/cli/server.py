@@ -268,7 +268,8 @@ async def _orchestrating(
 ) -> AsyncIterator[None]:
     """An orchestrator over this process's queue, beside what the caller does."""
     from kernelwright.orchestrator_names import own_name
-    from kernelwright.wiring.installation import make_orchestrator, make_retention, open_queue
+    from kernelwright.wiring.installation import make_orchestrator, make_retention
+    from kernelwright.wiring.queues import open_queue
     from kernelwright.wiring.workers import present
     from storage.jobs.retention import PAUSE_S
 

@@ -8,7 +8,6 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelwright.distribution import runtime_module, version
@@ -17,13 +16,8 @@ from kernelwright.provider_options import ProviderOptions
 from kernelwright.settings import Settings
 from kernelwright.wiring.access import bring_up, make_access, make_quotas
 from kernelwright.wiring.reply_events import delta_events
-from kernelwright.wiring.spool import spool_devices, spool_key, spool_nodes, spooled_orders
-from kernelwright.wiring.workbench import (
-    WorkbenchPool,
-    backends,
-    devices,
-)
-from kernelwright.wiring.workers import celery_settings, open_workbench
+from kernelwright.wiring.spool import spool_devices, spool_nodes
+from kernelwright.wiring.workbench import backends, devices
 from services.catalogue import Catalogue
 from services.domain.errors import ConfigurationError
 from services.domain.jobs import LOCAL_TEAM
@@ -57,9 +51,8 @@ if TYPE_CHECKING:
     from storage.memory.store import SqlMemory
     from storage.teams.sealing import SecretSealer
 
+
 log = logging.getLogger(__name__)
-
-
 CONFIRMATIONS = 2
 """Leading kernels that a job measures a second time before it reports one."""
 
@@ -264,16 +257,6 @@ def _remote_embedder(settings: Settings, local: Embedder) -> Embedder:
     return FallbackEmbedder(service, local, notice=log.warning)
 
 
-@asynccontextmanager
-async def open_queue(installation: Installation) -> AsyncIterator[EvaluationQueue]:
-    """The evaluation queue that the settings name. Raises `InfrastructureError`."""
-    queue = _make_queue(installation)
-    try:
-        yield queue
-    finally:
-        await queue.close()
-
-
 def make_orchestrator(installation: Installation, queue: EvaluationQueue, owner: str | None = None) -> Orchestrator:
     """An orchestrator with a name of its own (or the given one) over an installation and a queue."""
     os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
@@ -392,50 +375,3 @@ def _elsewhere(settings: Settings, registry: WorkerRegistry) -> Callable[[], Map
     """Devices that are not this machine's."""
     spooled = spool_devices(settings)
     return lambda: {**registry.devices(), **spooled}
-
-
-def _make_queue(installation: Installation) -> EvaluationQueue:
-    others = _queue_of_settings(installation)
-    settings = installation.settings
-    if settings.spool is None:
-        return others
-    from services.adapters.queueing.by_device import DeviceRouter
-
-    return DeviceRouter(settings.spool_device, _spool_queue(installation, settings.spool), others)
-
-
-def _queue_of_settings(installation: Installation) -> EvaluationQueue:
-    factories: Mapping[str, Callable[[Installation], EvaluationQueue]] = {
-        "in-process": _in_process_queue,
-        "celery": _celery_queue,
-    }
-    return factories[installation.settings.queue](installation)
-
-
-def _in_process_queue(installation: Installation) -> EvaluationQueue:
-    from services.adapters.queueing.in_process import InProcessQueue
-
-    settings = installation.settings
-    at_once = () if "cpu" in spool_devices(settings) else ("cpu",)
-    workbenches = WorkbenchPool(lambda device: open_workbench(settings, device), *at_once)
-    return InProcessQueue(workbenches, installation.stores.candidates, installation.stores.artefacts)
-
-
-def _spool_queue(installation: Installation, root: Path) -> EvaluationQueue:
-    from services.adapters.queueing.spool_queue import SpoolQueue
-
-    settings, stores = installation.settings, installation.stores
-    orders = spooled_orders(settings, root.absolute(), spool_key(settings))
-    orders.open()
-    return SpoolQueue(orders, installation.clock, stores.candidates, stores.artefacts)
-
-
-def _celery_queue(installation: Installation) -> EvaluationQueue:
-    from services.adapters.queueing.celery_queue import CeleryQueue
-    from services.adapters.queueing.compile_ahead import CompileAhead
-    from storage.jobs.work_orders import SqlWorkStore
-    from workers.queue.tasks import create_app
-
-    app = create_app(celery_settings(installation.settings))
-    orders = SqlWorkStore(installation.database, installation.clock)
-    return CeleryQueue(app, orders, installation.clock, ahead=CompileAhead(installation.nodes))

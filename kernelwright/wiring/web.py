@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING
 from kernelwright.distribution import built_ui, examples, version
 from kernelwright.settings import LOOPBACK
 from kernelwright.wiring.access import make_identity, public_names
-from kernelwright.wiring.installation import (
-    Installation,
-    make_requests,
-    make_shares,
-    make_trajectories,
-    make_webhooks,
-)
+from kernelwright.wiring.installation import Installation, make_requests, make_shares, make_trajectories, make_webhooks
 from kernelwright.wiring.spool import spool_devices
 from kernelwright.wiring.workbench import backends, devices, known_sheet
 from kernelwright.wiring.workers import worker_node

@@ -5,7 +5,37 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from services.domain.gates import (
+    ErrorCheck,
+    GateName,
+    GateResult,
+    GateStatus,
+    OutputError,
+    WorstElement,
+)
 from services.domain.problems import Problem, ProblemAnalysis
+from services.domain.profiles import (
+    Disassembly,
+    LineShare,
+    Profile,
+    ProfilerFile,
+    Roofline,
+)
+
+__all__ = [
+    "Disassembly",
+    "ErrorCheck",
+    "GateName",
+    "GateResult",
+    "GateStatus",
+    "LineShare",
+    "OutputError",
+    "Profile",
+    "ProfilerFile",
+    "Roofline",
+    "WorstElement",
+]
+"""Parts of the report that have modules of their own, and are imported from here as well."""
 
 EVALUATION_TIMEOUT_S = 120.0
 """How long an evaluation may take where nothing else is said."""
@@ -18,108 +48,6 @@ class Verdict(StrEnum):
     SUSPICIOUS = "suspicious"
     REJECTED = "rejected"
     INFRASTRUCTURE_ERROR = "infrastructure_error"
-
-
-class GateName(StrEnum):
-    """The gates, cheapest first; their order here is the order they run in."""
-
-    SCREEN = "screen"
-    COMPILE = "compile"
-    LOAD = "load"
-    CORRECTNESS = "correctness"
-    INTEGRITY = "integrity"
-    GENERALIZATION = "generalization"
-    TIMING = "timing"
-
-
-class GateStatus(StrEnum):
-    """What one gate said."""
-
-    PASSED = "passed"
-    FAILED = "failed"
-    SUSPICIOUS = "suspicious"
-    SKIPPED = "skipped"
-
-
-@dataclass(frozen=True, kw_only=True)
-class GateResult:
-    """One gate's outcome with its evidence."""
-
-    name: GateName
-    """Which gate."""
-    status: GateStatus
-    """Its outcome; hard evidence fails, hints make suspicious."""
-    detail: str
-    """The evidence in words a kernel engineer can act on (compiler message, first mismatch, rule and line)."""
-    seconds: float
-    """Time the gate took."""
-
-
-class ErrorCheck(StrEnum):
-    """What an output's error is held against; every check has an allowance of its own."""
-
-    ELEMENT = "element"
-    """A single element, against its tolerance."""
-    WHOLE = "whole"
-    """The relative Frobenius error, against a multiple of the reference's own against float64."""
-    ROW = "row"
-    """The same for the worst row."""
-    COLUMN = "column"
-    """The same for the worst column."""
-    BLOCK = "block"
-    """The same for the worst block of neighbours within a row."""
-    MAGNITUDE = "magnitude"
-    """Elements of like magnitude together."""
-    STEPS = "steps"
-    """Whole numbers: the share of those that are one step off, against what a nudge of the inputs changes."""
-    FINITE = "finite"
-    """NaN and infinities are where they do not belong, or missing: no figure says how far that is off."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorstElement:
-    """The element that used the largest share of its tolerance."""
-
-    at: tuple[int, ...]
-    """Its index."""
-    absolute: float
-    """|output − expected|."""
-    relative: float | None
-    """The same over |expected|; null where zero was expected."""
-    ulp: int | None
-    """The same in units in the last place of the output's dtype: representable numbers between the two. Null for
-    whole and complex numbers."""
-    allowed: float
-    """Its tolerance: atol (scaled to the output) + rtol·|expected|."""
-    share: float
-    """absolute over allowed; above 1 is wrong."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class OutputError:
-    """How far one tensor was off for one kind of draw, the worst of its comparisons in one gate."""
-
-    gate: GateName
-    """Which gate compared it."""
-    draw: str
-    """The kind of values: `own values`, `input set 1, mixed signs values`, `derived shapes 67×2048`."""
-    tensor: str
-    """`output`, `output 1`, or `input 0` where the reference changes it in place."""
-    dtype: str
-    max_abs: float | None
-    """Largest absolute error of all elements; null where the comparison found something that is not finite."""
-    worst: WorstElement | None
-    """Null where all elements are equal, or not comparable one by one."""
-    relative: float | None
-    """Relative Frobenius error of the tensor; null where it was not looked at."""
-    bound: float | None
-    """The largest relative error allowed, from the reference's own against float64."""
-    share: float | None
-    """Largest share of an allowance that any check found used: 0 is exact, above 1 is wrong, null is not finite."""
-    check: ErrorCheck | None
-    """Which check that was; null where all elements are equal."""
-    comparisons: int = 1
-    """How many calls this is the worst of."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,67 +161,6 @@ class ShapeResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Roofline:
-    """Where the candidate stands against what the device can do."""
-
-    bytes: int
-    """Fewest bytes to move."""
-    flops: int
-    """Floating-point operations of the reference."""
-    floor_us: float
-    """The larger of bytes over bandwidth and FLOPs over peak rate, in microseconds."""
-    fraction: float
-    """floor_us over the candidate's median: 1.0 is the roof."""
-    bound: str
-    """`memory`, `compute` or `latency`."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class LineShare:
-    """How hot one line of a kernel is."""
-
-    line: int
-    """Of the compiled source, from 1."""
-    share: float
-    """Samples at its instructions over all in the candidate's own code, 0 to 1."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProfilerFile:
-    """The profiler's own record of a run, for its viewer."""
-
-    name: str
-    """File name, such as `kernel.ncu-rep`."""
-    bytes: int
-    """Its size."""
-    hash: str | None
-    """Hash of the artefact with its content; null if none is stored."""
-    note: str = ""
-    """Why it is not stored; empty if it is."""
-    content: str = ""
-    """Base64 of the content on its way from the worker to the artefact store; empty once stored."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Profile:
-    """Hardware counters, where permitted, and the diagnosis drawn from them."""
-
-    source: str
-    """`ncu`, `perf`, `torch`, `samples` (of where a CPU's threads were) or `none`."""
-    metrics: dict[str, float]
-    """Counter name to value, under the source's own names."""
-    bottleneck: str
-    """Class of the limit: `memory`, `compute`, `latency`, `occupancy`, `spills`, `scalar`, `library`, `page_faults`,
-    `imbalance`, `overhead`, `neither` (of the roofs binds), …"""
-    reason: str
-    """The evidence the diagnosis rests on, in one sentence."""
-    lines: tuple[LineShare, ...] = ()
-    """The hottest lines of the source, hottest first; empty where nothing tells them."""
-    file: ProfilerFile | None = None
-    """The profiler's own record; null where it keeps none."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class TunedSetting:
     """One setting of a search over `TUNABLES`."""
 
@@ -312,32 +179,6 @@ class Tuned:
     """How many configurations were run."""
     settings: tuple[TunedSetting, ...] = ()
     """What each of them came to, in the order they were tried."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Disassembly:
-    """The machine code of a candidate, as its toolchain shows it; or why there is none to show."""
-
-    form: str
-    """`assembly`, `sass`, or `none`."""
-    tool: str
-    """The program that produced it; empty if none."""
-    functions: tuple[str, ...]
-    """The candidate's functions it contains."""
-    cut: bool
-    """Whether it was truncated."""
-    note: str
-    """Why there is none and what would enable it; or what to know of the one there is."""
-    hash: str | None
-    """Hash of the artefact with the text; null if none is stored."""
-    text: str = ""
-    """The text on its way from the worker to the artefact store; empty once stored."""
-    ptx: str = ""
-    """PTX of the same kernels on its way, where the toolchain goes through it; empty once stored."""
-    ptx_hash: str | None = None
-    """Hash of the artefact with the PTX; null if there is none."""
-    whole_module: bool = False
-    """Whether marked lines are the candidate module's own (Triton), rather than those of the source text in it."""
 
 
 @dataclass(frozen=True, kw_only=True)

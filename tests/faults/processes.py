@@ -30,7 +30,8 @@ from agents.replies import InspectionReply
 from kernelwright.admission import acquire_slot
 from kernelwright.cli.server import _observe
 from kernelwright.settings import Settings, load_settings
-from kernelwright.wiring.installation import open_installation, open_queue
+from kernelwright.wiring.installation import open_installation
+from kernelwright.wiring.queues import open_queue
 from kernelwright.wiring.workers import celery_settings, open_registry, present, worker_node
 from services.domain.chat import ChatReply, ChatRequest
 from services.domain.errors import SandboxError

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.fleet_simulation import Fleet, FleetPlan, TeamPlan, max_min_shares, windows
+from benchmarks.fleet_plan import FleetPlan, TeamPlan
+from benchmarks.fleet_shares import max_min_shares, windows
+from benchmarks.fleet_simulation import Fleet
 from services.domain.jobs import JobStatus
 from storage.database import Database
 from tests.databases import postgres_database

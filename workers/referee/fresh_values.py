@@ -20,8 +20,8 @@ from dataclasses import dataclass
 
 import torch
 
-from workers.referee.draws import is_continuous
 from workers.referee.evenness import LEAST_ROWS, LOOKED_AT, is_even
+from workers.referee.value_kinds import is_continuous
 
 DRAWN_BYTES = 1 << 20
 """Inputs up to this size are drawn for every call."""

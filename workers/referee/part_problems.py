@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import torch
 
 from workers.referee.calls import Node, call_text, literal
-from workers.referee.draws import is_continuous
 from workers.referee.partition import name_of
+from workers.referee.value_kinds import is_continuous
 
 MOST_PACKED = 48 << 10
 """Characters of a mask or table that is written into a problem."""

@@ -20,8 +20,8 @@ from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import DataError, TensorMeta, encode, flatten, mapped
 from workers.referee.comparison import Tolerance, tolerances
 from workers.referee.differentiation import NoGradientError, draw_cotangent, gradient_names, marked, plan_of
-from workers.referee.draws import is_constant
 from workers.referee.errors import Refused
+from workers.referee.value_kinds import is_constant
 from workers.runner.stepping import DENSE, ModelStep, StepPlan
 
 MODULE_NAME = "kernelwright_problem"

@@ -6,8 +6,18 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 
 from services.domain.tunables import TunablesError, declared
-from workers.referee.cpp_rules import examine_cpp, looks_like_cpp
+from workers.referee.cpp_rules import examine_cpp
 from workers.referee.handles import KERNEL_MAKERS, Handles
+from workers.referee.module_reading import (
+    ENTRY,
+    catches_look_up,
+    ends_by_raising,
+    imported_names,
+    kernel_texts,
+    reachable_functions,
+    starts_plainly,
+    without_leftovers,
+)
 from workers.referee.remarks import Remark
 from workers.referee.rules import (
     BANNED_ATTRIBUTES,
@@ -26,9 +36,6 @@ from workers.referee.rules import (
 from workers.referee.spoken_names import spoken_names
 
 MAX_SOURCE_CHARACTERS = 1_000_000
-ENTRY = "forward"
-FORWARD_PASS, BACKWARD_PASS = ("forward", "setup_context"), ("backward", "vjp")
-"""Methods of an autograd function."""
 TIMERS = ("time", "timeit", "datetime")
 
 
@@ -56,10 +63,10 @@ def screen(source: str, library: frozenset[str], *, backward: bool = False) -> l
 
 class _Screen:
     def __init__(self, tree: ast.Module, library: frozenset[str], *, backward: bool) -> None:
-        self._tree = tree = _without_leftovers(tree)
+        self._tree = tree = without_leftovers(tree)
         self._library = library
         self._backward = backward
-        self._names = _imported_names(tree)
+        self._names = imported_names(tree)
         self._excused = set(self._harmless_reads())
         """Nodes that only ask how many threads there are."""
         self._handles = Handles(tree)
@@ -75,10 +82,10 @@ class _Screen:
             yield from self._anywhere(node)
         for one in spoken_names(self._tree):
             yield Remark(line=one.line, text=one.text, hard=True)
-        for text in _kernel_texts(self._tree):
+        for text in kernel_texts(self._tree):
             yield from _cpp(text)
         yield from self._own_kernel()
-        hot = _reachable(self._tree, model, backward=self._backward)
+        hot = reachable_functions(self._tree, model, backward=self._backward)
         for function in hot:
             yield from self._on_the_hot_path(function)
         yield from self._layers(model, hot)
@@ -151,7 +158,7 @@ class _Screen:
             yield from self._attribute(ast.Attribute(value=thing, attr=key.value, lineno=node.lineno))
         elif self._resolve(thing) is not None:
             yield _hard(node, f"`getattr` on `{self._resolve(thing)}` with a computed name hides what is called")
-        elif not self._is_own(thing) and not self._handles.is_kernel(thing) and not _starts_plainly(key):
+        elif not self._is_own(thing) and not self._handles.is_kernel(thing) and not starts_plainly(key):
             text = "`getattr` with a computed name, on something that is no kernel of the module, hides what is called"
             yield Remark(line=node.lineno, text=text, hard=False)
 
@@ -189,9 +196,9 @@ class _Screen:
 
     def _may_fall_back(self, node: ast.Try) -> bool:
         """Whether a failing kernel could be hidden: not where handlers raise, nor where a look-up is all that fails."""
-        if all(_raises(handler) for handler in node.handlers):
+        if all(ends_by_raising(handler) for handler in node.handlers):
             return False
-        if not all(_catches_look_up(handler) for handler in node.handlers):
+        if not all(catches_look_up(handler) for handler in node.handlers):
             return True
         calls = [one for part in node.body for one in ast.walk(part) if isinstance(one, ast.Call)]
         return any(self._handles.is_kernel(call.func) for call in calls)
@@ -257,92 +264,11 @@ class _Screen:
         return ".".join([self._names[node.id], *reversed(parts)])
 
 
-LEFTOVERS = ("get_inputs", "get_init_inputs")
 HARMLESS_VARIABLES = ("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "OMP_PROC_BIND", "MKL_NUM_THREADS")
-LOOK_UPS = ("KeyError", "IndexError", "AttributeError", "StopIteration")
-
-
-def _without_leftovers(tree: ast.Module) -> ast.Module:
-    """The module without what nobody runs here: a problem's `get_inputs`, and what it does as a program."""
-    stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    body = [node for node in tree.body if "__name__" in stored or not _is_program(node)]
-    inside = [node for part in body for node in ast.walk(part)]
-    used = {node.id for node in inside if isinstance(node, ast.Name)}
-    used |= {node.attr for node in inside if isinstance(node, ast.Attribute)}
-    unused = {name for name in LEFTOVERS if name not in used}
-    body = [node for node in body if not (isinstance(node, ast.FunctionDef) and node.name in unused)]
-    return ast.Module(body=body, type_ignores=[])
-
-
-def _is_program(node: ast.stmt) -> bool:
-    """`if __name__ == "__main__":` without an `else`."""
-    return isinstance(node, ast.If) and not node.orelse and ast.unparse(node.test) == "__name__ == '__main__'"
 
 
 def _is_harmless_variable(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value in HARMLESS_VARIABLES
-
-
-def _catches_look_up(handler: ast.ExceptHandler) -> bool:
-    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return all(isinstance(kind, ast.Name) and kind.id in LOOK_UPS for kind in kinds)
-
-
-def _imported_names(tree: ast.Module) -> dict[str, str]:
-    names: dict[str, str] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                names[alias.asname or alias.name.split(".")[0]] = (
-                    alias.name if alias.asname else alias.name.split(".")[0]
-                )
-        elif isinstance(node, ast.ImportFrom):
-            names |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
-    for node in ast.walk(tree):  # `f = torch.softmax` is an alias too
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            dotted = _dotted(node.value)
-            if dotted is not None and dotted.split(".")[0] in names:
-                root, _, rest = dotted.partition(".")
-                names.setdefault(node.targets[0].id, f"{names[root]}.{rest}".rstrip("."))
-    return names
-
-
-def _dotted(node: ast.expr) -> str | None:
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else None
-
-
-def _reachable(tree: ast.Module, model: ast.ClassDef, *, backward: bool) -> list[ast.FunctionDef]:
-    """`forward`, the passes of the module's autograd functions, and every function of the module that they can reach
-    by name."""
-    known = {
-        node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name != "__init__"
-    }
-    entry = next((node for node in model.body if isinstance(node, ast.FunctionDef) and node.name == ENTRY), None)
-    found: list[ast.FunctionDef] = []
-    queue = [entry] if entry is not None else []
-    queue += [function for node in ast.walk(tree) for function in _passes(node, backward=backward)]
-    while queue:
-        function = queue.pop()
-        if function in found:
-            continue
-        found.append(function)
-        for node in ast.walk(function):
-            name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
-            if name in known:
-                queue.append(known[name])
-    return found
-
-
-def _passes(node: ast.AST, *, backward: bool) -> list[ast.FunctionDef]:
-    """What autograd calls of a class derived from `torch.autograd.Function`; of its backward where that runs."""
-    if not isinstance(node, ast.ClassDef) or not any((_dotted(one) or "").endswith("Function") for one in node.bases):
-        return []
-    names = (*FORWARD_PASS, *BACKWARD_PASS) if backward else FORWARD_PASS
-    return [part for part in node.body if isinstance(part, ast.FunctionDef) and part.name in names]
 
 
 def _banned_name(dotted: str, table: Mapping[str, str] = BANNED_NAMES) -> str | None:
@@ -358,24 +284,11 @@ def _cpp(node: ast.Constant) -> Iterator[Remark]:
         yield Remark(line=node.lineno + remark.line - 1, text=f"C++ {remark.text}", hard=remark.hard)
 
 
-def _kernel_texts(tree: ast.Module) -> list[ast.Constant]:
-    """Texts in a module that may be meant for a compiler; docstrings are not, unless one is compiled all the same."""
-    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    return [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and id(node) not in prose
-        and looks_like_cpp(node.value)
-    ]
-
-
 def screen_compiled(source: str, compiled: Sequence[str]) -> list[Remark]:
     """Rules broken by what was really compiled, where that is not written out in the module, which was read already.
 
     A source put together from pieces (`"fo" + "rk"`) shows here what it hides from reading the module."""
-    written = {node.value for node in _kernel_texts(ast.parse(source))}
+    written = {node.value for node in kernel_texts(ast.parse(source))}
     remarks = {
         Remark(line=remark.line, text=f"of a compiled source: C++ {remark.text}", hard=remark.hard)
         for text in compiled
@@ -383,20 +296,6 @@ def screen_compiled(source: str, compiled: Sequence[str]) -> list[Remark]:
         for remark in examine_cpp(text, surely=True)
     }
     return sorted(remarks, key=lambda remark: (not remark.hard, remark.line, remark.text))
-
-
-def _raises(handler: ast.ExceptHandler) -> bool:
-    """Whether a handler passes the failure on: it ends by raising."""
-    return isinstance(handler.body[-1], ast.Raise)
-
-
-def _starts_plainly(key: ast.expr) -> bool:
-    """An f-string or sum whose beginning is written out and not private, such as `f"run_{size}"`."""
-    if isinstance(key, ast.JoinedStr) and key.values:
-        key = key.values[0]
-    while isinstance(key, ast.BinOp):
-        key = key.left
-    return isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value[:1].isalpha()
 
 
 def _hard(node: ast.AST, text: str) -> Remark:

@@ -13,21 +13,11 @@ import torch
 
 from services.domain.evaluations import Baselines, DeviceSheet
 from services.domain.problems import ProblemAnalysis
-from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta, flatten, overlap
 from workers.referee.bench import BaselineBench
-from workers.referee.comparison import (
-    ERROR_MULTIPLE,
-    PEAK_MULTIPLE,
-    ROUNDED_MULTIPLE,
-    ErrorScale,
-    all_finite,
-    error_scale,
-    partly_finite,
-    step_scale,
-    worse,
-)
+from workers.referee.comparison import ERROR_MULTIPLE, ErrorScale, all_finite, partly_finite, worse
 from workers.referee.contract import Answer
+from workers.referee.device_care import DeviceCare
 from workers.referee.draws import (
     BIG,
     COARSE,
@@ -43,16 +33,25 @@ from workers.referee.draws import (
     Distribution,
     changes,
     drawn,
-    is_code,
-    is_constant,
-    is_whole,
     nudged,
+)
+from workers.referee.error_scales import (
+    jumps,
+    largest_finite,
+    lies_in,
+    real_pairs,
+    same_bytes,
+    scales_of,
+    with_shift,
+    with_steps,
 )
 from workers.referee.errors import Refused
 from workers.referee.fresh_values import FreshValues, mixable
 from workers.referee.operator_costs import base_name
+from workers.referee.operator_traits import CHOOSERS, EXPONENTIALS, KINKED
 from workers.referee.problem import ReferenceProblem, cloned, output_tensors
 from workers.referee.stopwatch import stopwatch_for
+from workers.referee.value_kinds import is_code, is_constant, is_whole
 from workers.referee.worker_client import WorkerLink
 
 SEED_BITS = 31
@@ -69,53 +68,14 @@ square of the output, and the most that is made of it: small inputs show it (2.7
 FAINT_ERROR = 1.5e-6
 """Of the root mean square of all elements: what pointwise formulas lose that are written otherwise (`exp(x) - 1` for
 `expm1`, `log(1 + exp(x))`: up to 1e-6 for mish), where theirs are faint."""
-EXPONENTIALS = frozenset(
-    """elu celu selu mish log_sigmoid_forward logsigmoid log1p sinh cosh erf
-    _softmax softmax _safe_softmax _log_softmax log_softmax logsumexp exp exp2 expm1 sigmoid silu tanh gelu softplus
-    scaled_dot_product_attention _scaled_dot_product_flash_attention_for_cpu logcumsumexp""".split()  # noqa: SIM905
-)
-"""Operators in whose formulas a term as large as the inputs may be added to an exponent, and taken off again: that
-rounding is one of every element together, and no nudge of the inputs shows it. `exp(x - (max + log(sum)))` was 4.4e-5
-off as a whole in the worst of 40 draws up to 1e4, and the reference 7e-9."""
 SMALL_BYTES = 16 << 20
 """Inputs of a call up to which every distribution is tried: draws, the reference and comparing cost time."""
 FEW = 3
 """Distributions tried, beside the telling ones, where inputs are larger."""
-CHOOSERS = frozenset(
-    """topk sort argsort msort kthvalue median nanmedian mode max min aminmax unique _unique2 searchsorted bucketize
-    multinomial cummax cummin""".split()  # noqa: SIM905 - a table reads best so
-)
-"""Operators that choose among equal values as they like."""
-KINKED = CHOOSERS | frozenset(
-    """abs amax amin clamp clamp_max clamp_min elu fmax fmin hardshrink hardsigmoid hardswish hardtanh huber_loss
-    hinge_embedding_loss l1_loss leaky_relu margin_ranking_loss max_pool1d max_pool2d max_pool3d maximum minimum prelu
-    relu relu6 smooth_l1_loss softshrink threshold triplet_margin_loss where""".split()  # noqa: SIM905
-)
-"""Operators whose gradient jumps, or is one of several at equal values."""
 ILL_CONDITIONED = {torch.float32: 1e-3, torch.float64: 1e-9}
 ILL_CONDITIONED_HALF = 9e-3
 """Relative error of the reference's own gradient from which on it is what is left of terms that cancel each other (of a
 softmax's or a norm's under a cotangent that is the same everywhere): nobody's is right there."""
-
-
-class DeviceCare:
-    """Keeps others off a GPU while it is used, and does not use one that a candidate may have broken."""
-
-    def __init__(self, place: TensorDevice, hold: Callable[[], float]) -> None:
-        self._place = place
-        self._hold = hold
-        self.doubtful = False
-        """Whether a candidate's process ended so that the device has to show that it still works."""
-
-    def take(self) -> float:
-        """Have the device until the request is answered; the seconds that took. Raises `InfrastructureError`."""
-        if not self._place.is_gpu:
-            return 0.0
-        waited = self._hold()
-        if self.doubtful:
-            self._place.check_health()
-            self.doubtful = False
-        return waited
 
 
 class ReferenceState:
@@ -266,7 +226,7 @@ class ReferenceState:
             return None  # it was not written for such values
         if distribution.transform is None:
             self._metas[number] = [TensorMeta.of(tensor) for tensor in outputs]
-        elif not (all_finite(list(map(_real, outputs))) if distribution.finite else partly_finite(outputs)):
+        elif not (all_finite(list(map(real_pairs, outputs))) if distribution.finite else partly_finite(outputs)):
             return None
         elif [TensorMeta.of(tensor) for tensor in outputs] != self.metas(number):
             return None  # outputs as large as the inputs' values say
@@ -287,7 +247,7 @@ class ReferenceState:
         exact_tensors = output_tensors(exact) if exact is not None else []
         scales = tuple(
             self._with_depth(scale, output, ties=distribution.has_ties)
-            for scale, output in zip(_scales(outputs, exact_tensors), outputs, strict=True)
+            for scale, output in zip(scales_of(outputs, exact_tensors), outputs, strict=True)
         )
         if distribution.piles_up:
             scales = tuple(dataclasses.replace(scale, row=1.0, column=1.0, block=1.0) for scale in scales)
@@ -295,15 +255,15 @@ class ReferenceState:
         harsh = distribution.harsh or self._has_kinks()
         if exact_tensors and (harsh or whole):
             moved = output_tensors(self.problem.run_double(nudged(arguments)))
-            if distribution.transform is not None and any(map(_jumps, moved, exact_tensors)):
+            if distribution.transform is not None and any(map(jumps, moved, exact_tensors)):
                 return None  # whole numbers too large for a float to tell one from the next
             if harsh:
-                scales = tuple(map(worse, scales, _scales(moved, exact_tensors)))
+                scales = tuple(map(worse, scales, scales_of(moved, exact_tensors)))
         if exact_tensors and distribution.harsh and self._has_exponentials():
-            by = ROUNDING * max((_largest(tensor) for tensor in flatten(arguments)), default=0.0)
-            scales = tuple(_with_shift(scale, output, by) for scale, output in zip(scales, outputs, strict=True))
+            by = ROUNDING * max((largest_finite(tensor) for tensor in flatten(arguments)), default=0.0)
+            scales = tuple(with_shift(scale, output, by) for scale, output in zip(scales, outputs, strict=True))
         if exact_tensors and whole:
-            scales = tuple(map(_with_steps, scales, self._moved_coarsely(arguments), exact_tensors, outputs))
+            scales = tuple(map(with_steps, scales, self._moved_coarsely(arguments), exact_tensors, outputs))
         self.place.release()
         return scales
 
@@ -341,78 +301,8 @@ class ReferenceState:
         outputs = output_tensors(self.problem.run(given))
         tensors = flatten(given)
         self._mutates = not all(same_bytes(a, b) for a, b in zip(flatten(arguments), tensors, strict=True))
-        self._aliases = any(_lies_in(out, tensor) for out in outputs for tensor in tensors)
+        self._aliases = any(lies_in(out, tensor) for out in outputs for tensor in tensors)
         pairs = itertools.combinations([out for out in outputs if out.layout is torch.strided], 2)
         self._shares = any(overlap(*pair) for pair in pairs) or any(
-            _lies_in(out, tensor) for out in outputs for _, tensor in self.problem.state()
+            lies_in(out, tensor) for out in outputs for _, tensor in self.problem.state()
         )
-
-
-def _lies_in(tensor: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether a tensor begins in another one's memory."""
-    return 0 <= tensor.data_ptr() - other.data_ptr() < other.numel() * other.element_size()
-
-
-def _scales(outputs: list[torch.Tensor], exact: list[torch.Tensor]) -> tuple[ErrorScale, ...]:
-    if len(exact) != len(outputs):
-        return tuple(ErrorScale() for _ in outputs)
-    return tuple(error_scale(_real(output), _real(other)) for output, other in zip(outputs, exact, strict=True))
-
-
-def _real(tensor: torch.Tensor) -> torch.Tensor:
-    """Complex numbers as pairs of real ones."""
-    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
-
-
-def _with_shift(scale: ErrorScale, output: torch.Tensor, by: float) -> ErrorScale:
-    """With a relative error of every element that inputs of such magnitude explain; see `EXPONENTIALS`."""
-    if not output.is_floating_point() or output.dtype is torch.float64 or not scale.known:
-        return scale
-    share = min(by, 1e-2) / (ERROR_MULTIPLE if output.dtype is torch.float32 else ROUNDED_MULTIPLE)
-    peak = min(by, 1e-2) * _largest(output) / PEAK_MULTIPLE
-    return dataclasses.replace(
-        scale,
-        relative=max(scale.relative, share),
-        peak=max(scale.peak, peak),
-        rms=scale.rms,
-        row=max(scale.row, share),
-        column=max(scale.column, share),
-        block=max(scale.block, share),
-        faint=1.0,
-    )
-
-
-def _largest(tensor: torch.Tensor) -> float:
-    """The largest finite magnitude of floating-point numbers; 0 for others."""
-    if not tensor.is_floating_point() or tensor.numel() == 0:
-        return 0.0
-    return float(tensor.abs().nan_to_num(0.0, 0.0, 0.0).max())
-
-
-def _jumps(moved: torch.Tensor, exact: torch.Tensor) -> bool:
-    """Whether a rounding of the inputs changes whole numbers by more than one step."""
-    if exact.is_floating_point() or exact.is_complex() or moved.shape != exact.shape or exact.numel() == 0:
-        return False
-    return int((moved.long() - exact.long()).abs().max()) > 1
-
-
-def _with_steps(scale: ErrorScale, moved: torch.Tensor, exact: torch.Tensor, own: torch.Tensor) -> ErrorScale:
-    """With the share of rounded results that a rounding of the inputs changes, or roundings on the way to them: those
-    in which the reference's `own` results are not the exact ones (an exponential of nearly nothing is one or just
-    below, and no change of the input in proportion tells)."""
-    if exact.is_floating_point() or exact.is_complex():
-        return scale
-    inputs = step_scale(moved, exact) * ROUNDING / COARSE
-    return dataclasses.replace(scale, steps=max(inputs, step_scale(own, exact)))
-
-
-def same_bytes(left: torch.Tensor, right: torch.Tensor) -> bool:
-    """Whether two tensors hold the same bytes (NaN equals itself here)."""
-    if left.shape != right.shape or left.dtype != right.dtype:
-        return False
-    if left.numel() == 0:
-        return True
-    kinds = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64, 16: torch.int64}
-    kind = kinds[left.element_size()]
-    flat_left, flat_right = left.contiguous().reshape(-1), right.contiguous().reshape(-1)
-    return torch.equal(flat_left.view(kind), flat_right.view(kind))

@@ -16,6 +16,7 @@ from workers.ipc.tensors import TensorMeta, flatten, shares_memory
 from workers.referee.comparison import ErrorScale, examine, finite_slices, worse
 from workers.referee.contract import Answer, ContractError, places
 from workers.referee.draws import Distribution, drawn, rebuilt
+from workers.referee.error_scales import same_bytes
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.fetched import Fetched, Output
 from workers.referee.fresh_values import FreshValues
@@ -24,7 +25,7 @@ from workers.referee.preparation import Preparation
 from workers.referee.questions import Build
 from workers.referee.runner_client import RunnerSession
 from workers.referee.slots import Slot
-from workers.referee.state import ReferenceState, same_bytes
+from workers.referee.state import ReferenceState
 from workers.referee.timing import Samples, Side
 from workers.referee.worker_client import Runner, SeenTime
 

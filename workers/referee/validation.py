@@ -14,9 +14,9 @@ from workers.ipc.tensors import flatten
 from workers.referee.analysis import analyse
 from workers.referee.backward_costs import with_backward
 from workers.referee.comparison import all_finite
+from workers.referee.error_scales import same_bytes
 from workers.referee.pieces import pieces
 from workers.referee.problem import ReferenceProblem, cloned, output_tensors, seed_everything
-from workers.referee.state import same_bytes
 
 REPEAT_RTOL = 1e-5
 CONSTANT_RTOL = 1e-7

@@ -70,10 +70,6 @@ class NamedGraph:
         specs = [spec for spec in map(self.spec, arguments) if spec is not None]
         return bool(specs) and specs[0].dtype in FLOATS and len({spec.dtype for spec in specs}) == 1
 
-    def is_sized(self, operator: int) -> bool:
-        """Whether a number among an operator's arguments follows the inputs' sizes."""
-        return any(number.operator == operator for number in self.analysis.size_numbers)
-
 
 def argument(operator: Operator, position: int, name: str, default: Argument) -> Argument:
     """An operator's argument by its place in the schema, which drops trailing defaults, or its keyword."""

@@ -14,7 +14,8 @@ from kernelwright import cli
 from kernelwright.distribution import version
 from kernelwright.doctor.spool import check_spool
 from kernelwright.settings import Settings, load_settings
-from kernelwright.wiring.installation import open_installation, open_queue
+from kernelwright.wiring.installation import open_installation
+from kernelwright.wiring.queues import open_queue
 from services.adapters.queueing.by_device import DeviceRouter
 from services.adapters.spool.layout import SpoolLayout
 from services.adapters.spool.node_side import SpoolClaims

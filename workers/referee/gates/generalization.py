@@ -13,11 +13,13 @@ import torch
 from services.domain.evaluations import GateName
 from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.comparison import all_finite
-from workers.referee.draws import OWN, cut_along, cut_sizes, rebuilt, resized
+from workers.referee.draws import OWN, rebuilt
+from workers.referee.error_scales import same_bytes
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.parameters import with_other_parameters
 from workers.referee.problem import cloned, moved, output_tensors
-from workers.referee.state import ReferenceState, same_bytes
+from workers.referee.resizing import cut_along, cut_sizes, resized
+from workers.referee.state import ReferenceState
 from workers.referee.trial import GateFinding, Trial, judge_inputs, judge_on_values, passed
 
 DERIVED_SLOT = 1000

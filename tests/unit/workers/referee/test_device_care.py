@@ -6,7 +6,7 @@ import pytest
 
 from services.domain.errors import InfrastructureError
 from workers.ipc.placement import TensorDevice
-from workers.referee.state import DeviceCare
+from workers.referee.device_care import DeviceCare
 
 
 class Card(TensorDevice):

@@ -3,22 +3,9 @@ import random
 import pytest
 import torch
 
-from workers.referee.draws import (
-    CODES,
-    CONSTANTS,
-    DISTRIBUTIONS,
-    WHOLE,
-    Distribution,
-    changes,
-    cut_along,
-    drawn,
-    is_code,
-    is_constant,
-    is_continuous,
-    is_whole,
-    rebuilt,
-    resized,
-)
+from workers.referee.draws import CODES, CONSTANTS, DISTRIBUTIONS, WHOLE, Distribution, changes, drawn, rebuilt
+from workers.referee.resizing import cut_along, resized
+from workers.referee.value_kinds import is_code, is_constant, is_continuous, is_whole
 
 
 def test_masks_labels_and_constants_are_not_scaled() -> None:
