@@ -33,7 +33,7 @@ const COLUMNS: Column[] = [
   { key: "compile", name: "× compile", width: "92px", down: true, figure: (one) => ratio(one.speedup?.compile) },
   { key: "roofline_fraction", name: "Roof", width: "60px", down: true, figure: (one) => percent(one.roofline_fraction) },
   { key: null, name: "Bottleneck", width: "112px", figure: (one) => one.bottleneck?.replace("_", " ") ?? NOTHING },
-  { key: "device_s", name: "Device", width: "78px", down: true, figure: (one) => (one.device_s > 0 ? seconds(one.device_s) : NOTHING) },
+  { key: "device_s", name: "Device", width: "96px", down: true, figure: (one) => (one.device_s > 0 ? seconds(one.device_s) : NOTHING) },
 ];
 
 /** Columns that say something: a baseline nobody asked for has none, and not every profile finds a bottleneck. */

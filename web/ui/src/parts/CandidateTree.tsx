@@ -30,7 +30,7 @@ interface Props {
 export default function CandidateTree({ candidates, bestId, selected, over }: Props) {
   const navigate = useNavigate();
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const { place, setFlow } = useFit(FIT);
+  const { place, setFlow } = useFit<CandidateNode | FoldNode>(FIT);
   const scheme = useComputedColorScheme("light", { getInitialValueInEffect: false });
   const { nodes, edges, folded, levels } = useMemo(() => graph(candidates, bestId, selected, over, open), [candidates, bestId, selected, over, open]);
   if (candidates.length === 0) return <Empty title={over ? "No candidates" : "No candidates yet"} />;

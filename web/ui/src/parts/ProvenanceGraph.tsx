@@ -24,7 +24,7 @@ export default function ProvenanceGraph({ found, focus }: { found: ProvenanceVie
   // All of it would be too small to read on a phone: what is tied to the experience comes first there.
   const narrow = useMediaQuery("(max-width: 760px)", false, { getInitialValueInEffect: false });
   const fit = useMemo(() => ({ maxZoom: 1.1, padding: 0.1, nodes: narrow ? near(found, focus) : undefined }), [found, focus, narrow]);
-  const { place, setFlow } = useFit(fit);
+  const { place, setFlow } = useFit<Thing>(fit);
   return (
     <div ref={place} style={{ height: 440, border: "1px solid var(--mantine-color-default-border)", borderRadius: 8 }}>
       <ReactFlow

@@ -1,10 +1,10 @@
 import { useElementSize } from "@mantine/hooks";
-import type { FitViewOptions, ReactFlowInstance } from "@xyflow/react";
+import type { FitViewOptions, Node, ReactFlowInstance } from "@xyflow/react";
 import { useEffect, useState } from "react";
 
 /** Shows all of a graph again whenever its place has another width, as on a turned phone: `place` is its ref. */
-export function useFit(options: FitViewOptions) {
-  const [flow, setFlow] = useState<Pick<ReactFlowInstance, "fitView"> | null>(null);
+export function useFit<N extends Node>(options: FitViewOptions<N>) {
+  const [flow, setFlow] = useState<ReactFlowInstance<N> | null>(null);
   const { ref: place, width } = useElementSize();
   useEffect(() => {
     if (width > 0) void flow?.fitView(options);
