@@ -63,12 +63,9 @@ demo: $(VENV)/.worker
 serve: $(VENV)/.worker $(WEB)
 	$(BIN)/kernelwright serve
 
-# Only pictures that the documentation has are replaced: the tests take every page at three widths in both themes.
-screenshots: $(VENV)/.worker $(WEB)
-	@rm -rf build/screenshots && mkdir -p build/screenshots
-	KERNELWRIGHT_SCREENSHOTS=build/screenshots $(BIN)/python -m pytest -q tests/e2e/test_web_ui.py tests/e2e/test_team_page.py
-	@for file in docs/screenshots/*.png; do \
-	  if [ -f "build/screenshots/$${file##*/}" ]; then cp "build/screenshots/$${file##*/}" "$$file"; fi; done
+# The first time it solves a dozen problems under build/showcase; all pages at three widths: python -m tests.e2e.pictures
+screenshots: $(VENV)/.dev $(WEB)
+	$(BIN)/python -m tests.e2e.pictures --documentation
 
 bench: $(VENV)/.worker
 	$(BIN)/kernelwright bench examples/problems --backend cpp --model playbook

@@ -22,8 +22,6 @@ CHROMIUM = os.environ.get("KERNELWRIGHT_CHROMIUM") or shutil.which("chromium") o
 WAIT_MS = 120_000
 ENDED_WELL = ", ".join(f"[data-status={status}]" for status in WELL)
 """Selects the status of a job that has a correct kernel."""
-PICTURES = os.environ.get("KERNELWRIGHT_SCREENSHOTS")
-"""Folder that the pictures of the documentation go to; without it none are taken."""
 AT_REST = """() => new Promise(resolve => {
     const moves = one => one.playState === "running" && one.effect?.getComputedTiming().endTime !== Infinity
     let still = 0  // frames in a row: what has just appeared begins to move a frame later
@@ -56,13 +54,16 @@ class Service:
     port: int = field(default_factory=a_free_port)
     program: Program | None = None
     settings: dict[str, str] = field(default_factory=dict)
+    measured: bool = False
+    """Whether it measures this machine itself, instead of being given figures out of any kernel's reach."""
 
     @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        self.program = Program("serve", "--port", str(self.port), home=self.home, **self.settings)
+        port = str(self.port)
+        self.program = Program("serve", "--port", port, home=self.home, measured=self.measured, **self.settings)
         self.program.wait_for(rf"http://127\.0\.0\.1:{self.port} ")
 
     def kill(self) -> None:
@@ -102,8 +103,8 @@ class Service:
 
 
 @contextmanager
-def serving(home: Path, **settings: str) -> Iterator[Service]:
-    service = Service(home=home, settings=settings)
+def serving(home: Path, *, measured: bool = False, **settings: str) -> Iterator[Service]:
+    service = Service(home=home, settings=settings, measured=measured)
     try:
         service.start()
         yield service
@@ -156,10 +157,13 @@ def visiting(browser: Any, address: str, **options: Any) -> Iterator[Visitor]:
         context.close()
 
 
-def take_picture(part: Any, name: str, **options: Any) -> None:
-    """Picture a page, or a part of it, for the documentation, where somebody asked for that."""
-    if PICTURES:
-        part.screenshot(path=Path(PICTURES) / f"{name}.png", **options)
+def settled(page: Any) -> None:
+    """Return once nothing is loading any more: no answer is waited for and no placeholder is left."""
+    page.locator("h1, [role=alert], main p").first.wait_for()
+    page.wait_for_function(
+        "() => document.querySelectorAll('[aria-label=Loading], .mantine-Skeleton-root').length === 0"
+    )
+    page.wait_for_timeout(250)
 
 
 def _asked(visitor: Visitor, dialog: Any) -> None:

@@ -115,10 +115,11 @@ def run_within(
 
 
 class Program:
-    """A command that is running; its standard error is read as it comes."""
+    """A command that is running; its standard error is read as it comes. It measures the device where `measured`."""
 
-    def __init__(self, *arguments: str | Path, home: Path, **more: str) -> None:
-        give_a_sheet(home)
+    def __init__(self, *arguments: str | Path, home: Path, measured: bool = False, **more: str) -> None:
+        if not measured:
+            give_a_sheet(home)
         self.lines: list[str] = []
         self.process = subprocess.Popen(
             [sys.executable, "-m", "kernelwright", *map(str, arguments)],
@@ -172,7 +173,7 @@ class Program:
 @contextmanager
 def running(*arguments: str | Path, home: Path, **more: str) -> Iterator[Program]:
     """A program for the time of a test."""
-    program = Program(*arguments, home=home, **more)
+    program = Program(*arguments, home=home, measured=False, **more)
     try:
         yield program
     finally:

@@ -41,8 +41,7 @@ def _answer(route: Any) -> None:
         return
     document = RECORDED[found.path]
     if found.path.endswith("/log"):
-        after = int(parse_qs(found.query).get("after", ["0"])[0])
-        document = [event for event in document if event["seq"] > after]
+        document = _behind(route, document)["items"]
     route.fulfill(json={"items": document, "next_cursor": None} if isinstance(document, list) else document)
 
 
@@ -187,3 +186,51 @@ def test_a_kernel_of_a_hundred_thousand_lines_is_read_and_left_again(visitor: Vi
     assert page.locator(".cm-line").count() < 500
     page.get_by_role("tab", name="Gates").click()
     page.get_by_role("region", name="Gate correctness").wait_for()
+
+
+def test_charts_are_drawn_in_a_browser_without_webgl(visitor: Visitor) -> None:
+    page = visitor.page
+    page.add_init_script(
+        "const given = HTMLCanvasElement.prototype.getContext;"
+        "HTMLCanvasElement.prototype.getContext = function (kind, ...more) {"
+        "  return kind.includes('gl') ? null : given.call(this, kind, ...more) }"
+    )
+    page.goto(f"/jobs/{JOBS[0]}")
+    page.get_by_role("region", name="Speedup over time").locator("canvas").wait_for()
+    page.get_by_role("region", name="Roofline").locator("canvas").wait_for()
+    page.locator(".react-flow__node").first.wait_for()
+
+
+def test_a_stream_that_a_proxy_holds_back_is_polled_instead(visitor: Visitor) -> None:
+    page, log = visitor.page, RECORDED[f"/api/v1/jobs/{JOBS[0]}/log"]
+    known = [log[:-1]]
+    page.route(f"**/jobs/{JOBS[0]}/log?**", lambda route: route.fulfill(json=_behind(route, known[0])))
+    page.route(f"**/jobs/{JOBS[0]}/events", lambda route: None)  # neither head nor body ever comes through
+    page.goto(f"/jobs/{JOBS[0]}")
+    page.locator("[data-connection=polling]").wait_for()
+    known[0] = log
+    page.locator("[data-connection=ended]").wait_for(state="attached")
+    assert page.locator("[data-connection]").get_attribute("data-seq") == str(log[-1]["seq"])
+
+
+def _behind(route: Any, events: list[dict[str, Any]]) -> dict[str, Any]:
+    """The events behind the last one that a page has seen."""
+    after = int(parse_qs(urlsplit(route.request.url).query).get("after", ["0"])[0])
+    return {"items": [event for event in events if event["seq"] > after], "next_cursor": None}
+
+
+def test_tables_are_lists_on_a_phone(visitor: Visitor) -> None:
+    page = visitor.page
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"/candidates/{RECORDED[f'/api/v1/jobs/{JOBS[0]}']['best_candidate_id']}?tab=evidence")
+    latencies = page.get_by_role("region", name="Latencies")
+    latencies.locator("tr[data-variant]").first.wait_for()
+    assert latencies.evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert latencies.locator("[data-median]").first.get_attribute("data-name") == "Median"
+    page.get_by_role("tab", name="Why believe this number").wait_for()
+    assert page.get_by_role("tab", selected=True).evaluate("one => one.getBoundingClientRect().right <= 390")
+    page.goto(f"/jobs/{JOBS[0]}")
+    candidates = page.get_by_role("table", name="Candidates")
+    candidates.locator("[data-candidate]").first.wait_for()
+    assert candidates.evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert visitor.violations() == []

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.browsing import Visitor, a_browser, skip_unless_there, take_picture, visiting
-from tests.e2e.programs import a_free_port, run, running
-from tests.fakes.identity_provider import CLIENT, SECRET, identity_provider
+from tests.e2e.browsing import Visitor, a_browser, skip_unless_there, visiting
+from tests.e2e.showcase import a_team
 
 pytestmark = [
     pytest.mark.e2e,
@@ -20,27 +19,9 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """An API with a team, an admin and a quota, whose people sign in at a provider of its own."""
     skip_unless_there()
-    home, port = tmp_path_factory.mktemp("home"), a_free_port()
-    for arguments in (
-        ("team", "create", "kernels"),
-        ("user", "add", "ada@x", "--team", "kernels", "--role", "admin"),
-        ("user", "add", "bob@x", "--team", "kernels", "--role", "viewer"),
-        ("team", "quota", "kernels", "jobs=1/day", "dollars=50/month"),
-    ):
-        done = run(*arguments, home=home)
-        assert done.returncode == 0, done.stderr
-    with identity_provider() as provider:
-        settings = {
-            "KERNELWRIGHT_OIDC_ISSUER": provider.address,
-            "KERNELWRIGHT_OIDC_CLIENT_ID": CLIENT,
-            "KERNELWRIGHT_OIDC_CLIENT_SECRET": SECRET,
-            "KERNELWRIGHT_OIDC_NAME": "Example ID",
-        }
-        with running("api", "--port", str(port), home=home, **settings) as program:
-            program.wait_for(rf"http://127\.0\.0\.1:{port} ")
-            yield f"http://127.0.0.1:{port}"
+    with a_team(tmp_path_factory.mktemp("home")) as there:
+        yield there
 
 
 @pytest.fixture(params=["light", "dark"])
@@ -64,12 +45,10 @@ def test_an_admin_signs_in_invites_somebody_and_makes_and_ends_a_token(
     _make_and_end_a_token(page, f"nightly {scheme}")
     page.locator("[data-quota=jobs]").wait_for()
     page.locator("[data-act=revoke_token]").first.wait_for()
-    take_picture(page, f"team-{scheme}", full_page=True)
     found = visitor.violations()
     assert found == [], "\n".join(found)
     page.set_viewport_size({"width": 320, "height": 720})
     assert visitor.violations() == []
-    take_picture(page, f"team-phone-{scheme}")
     page.get_by_role("button", name="Sign out").click()
     page.get_by_role("link", name="Sign in with Example ID").wait_for()
 

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.e2e.browsing import ENDED_WELL, Service, Visitor, serving, take_picture, visiting
+from tests.e2e.browsing import ENDED_WELL, Service, Visitor, serving, settled, visiting
 from tests.e2e.programs import SMALL, WELL
 from tests.receiver import receiving
 
@@ -202,29 +202,6 @@ def _address(service: Service, name: str, job_id: str, other: str) -> str:
     return PAGES[name].format(job=job_id, other=other, best=best, experience=used["id"], report=report)
 
 
-def _take_pictures(page: Any, name: str, part: Any) -> None:
-    """A part of a page at three widths, light and dark; back to the width and colours it had."""
-    before = page.viewport_size
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        for width, (across, down) in WIDTHS.items():
-            page.set_viewport_size({"width": across, "height": down})
-            page.get_by_role("button", name="Fit View").click()
-            _settled(page)
-            take_picture(part, f"{name}-{width}-{scheme}")
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size(before)
-
-
-def _settled(page: Any) -> None:
-    """Nothing is loading any more: no answer is waited for and no placeholder is left."""
-    page.locator("h1, [role=alert], main p").first.wait_for()
-    page.wait_for_function(
-        "() => document.querySelectorAll('[aria-label=Loading], .mantine-Skeleton-root').length === 0"
-    )
-    page.wait_for_timeout(250)
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_is_accessible_and_fits_its_window_in_light_and_dark(
     browser: Any, service: Service, solved: str, other: str, name: str
@@ -235,10 +212,9 @@ def test_every_page_is_accessible_and_fits_its_window_in_light_and_dark(
             tab.page.emulate_media(color_scheme=scheme)
             for width, (across, down) in WIDTHS.items():
                 tab.page.set_viewport_size({"width": across, "height": down})
-                _settled(tab.page)
+                settled(tab.page)
                 wide: int = tab.page.evaluate("() => document.documentElement.scrollWidth")
                 assert wide <= across, f"{wide} px wide on a {width}"
-                take_picture(tab.page, f"{name.replace(' ', '-')}-{width}-{scheme}")
                 if width != "4k":
                     assert tab.violations() == [], f"{width}, {scheme}"
         assert tab.complaints == []
@@ -251,7 +227,7 @@ def test_nothing_that_a_name_or_a_text_holds_is_executed(service: Service, visit
     service.ended(job_id)
     for path in ("/", f"/jobs/{job_id}", f"/jobs/{job_id}/trace", f"/submit?from={job_id}"):
         visitor.page.goto(path)
-        _settled(visitor.page)
+        settled(visitor.page)
         assert visitor.page.locator("img[src=x]").count() == 0
     visitor.page.goto("/")
     visitor.page.get_by_role("link", name=HOSTILE).first.wait_for()
@@ -269,7 +245,6 @@ def test_an_experiences_provenance_is_drawn_and_read_as_a_table(
     page.goto(f"/memory/{used}")
     page.get_by_role("heading", name="Lineage").scroll_into_view_if_needed()
     page.locator(f"[data-thing='{used}']").wait_for()
-    _take_pictures(page, "provenance", page.get_by_role("region", name="Lineage"))
     summary = page.get_by_text("Show as table")
     summary.focus()
     page.keyboard.press("Enter")

@@ -36,6 +36,8 @@ const PAGE = 5000;
 const WAITS = [200, 500, 1000, 2000, 4000];
 /** The server sends a sign of life every 15 s. */
 const SILENCE_MS = 40_000;
+/** The head of a stream comes at once, or a proxy keeps it back. */
+const HEAD_MS = 10_000;
 const POLL_MS = 1000;
 
 export class LiveJob {
@@ -124,7 +126,13 @@ export class LiveJob {
     const quiet = new AbortController();
     const both = AbortSignal.any([signal, quiet.signal]);
     const headers = { Accept: "text/event-stream", "Last-Event-ID": String(this.last) };
-    const response = await this.options.request(`/api/v1/jobs/${this.jobId}/events`, { headers, signal: both });
+    let heard = false;
+    // A proxy that keeps everything back until the end, headers too, gives no sign of life either.
+    const listen = <T>(sign: Promise<T>, most: number): Promise<T> => {
+      const alarm = setTimeout(() => ((this.streams = heard), quiet.abort()), most);
+      return sign.finally(() => clearTimeout(alarm));
+    };
+    const response = await listen(this.options.request(`/api/v1/jobs/${this.jobId}/events`, { headers, signal: both }), HEAD_MS);
     if (response.status === 204) return true;
     if (!response.body) {
       this.streams = false;
@@ -133,11 +141,8 @@ export class LiveJob {
     this.tell("live");
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     const parser = new SseParser();
-    let heard = false;
     for (;;) {
-      // A proxy that keeps everything back until the end gives no sign of life either.
-      const alarm = setTimeout(() => ((this.streams = heard), quiet.abort()), SILENCE_MS);
-      const { done, value } = await reader.read().finally(() => clearTimeout(alarm));
+      const { done, value } = await listen(reader.read(), SILENCE_MS);
       if (done) return this.finished;
       heard = true;
       for (const sent of parser.push(value)) {

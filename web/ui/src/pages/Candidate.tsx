@@ -2,7 +2,7 @@
 import { Anchor, Button, Group, Menu, Select, Stack, Switch, Tabs, Text, Title } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { lazy, useState } from "react";
+import { lazy, useEffect, useRef, useState } from "react";
 import { Link, useParams, useSearchParams } from "react-router";
 import { data, download, saveText } from "../api";
 import { kindOf } from "../candidates";
@@ -43,13 +43,16 @@ function Known({ candidate }: { candidate: CandidateView }) {
   const [params, setParams] = useSearchParams();
   const tab = params.get("tab") ?? "source";
   useTitle(`Round ${candidate.step + 1} of ${job.data?.problem ?? "a job"}`);
+  const tabs = useRef<HTMLDivElement>(null);
+  // On a phone the row of tabs scrolls: the one that is open is in sight.
+  useEffect(() => tabs.current?.querySelector("[data-active]")?.scrollIntoView({ block: "nearest", inline: "center" }), [tab]);
   const { report } = candidate;
   const over = job.data !== undefined && FINAL.has(job.data.status);
   return (
     <Stack gap="lg">
       <Head candidate={candidate} job={job.data} />
       <Tabs value={tab} onChange={(next) => setParams(next && next !== "source" ? { tab: next } : {}, { replace: true })} keepMounted={false}>
-        <Tabs.List mb="md" className="one-line">
+        <Tabs.List mb="md" className="one-line" ref={tabs}>
           <Tabs.Tab value="source">Source</Tabs.Tab>
           <Tabs.Tab value="diff">Changes</Tabs.Tab>
           <Tabs.Tab value="gates">Gates</Tabs.Tab>

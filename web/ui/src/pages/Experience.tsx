@@ -10,6 +10,7 @@ import { Figure } from "../parts/Figure";
 import { Later } from "../parts/Later";
 import { notify } from "../parts/notify";
 import { Provenance } from "../parts/Provenance";
+import { Rows } from "../parts/Rows";
 import { Section } from "../parts/Section";
 import { Asked, Empty } from "../parts/States";
 import { useTitle } from "../parts/useTitle";
@@ -146,48 +147,46 @@ function Retract({ id, opened, close }: { id: string; opened: boolean; close: ()
 function Uses({ uses }: { uses: ExperienceView["uses"] }) {
   if (uses.length === 0) return <Empty title="No uses yet" />;
   return (
-    <div className="scroll-x" tabIndex={0} role="region" aria-label="Uses">
-      <table className="rows">
-        <thead>
-          <tr>
-            <th>Step</th>
-            <th>Kernel</th>
-            <th>Stage</th>
-            <th className="figure">Value then</th>
-            <th className="figure">Similarity</th>
-            <th>Verdict</th>
-            <th className="figure">Reward</th>
-            <th>Time</th>
-          </tr>
-        </thead>
-        <tbody>
-          {uses.map((use) => (
-            <tr key={`${use.job_id}/${use.step}`}>
-              <td>
-                <Anchor component={Link} to={`/jobs/${use.job_id}/trace?step=${use.step + 1}`} data-row underline="always">
-                  {use.job_id}, round {use.step + 1}
+    <Rows label="Uses">
+      <thead>
+        <tr>
+          <th>Step</th>
+          <th>Kernel</th>
+          <th>Stage</th>
+          <th className="figure">Value then</th>
+          <th className="figure">Similarity</th>
+          <th>Verdict</th>
+          <th className="figure">Reward</th>
+          <th>Time</th>
+        </tr>
+      </thead>
+      <tbody>
+        {uses.map((use) => (
+          <tr key={`${use.job_id}/${use.step}`}>
+            <td>
+              <Anchor component={Link} to={`/jobs/${use.job_id}/trace?step=${use.step + 1}`} data-row underline="always">
+                {use.job_id}, round {use.step + 1}
+              </Anchor>
+            </td>
+            <td>
+              {use.candidate_id ? (
+                <Anchor component={Link} to={`/candidates/${use.candidate_id}`} underline="always" aria-label={`open the kernel of ${use.job_id}, round ${use.step + 1}`}>
+                  open
                 </Anchor>
-              </td>
-              <td>
-                {use.candidate_id ? (
-                  <Anchor component={Link} to={`/candidates/${use.candidate_id}`} underline="always" aria-label={`open the kernel of ${use.job_id}, round ${use.step + 1}`}>
-                    open
-                  </Anchor>
-                ) : (
-                  "–"
-                )}
-              </td>
-              <td>{use.stage}</td>
-              <td className="figure">{use.value === null ? "–" : signed(use.value)}</td>
-              <td className="figure">{use.similarity?.toFixed(2) ?? "–"}</td>
-              <td>{use.verdict ?? "–"}</td>
-              <td className="figure">{signed(use.reward)}</td>
-              <td style={{ whiteSpace: "nowrap" }}>{ago(use.at)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+              ) : (
+                "–"
+              )}
+            </td>
+            <td>{use.stage}</td>
+            <td className="figure">{use.value === null ? "–" : signed(use.value)}</td>
+            <td className="figure">{use.similarity?.toFixed(2) ?? "–"}</td>
+            <td>{use.verdict ?? "–"}</td>
+            <td className="figure">{signed(use.reward)}</td>
+            <td style={{ whiteSpace: "nowrap" }}>{ago(use.at)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </Rows>
   );
 }
 

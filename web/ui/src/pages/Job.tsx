@@ -93,35 +93,38 @@ function Known({ job, live }: { job: JobView; live: LiveState }) {
               all.length > 0 ? (
                 <CandidateTable candidates={all} bestId={shown.best_candidate_id} selected={view} select={setView} over={over} />
               ) : (
-                <Empty title={over ? "No candidates" : "Waiting for the first candidate"}>
-                  {shown.message}
-                </Empty>
+                <Empty title={over ? "No candidates" : "Waiting for the first candidate"} />
               )
             }
           </Asked>
         </Section>
-        <Section title="Lineage">
-          <Later height={440}>
-            <CandidateTree candidates={rows} bestId={shown.best_candidate_id} selected={view} over={over} />
-          </Later>
-        </Section>
-        {["islands", "map_elites"].includes(job.strategy) && (
-          <Section title={job.strategy === "islands" ? "Islands" : "Archive"}>
-            <PopulationMap jobId={job.id} candidates={rows} bestId={shown.best_candidate_id} />
-          </Section>
+        {!(over && rows.length === 0) && (
+          <>
+            <Section title="Lineage">
+              <Later height={440}>
+                <CandidateTree candidates={rows} bestId={shown.best_candidate_id} selected={view} over={over} />
+              </Later>
+            </Section>
+            <Section title="Speedup over time">
+              <Later height={340}>
+                <SpeedupChart candidates={rows} over={over} />
+              </Later>
+            </Section>
+            <Section title="Roofline">
+              <Later height={340}>
+                <RooflineChart candidates={rows} bestId={shown.best_candidate_id} validated={story.validated} over={over} />
+              </Later>
+            </Section>
+            <CostsSection id={job.id} />
+            {["islands", "map_elites"].includes(job.strategy) && (
+              <Section wide title={job.strategy === "islands" ? "Islands" : "Archive"}>
+                <PopulationMap jobId={job.id} candidates={rows} bestId={shown.best_candidate_id} />
+              </Section>
+            )}
+          </>
         )}
-        <Section title="Speedup over time">
-          <Later height={340}>
-            <SpeedupChart candidates={rows} over={over} />
-          </Later>
-        </Section>
-        <Section title="Roofline">
-          <Later height={340}>
-            <RooflineChart candidates={rows} bestId={shown.best_candidate_id} validated={story.validated} over={over} />
-          </Later>
-        </Section>
         <Section
-          tall
+          rest
           title="Agent activity"
           aside={
             <Anchor component={Link} to={`/jobs/${job.id}/trace`} size="sm" underline="always">
@@ -131,7 +134,6 @@ function Known({ job, live }: { job: JobView; live: LiveState }) {
         >
           <Timeline story={story} over={over} />
         </Section>
-        <CostsSection id={job.id} />
       </div>
     </Stack>
   );

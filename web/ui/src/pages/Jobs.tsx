@@ -108,7 +108,7 @@ function Filters({ query, set }: { query: JobQuery; set: (name: string, values: 
     <Group gap="sm" align="end">
       <TextInput
         label="Search"
-        description="Search names and tags ( / )"
+        placeholder="Names and tags ( / )"
         value={typed}
         onChange={(event) => {
           setTyped(event.currentTarget.value);

@@ -8,6 +8,7 @@ import { data, items } from "../api";
 import { learnedPractices, listExperiences, memoryAudit, memoryEffect, searchExperiences, type ExperienceKind, type ExperienceSummary, type Verdict } from "../client";
 import { ago, ratio, signed } from "../format";
 import { EffectTable } from "../parts/EffectTable";
+import { Rows } from "../parts/Rows";
 import { Section } from "../parts/Section";
 import { Asked, Empty } from "../parts/States";
 import { useTitle } from "../parts/useTitle";
@@ -70,7 +71,7 @@ function Filters({ params, set }: FilterProps) {
     <Group align="end" gap="sm">
       <TextInput
         label="Search"
-        description="Describe what you are looking for ( / )"
+        placeholder="Describe what you are looking for ( / )"
         value={typed}
         onChange={(event) => (setTyped(event.currentTarget.value), search(event.currentTarget.value))}
         data-search
@@ -136,52 +137,51 @@ function Found({ q }: { q: string }) {
 function Experiences({ rows }: { rows: { experience: ExperienceSummary; similarity?: number }[] }) {
   const searched = rows.some((row) => row.similarity !== undefined);
   return (
-    <div className="scroll-x" tabIndex={0} role="region" aria-label="Experiences">
-      <table className="rows">
-        <thead>
-          <tr>
-            <th>Experience</th>
-            <th>Kind</th>
-            <th>Family</th>
-            <th>Backend</th>
-            {searched ? <th className="figure">Similarity</th> : <th className="figure">Value: draft</th>}
-            {!searched && <th className="figure">Value: refine</th>}
-            <th>Verdict</th>
-            <th className="figure">Speedup</th>
-            <th>Created</th>
+    <Rows label="Experiences">
+      <thead>
+        <tr>
+          <th>Experience</th>
+          <th>Kind</th>
+          <th>Family</th>
+          <th>Backend</th>
+          {searched ? <th className="figure">Similarity</th> : <th className="figure">Value: draft</th>}
+          {!searched && <th className="figure">Value: refine</th>}
+          <th>Verdict</th>
+          <th className="figure">Speedup</th>
+          <th>Created</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ experience: one, similarity }) => (
+          <tr key={one.id}>
+            <td style={{ maxWidth: 460 }}>
+              <Anchor component={Link} to={`/memory/${one.id}`} data-row c="inherit" size="sm" fw={600} className="break">
+                {one.title}
+              </Anchor>
+            </td>
+            <td style={{ whiteSpace: "nowrap" }}>{one.kind.replace("_", " ")}</td>
+            <td>{one.family}</td>
+            <td>{placeOf(one)}</td>
+            {searched ? (
+              <td className="figure">{similarity?.toFixed(2)}</td>
+            ) : (
+              <>
+                <td className="figure">{worthOf(one, "draft")}</td>
+                <td className="figure">{worthOf(one, "refine")}</td>
+              </>
+            )}
+            <td>{one.verdict ?? "–"}</td>
+            <td className="figure">{ratio(one.speedup)}</td>
+            <td style={{ whiteSpace: "nowrap" }}>{ago(one.created_at)}</td>
           </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ experience: one, similarity }) => (
-            <tr key={one.id}>
-              <td style={{ maxWidth: 460 }}>
-                <Anchor component={Link} to={`/memory/${one.id}`} data-row c="inherit" fw={600} className="break">
-                  {one.title}
-                </Anchor>
-              </td>
-              <td style={{ whiteSpace: "nowrap" }}>{one.kind.replace("_", " ")}</td>
-              <td>{one.family}</td>
-              <td>
-                {one.backend} on {one.device}
-              </td>
-              {searched ? (
-                <td className="figure">{similarity?.toFixed(2)}</td>
-              ) : (
-                <>
-                  <td className="figure">{worthOf(one, "draft")}</td>
-                  <td className="figure">{worthOf(one, "refine")}</td>
-                </>
-              )}
-              <td>{one.verdict ?? "–"}</td>
-              <td className="figure">{ratio(one.speedup)}</td>
-              <td style={{ whiteSpace: "nowrap" }}>{ago(one.created_at)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </Rows>
   );
 }
+
+/** The backend and device that an experience is about. */
+const placeOf = ({ backend, device }: ExperienceSummary): string => (device === "any" ? backend : `${backend} on ${device}`);
 
 function worthOf(one: ExperienceSummary, stage: string): string {
   const worth = one.worth.find((item) => item.stage === stage);
@@ -208,42 +208,40 @@ function Practices() {
   if (!found.data?.length) return null;
   return (
     <Section title="Practices from jobs">
-      <div className="scroll-x" tabIndex={0} role="region" aria-label="Practices from jobs">
-        <table className="rows">
-          <thead>
-            <tr>
-              <th>Practice</th>
-              <th>Family</th>
-              <th>Backend</th>
-              <th>State</th>
-              <th>Verdict</th>
-              <th className="figure">Worth (95 %)</th>
-              <th className="figure">Uses</th>
-              <th>Created</th>
+      <Rows label="Practices from jobs">
+        <thead>
+          <tr>
+            <th>Practice</th>
+            <th>Family</th>
+            <th>Backend</th>
+            <th>State</th>
+            <th>Verdict</th>
+            <th className="figure">Worth (95 %)</th>
+            <th className="figure">Uses</th>
+            <th>Created</th>
+          </tr>
+        </thead>
+        <tbody>
+          {found.data.map((one) => (
+            <tr key={one.id}>
+              <td style={{ maxWidth: 460 }}>
+                <Anchor component={Link} to={`/memory/${one.id}`} data-row c="inherit" fw={600} className="break">
+                  {one.statement}
+                </Anchor>
+              </td>
+              <td>{one.family}</td>
+              <td>{one.backend}</td>
+              <td>{one.merged_into ? <Merged into={one.merged_into} /> : one.state === "forgotten" ? "retired" : one.state}</td>
+              <td>{one.verdict}</td>
+              <td className="figure" style={{ whiteSpace: "nowrap" }}>
+                {signed(one.standing.value)} ({signed(one.standing.low)} to {signed(one.standing.high)})
+              </td>
+              <td className="figure">{one.standing.uses}</td>
+              <td style={{ whiteSpace: "nowrap" }}>{ago(one.created_at)}</td>
             </tr>
-          </thead>
-          <tbody>
-            {found.data.map((one) => (
-              <tr key={one.id}>
-                <td style={{ maxWidth: 460 }}>
-                  <Anchor component={Link} to={`/memory/${one.id}`} data-row c="inherit" fw={600} className="break">
-                    {one.statement}
-                  </Anchor>
-                </td>
-                <td>{one.family}</td>
-                <td>{one.backend}</td>
-                <td>{one.merged_into ? <Merged into={one.merged_into} /> : one.state === "forgotten" ? "retired" : one.state}</td>
-                <td>{one.verdict}</td>
-                <td className="figure" style={{ whiteSpace: "nowrap" }}>
-                  {signed(one.standing.value)} ({signed(one.standing.low)} to {signed(one.standing.high)})
-                </td>
-                <td className="figure">{one.standing.uses}</td>
-                <td style={{ whiteSpace: "nowrap" }}>{ago(one.created_at)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+          ))}
+        </tbody>
+      </Rows>
     </Section>
   );
 }

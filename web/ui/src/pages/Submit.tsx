@@ -362,7 +362,7 @@ function Limits({ draft, set }: Part) {
       <Group gap="sm" align="end">
         <NumberInput label="Rounds" min={1} max={1000} value={draft.rounds} onChange={(value) => typeof value === "number" && set({ rounds: Math.round(value) })} style={{ flex: "1 1 96px" }} />
         {limit("wallS", "Time (s)")}
-        {limit("deviceS", "Device time (s)")}
+        {limit("deviceS", "Device (s)")}
         {limit("tokens", "Tokens")}
         {limit("dollars", "Dollars")}
       </Group>

@@ -21,6 +21,7 @@ import { ago, count, dollars, seconds } from "../format";
 import { AuditTrail } from "../parts/AuditTrail";
 import { Figure } from "../parts/Figure";
 import { notify } from "../parts/notify";
+import { Rows } from "../parts/Rows";
 import { Section } from "../parts/Section";
 import { Asked, Empty } from "../parts/States";
 import { Tokens } from "../parts/Tokens";
@@ -133,24 +134,22 @@ function Members({ manages }: { manages: boolean }) {
                 Members sign in through your identity provider, if one is configured.
               </Empty>
             ) : (
-              <div className="scroll-x" tabIndex={0} role="region" aria-label="List of members">
-                <table className="rows">
-                  <thead>
-                    <tr>
-                      <th>Member</th>
-                      <th>Role</th>
-                      <th>Since</th>
-                      <th>Signed in</th>
-                      {manages && <td />}
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {all.map((member) => (
-                      <Row key={member.user_id} member={member} manages={manages} />
-                    ))}
-                  </tbody>
-                </table>
-              </div>
+              <Rows label="List of members">
+                <thead>
+                  <tr>
+                    <th>Member</th>
+                    <th>Role</th>
+                    <th>Since</th>
+                    <th>Signed in</th>
+                    {manages && <td />}
+                  </tr>
+                </thead>
+                <tbody>
+                  {all.map((member) => (
+                    <Row key={member.user_id} member={member} manages={manages} />
+                  ))}
+                </tbody>
+              </Rows>
             )
           }
         </Asked>

@@ -5,6 +5,7 @@ import { Link, useParams, useSearchParams } from "react-router";
 import { data, items } from "../api";
 import { getStep, listSteps, type ModelCall, type RecordedStep, type StepDigest } from "../client";
 import { count, dollars, seconds, shortened, signed } from "../format";
+import { Rows } from "../parts/Rows";
 import { Section } from "../parts/Section";
 import { Asked, Empty } from "../parts/States";
 import { useTitle } from "../parts/useTitle";
@@ -115,32 +116,30 @@ function Facts({ digest }: { digest: StepDigest }) {
 function Uses({ uses }: { uses: RecordedStep["uses"] }) {
   if (uses.length === 0) return <Empty title="No experiences">Some steps run without memory so that its effect can be measured.</Empty>;
   return (
-    <div className="scroll-x" tabIndex={0} role="region" aria-label="Experiences used">
-      <table className="rows">
-        <thead>
-          <tr>
-            <th>Experience</th>
-            <th>Kind</th>
-            <th className="figure">Value then</th>
-            <th className="figure">Similarity</th>
+    <Rows label="Experiences used">
+      <thead>
+        <tr>
+          <th>Experience</th>
+          <th>Kind</th>
+          <th className="figure">Value then</th>
+          <th className="figure">Similarity</th>
+        </tr>
+      </thead>
+      <tbody>
+        {uses.map((use) => (
+          <tr key={use.experience_id}>
+            <td className="break">
+              <Anchor component={Link} to={`/memory/${use.experience_id}`} data-row size="sm" underline="always">
+                {use.title ?? use.experience_id}
+              </Anchor>
+            </td>
+            <td>{use.kind?.replace("_", " ") ?? "deleted"}</td>
+            <td className="figure">{use.value === null ? "–" : signed(use.value)}</td>
+            <td className="figure">{use.similarity?.toFixed(2) ?? "–"}</td>
           </tr>
-        </thead>
-        <tbody>
-          {uses.map((use) => (
-            <tr key={use.experience_id}>
-              <td className="break">
-                <Anchor component={Link} to={`/memory/${use.experience_id}`} data-row underline="always">
-                  {use.title ?? use.experience_id}
-                </Anchor>
-              </td>
-              <td>{use.kind?.replace("_", " ") ?? "deleted"}</td>
-              <td className="figure">{use.value === null ? "–" : signed(use.value)}</td>
-              <td className="figure">{use.similarity?.toFixed(2) ?? "–"}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </Rows>
   );
 }
 
@@ -182,11 +181,15 @@ function Call({ jobId, round, call, number }: { jobId: string; round: number; ca
   );
 }
 
-/** A JSON reply indented, its texts with real line breaks; anything else as it is. */
+/** A JSON reply field by field, its texts as they were meant; anything else as it is. */
 function readable(reply: string): string {
   try {
-    return JSON.stringify(JSON.parse(reply), null, 2).replaceAll("\\n", "\n");
+    const found: unknown = JSON.parse(reply);
+    if (found === null || typeof found !== "object") return reply;
+    return Object.entries(found).map(([name, value]) => `${name}: ${typeof value === "string" ? told(value) : JSON.stringify(value, null, 2)}`).join("\n\n");
   } catch {
     return reply;
   }
 }
+
+const told = (text: string): string => (text.includes("\n") ? `\n${text}` : text);

@@ -23,6 +23,7 @@ import {
 import { ago } from "../format";
 import { notify } from "../parts/notify";
 import { inks } from "../parts/Pills";
+import { Rows } from "../parts/Rows";
 import { Section } from "../parts/Section";
 import { Asked, Empty } from "../parts/States";
 import { useTitle } from "../parts/useTitle";
@@ -35,6 +36,7 @@ const KINDS: [EventKind, string][] = [
   ["evaluation.finished", "candidate evaluated"],
   ["job.notice", "job degraded"],
 ];
+const nameOf = (kind: string): string => KINDS.find(([known]) => known === kind)?.[1] ?? kind;
 const STATES: JobStatus[] = ["queued", "validating", "running", "paused", "solved", "no_gain", "unsolved", "refused", "failed", "cancelled"];
 const KEY = ["webhooks"];
 
@@ -124,12 +126,12 @@ function NewWebhook() {
           </Group>
         </Checkbox.Group>
         <fieldset className="plain-group">
-          <legend>Only if (all that is given must hold)</legend>
+          <legend>Conditions (all must hold)</legend>
           <SimpleGrid cols={{ base: 1, xs: 2 }}>
             <MultiSelect label="State" placeholder={statuses.length === 0 ? "any" : undefined} data={STATES} value={statuses} onChange={setStatuses} clearable />
-            <NumberInput label="Speedup at least" placeholder="any" suffix="×" min={0} step={0.1} decimalScale={3} value={least} onChange={setLeast} />
-            <TagsInput label="Job has the tags" placeholder={tags.length === 0 ? "any" : undefined} value={tags} onChange={setTags} maxTags={32} clearable />
-            <Checkbox label="It takes first place on the leaderboard" checked={first} onChange={(event) => setFirst(event.currentTarget.checked)} style={{ alignSelf: "end" }} mb={8} />
+            <NumberInput label="Minimum speedup" placeholder="any" suffix="×" min={0} step={0.1} decimalScale={3} value={least} onChange={setLeast} />
+            <TagsInput label="Tags" placeholder={tags.length === 0 ? "any" : undefined} value={tags} onChange={setTags} maxTags={32} clearable />
+            <Checkbox label="First place on the leaderboard" checked={first} onChange={(event) => setFirst(event.currentTarget.checked)} style={{ alignSelf: "end" }} mb={8} />
           </SimpleGrid>
         </fieldset>
         <Group>
@@ -166,7 +168,7 @@ function Known({ webhook }: { webhook: WebhookView }) {
               {webhook.url}
             </Title>
             <Text size="sm" className="quiet break">
-              {webhook.kinds.join(", ")} · {whenOf(webhook.conditions)} · created {ago(webhook.created_at)}
+              {webhook.kinds.map(nameOf).join(", ")} · {whenOf(webhook.conditions)} · created {ago(webhook.created_at)}
             </Text>
           </div>
           <Group gap="xs">
@@ -223,42 +225,40 @@ function Log({ webhook }: { webhook: WebhookView }) {
             No deliveries yet.
           </Text>
         ) : (
-          <div className="scroll-x" tabIndex={0} role="region" aria-label={`Deliveries to ${webhook.url}`}>
-            <table className="rows">
-              <thead>
-                <tr>
-                  <th>Event</th>
-                  <th>Job</th>
-                  <th>Status</th>
-                  <th className="figure">Attempts</th>
-                  <th>Last error</th>
-                  <th>Time</th>
-                  <th className="figure">Redeliver</th>
+          <Rows label={`Deliveries to ${webhook.url}`}>
+            <thead>
+              <tr>
+                <th>Event</th>
+                <th>Job</th>
+                <th>Status</th>
+                <th className="figure">Attempts</th>
+                <th>Last error</th>
+                <th>Time</th>
+                <td />
+              </tr>
+            </thead>
+            <tbody>
+              {all.map((one) => (
+                <tr key={one.id}>
+                  <td title={one.id}>{nameOf(one.kind)}</td>
+                  <td>{one.job_id ? <Anchor component={Link} to={`/jobs/${one.job_id}`} size="sm" underline="always">{one.job_id}</Anchor> : "–"}</td>
+                  <td>
+                    <span className="pill" style={inks(INKS[one.status])} data-delivery={one.status}>
+                      {one.status}
+                    </span>
+                  </td>
+                  <td className="figure">{one.attempts}</td>
+                  <td className="break">{one.fault ?? "–"}</td>
+                  <td style={{ whiteSpace: "nowrap" }}>{one.status === "pending" ? `due ${ago(one.due_at)}` : ago(one.ended_at)}</td>
+                  <td className="figure">
+                    <Button size="compact-xs" variant="default" onClick={() => void notify(resend(one.id))} aria-label={`Redeliver ${one.id}`}>
+                      Redeliver
+                    </Button>
+                  </td>
                 </tr>
-              </thead>
-              <tbody>
-                {all.map((one) => (
-                  <tr key={one.id}>
-                    <td title={one.id}>{one.kind}</td>
-                    <td>{one.job_id ? <Link to={`/jobs/${one.job_id}`}>{one.job_id}</Link> : "–"}</td>
-                    <td>
-                      <span className="pill" style={inks(INKS[one.status])} data-delivery={one.status}>
-                        {one.status}
-                      </span>
-                    </td>
-                    <td className="figure">{one.attempts}</td>
-                    <td className="break">{one.fault ?? "–"}</td>
-                    <td style={{ whiteSpace: "nowrap" }}>{one.status === "pending" ? `due ${ago(one.due_at)}` : ago(one.ended_at)}</td>
-                    <td className="figure">
-                      <Button size="compact-xs" variant="default" onClick={() => void notify(resend(one.id))} aria-label={`Redeliver ${one.id}`}>
-                        Redeliver
-                      </Button>
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+              ))}
+            </tbody>
+          </Rows>
         )
       }
     </Asked>

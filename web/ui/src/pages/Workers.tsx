@@ -5,6 +5,7 @@ import { data, items } from "../api";
 import { listJobs, listNodes, listWorkers, me, type DeviceSheet, type NodeView, type WorkerView } from "../client";
 import { ago, between, percent } from "../format";
 import { inks } from "../parts/Pills";
+import { Rows } from "../parts/Rows";
 import { Section } from "../parts/Section";
 import { Figure } from "../parts/Figure";
 import { Asked, Empty } from "../parts/States";
@@ -63,38 +64,36 @@ function Processes() {
               No orchestrator seen in the last 30 seconds; jobs wait until one connects.
             </Text>
           ) : (
-            <div className="scroll-x" tabIndex={0} role="region" aria-label="Table of processes">
-              <table className="rows">
-                <thead>
-                  <tr>
-                    <th>Name</th>
-                    <th>Role</th>
-                    <th>State</th>
-                    <th>Version</th>
-                    <th className="figure">Load per core</th>
-                    <th>Uptime</th>
-                    <th>Last seen</th>
+            <Rows label="Table of processes">
+              <thead>
+                <tr>
+                  <th>Name</th>
+                  <th>Role</th>
+                  <th>State</th>
+                  <th>Version</th>
+                  <th className="figure">Load per core</th>
+                  <th>Uptime</th>
+                  <th>Last seen</th>
+                </tr>
+              </thead>
+              <tbody>
+                {all.map((node) => (
+                  <tr key={node.name}>
+                    <td className="break" style={{ minWidth: 170 }}>
+                      {node.name}
+                    </td>
+                    <td>{node.role}</td>
+                    <td>
+                      <StatePill state={node.state} />
+                    </td>
+                    <td>{node.version}</td>
+                    <td className="figure">{node.load.toFixed(2)}</td>
+                    <td>{between(node.started_at, null)}</td>
+                    <td>{ago(node.seen_at)}</td>
                   </tr>
-                </thead>
-                <tbody>
-                  {all.map((node) => (
-                    <tr key={node.name}>
-                      <td className="break" style={{ minWidth: 170 }}>
-                        {node.name}
-                      </td>
-                      <td>{node.role}</td>
-                      <td>
-                        <StatePill state={node.state} />
-                      </td>
-                      <td>{node.version}</td>
-                      <td className="figure">{node.load.toFixed(2)}</td>
-                      <td>{between(node.started_at, null)}</td>
-                      <td>{ago(node.seen_at)}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+                ))}
+              </tbody>
+            </Rows>
           )
         }
       </Asked>
@@ -114,10 +113,7 @@ const StatePill = ({ state }: { state: NodeView["state"] }) => (
 function Health({ node, measured }: { node: NodeView; measured: boolean }) {
   const up = Math.max(1, (Date.parse(node.seen_at) - Date.parse(node.started_at)) / 1000);
   return (
-    <Group gap="xl" mt="sm">
-      <Figure name="state">
-        <StatePill state={node.state} />
-      </Figure>
+    <Group gap="xl" mt="sm" className="figures">
       <Figure name="load per core">{node.load.toFixed(2)}</Figure>
       {node.done > 0 && <Figure name="evaluations">{node.done}</Figure>}
       {node.done > 0 && <Figure name="utilisation">{percent(Math.min(1, node.busy_s / up))}</Figure>}
@@ -134,9 +130,12 @@ function Worker({ worker }: { worker: WorkerView }) {
   return (
     <Card withBorder component="section" aria-label={`Worker ${worker.name}`}>
       <Group justify="space-between">
-        <Title order={2} size="h4" className="break">
-          {worker.name} ({worker.device === COMPILES ? "compile only" : worker.device.toUpperCase()})
-        </Title>
+        <Group gap="sm">
+          <Title order={2} size="h4" className="break">
+            {worker.name} ({worker.device === COMPILES ? "compile only" : worker.device.toUpperCase()})
+          </Title>
+          {worker.node && <StatePill state={worker.node.state} />}
+        </Group>
         <Text size="sm" className="quiet">
           {worker.backends.join(", ")}
           {worker.isolation && ` · isolation: ${worker.isolation}`}

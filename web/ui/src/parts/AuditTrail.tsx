@@ -3,6 +3,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { data } from "../api";
 import { listAudit } from "../client";
 import { ago } from "../format";
+import { Rows } from "./Rows";
 import { Section } from "./Section";
 import { Asked } from "./States";
 
@@ -22,30 +23,28 @@ export function AuditTrail() {
           if (all.length === 0) return <Text size="sm" className="quiet">No entries yet.</Text>;
           return (
             <>
-              <div className="scroll-x" tabIndex={0} role="region" aria-label="Entries of the audit log">
-                <table className="rows">
-                  <thead>
-                    <tr>
-                      <th>Time</th>
-                      <th>Actor</th>
-                      <th>Action</th>
-                      <th>Target</th>
-                      <th>Detail</th>
+              <Rows label="Entries of the audit log">
+                <thead>
+                  <tr>
+                    <th>Time</th>
+                    <th>Actor</th>
+                    <th>Action</th>
+                    <th>Target</th>
+                    <th>Detail</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {all.map((entry) => (
+                    <tr key={entry.id} data-act={entry.action}>
+                      <td style={{ whiteSpace: "nowrap" }}>{ago(entry.at)}</td>
+                      <td className="break">{entry.actor}</td>
+                      <td>{entry.action.replaceAll("_", " ")}</td>
+                      <td className="mono break">{entry.subject}</td>
+                      <td className="break">{entry.detail}</td>
                     </tr>
-                  </thead>
-                  <tbody>
-                    {all.map((entry) => (
-                      <tr key={entry.id} data-act={entry.action}>
-                        <td style={{ whiteSpace: "nowrap" }}>{ago(entry.at)}</td>
-                        <td className="break">{entry.actor}</td>
-                        <td>{entry.action.replaceAll("_", " ")}</td>
-                        <td className="mono break">{entry.subject}</td>
-                        <td className="break">{entry.detail}</td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
+                  ))}
+                </tbody>
+              </Rows>
               {pages.hasNextPage && (
                 <Group mt="xs">
                   <Button variant="default" size="xs" loading={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>

@@ -1,7 +1,8 @@
 /** Candidates as a sortable table that draws only the rows in sight: a thousand are an ordinary job. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { Text } from "@mantine/core";
-import { useMemo, useRef, useState } from "react";
+import { useMediaQuery } from "@mantine/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "react";
 import { Link } from "react-router";
 import { kindOf, sorted, type Sort, type SortKey } from "../candidates";
 import type { CandidateSummary } from "../client";
@@ -10,6 +11,8 @@ import { differing } from "../ratios";
 import { GainMark, KindPill } from "./Pills";
 
 const ROW = 38;
+const CARD = 60;
+const ON_CARDS = new Set(["Round", "Verdict", "Change", "Speedup", "95 % interval"]);
 interface Column {
   key: SortKey | null;
   name: string;
@@ -30,13 +33,15 @@ const COLUMNS: Column[] = [
   { key: "compile", name: "× compile", width: "92px", down: true, figure: (one) => ratio(one.speedup?.compile) },
   { key: "roofline_fraction", name: "Roof", width: "60px", down: true, figure: (one) => percent(one.roofline_fraction) },
   { key: null, name: "Bottleneck", width: "112px", figure: (one) => one.bottleneck?.replace("_", " ") ?? NOTHING },
-  { key: "device_s", name: "Device", width: "78px", down: true, figure: (one) => (one.device_s > 0 ? seconds(one.device_s) : NOTHING) },
+  { key: "device_s", name: "Device", width: "96px", down: true, figure: (one) => (one.device_s > 0 ? seconds(one.device_s) : NOTHING) },
 ];
 
-/** Columns that say something: a baseline nobody asked for has none. */
-function columnsOf(candidates: CandidateSummary[]): Column[] {
+/** Columns that say something: a baseline nobody asked for has none, and not every profile finds a bottleneck. */
+function columnsOf(candidates: CandidateSummary[], phone: boolean): Column[] {
+  if (phone) return COLUMNS.filter(({ name }) => ON_CARDS.has(name));
   const measured = (key: SortKey | null): boolean => candidates.some((one) => typeof one.speedup?.[key as "eager"] === "number");
-  return COLUMNS.filter(({ key }) => (key !== "eager" && key !== "compile") || measured(key));
+  const bound = candidates.some((one) => one.bottleneck && one.bottleneck !== "neither");
+  return COLUMNS.filter(({ key, name }) => (name === "Bottleneck" ? bound : (key !== "eager" && key !== "compile") || measured(key)));
 }
 
 interface Props {
@@ -51,20 +56,24 @@ interface Props {
 export function CandidateTable({ candidates, bestId, selected, select, over }: Props) {
   const [sort, setSort] = useState<Sort>({ key: "step", down: false });
   const rows = useMemo(() => sorted(candidates, sort), [candidates, sort]);
-  const columns = useMemo(() => columnsOf(candidates), [candidates]);
+  const phone = useMediaQuery("(max-width: 760px)", false, { getInitialValueInEffect: false });
+  const columns = useMemo(() => columnsOf(candidates, phone), [candidates, phone]);
   const widths = { "--columns": columns.map((column) => column.width).join(" ") } as React.CSSProperties;
   const scroller = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({ count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => ROW, overscan: 8 });
+  const row = phone ? CARD : ROW;
+  const virtual = useVirtualizer({ count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => row, overscan: 8 });
+  const { measure } = virtual;
+  useLayoutEffect(() => measure(), [row, measure]);
   return (
     <>
       <div
-        className="grid-table"
+        className={phone ? "grid-table cards" : "grid-table"}
         ref={scroller}
         role="table"
         aria-label="Candidates"
         aria-rowcount={rows.length + 1}
         tabIndex={0}
-        style={{ height: Math.min(440, 38 + rows.length * ROW + 18), ...widths }}
+        style={{ maxHeight: 440, ...widths }}
       >
         <div role="rowgroup" className="grid-head">
           <div role="row" aria-rowindex={1} className="grid-row" style={{ height: 36 }}>
@@ -73,7 +82,7 @@ export function CandidateTable({ candidates, bestId, selected, select, over }: P
             ))}
           </div>
         </div>
-        <div role="rowgroup" className="grid-body" style={{ height: virtual.getTotalSize(), position: "relative", minWidth: 860 }}>
+        <div role="rowgroup" className="grid-body" style={{ height: virtual.getTotalSize(), position: "relative" }}>
           {virtual.getVirtualItems().map((item) => (
             <Row
               key={rows[item.index]!.id}

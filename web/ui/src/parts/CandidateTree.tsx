@@ -10,9 +10,12 @@ import { ratio } from "../format";
 import { lineage, tint, type Fold } from "../lineage";
 import { inks } from "./Pills";
 import { Empty } from "./States";
+import { useFit } from "./useFit";
 
 const COLUMN = 140;
 const LEVEL = 86;
+/** Room at the foot is the buttons'. */
+const FIT = { maxZoom: 1.1, padding: { top: "20px", left: "20px", right: "20px", bottom: "52px" } } as const;
 type CandidateNode = Node<{ candidate: CandidateSummary; kind: Kind; selected: boolean }, "candidate">;
 type FoldNode = Node<{ fold: Fold }, "fold">;
 
@@ -27,6 +30,7 @@ interface Props {
 export default function CandidateTree({ candidates, bestId, selected, over }: Props) {
   const navigate = useNavigate();
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const { place, setFlow } = useFit<CandidateNode | FoldNode>(FIT);
   const scheme = useComputedColorScheme("light", { getInitialValueInEffect: false });
   const { nodes, edges, folded, levels } = useMemo(() => graph(candidates, bestId, selected, over, open), [candidates, bestId, selected, over, open]);
   if (candidates.length === 0) return <Empty title={over ? "No candidates" : "No candidates yet"} />;
@@ -36,7 +40,7 @@ export default function CandidateTree({ candidates, bestId, selected, over }: Pr
   };
   return (
     <>
-      <div style={{ height: Math.min(440, 120 + levels * LEVEL), border: "1px solid var(--mantine-color-default-border)", borderRadius: 8 }}>
+      <div ref={place} style={{ height: Math.min(440, 120 + levels * LEVEL), border: "1px solid var(--mantine-color-default-border)", borderRadius: 8 }}>
         <ReactFlow
           // Each time a tree has doubled, look at all of it again.
           key={`${Math.floor(Math.log2(candidates.length))} ${open.size}`}
@@ -45,7 +49,8 @@ export default function CandidateTree({ candidates, bestId, selected, over }: Pr
           nodeTypes={TYPES}
           colorMode={scheme}
           fitView
-          fitViewOptions={{ maxZoom: 1.1, padding: 0.15 }}
+          onInit={(flow) => setFlow(flow)}
+          fitViewOptions={FIT}
           minZoom={0.05}
           onlyRenderVisibleElements
           nodesDraggable={false}
@@ -56,7 +61,7 @@ export default function CandidateTree({ candidates, bestId, selected, over }: Pr
           aria-label="Lineage of the candidates; the table lists the same"
         >
           <Background />
-          <Controls showInteractive={false} />
+          <Controls showInteractive={false} orientation="horizontal" fitViewOptions={FIT} />
         </ReactFlow>
       </div>
       <Group gap="xs" mt={6} justify="space-between">

@@ -1,6 +1,7 @@
 import { Text } from "@mantine/core";
 import type { EffectView, Interval } from "../client";
 import { NOTHING } from "../format";
+import { Rows } from "./Rows";
 
 type Tell = (value: number) => string;
 const share: Tell = (value) => `${(value * 100).toFixed(0)} %`;
@@ -20,8 +21,8 @@ export function EffectTable({ effect }: { effect: EffectView }) {
         {effect.steps_with} {effect.steps_with === 1 ? "step" : "steps"} with memory against {effect.steps_without} held-out {effect.steps_without === 1 ? "step" : "steps"}.
         {effect.steps_without < 20 && " Too few held-out steps to be conclusive."}
       </Text>
-      <div className="scroll-x" tabIndex={0} role="region" aria-label="Table of the effect of memory">
-        <table className="rows">
+      {effect.steps_with + effect.steps_without > 0 && (
+        <Rows label="Table of the effect of memory">
           <thead>
             <tr>
               <th>Metric</th>
@@ -42,8 +43,8 @@ export function EffectTable({ effect }: { effect: EffectView }) {
               </tr>
             ))}
           </tbody>
-        </table>
-      </div>
+        </Rows>
+      )}
     </>
   );
 }

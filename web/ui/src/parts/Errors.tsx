@@ -5,6 +5,7 @@ import type { EvaluationReport, OutputError } from "../client";
 import { CHECKS, allowance, figure, units, valuesOf } from "../errors";
 import { NOTHING } from "../format";
 import { inks } from "./Pills";
+import { Rows } from "./Rows";
 
 const SHOWN = 8;
 
@@ -15,27 +16,25 @@ export function Errors({ report: { errors } }: { report: EvaluationReport }) {
   const hidden = errors.length - SHOWN;
   return (
     <>
-      <div className="scroll-x" tabIndex={0} role="region" aria-label="Errors of outputs">
-        <table className="rows">
-          <thead>
-            <tr>
-              <th>Values</th>
-              <th className="figure">Allowance used</th>
-              <th className="figure">Max. absolute</th>
-              <th className="figure">ULP</th>
-              <th className="figure">Relative</th>
-              <th className="figure">Tolerance</th>
-              <th>Type</th>
-              <th>Gate</th>
-            </tr>
-          </thead>
-          <tbody>
-            {(all ? errors : errors.slice(0, SHOWN)).map((one) => (
-              <Row key={`${one.gate} ${one.draw} ${one.tensor}`} error={one} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Rows label="Errors of outputs">
+        <thead>
+          <tr>
+            <th>Values</th>
+            <th className="figure">Allowance used</th>
+            <th className="figure">Max. absolute</th>
+            <th className="figure">ULP</th>
+            <th className="figure">Relative</th>
+            <th className="figure">Tolerance</th>
+            <th>Type</th>
+            <th>Gate</th>
+          </tr>
+        </thead>
+        <tbody>
+          {(all ? errors : errors.slice(0, SHOWN)).map((one) => (
+            <Row key={`${one.gate} ${one.draw} ${one.tensor}`} error={one} />
+          ))}
+        </tbody>
+      </Rows>
       {hidden > 0 && (
         <Anchor component="button" type="button" size="sm" underline="always" mt={6} onClick={() => setAll(!all)}>
           {all ? "Show fewer" : `Show ${hidden} more, none closer to its allowance`}

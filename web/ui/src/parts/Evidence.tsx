@@ -7,6 +7,7 @@ import { NAMES, ofMedians, rivalOf, type Measured } from "../ratios";
 import { surroundingsOf } from "../surroundings";
 import { Errors } from "./Errors";
 import { inks } from "./Pills";
+import { Rows } from "./Rows";
 import { Section } from "./Section";
 import { Spread, SpreadAxis } from "./Spread";
 
@@ -99,64 +100,62 @@ function Latencies({ report }: { report: EvaluationReport }) {
     ...Object.entries(report.baselines).flatMap(([name, latency]) => (latency ? ([[name, latency]] as [string, Latency][]) : [])),
   ];
   if (rows.length === 0) return <Text size="sm">Not timed.</Text>;
-  const top = Math.max(...rows.map(([, one]) => Math.max(one.p90_us, one.mean_us))) * 1.05;
+  const top = evenly(Math.max(...rows.map(([, one]) => Math.max(one.p90_us, one.mean_us))));
   const measured = measuredOf(report);
   const rival = rivalOf(report.speedup);
   return (
     <>
-      <div className="scroll-x" tabIndex={0} role="region" aria-label="Latencies">
-        <table className="rows">
-          <thead>
-            <tr>
-              <th>Variant</th>
-              <th className="figure">Median</th>
-              <th className="figure">95 % interval</th>
-              <th className="figure">Mean</th>
-              <th className="figure">p10 – p90</th>
-              <th className="figure">Samples</th>
-              <th className="figure">Speedup</th>
-              <th className="figure">of medians</th>
-              <th style={{ width: "28%", minWidth: 140 }}>
-                <SpreadAxis top={top} />
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(([name, one]) => {
-              const speedup = report.speedup[name as "eager"];
-              return (
-                <tr key={name} data-variant={name}>
-                  <td>
-                    {NAMES[name] ?? name}
-                    {one.mode && <span className="quiet"> ({one.mode})</span>}
-                    {name === rival && <span className="quiet"> (in turns)</span>}
-                  </td>
-                  <td className="figure" data-median>
-                    {micros(one.median_us)}
-                  </td>
-                  <td className="figure">
-                    {micros(one.ci95_us[0])} – {micros(one.ci95_us[1])}
-                  </td>
-                  <td className="figure">{micros(one.mean_us)}</td>
-                  <td className="figure">
-                    {micros(one.p10_us)} – {micros(one.p90_us)}
-                  </td>
-                  <td className="figure">{one.samples}</td>
-                  <td className="figure" data-speedup>
-                    {ratio(speedup)}
-                  </td>
-                  <td className="figure" data-of-medians>
-                    {ratio(ofMedians(measured, name as "eager"))}
-                  </td>
-                  <td>
-                    <Spread latency={one} top={top} />
-                  </td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
+      <Rows label="Latencies">
+        <thead>
+          <tr>
+            <th>Variant</th>
+            <th className="figure">Median</th>
+            <th className="figure">95 % interval</th>
+            <th className="figure">Mean</th>
+            <th className="figure">p10 – p90</th>
+            <th className="figure">Samples</th>
+            <th className="figure">Speedup</th>
+            <th className="figure">Ratio of medians</th>
+            <th style={{ width: "28%", minWidth: 140 }}>
+              <SpreadAxis top={top} />
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([name, one]) => {
+            const speedup = report.speedup[name as "eager"];
+            return (
+              <tr key={name} data-variant={name}>
+                <td>
+                  {NAMES[name] ?? name}
+                  {one.mode && <span className="quiet"> ({one.mode})</span>}
+                  {name === rival && <span className="quiet"> (in turns)</span>}
+                </td>
+                <td className="figure" data-median>
+                  {micros(one.median_us)}
+                </td>
+                <td className="figure">
+                  {micros(one.ci95_us[0])} – {micros(one.ci95_us[1])}
+                </td>
+                <td className="figure">{micros(one.mean_us)}</td>
+                <td className="figure">
+                  {micros(one.p10_us)} – {micros(one.p90_us)}
+                </td>
+                <td className="figure">{one.samples}</td>
+                <td className="figure" data-speedup>
+                  {ratio(speedup)}
+                </td>
+                <td className="figure" data-of-medians>
+                  {ratio(ofMedians(measured, name as "eager"))}
+                </td>
+                <td>
+                  <Spread latency={one} top={top} />
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </Rows>
       <Text size="xs" className="quiet" mt={6}>
         Whiskers: p10 to p90. Box: 95 % interval of the median. Bar: median. Dot: mean.
       </Text>
@@ -165,36 +164,40 @@ function Latencies({ report }: { report: EvaluationReport }) {
   );
 }
 
+/** The end of an axis that holds a value, whose half is a round figure too. */
+function evenly(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return power * ([1, 2, 3, 4, 6, 8, 10].find((step) => step * power >= value) ?? 10);
+}
+
 /** How a call divides into its passes. */
 function PassTable({ passes }: { passes: Passes }) {
   return (
     <>
-      <div className="scroll-x" tabIndex={0} role="region" aria-label="Times of forward and backward">
-        <table className="rows">
-          <thead>
-            <tr>
-              <th>Variant</th>
-              <th className="figure">Forward</th>
-              <th className="figure">95 % interval</th>
-              <th className="figure">Backward</th>
-              <th className="figure">95 % interval</th>
-              <th className="figure">Both</th>
+      <Rows label="Times of forward and backward">
+        <thead>
+          <tr>
+            <th>Variant</th>
+            <th className="figure">Forward</th>
+            <th className="figure">95 % interval</th>
+            <th className="figure">Backward</th>
+            <th className="figure">95 % interval</th>
+            <th className="figure">Both</th>
+          </tr>
+        </thead>
+        <tbody>
+          {passRows(passes).map(({ name, forward, backward, both }) => (
+            <tr key={name} data-variant={name}>
+              <td>{NAMES[name] ?? name}</td>
+              <td className="figure">{forward.text}</td>
+              <td className="figure">{forward.interval}</td>
+              <td className="figure">{backward.text}</td>
+              <td className="figure">{backward.interval}</td>
+              <td className="figure">{both}</td>
             </tr>
-          </thead>
-          <tbody>
-            {passRows(passes).map(({ name, forward, backward, both }) => (
-              <tr key={name} data-variant={name}>
-                <td>{NAMES[name] ?? name}</td>
-                <td className="figure">{forward.text}</td>
-                <td className="figure">{forward.interval}</td>
-                <td className="figure">{backward.text}</td>
-                <td className="figure">{backward.interval}</td>
-                <td className="figure">{both}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+          ))}
+        </tbody>
+      </Rows>
       <Text size="xs" className="quiet" mt={6}>
         The forward is timed alone, with its graph recorded. The backward is what both passes take beyond it.
       </Text>
@@ -216,28 +219,26 @@ function Work({ report: { roofline, latency } }: { report: EvaluationReport }) {
 
 function Shapes({ report }: { report: EvaluationReport }) {
   return (
-    <div className="scroll-x" tabIndex={0} role="region" aria-label="Latency per shape">
-      <table className="rows">
-        <thead>
-          <tr>
-            <th>Inputs</th>
-            <th className="figure">Median</th>
-            <th className="figure">Speedup</th>
-            <th className="figure">95 % interval</th>
+    <Rows label="Latency per shape" most={760}>
+      <thead>
+        <tr>
+          <th>Inputs</th>
+          <th className="figure">Median</th>
+          <th className="figure">Speedup</th>
+          <th className="figure">95 % interval</th>
+        </tr>
+      </thead>
+      <tbody>
+        {report.shapes.map((one, index) => (
+          <tr key={index}>
+            <td>{one.shapes.map((shape) => shape.join("×")).join(", ")}</td>
+            <td className="figure">{micros(one.latency.median_us)}</td>
+            <td className="figure">{ratio(one.speedup.best_baseline)}</td>
+            <td className="figure">{one.speedup.ci95 ? `${ratio(one.speedup.ci95[0])} – ${ratio(one.speedup.ci95[1])}` : "–"}</td>
           </tr>
-        </thead>
-        <tbody>
-          {report.shapes.map((one, index) => (
-            <tr key={index}>
-              <td>{one.shapes.map((shape) => shape.join("×")).join(", ")}</td>
-              <td className="figure">{micros(one.latency.median_us)}</td>
-              <td className="figure">{ratio(one.speedup.best_baseline)}</td>
-              <td className="figure">{one.speedup.ci95 ? `${ratio(one.speedup.ci95[0])} – ${ratio(one.speedup.ci95[1])}` : "–"}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </tbody>
+    </Rows>
   );
 }
 
@@ -253,17 +254,18 @@ const ASKED: Record<string, string> = {
 
 function Checks({ report }: { report: EvaluationReport }) {
   return (
-    <ul style={{ margin: 0, paddingLeft: 0, listStyle: "none" }}>
+    <ul className="checks">
       {Object.entries(ASKED).map(([name, sentence]) => {
         const gate = report.gates.find((one) => one.name === name);
         const [mark, ink] = gate?.status === "passed" ? ["✓", "accepted"] : gate?.status === "failed" ? ["✕", "rejected"] : gate?.status === "suspicious" ? ["?", "suspicious"] : ["–", "pending"];
         return (
-          <li key={name} style={{ marginBottom: 6 }}>
+          <li key={name}>
             <span className="pill" style={inks(ink!)}>
               <span aria-hidden="true">{mark}</span>
               {gate?.status ?? "not reached"}
-            </span>{" "}
-            <b>{name}</b> {sentence}
+            </span>
+            <b>{name}</b>
+            <span>{sentence}</span>
           </li>
         );
       })}

@@ -19,10 +19,10 @@ interface Props {
 }
 
 const WIDTHS: Record<ColumnKey, string> = {
-  status: "116px", speedup: "96px", interval: "132px", rounds: "84px", model: "minmax(96px, 0.5fr)", backend: "minmax(104px, 0.5fr)", strategy: "112px",
-  family: "104px", tags: "minmax(90px, 0.7fr)", submitted: "132px", duration: "108px",
+  status: "116px", speedup: "92px", interval: "128px", rounds: "76px", model: "minmax(96px, 0.8fr)", backend: "104px", strategy: "112px",
+  family: "104px", tags: "minmax(112px, 0.6fr)", submitted: "128px", duration: "108px",
 };
-const LEAST: Record<ColumnKey, number> = { status: 116, speedup: 96, interval: 132, rounds: 84, model: 96, backend: 104, strategy: 112, family: 104, tags: 90, submitted: 132, duration: 108 };
+const LEAST: Record<ColumnKey, number> = { status: 116, speedup: 92, interval: 128, rounds: 76, model: 96, backend: 104, strategy: 112, family: 104, tags: 112, submitted: 128, duration: 108 };
 const FIGURES: ReadonlySet<Key> = new Set(["speedup", "interval", "rounds", "duration"]);
 const DOWN: ReadonlySet<Key> = new Set(["speedup", "interval", "submitted", "duration", "rounds"]);
 const ROW = 42;
@@ -43,8 +43,8 @@ export function JobTable(props: Props) {
   });
   const measure = virtual.measure;
   useLayoutEffect(() => measure(), [phone, rows, measure]);
-  const least = 40 + 180 + arrangement.columns.reduce((sum, key) => sum + LEAST[key], 0);
-  const style = { "--columns": `40px minmax(180px, 1.4fr) ${arrangement.columns.map((key) => WIDTHS[key]).join(" ")}`, "--least": `${least}px` } as React.CSSProperties;
+  const least = 40 + 160 + arrangement.columns.reduce((sum, key) => sum + LEAST[key], 0);
+  const style = { "--columns": `40px minmax(160px, 1.2fr) ${arrangement.columns.map((key) => WIDTHS[key]).join(" ")}`, "--least": `${least}px` } as React.CSSProperties;
   const toggle = (id: string): void => choose(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id]);
   const fold = (name: string): void => setClosed((before) => new Set(before.has(name) ? [...before].filter((one) => one !== name) : [...before, name]));
   return (
@@ -155,8 +155,8 @@ function Card({ job, index, style, chosen, toggle }: JobProps) {
         <Anchor component={Link} to={`/jobs/${job.id}`} data-row fw={600} c="inherit" truncate display="block">
           {job.problem}
         </Anchor>
-        <Text size="xs" className="quiet" truncate component="span" display="block">
-          {ago(job.created_at)} · {job.model} · {job.backend} on {job.device} · {rounds(job)} rounds
+        <Text size="xs" className="quiet" lineClamp={2} component="span">
+          {job.model} · {job.backend} on {job.device} · {rounds(job)} rounds · {ago(job.created_at)}
         </Text>
       </span>
       <span role="cell" style={{ textAlign: "right" }}>
@@ -185,12 +185,16 @@ const CELLS: Record<ColumnKey, (job: JobView, setTag: (tag: string) => void) => 
   backend: (job) => `${job.backend} on ${job.device}`,
   strategy: (job) => job.strategy,
   family: (job) => job.analysis?.family ?? NOTHING,
-  tags: (job, setTag) =>
-    job.tags.map((tag) => (
-      <Button key={tag} size="compact-xs" variant="default" onClick={() => setTag(tag)} maw={140} mr={4}>
-        {tag}
-      </Button>
-    )),
+  tags: (job, setTag) => (
+    <span title={job.tags.join(", ")}>
+      {job.tags.slice(0, 1).map((tag) => (
+        <Button key={tag} size="compact-xs" variant="default" onClick={() => setTag(tag)} maw={84} mr={4}>
+          {tag}
+        </Button>
+      ))}
+      {job.tags.length > 1 && <span className="quiet">+{job.tags.length - 1}</span>}
+    </span>
+  ),
   submitted: (job) => ago(job.created_at),
   duration: (job) => (job.started_at ? between(job.started_at, job.finished_at) : NOTHING),
 };

@@ -9,6 +9,7 @@ import type { ProvenanceNode, ProvenanceView } from "../client";
 import { ratio } from "../format";
 import { addressOf, arrange, nameOf } from "../provenance";
 import { inks } from "./Pills";
+import { useFit } from "./useFit";
 
 const COLUMN = 230;
 const LEVEL = 74;
@@ -22,9 +23,10 @@ export default function ProvenanceGraph({ found, focus }: { found: ProvenanceVie
   const { nodes, edges } = useMemo(() => graph(found, focus), [found, focus]);
   // All of it would be too small to read on a phone: what is tied to the experience comes first there.
   const narrow = useMediaQuery("(max-width: 760px)", false, { getInitialValueInEffect: false });
-  const fit = { maxZoom: 1.1, padding: 0.1, nodes: narrow ? near(found, focus) : undefined };
+  const fit = useMemo(() => ({ maxZoom: 1.1, padding: 0.1, nodes: narrow ? near(found, focus) : undefined }), [found, focus, narrow]);
+  const { place, setFlow } = useFit<Thing>(fit);
   return (
-    <div style={{ height: 440, border: "1px solid var(--mantine-color-default-border)", borderRadius: 8 }}>
+    <div ref={place} style={{ height: 440, border: "1px solid var(--mantine-color-default-border)", borderRadius: 8 }}>
       <ReactFlow
         key={`${focus} ${narrow}`}
         nodes={nodes}
@@ -32,6 +34,7 @@ export default function ProvenanceGraph({ found, focus }: { found: ProvenanceVie
         nodeTypes={TYPES}
         colorMode={scheme}
         fitView
+        onInit={(flow) => setFlow(flow)}
         fitViewOptions={fit}
         minZoom={0.05}
         onlyRenderVisibleElements

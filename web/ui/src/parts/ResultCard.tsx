@@ -6,7 +6,7 @@ import type { CandidateSummary, JobView } from "../client";
 import { micros, ratio } from "../format";
 import { Figure } from "./Figure";
 import { NAMES } from "../ratios";
-import { GainPill, KindPill } from "./Pills";
+import { GainPill } from "./Pills";
 import { RatioNote } from "./RatioNote";
 import { notify } from "./notify";
 
@@ -16,34 +16,14 @@ export function ResultCard({ job, candidates }: { job: JobView; candidates: Cand
   const { speedup } = best;
   return (
     <Card withBorder padding="lg" component="section" aria-label="Best kernel">
-      <Group justify="space-between" gap="lg">
-        <Group gap="xl" className="figures">
+      <Group justify="space-between" align="start" gap="sm">
+        <Group gap="sm" align="center" className="figures">
           <Figure big name="vs the fastest baseline">
             {ratio(speedup?.best_baseline)}
           </Figure>
-          {speedup?.ci95 && (
-            <Figure name="95 % interval">
-              {ratio(speedup.ci95[0])} – {ratio(speedup.ci95[1])}
-            </Figure>
-          )}
-          {speedup?.eager != null && <Figure name="vs eager">{ratio(speedup.eager)}</Figure>}
-          {speedup?.compile != null && <Figure name="vs torch.compile">{ratio(speedup.compile)}</Figure>}
-          {speedup?.seed != null && (
-            <Figure name="vs the seed">
-              {ratio(speedup.seed)}
-              {speedup.seed_ci95 && ` (${ratio(speedup.seed_ci95[0])} – ${ratio(speedup.seed_ci95[1])})`}
-            </Figure>
-          )}
-          <Figure name="median latency">{micros(best.median_us)}</Figure>
-          {Object.entries(best.baselines_us ?? {}).map(([name, median]) => (
-            <Figure key={name} name={`${NAMES[name] ?? name} median`}>
-              {micros(median)}
-            </Figure>
-          ))}
+          <GainPill speedup={speedup} />
         </Group>
         <Group gap="xs">
-          <KindPill kind="best" />
-          <GainPill speedup={speedup} />
           <Button component={Link} to={`/candidates/${best.id}`} data-best>
             View kernel
           </Button>
@@ -51,6 +31,27 @@ export function ResultCard({ job, candidates }: { job: JobView; candidates: Cand
             Bundle
           </Button>
         </Group>
+      </Group>
+      <Group gap="xl" className="figures" mt="sm">
+        {speedup?.ci95 && (
+          <Figure name="95 % interval">
+            {ratio(speedup.ci95[0])} – {ratio(speedup.ci95[1])}
+          </Figure>
+        )}
+        {speedup?.eager != null && <Figure name="vs eager">{ratio(speedup.eager)}</Figure>}
+        {speedup?.compile != null && <Figure name="vs torch.compile">{ratio(speedup.compile)}</Figure>}
+        {speedup?.seed != null && (
+          <Figure name="vs the seed">
+            {ratio(speedup.seed)}
+            {speedup.seed_ci95 && ` (${ratio(speedup.seed_ci95[0])} – ${ratio(speedup.seed_ci95[1])})`}
+          </Figure>
+        )}
+        <Figure name="median latency">{micros(best.median_us)}</Figure>
+        {Object.entries(best.baselines_us ?? {}).map(([name, median]) => (
+          <Figure key={name} name={`${NAMES[name] ?? name} median`}>
+            {micros(median)}
+          </Figure>
+        ))}
       </Group>
       <Text size="sm" className="quiet break" mt="sm">
         Round {best.step + 1}: {best.summary}

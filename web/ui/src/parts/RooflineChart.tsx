@@ -4,7 +4,7 @@ import { boundAt, decades, kindOf, roofLine, roofPoint, type Roof, type RoofPoin
 import type { CandidateSummary } from "../client";
 import { bytesOf, micros, percent } from "../format";
 import { number } from "../timeline";
-import { axis, Chart, errorBars, grid, tooltip, type Colors } from "./chart";
+import { axis, Chart, errorBars, grid, legend, tooltip, type Colors } from "./chart";
 import { Empty } from "./States";
 
 interface Props {
@@ -75,7 +75,7 @@ function draw(colors: Colors, points: RoofPoint[], roof: Roof | null): object {
   const series = (name: string, kind: RoofPoint["kind"], color: string, symbol: string, size: number): object => ({
     name, type: "scatter", symbol, symbolSize: size, itemStyle: { color },
     data: points.filter((one) => one.kind === kind).map((one) => ({ name: `${one.name}: ${micros(one.medianUs)}`, value: [one.intensity, one.gflops] })),
-    label: kind === "baseline" || kind === "best" ? { show: true, position: kind === "best" ? "left" : "right", distance: 10, color: colors.ink, formatter: (one: { name: string }) => one.name } : undefined,
+    label: kind === "baseline" || kind === "best" ? { show: true, position: kind === "best" ? "left" : "right", distance: 10, color: colors.ink, backgroundColor: colors.ground, padding: [1, 3], formatter: (one: { name: string }) => one.name } : undefined,
     labelLayout: { moveOverlap: "shiftY" },
   });
   const roofs = (name: string, type: string, bandwidth: number): object => ({
@@ -83,17 +83,24 @@ function draw(colors: Colors, points: RoofPoint[], roof: Roof | null): object {
     data: roofLine(roof!.peakGflops, bandwidth, from, to),
     endLabel: { show: false },
   });
+  const memory = `memory, ${roof?.bandwidthGbS.toPrecision(3)} GB/s`;
+  const cache = `cache, ${roof?.cacheGbS.toPrecision(3)} GB/s`;
+  const cached = roof !== null && roof.cacheGbS > roof.bandwidthGbS;
   return {
     grid: { ...grid, top: 64 },
-    legend: { top: 0, textStyle: { color: colors.ink } },
+    legend: legend(colors, [
+      ...(roof ? [[memory, "line"] as const] : []),
+      ...(cached ? [[cache, "dashes"] as const] : []),
+      ["95 % interval", "interval"], ["faster", "dot"], ["accepted", "dot"], ["best", "diamond"], ["baselines", "triangle"],
+    ]),
     tooltip: { ...tooltip, trigger: "item", formatter: (one: { name: string; value: number[] }) => `${one.name}\n${one.value[1]?.toPrecision(3)} GFLOP/s` },
     xAxis: axis(colors, "Arithmetic intensity (FLOP/byte)", { type: "log", min: from, max: to, axisLabel: { color: colors.ink, formatter: short } }),
     yAxis: axis(colors, "GFLOP/s", { type: "log", min: low, max: high, nameGap: 40, axisLabel: { color: colors.ink, formatter: short } }),
     series: [
-      ...(roof ? [roofs(`memory, ${roof.bandwidthGbS.toPrecision(3)} GB/s`, "solid", roof.bandwidthGbS)] : []),
-      ...(roof && roof.cacheGbS > roof.bandwidthGbS ? [roofs(`cache, ${roof.cacheGbS.toPrecision(3)} GB/s`, "dashed", roof.cacheGbS)] : []),
+      ...(roof ? [roofs(memory, "solid", roof.bandwidthGbS)] : []),
+      ...(cached ? [roofs(cache, "dashed", roof.cacheGbS)] : []),
       errorBars("95 % interval", colors.ink, points.flatMap((one) => (one.bounds ? [{ x: one.intensity, low: one.bounds[0], high: one.bounds[1] }] : []))),
-      series("surely faster", "accepted", colors.good, "circle", 8),
+      series("faster", "accepted", colors.good, "circle", 8),
       series("accepted", "correct", colors.ink, "circle", 8),
       series("best", "best", colors.best, "diamond", 15),
       series("baselines", "baseline", colors.other, "triangle", 11),

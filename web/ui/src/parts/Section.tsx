@@ -8,14 +8,14 @@ interface Props {
   id?: string;
   /** Across all columns, where its page has several. */
   wide?: boolean;
-  /** Two rows high, beside two others. */
-  tall?: boolean;
+  /** What is left of its row, or one of its own. */
+  rest?: boolean;
 }
 
 /** A titled part of a page. */
-export function Section({ title, aside, children, id, wide, tall }: Props) {
+export function Section({ title, aside, children, id, wide, rest }: Props) {
   return (
-    <Box component="section" aria-label={title} id={id} style={{ minWidth: 0, gridColumn: wide ? "1 / -1" : undefined, gridRow: tall ? "span 2" : undefined }}>
+    <Box component="section" aria-label={title} id={id} className={wide ? "across" : rest ? "rest" : undefined} miw={0}>
       <Group justify="space-between" mb="xs" gap="sm">
         <Title order={2} size="h4">
           {title}

@@ -4,7 +4,7 @@ import { useNavigate } from "react-router";
 import { BASELINES, progress, type Baseline, type Point } from "../candidates";
 import type { CandidateSummary } from "../client";
 import { ratio } from "../format";
-import { axis, Chart, errorBars, grid, tooltip, type Colors } from "./chart";
+import { axis, Chart, errorBars, grid, legend, tooltip, type Colors } from "./chart";
 import { Empty } from "./States";
 
 const NAMES: Record<Baseline, string> = { best_baseline: "fastest", eager: "eager", compile: "compile", compile_max: "max-autotune" };
@@ -45,18 +45,18 @@ export default function SpeedupChart({ candidates, over }: { candidates: Candida
 function draw(colors: Colors, points: Point[], best: Point[], last: number): object {
   return {
     grid: { ...grid, top: 58 },
-    legend: { top: 0, textStyle: { color: colors.ink } },
+    legend: legend(colors, [["95 % interval", "interval"], ["faster", "dot"], ["accepted", "dot"], ["best so far", "line"]]),
     tooltip: { ...tooltip, trigger: "item", formatter: told },
-    xAxis: axis(colors, "round", { type: "value", min: 1, max: Math.max(2, last), minInterval: 1, splitLine: { show: false } }),
+    xAxis: axis(colors, "round", { type: "value", min: 0, max: last + 1, minInterval: 1, splitLine: { show: false }, axisLabel: { color: colors.ink, formatter: (round: number) => (round >= 1 && round <= last ? String(round) : "") } }),
     yAxis: axis(colors, "speedup", { type: "value", min: 0, nameGap: 38 }),
     series: [
       errorBars("95 % interval", colors.ink, points.flatMap((one) => (one.bounds ? [{ x: one.step, low: one.bounds[0], high: one.bounds[1] }] : []))),
-      scatter("surely faster", colors.good, points.filter((one) => one.faster)),
+      scatter("faster", colors.good, points.filter((one) => one.faster)),
       scatter("accepted", colors.ink, points.filter((one) => !one.faster)),
       {
         name: "best so far", type: "line", step: "end", showSymbol: false, lineStyle: { color: colors.best, width: 2.5 }, itemStyle: { color: colors.best },
         data: best.map((one) => [one.step, one.value]),
-        markLine: { silent: true, symbol: "none", label: { formatter: "baseline", color: colors.ink, position: "insideEndTop" }, lineStyle: { color: colors.bad, type: "dashed" }, data: [{ yAxis: 1 }] },
+        markLine: { silent: true, symbol: "none", label: { formatter: "baseline", color: colors.ink, position: "insideStartTop" }, lineStyle: { color: colors.bad, type: "dashed" }, data: [{ yAxis: 1 }] },
       },
     ],
   };

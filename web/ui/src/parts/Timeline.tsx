@@ -70,13 +70,14 @@ function Round({ step, over }: { step: StepStory; over: boolean }) {
         )}
       </Group>
       {step.turns.map((turn, index) => (
-        <Text key={index} size="sm" className="break">
-          <b>{turn.agent}</b> {turn.done ? (turn.summary ?? "") : over || step.done ? "stopped" : "working…"}{" "}
-          <span className="quiet">
+        <div key={index} className="turn break">
+          <b>{turn.agent}</b>
+          <span>{turn.done ? (turn.summary ?? "") : over || step.done ? "stopped" : "working…"}</span>
+          <span className="quiet figure">
             {turn.tokens ? `${turn.tokens} tokens ` : ""}
             {turn.seconds !== null ? seconds(turn.seconds) : ""}
           </span>
-        </Text>
+        </div>
       ))}
       {step.evaluating && <Text size="sm">{over ? "Evaluation stopped" : "Evaluating…"}</Text>}
       {step.failedGate && (

@@ -6,6 +6,7 @@ import { data, items } from "../api";
 import { createToken, listTokens, revokeToken, type MeView, type NewTokenView, type TokenScope, type TokenView } from "../client";
 import { ago } from "../format";
 import { notify } from "./notify";
+import { Rows } from "./Rows";
 import { Section } from "./Section";
 import { Asked } from "./States";
 
@@ -64,26 +65,24 @@ function Once({ made, close }: { made: NewTokenView; close: () => void }) {
 
 function Listed({ tokens }: { tokens: TokenView[] }) {
   return (
-    <div className="scroll-x" tabIndex={0} role="region" aria-label="List of tokens">
-      <table className="rows">
-        <thead>
-          <tr>
-            <th>Name</th>
-            <th>Prefix</th>
-            <th>Scopes</th>
-            <th>Owner</th>
-            <th>Last used</th>
-            <th>Expires</th>
-            <td />
-          </tr>
-        </thead>
-        <tbody>
-          {tokens.map((token) => (
-            <Line key={token.id} token={token} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Rows label="List of tokens">
+      <thead>
+        <tr>
+          <th>Name</th>
+          <th>Prefix</th>
+          <th>Scopes</th>
+          <th>Owner</th>
+          <th>Last used</th>
+          <th>Expires</th>
+          <td />
+        </tr>
+      </thead>
+      <tbody>
+        {tokens.map((token) => (
+          <Line key={token.id} token={token} />
+        ))}
+      </tbody>
+    </Rows>
   );
 }
 

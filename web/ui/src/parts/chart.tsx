@@ -17,10 +17,12 @@ export interface Colors {
   good: string;
   bad: string;
   other: string;
+  /** Of the page behind it. */
+  ground: string;
 }
 
-const LIGHT: Colors = { ink: "#414950", line: "#dee2e6", main: "#0b7285", best: "#b36b00", good: "#0a7d5e", bad: "#c92a2a", other: "#6741d9" };
-const DARK: Colors = { ink: "#ced4da", line: "#373a40", main: "#3bc9db", best: "#ffd43b", good: "#38d9a9", bad: "#ff8787", other: "#b197fc" };
+const LIGHT: Colors = { ink: "#414950", line: "#dee2e6", main: "#0b7285", best: "#b36b00", good: "#0a7d5e", bad: "#c92a2a", other: "#6741d9", ground: "#ffffff" };
+const DARK: Colors = { ink: "#ced4da", line: "#373a40", main: "#3bc9db", best: "#ffd43b", good: "#38d9a9", bad: "#ff8787", other: "#b197fc", ground: "#242424" };
 
 interface Props {
   label: string;
@@ -75,6 +77,21 @@ export const axis = (colors: Colors, name: string, more: object = {}): object =>
 
 export const tooltip = { renderMode: "richText" as const, confine: true };
 export const grid = { left: 56, right: 24, top: 40, bottom: 46 };
+
+const ICONS = {
+  dot: "circle",
+  diamond: "diamond",
+  triangle: "triangle",
+  line: "path://M0 4h20v2H0z",
+  dashes: "path://M0 4h8v2H0zM12 4h8v2h-8z",
+  interval: "path://M7 0h6v1h-2.5v8H13v1H7V9h2.5V1H7z",
+};
+
+/** A legend whose marks look like what they stand for. */
+export const legend = (colors: Colors, entries: (readonly [name: string, icon: keyof typeof ICONS])[]): object => ({
+  top: 0, left: 0, itemWidth: 20, itemHeight: 10, itemGap: 14, textStyle: { color: colors.ink },
+  data: entries.map(([name, icon]) => ({ name, icon: ICONS[icon] })),
+});
 
 export interface Bar {
   x: number;
