@@ -22,6 +22,7 @@ from kernelwright.cli.options import (
     DeviceSeconds,
     Dollars,
     Guidance,
+    ObjectiveOption,
     SeedCandidate,
     StrategyOption,
     Tokens,
@@ -64,6 +65,7 @@ def run(
     guidance: Guidance = "",
     compiler_draft: CompilerDraftOption = None,
     allow_library: AllowLibrary = "",
+    objective: ObjectiveOption = "",
     out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
     resume: Annotated[
         str | None, typer.Option(metavar="JOB", help="Resume an interrupted job, or a failed one with --model.")
@@ -84,7 +86,7 @@ def run(
         refuse_beside_resume(context, "model", "rounds", "out", "as_json")
     if problem is not None:
         spec = JobSpec(
-            problem=read_problem(problem, listed(allow_library)),
+            problem=read_problem(problem, listed(allow_library), objective),
             backend=backend,
             device=device,
             model=model or "playbook",

@@ -21,6 +21,7 @@ from kernelwright.cli.options import (
     Dollars,
     Guidance,
     ModelOption,
+    ObjectiveOption,
     SeedCandidate,
     StrategyOption,
     Tokens,
@@ -56,6 +57,7 @@ def submit(
     guidance: Guidance = "",
     compiler_draft: CompilerDraftOption = None,
     allow_library: AllowLibrary = "",
+    objective: ObjectiveOption = "",
     tag: Annotated[list[str] | None, typer.Option(help="Tag; can be repeated.")] = None,
     idempotency_key: Annotated[
         str | None, typer.Option(help="Key that makes repeated submissions create only one job.")
@@ -67,13 +69,14 @@ def submit(
     """Submit a job to a server and print its id."""
     from kernelwright.problem_files import read_guidance, read_problem, read_source
 
-    found = read_problem(problem, listed(allow_library))
+    found = read_problem(problem, listed(allow_library), objective)
     body: dict[str, Any] = {
         "problem": {
             "name": found.name,
             "source": found.source,
             "path": found.path,
             "allow_library": list(found.allow_library),
+            "objective": found.objective,
         },
         "backend": backend,
         "device": device,

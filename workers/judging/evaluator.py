@@ -73,6 +73,8 @@ class _Case:
     baselines: Any = field(default_factory=lambda: to_data(Baselines()))
     measured_at: float = field(default_factory=time.monotonic)
     """When the baselines were last measured."""
+    notes: tuple[str, ...] = ()
+    """What the referee says about the problem's list of shapes."""
 
     def know(self, baselines: Baselines) -> None:
         """Keep what a referee has measured."""
@@ -163,6 +165,7 @@ class Evaluator:
                 baselines=_decoded(Baselines, case.baselines),
                 seconds=time.monotonic() - started,
                 draft=draft,
+                notes=case.notes,
             )
 
     def _draft(self, case: _Case, request: ValidationRequest, work: Work) -> CompilerDraft:
@@ -279,8 +282,10 @@ class Evaluator:
         roof = report.roofline
         if roof is None or report.latency is None or self._measure_again is None:
             return report
-        known = [getattr(report.baselines, name) for name in BASELINES]
-        fastest = min([report.latency.median_us, *(found.median_us for found in known if found is not None)])
+        first = report.shapes[0].baselines if report.shapes else report.baselines  # whose roof it is
+        known = [getattr(first, name) for name in BASELINES]
+        median_us = report.shapes[0].latency.median_us if report.shapes else report.latency.median_us
+        fastest = min([median_us, *(found.median_us for found in known if found is not None)])
         if fastest >= roof.floor_us or roof.bound == "latency" or time.monotonic() < self._sure_until:
             return report
         self._sure_until = time.monotonic() + SURE_S
@@ -290,7 +295,7 @@ class Evaluator:
                 return report
             self._device = better
             analysis = _decoded(ProblemAnalysis, case.analysis)
-            report = dataclasses.replace(report, roofline=roofline(analysis, self._device, report.latency.median_us))
+            report = dataclasses.replace(report, roofline=roofline(analysis, self._device, median_us))
             self._discard(case)  # its referee believes the old sheet
         return report
 
@@ -306,6 +311,7 @@ class Evaluator:
             "device": to_data(self._device),
             "baselines": case.baselines,
             "baselines_age_s": time.monotonic() - case.measured_at,
+            "memory_bytes": self._device_memory(),
             "analysis": case.analysis,
         }
         try:
@@ -319,7 +325,12 @@ class Evaluator:
             self._discard(case)
             return _decoded(ProblemRefusal, answer["refusal"])
         case.analysis = to_data(_decoded(ProblemAnalysis, answer.get("analysis")))
+        case.notes = tuple(str(note)[:2000] for note in answer.get("notes") or ())
         return None
+
+    def _device_memory(self) -> int | None:
+        """What a process may use; None on GPUs, where the referee asks the device."""
+        return self._terms.referee.memory_bytes if self._device.name == CPU else None
 
     def _ask(self, case: _Case, body: dict[str, Any], work: Work, limit_s: float) -> dict[str, Any]:
         """One conversation; whatever breaks it ends the referee, so that the next one starts afresh."""
@@ -339,7 +350,7 @@ class Evaluator:
             process.close()
 
     def _case(self, job_id: str, problem: Problem) -> _Case:
-        key = content_hash(f"{job_id}\0{problem.source}\0{problem.allow_library}")
+        key = content_hash(f"{job_id}\0{problem.source}\0{problem.allow_library}\0{problem.objective}")
         case = self._cases.setdefault(key, _Case(job_id=job_id))
         self._cases.move_to_end(key)
         living = [other for other in self._cases.values() if other.process is not None and other is not case]

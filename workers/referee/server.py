@@ -19,7 +19,7 @@ from workers.referee.errors import Refused
 from workers.referee.evaluation import evaluate
 from workers.referee.model_profile import profiled
 from workers.referee.problem import ReferenceProblem
-from workers.referee.state import ReferenceState
+from workers.referee.state import ReferenceState, ensure_set
 from workers.referee.validation import analysed, examine, load
 from workers.referee.watchdog import Watchdog
 from workers.referee.worker_client import WorkerLink
@@ -74,7 +74,7 @@ class Referee:
         threads = place.host_threads(device.units)
         torch.set_num_threads(threads)
         with self._watchdog.watching(problem.path):
-            reference = load(problem, self._progress, place)
+            reference = load(problem, self._progress, place, memory_bytes=body.get("memory_bytes"))
             analysis = self._analysis(reference, device, body["analysis"])
         torch.set_num_threads(threads if _largest(analysis) >= PARALLEL_ELEMENTS else 1)
         self._state = ReferenceState(
@@ -85,7 +85,7 @@ class Referee:
             baselines=from_data(Baselines, body["baselines"]),
             baselines_age_s=float(body["baselines_age_s"]),
         )
-        return {"analysis": to_data(analysis)}
+        return {"analysis": to_data(analysis), "notes": list(reference.notes)}
 
     def _do_baselines(self, body: dict[str, Any]) -> dict[str, Any]:
         """Measure baselines, and find out how exact the reference is, before the first candidate asks."""
@@ -93,9 +93,11 @@ class Referee:
         arguments = state.draw(0, OWN)
         names = tuple(str(name) for name in body["names"])
         baselines = state.bench.ensure(names, arguments, state.metas(0))
+        state.bench.warm(names, arguments, state.metas(0))
         for number in state.set_numbers:
             state.usable(number)
-            state.bench.warm(names, number, state.draw(number, OWN), state.metas(number))
+        for number in state.set_numbers[1:]:
+            ensure_set(state, names, number)
         return {"baselines": to_data(baselines), "notes": list(state.bench.notes.values())}
 
     def _do_draft(self, body: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002 -- every request has one

@@ -15,6 +15,7 @@ from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.comparison import all_finite
 from workers.referee.draws import OWN, cut_along, cut_sizes, rebuilt, resized
 from workers.referee.errors import FaultKind, Refused, RunnerFault
+from workers.referee.gates.held_out import time_held_out
 from workers.referee.gates.parameters import with_other_parameters
 from workers.referee.problem import cloned, moved, output_tensors
 from workers.referee.state import ReferenceState, same_bytes
@@ -58,6 +59,9 @@ class GeneralizationGate:
                 return finding
             notes.append(f"passed on {where}")
         finding = None if notes and self.suffices(trial) else with_other_parameters(trial)
+        if finding is not None:
+            return finding
+        finding = time_held_out(trial)
         if finding is not None:
             return finding
         held_out = len(trial.state.held_out_numbers)
