@@ -53,7 +53,8 @@ def next_move(
     """
     search = searched(attempts)
     left, confirmed = rounds + free - len(attempts), len(attempts) - len(search)
-    kept = kept_rounds(rounds, most) - confirmed
+    fallen = sum(item.confirms is not None and item.report is not None and item.report.collapses for item in attempts)
+    kept = kept_rounds(rounds, most) - confirmed + fallen  # the next one is looked at instead
     if left <= 0:
         used = "the only round is used" if rounds == 1 else f"all {rounds} rounds are used"
         return None, stop if stop and confirmed else used

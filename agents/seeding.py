@@ -67,7 +67,13 @@ def backend_of(source: str) -> str | None:
 
 
 def evaluation_of(
-    job: Job, candidate: Candidate, timeout_s: float, *, thorough: bool = False, seed: SeedFigures | None = None
+    job: Job,
+    candidate: Candidate,
+    timeout_s: float,
+    *,
+    thorough: bool = False,
+    times_held_out: bool = False,
+    seed: SeedFigures | None = None,
 ) -> EvaluationRequest:
     """How a job has a candidate judged."""
     spec = job.spec
@@ -83,6 +89,7 @@ def evaluation_of(
         baselines=spec.baselines,
         timeout_s=timeout_s,
         thorough=thorough,
+        times_held_out=times_held_out,
         seed=seed,
     )
 

@@ -17,6 +17,7 @@ from agents.drafting import draft_of, finding
 from agents.facts import facts_of
 from agents.inspection import doubt_of, inspection_in_brief, inspection_schema, read_inspection
 from agents.judge import critique_in_brief, critique_in_full, critique_schema, read_critique
+from agents.leaderboard import kept_rounds
 from agents.nearest_example import NEAREST, nearest_example, with_nearest_example
 from agents.planner import chosen_start, plan_in_brief, plan_schema, read_plan
 from agents.profiler import measured_diagnosis, read_diagnosis
@@ -348,8 +349,15 @@ class Workflow:
 
     def _evaluation(self, context: JobContext, candidate: Candidate, *, thorough: bool) -> EvaluationRequest:
         first = context.attempts[0].report if context.attempts and context.job.spec.seed_candidate is not None else None
+        spec = context.job.spec
+        last = thorough or kept_rounds(spec.budget.rounds, self._rules.confirmations) == 0  # no second one will come
         return evaluation_of(
-            context.job, candidate, self._rules.evaluation_timeout_s, thorough=thorough, seed=seed_figures(first)
+            context.job,
+            candidate,
+            self._rules.evaluation_timeout_s,
+            thorough=thorough,
+            times_held_out=last,
+            seed=seed_figures(first),
         )
 
     async def _judged(self, context: JobContext, request: EvaluationRequest) -> EvaluationReport:

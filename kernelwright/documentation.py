@@ -91,7 +91,8 @@ def _settings() -> str:
 
 
 _REPORT = (
-    "EvaluationReport", "GateResult", "Latency", "Baselines", "Speedup", "ShapeResult", "Passes", "PassTimes",
+    "EvaluationReport", "GateResult", "Latency", "Baselines", "Speedup", "ShapeResult", "HeldOutResult",
+    "ReportedObjective", "Passes", "PassTimes",
     "Roofline", "Profile", "Tuned", "OutputError", "WorstElement", "Disassembly", "Environment", "PhasesS",
 )  # fmt: skip
 _REPORT_FILES = tuple(ROOT / "services" / "domain" / f"{name}.py" for name in ("evaluations", "gates", "profiles"))

@@ -21,6 +21,7 @@ from services.domain.candidates import content_hash
 from services.domain.errors import ConfigurationError, KernelwrightError
 from services.domain.evaluations import BASELINES, EvaluationReport, EvaluationRequest, ValidationRequest
 from services.domain.jobs import LOCAL_TEAM
+from services.domain.objectives import described
 from services.domain.problems import Problem
 from services.machine_code import without_text
 from services.problems import lint_problem
@@ -73,6 +74,7 @@ def evaluate(
             device=device,
             backend=backend,
             baselines=tuple(baselines),
+            times_held_out=True,
         )
         return without_text(workbench.evaluate(request, lambda: False))
     finally:
@@ -94,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     try:
         report = evaluate(
-            read_problem(given.problem, tuple(filter(None, given.allow_library.split(",")))),
+            read_problem(given.problem, tuple(filter(None, given.allow_library.split(","))), given.objective),
             read_source(given.candidate, "candidate"),
             backend=given.backend,
             device=given.device,
@@ -121,6 +123,8 @@ def summary(report: EvaluationReport) -> str:
     lines.append(f"verdict         {report.verdict.value}")
     if report.latency is not None:
         lines.append(f"latency         {report.latency.median_us:.1f} us")
+    if of := described(report.objective):
+        lines.append(f"figures         {of}")
     for name in (*BASELINES, "best_baseline"):
         ratio = getattr(report.speedup, name)
         if ratio is not None:
@@ -143,6 +147,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--baselines", default="eager,compile")
     parser.add_argument("--allow-library", default="")
+    parser.add_argument("--objective", default="")
     parser.add_argument("--json", action="store_true")
     return parser
 

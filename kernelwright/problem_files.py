@@ -6,11 +6,14 @@ from pathlib import Path
 
 from services.domain.errors import UserError
 from services.domain.problems import Problem
+from services.domain.shape_lists import with_shapes
 
 
-def read_problem(path: Path, allow_library: tuple[str, ...] = ()) -> Problem:
-    """The problem in a file. Raises `UserError` when it cannot be read."""
-    return Problem(name=path.stem, source=read_source(path, "problem"), path=str(path), allow_library=allow_library)
+def read_problem(path: Path, allow_library: tuple[str, ...] = (), objective: str = "") -> Problem:
+    """The problem in a file; `SHAPES = "shapes.json"` stands for the list in that file beside it. Raises `UserError`
+    when one of them cannot be read."""
+    source = with_shapes(read_source(path, "problem"), lambda name: read_source(path.parent / name, "list of shapes"))
+    return Problem(name=path.stem, source=source, path=str(path), allow_library=allow_library, objective=objective)
 
 
 def read_guidance(text: str) -> str:

@@ -88,7 +88,7 @@ def _requests(
     problem: Problem, candidates: Sequence[Path], *, device: str, backend: str, baselines: tuple[str, ...]
 ) -> list[tuple[str, str, ValidationRequest | EvaluationRequest]]:
     """Order id, label and request of each. The same files give the same ids, wherever they lie."""
-    asked = dumps((problem.source, problem.allow_library, device, backend, baselines))
+    asked = dumps((problem.source, problem.allow_library, problem.objective, device, backend, baselines))
     job_id = f"local-{content_hash(asked)[:20]}"
     validation = ValidationRequest(
         job_id=job_id, team_id=LOCAL_TEAM, problem=problem, device=device, backend=backend, baselines=baselines
@@ -107,6 +107,7 @@ def _requests(
             device=device,
             backend=backend,
             baselines=baselines,
+            times_held_out=True,
         )
         found.append((evaluation.evaluation_id, f"{problem.name}/{path.name}", evaluation))
     return found

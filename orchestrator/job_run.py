@@ -163,6 +163,8 @@ class JobRun:
         )
         await self._context.load()
         await self._context.emit(EventKind.JOB_VALIDATED, _validated(validation))
+        for note in validation.notes if not self._context.attempts else ():
+            await self._context.emit(EventKind.JOB_NOTICE, {"step": 0, "message": note})
         if (told := absence(validation)) is not None and not self._context.attempts:
             await self._context.emit(EventKind.JOB_NOTICE, {"step": 0, "message": told})
         return None

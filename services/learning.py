@@ -14,6 +14,7 @@ from services.domain.chat import MoveFact, PlanFact
 from services.domain.evaluations import EvaluationReport, GateStatus, Verdict
 from services.domain.experiences import Experience, ExperienceKind, experience_id
 from services.domain.jobs import Stage
+from services.domain.objectives import described
 from services.domain.ratios import seed_figures, with_seed
 from services.domain.steps import Lesson
 from services.memory.recording import site
@@ -50,10 +51,12 @@ def reward(stage: Stage, report: EvaluationReport | None, best_median_us: float 
     """The step's reward in [-1, 1]; None where it earns none.
 
     Draft: r1 = +1 when accepted, else −1. Refine: r2 = tanh(ln b − ln l) with the best latency b before the step and
-    the candidate's l, −1 when it is rejected.
+    the candidate's l, −1 when it is rejected. A kernel that collapses on held-out input sets earns −1 in both.
     """
     if report is None or report.verdict in (Verdict.SUSPICIOUS, Verdict.INFRASTRUCTURE_ERROR):
         return None
+    if report.collapses:
+        return draft_reward(accepted=False)
     if stage is Stage.DRAFT or best_median_us is None:
         return draft_reward(accepted=report.accepted)
     if report.accepted and report.latency is None:
@@ -143,7 +146,10 @@ def describe_outcome(report: EvaluationReport, *, intervals: bool = True) -> str
     latency, ratio, beside = report.latency, report.speedup.best_baseline, report.speedup.ci95
     time = f"{latency.median_us:.1f} µs{_interval(latency.ci95_us, 1) if intervals else ''}"
     gain = "" if ratio is None else f", {ratio:.2f}× the best baseline{_interval(beside, 2) if intervals else ''}"
-    return f"{report.verdict.value} at {time}{gain}"
+    if report.collapses and report.objective is not None:
+        return f"{report.verdict.value}, but it collapses: {report.objective.collapse}"
+    of = described(report.objective)
+    return f"{report.verdict.value} at {time}{gain}{f' ({of})' if of else ''}"
 
 
 def beside_parent(report: EvaluationReport | None, parent: EvaluationReport | None) -> str | None:

@@ -16,7 +16,7 @@ from services.domain.problems import Problem
 
 MAX_SOURCE_BYTES = 1 << 20
 MAX_LINE_CHARACTERS = 100_000
-DIALECT = ("TOLERANCE", "INPUT_SETS", "HELD_OUT", "BACKWARD", "LIBRARY")
+DIALECT = ("TOLERANCE", "INPUT_SETS", "SHAPES", "HELD_OUT", "OBJECTIVE", "BACKWARD", "LIBRARY")
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -10,6 +10,7 @@ import builtins
 from collections.abc import Callable
 from typing import TypeVar
 
+from services.domain import objectives, shape_lists
 from services.domain.errors import ProblemError
 from services.domain.problems import Problem
 from services.problem_text import (
@@ -60,6 +61,8 @@ def _lint(text: ProblemText) -> None:
     _check_inputs(text, model)
     for name in DIALECT:
         _CHECKS[name](text, text.constants(name))
+    if text.problem.objective:
+        _check_aim(text, text.problem.objective, None)
 
 
 def _public_source(text: ProblemText) -> str:
@@ -220,6 +223,8 @@ def _check_functions(name: str, text: ProblemText, nodes: list[ast.stmt]) -> Non
             raise text.error(f"{name} is not a list of functions", remedy, node)
         for entry in getattr(value, "elts", []):
             function = text.definition(entry.id) if isinstance(entry, ast.Name) else None
+            if name == "HELD_OUT" and isinstance(entry, ast.Dict | ast.List | ast.Tuple):
+                continue  # sizes, as in SHAPES; the referee reads them
             if isinstance(entry, _LITERALS) and not isinstance(entry, ast.Lambda):
                 raise text.error(f"an entry of {name} is not a function", remedy, entry)
             if isinstance(entry, ast.Name) and function is None and not text.imports_everything():
@@ -230,6 +235,19 @@ def _check_functions(name: str, text: ProblemText, nodes: list[ast.stmt]) -> Non
 
 def _check_input_sets(text: ProblemText, nodes: list[ast.stmt]) -> None:
     _check_functions("INPUT_SETS", text, nodes)
+
+
+def _check_shapes(text: ProblemText, nodes: list[ast.stmt]) -> None:
+    """A list of shapes is written out: sizes by name, or in order, that `get_inputs` takes."""
+    for node in nodes:
+        try:
+            value = ast.literal_eval(_value(node) or ast.Constant(None))
+        except (ValueError, TypeError, MemoryError, RecursionError):
+            raise text.error("SHAPES is not a list written out", shape_lists.REMEDY, node) from None
+        try:
+            shape_lists.entries(value)
+        except shape_lists.ShapeListError as error:
+            raise text.error(str(error), shape_lists.REMEDY, node) from None
 
 
 def _check_held_out(text: ProblemText, nodes: list[ast.stmt]) -> None:
@@ -245,6 +263,37 @@ def _check_held_out(text: ProblemText, nodes: list[ast.stmt]) -> None:
         if not isinstance(_value(node), ast.List | ast.Tuple):
             raise text.error("HELD_OUT is not a list of functions", remedy, node)
     _check_functions("HELD_OUT", text, nodes)
+
+
+def _check_objective(text: ProblemText, nodes: list[ast.stmt]) -> None:
+    """Written out, so that everybody who reads the problem sees which figure counts."""
+    for node in nodes:
+        value = _value(node)
+        if not (isinstance(value, ast.Constant) and isinstance(value.value, str)):
+            raise text.error("OBJECTIVE is not a text", objectives.REMEDY, node)
+        _check_aim(text, value.value, node)
+
+
+def _check_aim(text: ProblemText, aim: str, node: ast.stmt | None) -> None:
+    names = _names_of_sets(text)
+    try:
+        found = objectives.parse(aim)
+        if names is not None:
+            found.check(names)
+    except objectives.ObjectiveError as error:
+        raise text.error(str(error), objectives.REMEDY, node) from None
+
+
+def _names_of_sets(text: ProblemText) -> list[str] | None:
+    """What objectives call the problem's input sets; None where reading does not tell."""
+    names = ["get_inputs"]
+    for node in text.constants("INPUT_SETS"):
+        value = _value(node)
+        entries = value.elts if isinstance(value, ast.List | ast.Tuple) else None
+        if entries is None or not all(isinstance(entry, ast.Name) for entry in entries):
+            return None
+        names += [entry.id for entry in entries if isinstance(entry, ast.Name)]
+    return None if text.constants("SHAPES") or len(set(names)) < len(names) else names
 
 
 def _check_backward(text: ProblemText, nodes: list[ast.stmt]) -> None:
@@ -271,7 +320,9 @@ def _check_library(text: ProblemText, nodes: list[ast.stmt]) -> None:
 _CHECKS = {
     "TOLERANCE": _check_tolerance,
     "INPUT_SETS": _check_input_sets,
+    "SHAPES": _check_shapes,
     "HELD_OUT": _check_held_out,
+    "OBJECTIVE": _check_objective,
     "BACKWARD": _check_backward,
     "LIBRARY": _check_library,
 }

@@ -28,7 +28,7 @@ class StopRule:
         best = next(iter(ranked(state.attempts)), None)
         if best is None or best.report is None:
             return None
-        roofline = best.report.roofline
+        roofline = best.report.roofline if best.report.roofline_counts else None
         if roofline is not None and self.roof_fraction <= roofline.fraction <= MOST_BELIEVED:
             return f"stopped early: within {1 - self.roof_fraction:.0%} of the roofline"
         steps = self.patience * state.width

@@ -57,7 +57,7 @@ class LocalJobs:
     def _spec(self, problem: Problem) -> JobSpec:
         terms = self._terms
         return JobSpec(
-            problem=problem,
+            problem=terms.applied(problem),
             backend=terms.backend,
             device=terms.device,
             model=terms.model,

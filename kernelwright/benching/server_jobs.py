@@ -37,7 +37,7 @@ class ServerJobs:
 
     def check(self, problem: Problem) -> None:
         """Raise `ProblemError`; the server checks the terms with the first job."""
-        lint_problem(problem)
+        lint_problem(self._terms.applied(problem))
 
     async def submit(self, problem: Problem, name: str) -> str:
         """Submit the problem's job. Raises `UserError`, `InfrastructureError`."""
@@ -106,7 +106,7 @@ class ServerJobs:
     def _body(self, problem: Problem) -> dict[str, Any]:
         terms = self._terms
         return {
-            "problem": codec.to_data(problem),
+            "problem": codec.to_data(terms.applied(problem)),
             "backend": terms.backend,
             "device": terms.device,
             "model": terms.model,

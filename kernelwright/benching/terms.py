@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 
 from kernelwright.benching.rows import BenchRow
 from services.domain.errors import ConflictError
 from services.domain.jobs import AgentsMode, Budget
+from services.domain.problems import Problem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +34,12 @@ class BenchTerms:
     baselines: tuple[str, ...]
     referee_version: str | None
     """Of this machine; None where a server judges, whose version the rows tell."""
+    objective: str = ""
+    """Which figure counts over several input sets; empty for what each problem says."""
+
+    def applied(self, problem: Problem) -> Problem:
+        """The problem with the objective of these terms."""
+        return replace(problem, objective=self.objective or problem.objective)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,6 +21,7 @@ from kernelwright.cli.options import (
     DeviceOption,
     Dollars,
     ModelOption,
+    ObjectiveOption,
     StrategyOption,
     Tokens,
     VerifyFirst,
@@ -106,6 +107,7 @@ def bench(
         typer.Option(min=1.0, help="Seconds of device time of each problem's candidates.", rich_help_panel=BUDGET),
     ] = None,
     baselines: BaselinesOption = None,
+    objective: ObjectiveOption = "",
     out: Annotated[
         Path | None,
         typer.Option(
@@ -163,6 +165,7 @@ def bench(
             budget=Budget(rounds=rounds, wall_s=wall, tokens=tokens, dollars=dollars, device_s=job_device_seconds),
             baselines=chosen_baselines(baselines, device),
             referee_version=None if server else _referee_version(),
+            objective=objective,
         )
         limits = BenchLimits(device_seconds=device_seconds, retry_failed=retry_failed)
         document = _benched(wanted, terms, limits, results, server, settings)

@@ -13,6 +13,7 @@ from kernelwright.figures import interval, microseconds, ratio
 from services.domain.error_words import allowance, number, tensor_of, units, worst_error
 from services.domain.evaluations import EvaluationReport, Latency, OutputError, Passes, PassTimes, Roofline
 from services.domain.jobs import Job, JobStatus
+from services.domain.objectives import described as of_input_sets
 from services.domain.ratios import baseline_bounds
 from services.domain.tunables import described
 from services.exports import Export
@@ -80,11 +81,20 @@ def _table() -> Table:
     return table
 
 
+def _add_objective(table: Table, report: EvaluationReport) -> None:
+    told = report.objective
+    if of := of_input_sets(told):
+        table.add_row("figures", escape(of))
+    if told is not None and told.collapse is not None:
+        table.add_row("collapse", f"[red]{escape(told.collapse)}[/]")
+
+
 def _add_figures(table: Table, report: EvaluationReport) -> None:
     colour = "green" if report.accepted else "red"
     table.add_row("result", f"[{colour}]{report.verdict.value}[/]")
     if report.latency is not None:
         table.add_row("latency", f"{microseconds(report.latency.median_us)}  {_spread(report.latency)}")
+    _add_objective(table, report)
     if report.passes is not None:
         _add_passes(table, report.passes)
     speedup = report.speedup

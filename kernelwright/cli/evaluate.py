@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from kernelwright.cli.options import TARGET, AllowLibrary, BackendOption, DeviceOption, check_baselines, listed
+from kernelwright.cli.options import (
+    TARGET,
+    AllowLibrary,
+    BackendOption,
+    DeviceOption,
+    ObjectiveOption,
+    check_baselines,
+    listed,
+)
 from kernelwright.cli.output import errors, interruptible, print_json
 from services.domain.evaluations import BASELINES
 
@@ -26,6 +34,7 @@ def evaluate(
         ),
     ] = "eager,compile",
     allow_library: AllowLibrary = "",
+    objective: ObjectiveOption = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Evaluate a kernel: gates, latency, baselines, verdict.
@@ -39,7 +48,7 @@ def evaluate(
     settings = load_settings()
     with interruptible():
         report = evaluation.evaluate(
-            read_problem(problem, listed(allow_library)),
+            read_problem(problem, listed(allow_library), objective),
             read_source(candidate, "candidate"),
             backend=backend,
             device=device,

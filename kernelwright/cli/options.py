@@ -108,6 +108,15 @@ Guidance = Annotated[
 AllowLibrary = Annotated[
     str, typer.Option("--allow-library", help="Allowed library operators, comma-separated.", rich_help_panel=TARGET)
 ]
+ObjectiveOption = Annotated[
+    str,
+    typer.Option(
+        "--objective",
+        help="Figure that counts over input sets: geometric_mean, geometric_mean:NAME=WEIGHT,…, worst, or set:NAME.",
+        show_default="the problem's own, else geometric_mean",
+        rich_help_panel=TARGET,
+    ),
+]
 StrategyOption = Annotated[
     str,
     typer.Option(

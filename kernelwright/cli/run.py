@@ -23,6 +23,7 @@ from kernelwright.cli.options import (
     Dollars,
     Guidance,
     ItemOption,
+    ObjectiveOption,
     SeedCandidate,
     StrategyOption,
     Tokens,
@@ -68,6 +69,7 @@ def run(
     guidance: Guidance = "",
     compiler_draft: CompilerDraftOption = None,
     allow_library: AllowLibrary = "",
+    objective: ObjectiveOption = "",
     out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
     resume: Annotated[
         str | None, typer.Option(metavar="JOB", help="Resume an interrupted job, or a failed one with --model.")
@@ -89,7 +91,7 @@ def run(
         refuse_beside_resume(context, "model", "rounds", "out", "as_json")
     if problem is not None:
         spec = JobSpec(
-            problem=named_problem(problem, item, listed(allow_library)),
+            problem=named_problem(problem, item, listed(allow_library), objective),
             backend=backend,
             device=device,
             model=model or "playbook",

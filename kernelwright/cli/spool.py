@@ -13,6 +13,7 @@ from kernelwright.cli.options import (
     BackendOption,
     BaselinesOption,
     DeviceOption,
+    ObjectiveOption,
     chosen_baselines,
     listed,
 )
@@ -64,6 +65,7 @@ def add(
     device: DeviceOption = "cpu",
     baselines: BaselinesOption = None,
     allow_library: AllowLibrary = "",
+    objective: ObjectiveOption = "",
     key_path: KeyOption = None,
 ) -> None:
     """Place orders for candidates of a problem.
@@ -76,7 +78,7 @@ def add(
     orders = _orders(directory, key_path)
     found = add_candidates(
         orders,
-        read_problem(problem, listed(allow_library)),
+        read_problem(problem, listed(allow_library), objective),
         candidate,
         device=device,
         backend=backend,

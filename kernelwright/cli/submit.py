@@ -22,6 +22,7 @@ from kernelwright.cli.options import (
     Guidance,
     ItemOption,
     ModelOption,
+    ObjectiveOption,
     SeedCandidate,
     StrategyOption,
     Tokens,
@@ -58,6 +59,7 @@ def submit(
     guidance: Guidance = "",
     compiler_draft: CompilerDraftOption = None,
     allow_library: AllowLibrary = "",
+    objective: ObjectiveOption = "",
     tag: Annotated[list[str] | None, typer.Option(help="Tag; can be repeated.")] = None,
     idempotency_key: Annotated[
         str | None, typer.Option(help="Key that makes repeated submissions create only one job.")
@@ -70,13 +72,14 @@ def submit(
     from kernelwright.problem_files import read_guidance, read_source
     from kernelwright.suites.known import named_problem
 
-    found = named_problem(problem, item, listed(allow_library))
+    found = named_problem(problem, item, listed(allow_library), objective)
     body: dict[str, Any] = {
         "problem": {
             "name": found.name,
             "source": found.source,
             "path": found.path,
             "allow_library": list(found.allow_library),
+            "objective": found.objective,
         },
         "backend": backend,
         "device": device,

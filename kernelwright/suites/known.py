@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from kernelwright.problem_files import read_problem
@@ -48,7 +49,9 @@ def open_suite(name: str, path: Path | None, level: int | None, part: str | None
     return ItemSuite(next(form for form in FORMS if form.name == name), path, part)
 
 
-def named_problem(path: Path, variant: str | None = None, allow_library: tuple[str, ...] = ()) -> Problem:
+def named_problem(
+    path: Path, variant: str | None = None, allow_library: tuple[str, ...] = (), objective: str = ""
+) -> Problem:
     """The problem that a path names: a file in KernelBench form, or a suite's item. Raises `UserError`.
 
     `variant` tells which one where an item holds several: its number, or what its name ends with."""
@@ -58,7 +61,7 @@ def named_problem(path: Path, variant: str | None = None, allow_library: tuple[s
             raise UserError(f"{path}: the folder is no item of a suite ({', '.join(NAMES[1:])}): name a problem file")
         if variant is not None:
             raise UserError(f"{path} holds one problem: leave out --item {variant}")
-        return read_problem(path, allow_library)
+        return read_problem(path, allow_library, objective)
     found = read_item(form, path, path.stem)
     chosen = [one for one in found if variant in (None, str(one.number)) or one.key.endswith(f".{variant}")]
     if len(chosen) != 1:
@@ -66,4 +69,4 @@ def named_problem(path: Path, variant: str | None = None, allow_library: tuple[s
         asked = "add --item NUMBER" if variant is None else f"none is {variant}"
         raise UserError(f"{path} holds {len(found)} problems, {asked}: {names}")
     one = chosen[0].problem
-    return Problem(name=one.name, source=one.source, path=one.path, allow_library=allow_library)
+    return replace(one, allow_library=allow_library, objective=objective)

@@ -158,6 +158,47 @@ class ShapeResult:
     """Shapes of the tensor inputs."""
     latency: Latency
     speedup: Speedup
+    name: str = ""
+    """What the objective calls the set: `get_inputs`, a function's name, `rows=16 cols=256` of a list of shapes; empty
+    in reports from before sets had names."""
+    weight: float = 1.0
+    """Its weight in a geometric mean; 0 leaves it out."""
+    baselines: Baselines = field(default_factory=Baselines)
+    """Latencies of the reference on this set: the one in the pair as it was in the pair, the others at its pace."""
+    bytes: int | None = None
+    """Size of the tensor inputs; null in reports from before it was recorded."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldOutResult:
+    """Figures of one held-out input set. Its shapes stay unsaid: agents read reports."""
+
+    number: int
+    """From 1, in the order of `HELD_OUT`; entries of a list of shapes that were not announced follow."""
+    latency: Latency
+    speedup: Speedup
+
+
+class ObjectiveKind(StrEnum):
+    """Which figure of several input sets counts."""
+
+    GEOMETRIC_MEAN = "geometric_mean"
+    WORST = "worst"
+    SET = "set"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportedObjective:
+    """What `latency`, `baselines`, `speedup` and `gain` of a report are of."""
+
+    kind: ObjectiveKind
+    sets: int
+    """Input sets it is over: those of weight above 0, or 1."""
+    input_set: str | None = None
+    """The named set, or the worst one; null for a mean."""
+    collapse: str | None = None
+    """Where it wins on the announced sets and collapses on a held-out one: which, and by how much. Then `speedup` and
+    `gain` are that set's, and the kernel does not win."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,6 +287,22 @@ class EvaluationReport:
     passes: Passes | None = None
     """How calls divide into forward and backward; null where the problem has no backward pass. `latency`, `baselines`
     and `speedup` are of both passes."""
+    objective: ReportedObjective | None = None
+    """What the figures above are of; null where nothing was timed, and in older reports, whose figures are the first
+    input set's."""
+    held_out: tuple[HeldOutResult, ...] = ()
+    """Figures of held-out input sets, where they were timed: at a job's end."""
+
+    @property
+    def roofline_counts(self) -> bool:
+        """Whether the roofline, which is the first input set's, is of what the objective counts."""
+        told = self.objective
+        return told is None or len(self.shapes) <= 1 or (told.sets == 1 and told.input_set == self.shapes[0].name)
+
+    @property
+    def collapses(self) -> bool:
+        """Whether it wins on the announced input sets only."""
+        return self.objective is not None and self.objective.collapse is not None
 
     @property
     def accepted(self) -> bool:
@@ -337,6 +394,8 @@ class ValidationReport:
     seconds: float = 0.0
     draft: CompilerDraft | None = None
     """The compiler's own code, where it was asked for."""
+    notes: tuple[str, ...] = ()
+    """What became of the problem's list of shapes: how it is sampled, duplicates, entries that are refused."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -373,3 +432,5 @@ class EvaluationRequest:
     """False for a quick look: right on five draws, and how fast. Its verdict is `suspicious` at best."""
     seed: SeedFigures | None = None
     """Of the kernel that the job started from: the report says how much faster the candidate is."""
+    times_held_out: bool = False
+    """Whether held-out input sets are timed too: for the figures that a job ends with."""

@@ -17,6 +17,9 @@ class Problem:
     """Where the user says it came from; used in messages only, never opened."""
     allow_library: tuple[str, ...] = ()
     """Library operators a candidate may keep (`--allow-library`), in addition to the module's own `LIBRARY`."""
+    objective: str = ""
+    """Which figure of several input sets counts (`--objective`), in the place of the module's own `OBJECTIVE`: see
+    `services.domain.objectives`. Empty for the module's."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -78,6 +78,8 @@ def paced_us(report: EvaluationReport | None) -> float | None:
 
 def contradicts(first: EvaluationReport, second: EvaluationReport) -> bool:
     """Whether two measurements of one kernel cannot both be right: the 95 % intervals of their speedups are apart."""
+    if first.collapses != second.collapses:  # figures of other input sets
+        return False
     one, other = first.speedup.ci95, second.speedup.ci95
     return one is not None and other is not None and (one[1] < other[0] or other[1] < one[0])
 

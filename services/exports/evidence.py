@@ -8,6 +8,7 @@ from typing import Any
 
 from services.domain import codec
 from services.domain.candidates import EvaluatedCandidate
+from services.domain.objectives import described
 from services.exports.winner import RUNTIME_MODULE, Winner
 
 KERNEL = "kernel.py"
@@ -86,6 +87,10 @@ def figures(winner: Winner) -> str:
         return f"Verdict: {report.verdict.value}."
     interval = report.speedup.ci95
     spread = f" (95 % interval {interval[0]:.2f} to {interval[1]:.2f})" if interval else ""
+    of = described(report.objective)
+    collapse = report.objective.collapse if report.objective is not None else None
+    counted = f" Figures: {of}." if of else ""
+    counted += f" It collapses: {collapse}." if collapse else ""
     passes = report.passes
     divided = (
         ""
@@ -96,7 +101,7 @@ def figures(winner: Winner) -> str:
     return (
         f"Verdict: {report.verdict.value}. Median {report.latency.median_us:.1f} µs, "
         f"{report.speedup.best_baseline:.2f}× the fastest baseline{spread}, on {environment.device} "
-        f"({environment.cpu}, torch {environment.torch}).{divided}"
+        f"({environment.cpu}, torch {environment.torch}).{counted}{divided}"
     )
 
 

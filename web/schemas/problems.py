@@ -19,10 +19,19 @@ class ProblemBody(Body):
     path: Annotated[str, Field(min_length=1, max_length=1000)] = "problem.py"
     """What messages call the file."""
     allow_library: tuple[Name, ...] = ()
+    objective: Annotated[str, Field(max_length=4000)] = ""
+    """Which figure counts over several input sets: `geometric_mean`, `geometric_mean:NAME=WEIGHT,…`, `worst` or
+    `set:NAME`; empty for the problem's own `OBJECTIVE`, else the geometric mean."""
 
     def problem(self) -> Problem:
         """The domain's problem."""
-        return Problem(name=self.name, source=self.source, path=self.path, allow_library=self.allow_library)
+        return Problem(
+            name=self.name,
+            source=self.source,
+            path=self.path,
+            allow_library=self.allow_library,
+            objective=self.objective,
+        )
 
 
 class LintView(View):

@@ -26,6 +26,8 @@ class Case:
     baselines: Baselines = field(default_factory=Baselines)
     measured_at: float = field(default_factory=time.monotonic)
     """When the baselines were last measured."""
+    notes: tuple[str, ...] = ()
+    """What the referee says about the problem's list of shapes."""
 
     def know(self, baselines: Baselines) -> None:
         """Keep what a referee has measured."""

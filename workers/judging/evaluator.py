@@ -156,6 +156,7 @@ class Evaluator:
                 baselines=case.baselines,
                 seconds=time.monotonic() - started,
                 draft=draft,
+                notes=case.notes,
             )
 
     def _draft(self, case: Case, request: ValidationRequest, work: Work) -> CompilerDraft:
@@ -270,8 +271,10 @@ class Evaluator:
         roof = report.roofline
         if roof is None or report.latency is None or self._measure_again is None:
             return report
-        known = [getattr(report.baselines, name) for name in BASELINES]
-        fastest = min([report.latency.median_us, *(found.median_us for found in known if found is not None)])
+        first = report.shapes[0].baselines if report.shapes else report.baselines  # whose roof it is
+        known = [getattr(first, name) for name in BASELINES]
+        median_us = report.shapes[0].latency.median_us if report.shapes else report.latency.median_us
+        fastest = min([median_us, *(found.median_us for found in known if found is not None)])
         if fastest >= roof.floor_us or roof.bound == "latency" or time.monotonic() < self._sure_until:
             return report
         self._sure_until = time.monotonic() + SURE_S
@@ -281,9 +284,7 @@ class Evaluator:
                 return report
             self._device = better
             assert case.analysis is not None
-            report = dataclasses.replace(
-                report, roofline=roofline(case.analysis, self._device, report.latency.median_us)
-            )
+            report = dataclasses.replace(report, roofline=roofline(case.analysis, self._device, median_us))
             case.discard()  # its referee believes the old sheet
         return report
 
@@ -298,6 +299,7 @@ class Evaluator:
             device=self._device,
             baselines=case.baselines,
             baselines_age_s=time.monotonic() - case.measured_at,
+            memory_bytes=self._device_memory(),
             analysis=case.analysis,
         )
         try:
@@ -311,10 +313,15 @@ class Evaluator:
             case.discard()
             return answer
         case.analysis = answer.analysis
+        case.notes = answer.notes
         return None
 
+    def _device_memory(self) -> int | None:
+        """What a process may use; None on GPUs, where the referee asks the device."""
+        return self._terms.referee.memory_bytes if self._device.name == CPU else None
+
     def _case(self, job_id: str, problem: Problem) -> Case:
-        key = content_hash(f"{job_id}\0{problem.source}\0{problem.allow_library}")
+        key = content_hash(f"{job_id}\0{problem.source}\0{problem.allow_library}\0{problem.objective}")
         case = self._cases.setdefault(key, Case(job_id=job_id))
         self._cases.move_to_end(key)
         living = [other for other in self._cases.values() if other.process is not None and other is not case]

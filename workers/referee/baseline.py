@@ -26,6 +26,10 @@ MODES: dict[str, dict[str, Any]] = {
     "tuned": {"options": TUNED},
 }
 """What torch.compile is told, by the name of a compiled model."""
+ANY_SIZES = ":any sizes"
+"""Ends the name of a compiled model that is compiled for any size."""
+RECOMPILATIONS = 64
+"""Dynamo gives up after 8 by default and runs the model in eager mode: a problem has up to 48 input sets."""
 
 
 class BaselineSession(RunnerServer):
@@ -40,12 +44,14 @@ class BaselineSession(RunnerServer):
 
     def _compile(self, asked: CompileModel, _message: Message) -> Acknowledged:
         name = asked.model
+        told = {"dynamic": name.endswith(ANY_SIZES), **MODES[name.removesuffix(ANY_SIZES)]}
         _save_compile_time()
+        torch._dynamo.config.recompile_limit = RECOMPILATIONS
         plain: Any = self._models["plain"]
         if isinstance(plain, ModelStep):  # the compiler makes both passes of the model's: a step is no part of it
-            self._add(name, plain.through(torch.compile(plain.model, dynamic=False, **MODES[name])))
+            self._add(name, plain.through(torch.compile(plain.model, **told)))
         else:
-            self._models[name] = torch.compile(plain, dynamic=False, **MODES[name])
+            self._models[name] = torch.compile(plain, **told)
         return Acknowledged()
 
     def _add_idle(self, asked: AddIdle, _message: Message) -> Acknowledged:

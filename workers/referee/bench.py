@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Callable
 from typing import Any
 
 from services.domain.evaluations import Baselines, CompilerDraft, Latency
 from workers.ipc.tensors import TensorMeta, flatten
+from workers.referee.baseline import ANY_SIZES
 from workers.referee.errors import RunnerFault, WorkerRefusal
 from workers.referee.problem import INIT_SEED, ReferenceProblem, cloned
 from workers.referee.runner_client import RunnerSession
@@ -31,6 +33,9 @@ MODELS = {"compile_max": ("max-autotune-no-cudagraphs", "tuned")}
 """Baselines that are the fastest of several ways of compiling."""
 BASELINE_BUDGET = SamplingBudget(seconds=0.2, least=2, most=14)
 COST_CALLS = 15
+STATIC_SETS = 8
+"""Input sets up to which compilers are given each set's sizes: each costs a compilation of seconds, and Dynamo gives up
+after so many. Problems with more have code for any size compiled for the sets after the first."""
 TURNS = 4
 """How often each baseline's turn comes: a machine's mood lasts for seconds, and the fastest is picked from these."""
 
@@ -56,6 +61,8 @@ class BaselineBench:
         self._runner: Runner | None = None
         self._slots: dict[int, Slot] = {}
         self._ready: set[tuple[str, int]] = set()
+        self._of_sets: dict[int, Baselines] = {}
+        """What is known of the baselines on further input sets."""
         self._compiled: set[str] = set()
         self._idle: set[int] = set()
         """The input set whose outputs the model that computes nothing returns, where there is one."""
@@ -75,7 +82,7 @@ class BaselineBench:
             return None
         why = f"older than {max_age_s:.0f} s" if age > max_age_s else self._drift
         if why is not None:
-            self.baselines, self.notes = Baselines(), {}
+            self.baselines, self.notes, self._of_sets = Baselines(), {}, {}
             self._canary_s, self._drift = {}, None
         return why
 
@@ -127,9 +134,52 @@ class BaselineBench:
         side = self.side(model, 0, arguments, metas)
         return self._stopwatch.solo(side, flatten(arguments), BASELINE_BUDGET, self.cost(side))
 
-    def fastest(self, names: tuple[str, ...]) -> str:
-        """The quickest known baseline among the names; eager when none is known."""
-        known = {name: getattr(self.baselines, name) for name in names if getattr(self.baselines, name, None)}
+    def known(self, number: int) -> Baselines:
+        """What was measured on an input set."""
+        return self.baselines if number == 0 else self._of_sets.get(number, Baselines())
+
+    def ensure_set(
+        self, names: tuple[str, ...], number: int, draw: Callable[[], list[Any]], metas: Callable[[], list[TensorMeta]]
+    ) -> None:
+        """Measure eager mode and the compiled baseline that is the fastest on input set 0 on another set, where they
+        are not known there: which of the two is the faster depends on sizes. One that fails there is left out there."""
+        for name in self.lacks(names, number):
+            of_first: Latency | None = getattr(self.baselines, name)
+            arguments = draw()
+            try:
+                side = self.side(name, number, arguments, metas())
+                seconds = self._stopwatch.solo(side, flatten(arguments), BASELINE_BUDGET, self.cost(side))
+            except RunnerFault as fault:
+                note = _on_set(name, number)
+                self.notes[note] = f"{note} is absent: {str(fault)[:300]}"
+                self.restart()
+                continue
+            found = dataclasses.replace(latency(seconds), mode=None if of_first is None else of_first.mode)
+            self._of_sets[number] = dataclasses.replace(self.known(number), **{name: found})
+
+    def lacks(self, names: tuple[str, ...], number: int) -> list[str]:
+        """The baselines that are to be measured on an input set other than the first, and are not known there."""
+        compiled = tuple(name for name in names if name != "eager" and getattr(self.baselines, name, None) is not None)
+        wanted = {"eager", self.fastest(compiled)} & {*names, self.fastest(names)}
+        known = self.known(number)
+        return sorted(
+            name for name in wanted if getattr(known, name) is None and _on_set(name, number) not in self.notes
+        )
+
+    def warm(self, names: tuple[str, ...], arguments: list[Any], metas: list[TensorMeta]) -> None:
+        """Have the fastest baseline ready for input set 0; one that fails is absent."""
+        fastest = self.fastest(names)
+        try:
+            self.side(fastest, 0, arguments, metas)
+        except RunnerFault as fault:
+            self.notes[fastest] = f"{fastest} baseline absent: {str(fault)[:300]}"
+            self.baselines = dataclasses.replace(self.baselines, **{fastest: None})
+            self.restart()
+
+    def fastest(self, names: tuple[str, ...], number: int = 0) -> str:
+        """The quickest baseline among the names that is known on an input set; eager when none is known."""
+        measured = self.known(number)
+        known = {name: getattr(measured, name) for name in names if getattr(measured, name, None)}
         return min(known, key=lambda name: float(known[name].median_us)) if known else "eager"
 
     def side(self, name: str, number: int, arguments: list[Any], metas: list[TensorMeta]) -> Side:
@@ -144,7 +194,7 @@ class BaselineBench:
             self._slots[number] = session.open_slot(number, arguments, metas)
         slot = self._slots[number]
         slot.write(flatten(arguments))
-        model = "plain" if name == "eager" else name
+        model = "plain" if name == "eager" else name if self._is_static(number) else f"{name}{ANY_SIZES}"
         if model != "plain" and model not in self._compiled:
             session.ask(CompileModel(model=model), Acknowledged, limit_s=COMPILE_LIMIT_S)
             self._compiled.add(model)
@@ -154,15 +204,17 @@ class BaselineBench:
             self._ready.add((name, number))
         return Side(session=session, slot=slot, model=model)
 
-    def warm(self, names: tuple[str, ...], number: int, arguments: list[Any], metas: list[TensorMeta]) -> None:
-        """Have the fastest baseline compiled for an input set; one that fails there is absent altogether."""
-        fastest = self.fastest(names)
-        try:
-            self.side(fastest, number, arguments, metas)
-        except RunnerFault as fault:
-            self.notes[fastest] = f"{fastest} baseline absent: it fails on input set {number}: {str(fault)[:300]}"
-            self.baselines = dataclasses.replace(self.baselines, **{fastest: None})
-            self.restart()
+    def _is_static(self, number: int) -> bool:
+        """Whether compilers write code for the very sizes of an input set, or code for any size."""
+        return number == 0 or len(self._problem.input_sets) < STATIC_SETS
+
+    def release(self, number: int) -> None:
+        """Give the memory of an input set back."""
+        slot = self._slots.pop(number, None)
+        if slot is not None:
+            slot.close()
+        self._ready = {(name, other) for name, other in self._ready if other != number}
+        self._idle.discard(number)
 
     def draft(self, inputs: list[tuple[list[Any], list[TensorMeta]]], library: frozenset[str]) -> CompilerDraft:
         """The compiler's own code as a candidate, or the reason why there is none.
@@ -247,6 +299,10 @@ class BaselineBench:
         if not matched:
             raise WorkerRefusal("the reference's parameters change between two constructions")
         return runner
+
+
+def _on_set(name: str, number: int) -> str:
+    return f"{name} on {'held-out ' if number < 0 else ''}input set {abs(number)}"
 
 
 def _spaced_call(side: Side) -> float:

@@ -12,6 +12,7 @@ from services.domain.evaluations import (
     GateName,
     GateResult,
     GateStatus,
+    HeldOutResult,
     Passes,
     PhasesS,
     Profile,
@@ -22,6 +23,7 @@ from services.domain.evaluations import (
     Verdict,
     gain_of,
 )
+from services.domain.objectives import Objective, headline
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +32,8 @@ class Figures:
 
     baselines: Baselines = field(default_factory=Baselines)
     shapes: tuple[ShapeResult, ...] = ()
+    held_out: tuple[HeldOutResult, ...] = ()
+    objective: Objective = field(default_factory=Objective)
     roofline: Roofline | None = None
     profile: Profile | None = None
     tuned: Tuned | None = None
@@ -84,15 +88,15 @@ def _report(
     environment: Environment,
     phases: Mapping[str, float],
 ) -> EvaluationReport:
-    first = figures.shapes[0] if figures.shapes else None
-    speedup = first.speedup if first else Speedup()
+    told = headline(figures.objective, figures.shapes, figures.held_out) if figures.shapes else None
+    speedup = told.speedup if told else Speedup()
     known = {name: seconds for name, seconds in phases.items() if name in PhasesS.__dataclass_fields__}
     return EvaluationReport(
         verdict=verdict,
         failed_gate=failed,
         gates=gates,
-        latency=first.latency if first else None,
-        baselines=figures.baselines,
+        latency=told.latency if told else None,
+        baselines=told.baselines if told and told.baselines != Baselines() else figures.baselines,
         speedup=speedup,
         shapes=figures.shapes,
         roofline=figures.roofline,
@@ -102,4 +106,6 @@ def _report(
         phases_s=PhasesS(**known),
         gain=gain_of(speedup),
         passes=figures.passes,
+        objective=told.objective if told else None,
+        held_out=figures.held_out,
     )

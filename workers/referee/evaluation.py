@@ -22,6 +22,7 @@ from services.domain.evaluations import (
     Profile,
     Roofline,
 )
+from services.domain.objectives import Objective
 from services.domain.tunables import described
 from workers.ipc.wire import WireError
 from workers.referee.compose import Figures, compose, compose_infrastructure_error
@@ -45,7 +46,7 @@ from workers.referee.gates.reading import CompileGate, ScreenGate
 from workers.referee.gates.timing import TimingGate, page_baselines
 from workers.referee.questions import Counters
 from workers.referee.roofline import diagnose, roofline
-from workers.referee.state import ReferenceState
+from workers.referee.state import ReferenceState, ensure_set
 from workers.referee.trial import Gate, GateFinding, Trial, blamed_gate, failed
 from workers.referee.tuning import tune
 
@@ -150,10 +151,20 @@ def _gates(request: EvaluationRequest, *, interpreted: bool) -> tuple[Gate, ...]
 
 def _ensure_baselines(trial: Trial) -> None:
     state = trial.state
-    wanted = tuple(name for name in trial.request.baselines if getattr(state.bench.baselines, name, None) is None)
+    names = trial.request.baselines
+    wanted = tuple(name for name in names if getattr(state.bench.baselines, name, None) is None)
     if wanted:
         trial.deadline += state.care.take()
         state.bench.ensure(wanted, state.draw(0, OWN), state.metas(0))
+    if not trial.request.every_gate:
+        return
+    if trial.request.times_held_out:
+        trial.timed_held_out = state.timed_held_out
+    further = [*state.set_numbers[1:], *trial.timed_held_out]
+    if any(state.bench.lacks(names, number) for number in further):
+        trial.deadline += state.care.take()
+        for number in further:
+            ensure_set(state, names, number)
 
 
 def _run(gate: Gate, trial: Trial) -> list[GateResult]:
@@ -220,6 +231,8 @@ def _figures(trial: Trial) -> Figures:
         baselines=page_baselines(known, trial.measured[0]) if trial.measured else known,
         passes=trial.passes,
         shapes=tuple(trial.shapes),
+        held_out=tuple(trial.held_out),
+        objective=state.problem.objective if trial.request.every_gate else Objective(),
         roofline=roof,
         profile=profile,
         tuned=trial.tuned,

@@ -15,12 +15,16 @@ from typing import Any
 
 import torch
 
+from services.domain.objectives import REMEDY, Objective, ObjectiveError, parse
 from services.domain.problems import Problem
+from services.domain.shape_lists import REMEDY as SHAPES_REMEDY
+from services.domain.shape_lists import ShapeListError, entries
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import DataError, TensorMeta, encode, flatten, mapped
 from workers.referee.comparison import Tolerance, tolerances
 from workers.referee.differentiation import NoGradientError, draw_cotangent, gradient_names, marked, plan_of
 from workers.referee.errors import Refused
+from workers.referee.listed_shapes import ListedShapes, arranged, source_of
 from workers.referee.value_kinds import is_constant
 from workers.runner.stepping import DENSE, ModelStep, StepPlan
 
@@ -31,13 +35,23 @@ INIT_SEED = 42
 class ReferenceProblem:
     """An imported problem. Raises `Refused` with reason, remedy and line when its file cannot be used."""
 
-    def __init__(self, problem: Problem, place: TensorDevice | None = None) -> None:
+    def __init__(self, problem: Problem, place: TensorDevice | None = None, *, memory_bytes: int | None = None) -> None:
+        """`memory_bytes` bounds a process: shapes of a list that need more are left out."""
         self.problem = problem
         self.place = place or TensorDevice()
         self.tree = _parse(problem)
         self.module = self._guarded("the module", self._import)
-        self.input_sets = self._sets("INPUT_SETS")
-        self.held_out = self._sets("HELD_OUT")
+        functions = self._sets("INPUT_SETS")
+        self.objective = self._objective()
+        listed = self._listed(memory_bytes)
+        self.input_sets = (*functions, *(source for _, source in listed.announced))
+        self.held_out = (*self._sets("HELD_OUT"), *listed.others)
+        names = _names(["get_inputs", *map(_name, functions)])
+        self.set_names = (*names, *(name for name, _ in listed.announced))
+        """What the objective calls the open input sets, the first one's first."""
+        self.notes = listed.notes
+        """What became of the problem's list of shapes."""
+        self._check_objective()
         self.init_inputs = self._init_inputs()
         self.model: torch.nn.Module = self._guarded("Model", self._construct)
         self.tolerances = self._tolerances()
@@ -229,9 +243,54 @@ class ReferenceProblem:
 
     def _sets(self, name: str) -> tuple[Callable[[], Any], ...]:
         sets = getattr(self.module, name, ())
+        if isinstance(sets, list | tuple) and name == "HELD_OUT":
+            sets = [one if callable(one) else self._of_shape(one) for one in sets]
         if not isinstance(sets, list | tuple) or not all(callable(item) for item in sets):
             raise self.refusal(f"{name} must be a list of functions", "List zero-argument functions.", name)
         return tuple(sets)
+
+    def _of_shape(self, shape: object) -> Callable[[], Any]:
+        """The source of a held-out shape, written as in `SHAPES`."""
+        try:
+            return source_of(entries([shape])[0], self.module.get_inputs)
+        except ShapeListError as error:
+            raise self.refusal(f"HELD_OUT: {error}", SHAPES_REMEDY, "HELD_OUT") from None
+
+    def _objective(self) -> Objective:
+        """What the job asks for, else what the module says."""
+        text = self.problem.objective or getattr(self.module, "OBJECTIVE", "")
+        try:
+            if not isinstance(text, str):
+                raise ObjectiveError("it is not a text")
+            return parse(text)
+        except ObjectiveError as error:
+            raise self._objective_refused(error) from None
+
+    def _check_objective(self) -> None:
+        try:
+            self.objective.check(self.set_names)
+        except ObjectiveError as error:
+            raise self._objective_refused(error) from None
+
+    def _objective_refused(self, error: ObjectiveError) -> Refused:
+        return self.refusal(str(error), REMEDY, None if self.problem.objective else "OBJECTIVE")
+
+    def _listed(self, memory_bytes: int | None) -> ListedShapes:
+        """The input sets of the module's list of shapes."""
+        value = getattr(self.module, "SHAPES", None)
+        if value is None:
+            return ListedShapes()
+        wanted = (*self.objective.weights, *filter(None, (self.objective.name,)))
+        try:
+            with self.place.device:
+                found = arranged(
+                    entries(value), self.module.get_inputs, memory_bytes or self.place.free_bytes(), wanted
+                )
+        except ShapeListError as error:
+            raise self.refusal(str(error), SHAPES_REMEDY, "SHAPES") from None
+        if not found.announced:
+            raise self.refusal(f"no entry of SHAPES can be used. {'; '.join(found.notes)}", SHAPES_REMEDY, "SHAPES")
+        return found
 
     def _tolerances(self) -> dict[str, Tolerance]:
         given = getattr(self.module, "TOLERANCE", None)
@@ -240,6 +299,15 @@ class ReferenceProblem:
         except (TypeError, ValueError) as error:
             remedy = 'Write TOLERANCE = {"float32": (atol, rtol)}.'
             raise self.refusal(f"TOLERANCE cannot be read: {error}", remedy, "TOLERANCE") from None
+
+
+def _names(given: Sequence[str]) -> tuple[str, ...]:
+    """Names of input sets, each once: lambdas, and functions of the same name, are counted."""
+    found: list[str] = []
+    for number, name in enumerate(given):
+        unique = name if name not in found and name.isidentifier() else f"set{number}"
+        found.append(unique)
+    return tuple(found)
 
 
 def _trained(model: torch.nn.Module) -> bool:

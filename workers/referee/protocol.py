@@ -29,6 +29,8 @@ class PrepareProblem:
     device: DeviceSheet
     baselines: Baselines
     baselines_age_s: float
+    memory_bytes: int | None = None
+    """What inputs may use in all; None to ask the device."""
     analysis: ProblemAnalysis | None
 
 
@@ -76,6 +78,8 @@ class ProblemPrepared:
     """Reply to `PrepareProblem`."""
 
     analysis: ProblemAnalysis
+    notes: tuple[str, ...] = ()
+    """What to know of the problem's list of shapes."""
 
 
 @dataclass(frozen=True, kw_only=True)

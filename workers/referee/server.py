@@ -38,7 +38,7 @@ from workers.referee.protocol import (
     RequestRefused,
 )
 from workers.referee.questions import QUESTIONS, StepBegun
-from workers.referee.state import ReferenceState
+from workers.referee.state import ReferenceState, ensure_set
 from workers.referee.validation import analysed, examine, load
 from workers.referee.watchdog import Watchdog
 from workers.referee.worker_client import WorkerLink
@@ -105,7 +105,7 @@ class Referee:
         threads = place.host_threads(device.units)
         torch.set_num_threads(threads)
         with self._watchdog.watching(problem.path):
-            reference = load(problem, self._progress, place)
+            reference = load(problem, self._progress, place, memory_bytes=request.memory_bytes)
             analysis = self._analysis(reference, device, request.analysis)
         torch.set_num_threads(threads if _largest(analysis) >= PARALLEL_ELEMENTS else 1)
         self._state = ReferenceState(
@@ -116,16 +116,18 @@ class Referee:
             baselines=request.baselines,
             baselines_age_s=request.baselines_age_s,
         )
-        return ProblemPrepared(analysis=analysis)
+        return ProblemPrepared(analysis=analysis, notes=reference.notes)
 
     def _measure_baselines(self, request: MeasureBaselines) -> BaselinesMeasured:
         """Measure baselines, and find out how exact the reference is, before the first candidate asks."""
         state = self._loaded()
         arguments = state.draw(0, OWN)
         baselines = state.bench.ensure(request.names, arguments, state.metas(0))
+        state.bench.warm(request.names, arguments, state.metas(0))
         for number in state.set_numbers:
             state.usable(number)
-            state.bench.warm(request.names, number, state.draw(number, OWN), state.metas(number))
+        for number in state.set_numbers[1:]:
+            ensure_set(state, request.names, number)
         return BaselinesMeasured(baselines=baselines)
 
     def _draft(self) -> CandidateDrafted:

@@ -14,7 +14,7 @@ import torch
 from services.domain.evaluations import Baselines, DeviceSheet
 from services.domain.problems import ProblemAnalysis
 from workers.ipc.tensors import TensorMeta, flatten, overlap
-from workers.referee.bench import BaselineBench
+from workers.referee.bench import STATIC_SETS, BaselineBench
 from workers.referee.comparison import ERROR_MULTIPLE, ErrorScale, all_finite, partly_finite, worse
 from workers.referee.contract import Answer
 from workers.referee.device_care import DeviceCare
@@ -55,6 +55,8 @@ from workers.referee.value_kinds import is_code, is_constant, is_whole
 from workers.referee.worker_client import WorkerLink
 
 SEED_BITS = 31
+TIMED_HELD_OUT = 8
+"""Held-out input sets that are timed, at most: each costs half a second and, once, a compilation of the baseline."""
 LONG_SUM = 2.0**-24 / ERROR_MULTIPLE
 """Relative error of a sum in float by the root of its terms, as the share that the bound multiplies."""
 TIED_SUM = 2.0**-24 / 4 / ERROR_MULTIPLE
@@ -151,7 +153,8 @@ class ReferenceState:
         size = sum(tensor.nbytes for tensor in tensors)
         others = list(OTHERS) if self._has_ties_in_hand() else [d for d in OTHERS if not d.has_ties]
         if number != 0 or size > SMALL_BYTES:
-            kept = set(random.SystemRandom().sample(range(len(others)), FEW if number == 0 else FEW - 1))
+            fewest = 1 if self.is_one_of_many else FEW - 1
+            kept = set(random.SystemRandom().sample(range(len(others)), FEW if number == 0 else fewest))
             others = [d for index, d in enumerate(others) if index in kept]
         wide = [BIG if d is WIDE and self.scales(number, WIDE) is None else d for d in others]
         whole = [d for d in WHOLE if not d.has_ties or self._has_ties_in_hand()] if any(map(is_whole, tensors)) else []
@@ -205,13 +208,28 @@ class ReferenceState:
 
     @property
     def set_numbers(self) -> list[int]:
-        """All open input sets: 0 for `get_inputs`, then INPUT_SETS."""
+        """All open input sets: 0 for `get_inputs`, then INPUT_SETS, then those announced of SHAPES."""
         return list(range(len(self.problem.input_sets) + 1))
+
+    @property
+    def is_one_of_many(self) -> bool:
+        """Whether there are so many input sets that each gives its memory back, and gets less time than a few would."""
+        return len(self.problem.input_sets) >= STATIC_SETS
 
     @property
     def held_out_numbers(self) -> list[int]:
         """The held-out input sets."""
         return [-index - 1 for index in range(len(self.problem.held_out))]
+
+    @property
+    def timed_held_out(self) -> list[int]:
+        """Those of them that are timed at a job's end; of many some that nobody knows beforehand."""
+        numbers = self.held_out_numbers
+        return (
+            numbers
+            if len(numbers) <= TIMED_HELD_OUT
+            else sorted(random.SystemRandom().sample(numbers, TIMED_HELD_OUT), reverse=True)
+        )
 
     def _measure_scales(self, number: int, distribution: Distribution) -> tuple[ErrorScale, ...] | None:
         given = self.problem.make_inputs(number, secrets.randbits(SEED_BITS))
@@ -306,3 +324,10 @@ class ReferenceState:
         self._shares = any(overlap(*pair) for pair in pairs) or any(
             lies_in(out, tensor) for out in outputs for _, tensor in self.problem.state()
         )
+
+
+def ensure_set(state: ReferenceState, names: tuple[str, ...], number: int) -> None:
+    """Have the baselines measured on an input set other than the first, and give the memory of it back."""
+    state.bench.ensure_set(names, number, lambda: state.draw(number, OWN), lambda: state.metas(number))
+    if state.is_one_of_many:
+        state.bench.release(number)

@@ -6,12 +6,20 @@ import contextlib
 import itertools
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import torch
 
-from services.domain.evaluations import EvaluationRequest, GateName, GateStatus, Passes, ShapeResult, Tuned
+from services.domain.evaluations import (
+    EvaluationRequest,
+    GateName,
+    GateStatus,
+    HeldOutResult,
+    Passes,
+    ShapeResult,
+    Tuned,
+)
 from workers.ipc.tensors import TensorMeta, flatten, shares_memory
 from workers.referee.comparison import ErrorScale, examine, finite_slices, worse
 from workers.referee.contract import Answer, ContractError, places
@@ -82,6 +90,8 @@ class Measured:
     baseline: str
     samples: Samples
     shapes: tuple[tuple[int, ...], ...]
+    bytes: int | None = None
+    """Size of the tensors that `forward` is given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +120,9 @@ class Trial:
     """Whose code the calls' time was spent in, where they were sampled."""
     measured: list[Measured] = field(default_factory=list)
     shapes: list[ShapeResult] = field(default_factory=list)
+    held_out: list[HeldOutResult] = field(default_factory=list)
+    timed_held_out: list[int] = field(default_factory=list)
+    """Numbers of the held-out input sets that are to be timed."""
     passes: Passes | None = None
     """How calls divide into forward and backward, where both are timed."""
     printed_too_much: bool = False
@@ -174,6 +187,23 @@ class Trial:
         if place not in self.slots:
             self.slots[place] = self.session.open_slot(place, list(arguments), self.state.metas(number))
         return self.slots[place]
+
+    def named(self, result: ShapeResult, number: int) -> ShapeResult:
+        """The figures of an input set with its name and weight."""
+        problem = self.state.problem
+        name = problem.set_names[number]
+        return replace(result, name=name, weight=problem.objective.weight(name))
+
+    def bytes_of(self, arguments: Sequence[Any]) -> int:
+        """Size of the tensors that `forward` is given."""
+        return sum(tensor.nbytes for tensor in flatten(self.state.problem.forward_arguments(arguments)))
+
+    def close_slot(self, number: int) -> None:
+        """Give the shared memory of an input set back."""
+        for place in [
+            place for place in self.slots if place == number or (number > 0 and place % LAYOUT_SLOTS == number)
+        ]:
+            self.slots.pop(place).close()
 
     def close_slots(self) -> None:
         """Give the shared memory of all input sets back."""

@@ -24,10 +24,12 @@ Progress = Callable[[str, int | None], None]
 """Told what is about to run and the line it is defined at, so that a hang or a kill can be explained."""
 
 
-def load(problem: Problem, progress: Progress, place: TensorDevice | None = None) -> ReferenceProblem:
-    """Import the problem and build its model on a device. Raises `Refused`."""
+def load(
+    problem: Problem, progress: Progress, place: TensorDevice | None = None, *, memory_bytes: int | None = None
+) -> ReferenceProblem:
+    """Import the problem and build its model on a device; `memory_bytes` bounds a process. Raises `Refused`."""
     progress("the module", 1)
-    return ReferenceProblem(problem, place)
+    return ReferenceProblem(problem, place, memory_bytes=memory_bytes)
 
 
 def examine(problem: ReferenceProblem, progress: Progress) -> None:

@@ -18,7 +18,7 @@ from services.testing import a_problem
 from tests.unit.kernelwright.servers import Reply, answering
 from workers.backends.registry import FACTORIES
 
-STARTING = ("run", "bench", "submit")
+STARTING = ("run", "bench run", "submit")
 SUBMITTED = Reply(document={"id": "job-1"}, status=201)
 
 
@@ -30,8 +30,10 @@ def problem(tmp_path: Path) -> Path:
 
 
 def help_of(command: str, option: str) -> str:
-    commands: dict[str, Any] = getattr(get_command(app), "commands")  # noqa: B009 -- typer calls it a group of its own
-    (found,) = [parameter.help for parameter in commands[command].params if option in parameter.opts]
+    named: Any = get_command(app)
+    for word in command.split():
+        named = named.commands[word]
+    (found,) = [parameter.help for parameter in named.params if option in parameter.opts]
     return str(found)
 
 

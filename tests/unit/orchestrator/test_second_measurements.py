@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from services.domain.candidates import candidate_id, evaluation_id
-from services.domain.evaluations import EvaluationReport, Gain, GateName
+from services.domain.evaluations import EvaluationReport, Gain, GateName, HeldOutResult, ShapeResult, Speedup
 from services.domain.events import EventKind
 from services.domain.jobs import Budget, JobStatus
+from services.domain.objectives import headline, parse
 from services.testing import FakeQueue, a_job, a_report
+from services.testing.builders import a_latency
 from tests.unit.orchestrator.world import World
 
 FIRST = a_report(median_us=100.0)
 """2.00×, 1.94 to 2.06."""
+COLLAPSED = Speedup(best_baseline=0.5, ci95=(0.45, 0.55))
 
 
 async def measured_twice(again: EvaluationReport) -> tuple[World, JobStatus]:
@@ -60,3 +65,38 @@ async def test_measurements_that_agree_stay_as_they_are() -> None:
 
     assert await reports(world) == [FIRST, again]
     assert world.log(EventKind.JOB_NOTICE) == []
+
+
+async def test_a_kernel_that_collapses_on_held_out_shapes_does_not_win() -> None:
+    fallen = headline(parse(""), [a_shape(2.0)], [HeldOutResult(number=1, latency=a_latency(900.0), speedup=COLLAPSED)])
+    again = replace(FIRST, speedup=fallen.speedup, objective=fallen.objective, gain=Gain.NONE)
+    world, status = await measured_twice(again)
+
+    assert world.queue.evaluated[-1].times_held_out
+    assert not world.queue.evaluated[0].times_held_out
+    assert await reports(world) == [FIRST, again]  # they do not contradict each other: they are of other shapes
+    assert status is JobStatus.NO_GAIN
+    (job,) = [await world.jobs.get("local", "job-1")]
+    assert job.message is not None
+    assert (
+        "collapses on held-out shapes: 2.00× the fastest baseline on the announced input sets, and 0.50×" in job.message
+    )
+
+
+async def test_the_next_kernel_is_measured_after_one_that_collapsed() -> None:
+    fallen = headline(parse(""), [a_shape(2.0)], [HeldOutResult(number=1, latency=a_latency(900.0), speedup=COLLAPSED)])
+    again = replace(FIRST, speedup=fallen.speedup, objective=fallen.objective, gain=Gain.NONE)
+    second = a_report(median_us=150.0)
+    slower = [second, a_report(median_us=180.0), a_report(median_us=190.0), a_report(median_us=195.0)]
+    world = World(queue=FakeQueue([FIRST, *slower, again, second]), confirmations=1)
+    job = await world.run(a_job(budget=Budget(rounds=7)))
+
+    assert [asked.times_held_out for asked in world.queue.evaluated].count(True) >= 1
+    assert job.status is JobStatus.SOLVED
+    assert job.best_candidate_id == candidate_id("job-1", 6)
+
+
+def a_shape(ratio: float) -> ShapeResult:
+    figures = a_report(median_us=200.0 / ratio)
+    assert figures.latency is not None
+    return ShapeResult(shapes=((8,),), latency=figures.latency, speedup=figures.speedup, name="get_inputs")

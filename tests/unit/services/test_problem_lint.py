@@ -223,3 +223,36 @@ def test_held_out_beside_other_code_on_one_line_cannot_be_cut() -> None:
 
 def test_other_code_cannot_read_held_out() -> None:
     assert "more than once" in fault(GOOD + "HELD_OUT = []\nINPUT_SETS = HELD_OUT\n").reason
+
+
+@pytest.mark.parametrize(
+    ("addition", "reason", "line"),
+    [
+        ('OBJECTIVE = "fastest"', "'fastest' is no objective", True),
+        ("OBJECTIVE = 3", "OBJECTIVE is not a text", True),
+        ('OBJECTIVE = "set:odd"', "the objective names the input set 'odd', and there are get_inputs", True),
+        ("SHAPES = [[4], [-1]]", "entry 1 of SHAPES has '-1', which is no size", True),
+        ('SHAPES = "shapes.json"', "which only the command line reads", True),
+        ("SHAPES = list(range(4))", "SHAPES is not a list written out", True),
+    ],
+)
+def test_what_is_no_objective_or_no_list_of_shapes_is_refused_with_its_line(
+    addition: str, reason: str, line: bool
+) -> None:
+    source = f"{GOOD}\n{addition}\n"
+    with pytest.raises(ProblemError) as caught:
+        lint_problem(Problem(name="p", source=source))
+    assert reason in str(caught.value)
+    assert (caught.value.line is not None) is line
+
+
+def test_a_jobs_own_objective_is_checked_too() -> None:
+    lint_problem(Problem(name="p", source=GOOD, objective="geometric_mean:get_inputs=2"))
+    with pytest.raises(ProblemError, match="'best' is no objective"):
+        lint_problem(Problem(name="p", source=GOOD, objective="best"))
+
+
+def test_sizes_that_are_held_out_are_cut_from_the_text_that_agents_see() -> None:
+    source = f'{GOOD}\nSHAPES = [[4]]\nHELD_OUT = [{{"rows": 777}}, [5]]\n'
+    lint_problem(Problem(name="p", source=source))
+    assert "777" not in public_source(Problem(name="p", source=source))

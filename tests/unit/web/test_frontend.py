@@ -81,14 +81,14 @@ async def test_nothing_outside_the_build_is_served(built: Installation, path: st
 
 async def test_a_job_and_what_it_was_asked_for_make_a_new_one(built: Installation) -> None:
     body = {
-        "problem": {**PROBLEM, "allow_library": ["matmul"]},
+        "problem": {**PROBLEM, "allow_library": ["matmul"], "objective": "worst"},
         "budget": {"rounds": 4},
         "tags": ["nightly"],
         "seed": 3,
     }
     job_id = str((await built.client.post("/jobs", json=body)).json()["id"])
     spec = (await built.client.get(f"/jobs/{job_id}/spec")).json()
-    assert spec["problem"] == {**PROBLEM, "allow_library": ["matmul"]}
+    assert spec["problem"] == {**PROBLEM, "allow_library": ["matmul"], "objective": "worst"}
     again = await built.client.post("/jobs", json=spec)
     assert again.status_code == 201, again.text
     first = await built.jobs.get(LOCAL_TEAM, job_id)

@@ -2,7 +2,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import { data, items, request } from "./api";
-import { getCosts, getJob, listCandidates, type CandidateSummary, type JobView } from "./client";
+import { getCandidate, getCosts, getJob, listCandidates, type CandidateSummary, type JobView } from "./client";
 import { LiveJob, type JobEvent, type LiveState } from "./live";
 import { speedupOf, text, number } from "./timeline";
 
@@ -17,6 +17,15 @@ export const useCandidates = (id: string) =>
 
 export const useCosts = (id: string) =>
   useQuery({ queryKey: costsKey(id), queryFn: () => data(getCosts({ path: { job_id: id } })) });
+
+export const candidateQuery = (id: string) => ({
+  queryKey: ["candidate", id],
+  queryFn: () => data(getCandidate({ path: { candidate_id: id } })),
+});
+
+/** A candidate with its report; nothing without an id. */
+export const useCandidate = (id: string | null | undefined) =>
+  useQuery({ ...candidateQuery(id ?? ""), enabled: !!id });
 
 /** The job's events; what they tell is in the job's and the candidates' data at once, and asked for again soon after. */
 export function useLiveJob(id: string): LiveState {

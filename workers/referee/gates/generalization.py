@@ -16,6 +16,7 @@ from workers.referee.comparison import all_finite
 from workers.referee.draws import OWN, rebuilt
 from workers.referee.error_scales import same_bytes
 from workers.referee.errors import FaultKind, Refused, RunnerFault
+from workers.referee.gates.held_out import time_held_out
 from workers.referee.gates.parameters import with_other_parameters
 from workers.referee.problem import cloned, moved, output_tensors
 from workers.referee.resizing import cut_along, cut_sizes, resized
@@ -60,6 +61,9 @@ class GeneralizationGate:
                 return finding
             notes.append(f"passed on {where}")
         finding = None if notes and self.suffices(trial) else with_other_parameters(trial)
+        if finding is not None:
+            return finding
+        finding = time_held_out(trial)
         if finding is not None:
             return finding
         held_out = len(trial.state.held_out_numbers)

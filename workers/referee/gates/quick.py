@@ -52,7 +52,16 @@ class QuickTimingGate:
             seconds = trial.state.stopwatch.solo(trial.side(0, arguments), flatten(arguments), TRIALS, cost)
         found = latency(seconds)
         shapes = trial.shapes_of(arguments)
-        trial.shapes.append(ShapeResult(shapes=shapes, latency=found, speedup=_speedup(trial, found)))
+        trial.shapes.append(
+            ShapeResult(
+                shapes=shapes,
+                latency=found,
+                speedup=_speedup(trial, found),
+                name=trial.state.problem.set_names[0],
+                baselines=trial.state.bench.baselines,
+                bytes=trial.bytes_of(arguments),
+            )
+        )
         return passed(f"{found.median_us:.1f} µs")
 
 

@@ -38,7 +38,7 @@ class Sittings:
         self.processes += 1
 
     def steadily(self, number: int = 0) -> Samples:
-        return integrity._measured_steadily(self.trial, number).samples
+        return integrity.measured_steadily(self.trial, number).samples
 
 
 def test_time_hidden_in_one_process_alone_is_the_machine_s(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +62,7 @@ class Reads(Sittings):
         self._read_s = read_s
         self.read_again = 0
         bench = SimpleNamespace(side=lambda *_given: "reference")
-        self.trial.state = SimpleNamespace(bench=bench, metas=lambda _number: [])
+        self.trial.state = SimpleNamespace(bench=bench, metas=lambda _number: [], is_one_of_many=False)
         self.trial.side = lambda *_given: "candidate"
         monkeypatch.setattr(integrity, "timed_fetch", self._timed_fetch)
 
@@ -80,7 +80,7 @@ class Reads(Sittings):
 @pytest.mark.parametrize("number", [0, 1])
 def test_slow_reads_in_one_process_alone_are_the_machine_s(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     reads = Reads(monkeypatch, SLOW_READ_S, READ_S)
-    measured = integrity._measured_steadily(reads.trial, number)
+    measured = integrity.measured_steadily(reads.trial, number)
     assert integrity._put_off(measured) is None
     assert (reads.processes, reads.read_again) == (2, 2 * integrity.SECOND_LOOK)
 
@@ -88,7 +88,7 @@ def test_slow_reads_in_one_process_alone_are_the_machine_s(monkeypatch: pytest.M
 @pytest.mark.parametrize("number", [0, 1])
 def test_slow_reads_in_every_process_are_work_put_off(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     reads = Reads(monkeypatch, SLOW_READ_S, SLOW_READ_S, SLOW_READ_S)
-    finding = integrity._put_off(integrity._measured_steadily(reads.trial, number))
+    finding = integrity._put_off(integrity.measured_steadily(reads.trial, number))
     assert finding is not None
     assert "took 1000 µs longer than for the reference" in finding.detail
     assert reads.processes == integrity.REPEATS
@@ -102,6 +102,6 @@ def test_a_measurement_that_hides_nothing_is_taken_once(monkeypatch: pytest.Monk
 
 def test_the_new_process_is_examined_before_it_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     sittings = Sittings(monkeypatch, MUCH_S, LITTLE_S, evidence=failed("the output is wrong"))
-    with pytest.raises(integrity._CheatFoundError) as caught:
+    with pytest.raises(integrity.CheatFoundError) as caught:
         sittings.steadily()
     assert caught.value.finding.status is GateStatus.FAILED

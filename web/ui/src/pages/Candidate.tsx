@@ -19,15 +19,10 @@ import { Profile } from "../parts/Profile";
 import { RatioNote } from "../parts/RatioNote";
 import { Asked, Empty } from "../parts/States";
 import { useTitle } from "../parts/useTitle";
-import { useCandidates, useJob } from "../useJob";
+import { candidateQuery, useCandidates, useJob } from "../useJob";
 
 const Code = lazy(() => import("../parts/Code"));
 const Diff = lazy(() => import("../parts/Diff"));
-
-const candidateQuery = (id: string) => ({
-  queryKey: ["candidate", id],
-  queryFn: () => data(getCandidate({ path: { candidate_id: id } })),
-});
 
 export function Component() {
   const { candidateId = "" } = useParams();

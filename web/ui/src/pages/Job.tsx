@@ -18,10 +18,11 @@ import { Asked, Empty } from "../parts/States";
 import { Timeline } from "../parts/Timeline";
 import { useTitle } from "../parts/useTitle";
 import { tell } from "../timeline";
-import { useCandidates, useCosts, useJob, useLiveJob } from "../useJob";
+import { useCandidate, useCandidates, useCosts, useJob, useLiveJob } from "../useJob";
 
 const SpeedupChart = lazy(() => import("../parts/SpeedupChart"));
 const RooflineChart = lazy(() => import("../parts/RooflineChart"));
+const SweepChart = lazy(() => import("../parts/SweepChart"));
 const CandidateTree = lazy(() => import("../parts/CandidateTree"));
 
 export function Component() {
@@ -115,6 +116,7 @@ function Known({ job, live }: { job: JobView; live: LiveState }) {
                 <RooflineChart candidates={rows} bestId={shown.best_candidate_id} validated={story.validated} over={over} />
               </Later>
             </Section>
+            <Sweep bestId={shown.best_candidate_id} />
             <CostsSection id={job.id} />
             {["islands", "map_elites"].includes(job.strategy) && (
               <Section wide title={job.strategy === "islands" ? "Islands" : "Archive"}>
@@ -136,6 +138,19 @@ function Known({ job, live }: { job: JobView; live: LiveState }) {
         </Section>
       </div>
     </Stack>
+  );
+}
+
+/** The best kernel over its input sets; nothing where there is one only. */
+function Sweep({ bestId }: { bestId: string | null | undefined }) {
+  const report = useCandidate(bestId).data?.report;
+  if (!report || report.shapes.length < 2) return null;
+  return (
+    <Section title="Best kernel by shape">
+      <Later height={340}>
+        <SweepChart report={report} />
+      </Later>
+    </Section>
   );
 }
 

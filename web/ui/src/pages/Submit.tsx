@@ -18,6 +18,7 @@ interface Draft {
   source: string;
   name: string;
   allowLibrary: string[];
+  objective: string;
   backend: string;
   device: string;
   model: string;
@@ -72,6 +73,7 @@ function freshDraft(installation: MeView): Draft {
     source: "",
     name: "",
     allowLibrary: [],
+    objective: "",
     backend: installation.backends[0] ?? "cpp",
     device: installation.devices[0] ?? "cpu",
     model: installation.models.includes("playbook") ? "playbook" : (installation.models[0] ?? ""),
@@ -100,6 +102,7 @@ function draftOf(spec: JobSpec): Draft {
     source: problem.source,
     name: problem.name,
     allowLibrary: [...(problem.allow_library ?? [])],
+    objective: problem.objective ?? "",
     backend: spec.backend ?? "cpp",
     device: spec.device ?? "cpu",
     model: spec.model ?? "playbook",
@@ -125,7 +128,7 @@ function draftOf(spec: JobSpec): Draft {
 function bodyOf(draft: Draft): JobBody {
   const name = draft.name.trim() || "problem";
   return {
-    problem: { source: draft.source, name, path: `${name}.py`, allow_library: draft.allowLibrary },
+    problem: { source: draft.source, name, path: `${name}.py`, allow_library: draft.allowLibrary, objective: draft.objective.trim() },
     backend: draft.backend,
     device: draft.device,
     model: draft.model,
@@ -200,11 +203,12 @@ function Form({ installation, start }: { installation: MeView; start: Draft }) {
 type Check = { state: "empty" | "asking" | "good" } | { state: "bad"; error: ApiError } | { state: "unknown"; reason: string };
 
 /** What reading the problem says about it, soon after the last change. */
-function useCheck({ source, name }: Draft): Check {
+function useCheck({ source, name, objective }: Draft): Check {
   const [asked] = useDebouncedValue(source, 250);
+  const [aim] = useDebouncedValue(objective.trim(), 250);
   const found = useQuery({
-    queryKey: ["lint", name, asked],
-    queryFn: () => data(lint({ body: { source: asked, name: name || "problem", path: `${name || "problem"}.py` } })),
+    queryKey: ["lint", name, asked, aim],
+    queryFn: () => data(lint({ body: { source: asked, name: name || "problem", path: `${name || "problem"}.py`, objective: aim } })),
     enabled: asked.trim() !== "",
     retry: false,
     gcTime: 10_000,
@@ -371,7 +375,7 @@ function Limits({ draft, set }: Part) {
 }
 
 function More({ draft, set }: Part) {
-  const [open, setOpen] = useState(draft.seedCandidate !== "" || draft.agents !== "full" || draft.verifyFirst || draft.compilerDraft === false || draft.beam !== 1 || draft.priority !== 0 || draft.allowLibrary.length > 0 || draft.tags.length > 0);
+  const [open, setOpen] = useState(draft.seedCandidate !== "" || draft.agents !== "full" || draft.verifyFirst || draft.compilerDraft === false || draft.beam !== 1 || draft.priority !== 0 || draft.allowLibrary.length > 0 || draft.objective !== "" || draft.tags.length > 0);
   if (!open) {
     return (
       <Anchor component="button" type="button" onClick={() => setOpen(true)} underline="always" size="sm" ta="left">
@@ -384,6 +388,13 @@ function More({ draft, set }: Part) {
       <Stack gap="sm">
         <TagsInput label="Tags" value={draft.tags} onChange={(tags) => set({ tags })} maxTags={32} />
         <TagsInput label="Allowed library operators" description="Operators the kernel may call, for example matmul" value={draft.allowLibrary} onChange={(allowLibrary) => set({ allowLibrary })} />
+        <TextInput
+          label="Objective"
+          description="Over input sets: geometric_mean, geometric_mean:NAME=WEIGHT,…, worst, or set:NAME. Empty: the problem’s own."
+          maxLength={4000}
+          value={draft.objective}
+          onChange={(event) => set({ objective: event.currentTarget.value })}
+        />
         <NumberInput
           label="Beam"
           description="Candidates created in parallel per step; each counts as one round."

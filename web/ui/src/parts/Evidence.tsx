@@ -5,6 +5,7 @@ import { bytesOf, micros, percent, ratio } from "../format";
 import { passRows } from "../passes";
 import { NAMES, ofMedians, rivalOf, type Measured } from "../ratios";
 import { surroundingsOf } from "../surroundings";
+import { objectiveText } from "../sweep";
 import { Errors } from "./Errors";
 import { inks } from "./Pills";
 import { Rows } from "./Rows";
@@ -79,10 +80,19 @@ function Claim({ report }: { report: EvaluationReport }) {
   const { best_baseline: best, ci95 } = report.speedup;
   if (!best) return <Alert variant="outline">Not timed: an earlier gate failed.</Alert>;
   const sure = ci95 && (ci95[0] > 1 || ci95[1] < 1);
+  const { objective } = report;
+  if (objective?.collapse) {
+    return (
+      <Alert color="red" variant="outline" title="Collapses on held-out shapes" maw={760}>
+        {objective.collapse}. The speedup shown is the held-out set’s.
+      </Alert>
+    );
+  }
+  const of = objectiveText(objective);
   return (
     <Text maw={760}>
       Median <b>{micros(report.latency?.median_us)}</b> per call ({report.latency?.samples} calls, fresh inputs each) — <b>{ratio(best)}</b>{" "}
-      {best > 1 ? "faster than the best baseline" : "the speed of the best baseline"}, interleaved with it.
+      {best > 1 ? "faster than the best baseline" : "the speed of the best baseline"}, interleaved with it{of && `; both are the ${of}`}.
       {ci95 && (
         <>
           {" "}
@@ -219,10 +229,12 @@ function Work({ report: { roofline, latency } }: { report: EvaluationReport }) {
 
 function Shapes({ report }: { report: EvaluationReport }) {
   return (
-    <Rows label="Latency per shape" most={760}>
+    <Rows label="Latency per shape" most={960}>
       <thead>
         <tr>
+          <th>Input set</th>
           <th>Inputs</th>
+          <th className="figure">Weight</th>
           <th className="figure">Median</th>
           <th className="figure">Speedup</th>
           <th className="figure">95 % interval</th>
@@ -231,7 +243,19 @@ function Shapes({ report }: { report: EvaluationReport }) {
       <tbody>
         {report.shapes.map((one, index) => (
           <tr key={index}>
+            <td>{one.name || index}</td>
             <td>{one.shapes.map((shape) => shape.join("×")).join(", ")}</td>
+            <td className="figure">{one.weight ?? 1}</td>
+            <td className="figure">{micros(one.latency.median_us)}</td>
+            <td className="figure">{ratio(one.speedup.best_baseline)}</td>
+            <td className="figure">{one.speedup.ci95 ? `${ratio(one.speedup.ci95[0])} – ${ratio(one.speedup.ci95[1])}` : "–"}</td>
+          </tr>
+        ))}
+        {(report.held_out ?? []).map((one) => (
+          <tr key={`held out ${one.number}`}>
+            <td>held out {one.number}</td>
+            <td>not shown</td>
+            <td className="figure">–</td>
             <td className="figure">{micros(one.latency.median_us)}</td>
             <td className="figure">{ratio(one.speedup.best_baseline)}</td>
             <td className="figure">{one.speedup.ci95 ? `${ratio(one.speedup.ci95[0])} – ${ratio(one.speedup.ci95[1])}` : "–"}</td>
