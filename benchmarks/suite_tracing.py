@@ -17,7 +17,7 @@ def trace(connection: socket.socket) -> None:
     channel = Channel(connection)
     while True:
         source = str(channel.receive(timeout_s=PATIENCE_S).body["source"])
-        scope: dict[str, object] = {"__name__": "kernelwright_problem"}
+        scope: dict[str, object] = {"__name__": "kernelwright_problem", "__file__": "problem.py"}
         try:
             with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
                 exec(compile(source, "problem.py", "exec"), scope)
