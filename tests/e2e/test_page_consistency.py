@@ -197,7 +197,9 @@ def test_charts_are_drawn_in_a_browser_without_webgl(visitor: Visitor) -> None:
     )
     page.goto(f"/jobs/{JOBS[0]}")
     page.get_by_role("region", name="Speedup over time").locator("canvas").wait_for()
-    page.get_by_role("region", name="Roofline").locator("canvas").wait_for()
+    roofline = page.get_by_role("region", name="Roofline")
+    roofline.scroll_into_view_if_needed()  # charts are drawn when they come into sight
+    roofline.locator("canvas").wait_for()
     page.locator(".react-flow__node").first.wait_for()
 
 

@@ -40,7 +40,7 @@ function Known({ candidate }: { candidate: CandidateView }) {
   useTitle(`Round ${candidate.step + 1} of ${job.data?.problem ?? "a job"}`);
   const tabs = useRef<HTMLDivElement>(null);
   // On a phone the row of tabs scrolls: the one that is open is in sight.
-  useEffect(() => tabs.current?.querySelector("[data-active]")?.scrollIntoView({ block: "nearest", inline: "center" }), [tab]);
+  useEffect(() => void tabs.current?.querySelector("[data-active]")?.scrollIntoView({ block: "nearest", inline: "center" }), [tab]);
   const { report } = candidate;
   const over = job.data !== undefined && FINAL.has(job.data.status);
   return (

@@ -146,7 +146,7 @@ function Sweep({ bestId }: { bestId: string | null | undefined }) {
   const report = useCandidate(bestId).data?.report;
   if (!report || report.shapes.length < 2) return null;
   return (
-    <Section title="Best kernel by shape">
+    <Section title="By shape">
       <Later height={340}>
         <SweepChart report={report} />
       </Later>
