@@ -111,7 +111,7 @@ def _add_figures(table: Table, report: EvaluationReport) -> None:
     if speedup.seed is not None:
         table.add_row("vs the seed", f"{ratio(speedup.seed)}  {interval(speedup.seed_ci95)}")
     if report.roofline is not None:
-        table.add_row("roofline", _roof(report.roofline))
+        table.add_row("roofline", _roof(report.roofline, len(report.shapes)))
     if report.tuned is not None:
         table.add_row("tuned", f"{escape(described(report.tuned.parameters))} ({report.tuned.tried} settings tried)")
     table.add_row("largest error", escape(worst_error(report)))
@@ -139,12 +139,13 @@ def _above_zero(value_us: float, ci95_us: tuple[float, float]) -> str:
     return microseconds(value_us) if value_us > 0 else f"at most {microseconds(max(0.0, ci95_us[1]))}"
 
 
-def _roof(roof: Roofline) -> str:
-    """The fraction, and what it is a fraction of."""
+def _roof(roof: Roofline, sets: int) -> str:
+    """The fraction, and what it is a fraction of: the first input set's time where there are several."""
     work = f"{roof.flops / 1e6:.3g} MFLOP" if roof.bound == "compute" else f"{roof.bytes / 1e6:.3g} MB"
     act = "computing" if roof.bound == "compute" else "moving"
     floor = f"{act} {work} takes this device {microseconds(roof.floor_us)} at least"
-    return f"{roof.fraction:.0%} of the best possible speed ({roof.bound} bound: {floor})"
+    of = ", first input set" if sets > 1 else ""
+    return f"{roof.fraction:.0%} of the best possible speed{of} ({roof.bound} bound: {floor})"
 
 
 def _spread(latency: Latency) -> str:
