@@ -300,6 +300,21 @@ for act in (lambda: (given / "new").write_text("x"), lambda: (given / "given").c
     assert answer == ["shown", False, "Read-only file system", "Read-only file system"]
 
 
+def test_a_mount_may_lie_behind_a_link_that_another_mount_shows(bench: Bench, tmp_path: Path) -> None:
+    if not bench.has_namespaces:
+        pytest.skip("this level shows the machine's files as they are")
+    for folder in ("toolkit-13", "links"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "toolkit-13" / "tool").write_text("found")
+    (tmp_path / "links" / "toolkit").symlink_to(tmp_path / "toolkit-13")
+    for path in (tmp_path, *tmp_path.rglob("*")):
+        path.chmod(0o755)
+    tool = tmp_path / "links" / "toolkit" / "tool"
+    mounts = tuple(Mount(path=path) for path in (tmp_path / "toolkit-13", tmp_path / "links", tool))
+    answer = bench.run(f"import pathlib; result = pathlib.Path({str(tool)!r}).read_text()", mounts=mounts).answer()
+    assert answer == "found"
+
+
 def test_a_mount_that_does_not_exist_is_refused(bench: Bench) -> None:
     with pytest.raises(SandboxError, match="nowhere"):
         bench.run("result = 1", mounts=(Mount(path=Path("/nowhere")),))

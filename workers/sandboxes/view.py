@@ -6,6 +6,7 @@ again, detach the old root.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,6 +19,7 @@ OLD = Path("/old")
 NEW = Path("/new")
 GIVEN = ".given"
 SMALLEST_TEMPORARY_BYTES = 64 << 20
+MOST_LINKS = 40  # as Linux has it
 DEVICES = ("null", "zero", "full", "random", "urandom")
 LINKS = {"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
 SYSTEM = (
@@ -119,11 +121,11 @@ def _unpack(plan: SandboxPlan, archive: int) -> None:
 
     def place(name: str) -> Path:
         mine = plan.workspace and Path(name).is_relative_to(plan.directory)
-        return (NEW if mine else NEW / GIVEN) / name.lstrip("/")
+        return _under(NEW if mine else NEW / GIVEN, name)
 
     archives.unpack(archive, place)
     for name in plan.given:
-        source, target = NEW / GIVEN / name.lstrip("/"), NEW / name.lstrip("/")
+        source, target = _under(NEW / GIVEN, name), _under(NEW, name)
         _make_mount_point(target, is_directory=source.is_dir())
         linux.mount(str(source), str(target), None, linux.MS_BIND)
         linux.restrict_mount(str(target), RESTRICTED)
@@ -148,7 +150,7 @@ def _write(path: Path, lines: Iterable[str]) -> None:
 
 
 def _bind(bind: Bind) -> None:
-    source, target = OLD / bind.source.lstrip("/"), NEW / bind.target.lstrip("/")
+    source, target = OLD / bind.source.lstrip("/"), _under(NEW, bind.target)
     if source.is_symlink():
         target.parent.mkdir(parents=True, exist_ok=True)
         if not os.path.lexists(target):
@@ -162,6 +164,29 @@ def _bind(bind: Bind) -> None:
     if not bind.writable:
         flags |= linux.MS_RDONLY
     linux.restrict_mount(str(target), flags)
+
+
+def _under(root: Path, name: str) -> Path:
+    """A path of the machine as it is below `root`: links on the way to it lead to places below `root` too, as after
+    chroot (`/usr/local/cuda` is often a link to `/etc/alternatives`). Its last part may be a link itself.
+
+    Raises `OSError` for links that go round in a circle."""
+    *parents, last = Path(name).parts[1:]
+    left, found, followed = parents[::-1], root, 0
+    while left:
+        if (part := left.pop()) == "..":
+            found = found if found == root else found.parent
+            continue
+        found /= part
+        if not found.is_symlink():
+            continue
+        if (followed := followed + 1) > MOST_LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
+        leads_to, found = found.readlink(), found.parent
+        if leads_to.is_absolute():
+            found = root
+        left += [one for one in leads_to.parts if one != "/"][::-1]
+    return found / last
 
 
 def _make_mount_point(target: Path, *, is_directory: bool) -> None:
