@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -42,7 +43,12 @@ def root() -> None:
 
 @app.command("key")
 def key(
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where to write it (default: at home).")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE", help="Where to write it (default: KERNELWRIGHT_SPOOL_KEY_FILE, or spool.key at home)."
+        ),
+    ] = None,
 ) -> None:
     """Make the key that signs orders and reports.
 
@@ -51,7 +57,8 @@ def key(
     from kernelwright.settings import load_settings
     from kernelwright.wiring.spool import key_file, new_key
 
-    chosen = file or key_file(load_settings())
+    named = os.environ.get("KERNELWRIGHT_SPOOL_KEY_FILE")  # the settings cannot be read before there is such a file
+    chosen = file or (Path(named) if named else key_file(load_settings()))
     new_key(chosen)
     typer.echo(str(chosen))
 

@@ -128,6 +128,15 @@ def test_a_key_is_private_and_never_replaced(capsys: pytest.CaptureFixture[str])
     assert Path("my.key").read_text() == known
 
 
+def test_a_new_key_goes_where_the_setting_will_look_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNELWRIGHT_SPOOL_KEY_FILE", str(tmp_path / "secrets" / "spool.key"))
+    run("spool", "key")
+    found = load_settings().spool_key
+    assert found is not None
+    assert found.get_secret_value() == (tmp_path / "secrets" / "spool.key").read_text().strip()
+    run("spool", "key", code=2)
+
+
 def test_archives_go_there_and_back(capsys: pytest.CaptureFixture[str]) -> None:
     run("spool", "key")
     add("a.py")
