@@ -96,6 +96,18 @@ def test_loads_and_stores_are_tied_to_the_modules_lines_in_sass_and_ptx(sandbox:
     assert ".debug" not in found.ptx
 
 
+def test_a_candidate_with_parameters_and_buffers_is_compiled_too(sandbox: Sandbox, tmp_path: Path) -> None:
+    made = (
+        "class ModelNew(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.linear = torch.nn.Linear(4096, 4096)\n"
+        '        self.register_buffer("by", torch.ones(4096))\n'
+    )
+    source = PLAIN.replace("class ModelNew(torch.nn.Module):\n", made)
+    source = source.replace("silu_kernel[(", "x = self.linear(x) * self.by\n            silu_kernel[(")
+    found = listed(sandbox, tmp_path, source)
+    assert (found.form, found.functions, found.note) == ("sass", ("silu_kernel",), "")
+
+
 def test_kernels_are_compiled_for_what_the_problems_inputs_are(sandbox: Sandbox, tmp_path: Path) -> None:
     assert "LDG.E.128" in listed(sandbox, tmp_path, PLAIN).text
     assert "LDG.E.128" not in listed(sandbox, tmp_path, PLAIN, size="4095, 4097").text

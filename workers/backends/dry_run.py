@@ -50,9 +50,25 @@ def _forward(source: str, problem: str) -> None:
     device = torch.device("cuda", 0)
     candidate = import_source(source, CANDIDATE)
     reference = import_source(problem, "problem")
-    with FakeTensorMode(allow_non_fake_inputs=True), device, torch.no_grad():
-        model = construct(candidate, "ModelNew", reference.get_init_inputs(), seed=0).to(device)
-        model(*(one.to(device) if isinstance(one, torch.Tensor) else one for one in reference.get_inputs()))
+    made_on = device if torch.version.cuda else torch.device("cpu")  # without CUDA there are no random numbers on it
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
+        with made_on:
+            model = construct(candidate, "ModelNew", reference.get_init_inputs(), seed=0)
+        _place(model, device)
+        with device:
+            model(*(one.to(device) if isinstance(one, torch.Tensor) else one for one in reference.get_inputs()))
+
+
+def _place(model: torch.nn.Module, device: torch.device) -> None:
+    """Put a model's fake parameters and buffers on a device, as `Module.to` can't: it swaps tensors."""
+    for module in model.modules():
+        for name, parameter in module._parameters.items():
+            if parameter is not None and parameter.device != device:
+                moved = torch.empty_like(parameter, device=device)
+                module._parameters[name] = torch.nn.Parameter(moved, requires_grad=False)
+        for name, buffer in module._buffers.items():
+            if buffer is not None and buffer.device != device:
+                module._buffers[name] = torch.empty_like(buffer, device=device)
 
 
 class _Pointer:
