@@ -66,6 +66,12 @@ CASES = {
     "cross_entropy": Case(
         shape=(517, 5003), expression="F.cross_entropy(x, y)", second="torch.randint(0, 5003, (517,))"
     ),
+    "cross_entropy_of_wider_logits": Case(
+        shape=(520, 5003),
+        expression="F.cross_entropy(x.float(), y)",
+        second="torch.randint(0, 5003, (520,))",
+        dtypes=WITH_FLOAT16,
+    ),
     "cumsum": Case(shape=(131, 5003), expression="torch.cumsum(x, 1)", dtypes=EXACT),
     "cumprod": Case(shape=(131, 5003), expression="torch.cumprod(x, 1)", dtypes=EXACT),
     "reverse": Case(shape=(131, 5003), expression="torch.cumsum(x.flip(1), 1).flip(1)", dtypes=EXACT),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from agents.playbook.triton.steps import KernelStep, NamedGraph, Writer, argument
-from services.domain.problems import Operator
+from agents.playbook.triton.steps import FLOATS, KernelStep, NamedGraph, Writer, argument, base, single
+from agents.playbook.triton.template import Variant
+from services.domain.problems import Argument, Operator, ValueRef
 
 REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}
 """As ATen counts them."""
@@ -14,6 +15,25 @@ _ONLINE = (
 
 def cross_entropy_steps(graph: NamedGraph, operator: Operator) -> list[KernelStep]:
     """`cross_entropy_loss` with class indices: weights, an ignored index, label smoothing and every reduction."""
+    return _steps(graph, operator, operator.arguments[0])
+
+
+def with_wider_logits(graph: NamedGraph) -> tuple[Variant, ...]:
+    """A loss of logits that are converted to float32 first: the kernel reads them as they are and sums in float32."""
+    operators = graph.analysis.operators
+    if [base(item) for item in operators] != ["_to_copy", "cross_entropy_loss"]:
+        return ()
+    converted, loss = operators
+    given = graph.spec(converted.arguments[0])
+    if loss.arguments[0] != ValueRef(ref=converted.outputs[0].name) or given is None or given.dtype not in FLOATS:
+        return ()
+    if converted.outputs[0].dtype != "float32" or graph.analysis.outputs != (loss.outputs[0].name,):
+        return ()
+    return tuple(single(graph, step, "Loss") for step in _steps(graph, loss, converted.arguments[0]))
+
+
+def _steps(graph: NamedGraph, operator: Operator, logits: Argument) -> list[KernelStep]:
+    """From `logits`, which are the operator's own or what those were converted from."""
     x, target = (graph.spec(operator.arguments[place]) for place in (0, 1))
     weight = argument(operator, 2, "weight", None)
     reduction = REDUCTIONS.get(_whole(argument(operator, 3, "reduction", 1)))
@@ -28,13 +48,14 @@ def cross_entropy_steps(graph: NamedGraph, operator: Operator) -> list[KernelSte
     smoothing = argument(operator, 5, "label_smoothing", 0.0)
     if smoothing and x.dtype == "float16":
         return []  # the reference's own sum over classes overflows in this type, at magnitudes that matter
-    tensors = ", ".join(map(graph.text, (*operator.arguments[:2], weight)))
+    tensors = ", ".join(map(graph.text, (logits, operator.arguments[1], weight)))
+    dtype = f"torch.{operator.outputs[0].dtype}"
     return [
         KernelStep(
             name="one_pass",
             reason=_ONLINE,
             kernels=("cross_entropy",),
-            call=f"cross_entropy_of({tensors}, {reduction!r}, {ignored!r}, {float(_number(smoothing))!r})",
+            call=f"cross_entropy_of({tensors}, {reduction!r}, {ignored!r}, {float(_number(smoothing))!r}, {dtype})",
             tunables={"CLASS_BLOCK": (2048, 4096, 8192), "CLASS_WARPS": (4, 8), "CLASS_STAGES": (1, 3)},
         )
     ]

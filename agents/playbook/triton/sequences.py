@@ -25,6 +25,8 @@ def _variants(family: str, analysis: ProblemAnalysis) -> tuple[Variant, ...]:
     names = {base(operator) for operator in analysis.operators}
     if family != next((name for name, writers in FAMILIES.items() if names & set(writers)), None):
         return ()
+    if family == "loss" and (widened := loss.with_wider_logits(NamedGraph(analysis))):
+        return widened
     try:
         fused = convolution.with_chain(NamedGraph(analysis)) if family == "convolution" else ()
     except NoTemplateError:

@@ -19,11 +19,11 @@ from workers.referee.screen import screen
 class Formula(nn.Module):
     """A model without parameters."""
 
-    def __init__(self, function: Callable[..., torch.Tensor]) -> None:
+    def __init__(self, function: Callable[..., torch.Tensor | tuple[torch.Tensor, ...]]) -> None:
         super().__init__()
         self.function = function
 
-    def forward(self, *arguments: torch.Tensor) -> torch.Tensor:
+    def forward(self, *arguments: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, ...]:
         return self.function(*arguments)
 
 
@@ -90,6 +90,16 @@ def test_smoothed_labels_in_float16_are_left_out() -> None:
 
     assert kernels(traced(loss, torch.zeros(8, 5), labels))
     assert kernels(traced(loss, torch.zeros(8, 5, dtype=torch.float16), labels)) == ()
+
+
+def test_logits_that_are_converted_first_are_read_as_they_are() -> None:
+    loss = Formula(lambda x, y: nn.functional.cross_entropy(x.float(), y))
+    kept = Formula(lambda x, y: (x.float(), nn.functional.cross_entropy(x.float(), y)))
+    logits, labels = torch.zeros(8, 5, dtype=torch.float16), torch.zeros(8, dtype=torch.int64)
+
+    (kernel,) = kernels(traced(loss, logits, labels))
+    assert "cross_entropy_of(x0, x1, None, 'mean', -100, 0.0, torch.float32)" in kernel.variant.source
+    assert kernels(traced(kept, logits, labels)) == ()
 
 
 def test_a_graph_that_was_not_traced_has_no_kernels() -> None:
