@@ -17,13 +17,15 @@ from agents.step_cache import StepCache
 from services.domain import codec
 from services.domain.candidates import EvaluatedCandidate, content_hash, evaluation_id
 from services.domain.chat import AttemptFact, ChatMessage, PlanFact
-from services.domain.evaluations import Baselines, EvaluationReport, ValidationReport
+from services.domain.evaluations import EvaluationReport
 from services.domain.events import EventKind, JsonValue
 from services.domain.experiences import ExperienceKind, RecalledExperience, StartValues, experience_id
 from services.domain.jobs import AgentsMode, Budget, Job
+from services.domain.measurements import Baselines
 from services.domain.problems import Problem, ProblemAnalysis
 from services.domain.ratios import paced_us
 from services.domain.steps import ModelCall, Step
+from services.domain.validations import ValidationReport
 from services.learning import Setting
 from services.memory.keys import dtype, shape_class
 from services.ports.jobs import ArtefactStore, CandidateStore, EventLog, JobStore

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from services.domain.evaluations import Profile
+from services.domain.profiles import Profile
 
 MOST = 32
 """Counters that a prompt shows."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from agents import counters
 from agents.failures import failures
 from services.domain.chat import AttemptFact, PlanFact
-from services.domain.evaluations import Baselines, EvaluationReport, Tuned
+from services.domain.evaluations import EvaluationReport, Tuned
+from services.domain.measurements import Baselines
 from services.domain.problems import Argument, BackwardPass, Operator, ProblemAnalysis, ValueRef
 from services.domain.tunables import described
 from services.learning import beside_parent, describe_moves, describe_outcome

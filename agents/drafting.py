@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from agents.coder import Draft
 from services.domain.chat import AttemptFact
-from services.domain.evaluations import EvaluationReport, ValidationReport
+from services.domain.evaluations import EvaluationReport
 from services.domain.jobs import EVALUATE_ONLY, JobSpec
+from services.domain.validations import ValidationReport
 
 SUMMARY = "the compiler's own code"
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from services.domain.evaluations import EvaluationReport, Gain, gain_of
+from services.domain.evaluations import EvaluationReport
+from services.domain.measurements import Gain, gain_of
 
 
 def without_gain(report: EvaluationReport) -> str | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from services.domain.evaluations import EvaluationReport, GateName, GateStatus
+from services.domain.evaluations import EvaluationReport
+from services.domain.gates import GateName, GateStatus
 
 _DIAGNOSTIC = re.compile(
     r"^(?:\S[^:\n]*(?::\d+)+:|\S[^(\n]*\(\d+\):) *(?P<kind>fatal error|error|warning|note)\b", re.MULTILINE

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from services.domain.evaluations import DeviceSheet
+from services.domain.devices import DeviceSheet
 
 _MOST_REGISTERS = 255
 _REGISTERS = 65536

@@ -7,7 +7,8 @@ from dataclasses import replace
 from agents.replies import InspectionReply, Reply, parse_reply
 from services.domain.chat import Facts
 from services.domain.errors import ReplyError
-from services.domain.evaluations import EvaluationReport, GateName, GateResult, GateStatus, Verdict
+from services.domain.evaluations import EvaluationReport, Verdict
+from services.domain.gates import GateName, GateResult, GateStatus
 
 _MOST_CHARACTERS = 600
 """The evidence travels in the state."""

@@ -7,9 +7,10 @@ from datetime import datetime
 
 from agents.coder import Draft
 from services.domain.candidates import Candidate, Origin, candidate_id, evaluation_id
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, SeedFigures
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.experiences import Experience
 from services.domain.jobs import EVALUATE_ONLY, Job
+from services.domain.measurements import SeedFigures
 
 SUMMARY = "the kernel that was submitted"
 _MAKERS = {"compile_cpp": "cpp", "compile_cuda": "cuda"}

@@ -31,10 +31,11 @@ from agents.state import BranchOutput, WorkflowState
 from services.domain.candidates import Candidate, EvaluatedCandidate, evaluation_id
 from services.domain.chat import AgentRole, Facts
 from services.domain.errors import InfrastructureError, ModelError
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, PhasesS, Verdict, gain_of
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, PhasesS, Verdict
 from services.domain.events import EventKind, JsonValue
 from services.domain.experiences import ExperienceKind, RecalledExperience, RecallQuery
 from services.domain.jobs import Stage
+from services.domain.measurements import gain_of
 from services.domain.ratios import seed_figures
 from services.domain.texts import shortened
 from services.learning import evidence

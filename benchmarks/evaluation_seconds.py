@@ -24,8 +24,9 @@ from pathlib import Path
 
 from kernelwright.problem_files import read_problem, read_source
 from kernelwright.wiring.workbench import make_workbench
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationRequest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.problems import Problem
+from services.domain.validations import ValidationRequest
 from workers.judging.evaluator import Evaluator
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "problems"

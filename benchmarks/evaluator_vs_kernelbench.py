@@ -27,8 +27,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernelwright.wiring.workbench import devices, make_workbench
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationRequest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.problems import Problem
+from services.domain.validations import ValidationRequest
 from workers.judging.evaluator import Evaluator
 
 CANDIDATES = Path(__file__).parent / "candidates"

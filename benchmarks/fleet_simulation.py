@@ -19,9 +19,10 @@ from sqlalchemy import make_url
 from benchmarks.fleet_clock import BEGIN, SimulatedClock
 from benchmarks.fleet_plan import DeviceUse, FleetPlan, Record, TeamPlan
 from services.domain.errors import InfrastructureError
-from services.domain.evaluations import EvaluationReport, ValidationReport, ValidationRequest
+from services.domain.evaluations import EvaluationReport
 from services.domain.jobs import Job, JobSpec, JobStatus, Lease
 from services.domain.nodes import Offer
+from services.domain.validations import ValidationReport, ValidationRequest
 from services.domain.work import WorkOrder, WorkStatus, order_of
 from services.testing import a_candidate, a_device, a_job, a_problem, a_report, an_analysis, an_evaluation_request
 from storage.database import Database

@@ -25,8 +25,8 @@ from kernelwright.settings import load_settings
 from kernelwright.wiring.installation import make_models
 from services.domain.chat import AgentRole, ChatRequest, Facts
 from services.domain.errors import ReplyError
-from services.domain.evaluations import Baselines
 from services.domain.jobs import Stage
+from services.domain.measurements import Baselines
 from services.domain.problems import Problem
 from services.domain.usage import Usage
 from services.ports.models import ChatModel

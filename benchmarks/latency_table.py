@@ -18,16 +18,11 @@ from typing import Any
 from agents.playbook.planner import kernels
 from services.domain.candidates import content_hash
 from services.domain.codec import from_data, to_data
-from services.domain.evaluations import (
-    Baselines,
-    EvaluationReport,
-    EvaluationRequest,
-    ValidationReport,
-    ValidationRequest,
-    Verdict,
-)
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.jobs import LOCAL_TEAM
+from services.domain.measurements import Baselines
 from services.domain.problems import Problem
+from services.domain.validations import ValidationReport, ValidationRequest
 from services.ports.work import Workbench
 
 

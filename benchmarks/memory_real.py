@@ -38,9 +38,10 @@ from kernelwright.wiring.workbench import make_workbench
 from orchestrator import Orchestrator
 from services.adapters.queueing.in_process import InProcessQueue
 from services.domain.candidates import Origin
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.jobs import LOCAL_TEAM, Budget, Job, JobSpec, JobStatus
 from services.domain.problems import Problem
+from services.domain.validations import ValidationReport, ValidationRequest
 from services.ports.work import Workbench
 
 ROOT = Path(__file__).parents[1]

@@ -20,9 +20,10 @@ import numpy as np
 from agents.strategies.greedy import Greedy
 from agents.strategies.value_driven import ValueDriven
 from services.domain.chat import AttemptFact
-from services.domain.evaluations import Baselines, Verdict
+from services.domain.evaluations import Verdict
 from services.domain.experiences import StartValues
 from services.domain.jobs import Stage
+from services.domain.measurements import Baselines
 from services.domain.value_log import OutcomeEntry
 from services.memory.learner import Learner
 from services.memory.selection import EpsilonSchedule

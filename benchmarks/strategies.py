@@ -24,9 +24,10 @@ from agents.strategies.registry import STRATEGIES
 from benchmarks.strategy_landscape import FLAKY, LUCKY, NOISE, START_US, Agents, Landscape
 from services.domain.candidates import candidate_id
 from services.domain.chat import AttemptFact
-from services.domain.evaluations import Baselines, Verdict
+from services.domain.evaluations import Verdict
 from services.domain.experiences import StartValues
 from services.domain.jobs import Stage
+from services.domain.measurements import Baselines
 from services.memory.values import refine_reward
 from services.ports.search import SearchState, Strategy
 from services.testing import a_report

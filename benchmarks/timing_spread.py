@@ -19,9 +19,10 @@ from agents.playbook.module import write
 from agents.playbook.schedule import Schedule
 from kernelwright.problem_files import read_problem
 from kernelwright.wiring.workbench import make_workbench
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationRequest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.jobs import LOCAL_TEAM
 from services.domain.problems import Problem
+from services.domain.validations import ValidationRequest
 from services.ports.work import Workbench
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "problems"

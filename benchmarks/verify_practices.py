@@ -25,9 +25,10 @@ from pathlib import Path
 from benchmarks.practice_pairs.pair import Pair
 from benchmarks.practice_pairs.pairs import PAIRS
 from kernelwright.wiring.workbench import make_workbench
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationRequest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.problems import Problem
 from services.domain.ratios import seed_figures, with_seed
+from services.domain.validations import ValidationRequest
 from services.memory_seeds import VERIFIED, SeedEvidence, seed_titles, verifications
 from workers.judging.evaluator import Evaluator
 

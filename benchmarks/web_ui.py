@@ -24,9 +24,11 @@ from typing import Any, TypeVar
 from kernelwright.settings import Settings
 from kernelwright.wiring.installation import Installation, open_installation
 from services.domain.candidates import Candidate, Origin
-from services.domain.evaluations import EvaluationReport, GateName, Speedup, Verdict
+from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.events import EventKind, JsonValue
+from services.domain.gates import GateName
 from services.domain.jobs import JobStatus, Lease
+from services.domain.measurements import Speedup
 from services.domain.steps import NewEvent, StepRecord
 from services.testing import a_candidate, a_job, a_report, a_step, an_analysis, an_evaluation_request
 from tests.e2e.browsing import a_browser, visiting

@@ -95,7 +95,9 @@ _REPORT = (
     "ReportedObjective", "Passes", "PassTimes",
     "Roofline", "Profile", "Tuned", "OutputError", "WorstElement", "Disassembly", "Environment", "PhasesS",
 )  # fmt: skip
-_REPORT_FILES = tuple(ROOT / "services" / "domain" / f"{name}.py" for name in ("evaluations", "gates", "profiles"))
+_REPORT_FILES = tuple(
+    ROOT / "services" / "domain" / f"{name}.py" for name in ("evaluations", "measurements", "gates", "profiles")
+)
 
 
 def _report() -> str:

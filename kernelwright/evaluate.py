@@ -19,10 +19,12 @@ from kernelwright.wiring.workbench import check_device, make_sandbox, make_workb
 from services.domain import codec
 from services.domain.candidates import content_hash
 from services.domain.errors import ConfigurationError, KernelwrightError
-from services.domain.evaluations import BASELINES, EvaluationReport, EvaluationRequest, ValidationRequest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.jobs import LOCAL_TEAM
+from services.domain.measurements import BASELINES
 from services.domain.objectives import described
 from services.domain.problems import Problem
+from services.domain.validations import ValidationRequest
 from services.machine_code import without_text
 from services.problems import lint_problem
 

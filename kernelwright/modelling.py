@@ -16,12 +16,14 @@ from kernelwright.wiring.workbench import make_workbench
 from services.child_jobs import ChildJobService
 from services.domain.assembly import assembled, kept_operators
 from services.domain.errors import ConflictError, ProblemError
-from services.domain.evaluations import EvaluationReport, ProblemRefusal, Speedup, Verdict
+from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.jobs import LOCAL_TEAM, WHOLE_MODEL, Job, JobSpec, JobStatus
+from services.domain.measurements import Speedup
 from services.domain.models import ModelPart, ModelProfile, amdahl
 from services.domain.problems import Problem
 from services.domain.ratios import eager_bounds
 from services.domain.tunables import with_values
+from services.domain.validations import ProblemRefusal
 from services.problems import lint_problem
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ from services.adapters.spool.layout import order_name
 from services.adapters.spool.service_side import SpoolAnswer, SpooledOrders, SpoolPlace
 from services.domain.candidates import content_hash
 from services.domain.codec import dumps
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.jobs import LOCAL_TEAM
 from services.domain.problems import Problem
+from services.domain.validations import ValidationReport, ValidationRequest
 from services.machine_code import without_text
 from services.problems import lint_problem
 

@@ -35,10 +35,11 @@ from services.domain.errors import (
     ProblemError,
     StorageError,
 )
-from services.domain.evaluations import ProblemRefusal, ValidationReport, ValidationRequest, Verdict
+from services.domain.evaluations import Verdict
 from services.domain.events import EventKind, JsonValue
 from services.domain.jobs import EVALUATE_ONLY, WHOLE_MODEL, Job, JobStatus
 from services.domain.problems import Problem
+from services.domain.validations import ProblemRefusal, ValidationReport, ValidationRequest
 from services.ports.models import ChatModel
 from services.ports.runtime import Clock
 from services.ports.work import EvaluationQueue

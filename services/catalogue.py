@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from services.domain.errors import ConfigurationError
-from services.domain.evaluations import BASELINES
 from services.domain.jobs import JobSpec
+from services.domain.measurements import BASELINES
 
 _NEEDS = {"cuda": "an NVIDIA GPU with nvcc was not found", "triton": "neither an NVIDIA GPU nor Triton was found"}
 """Why a backend of ours may be missing here: its name alone is not the user's mistake."""

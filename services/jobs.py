@@ -15,8 +15,9 @@ from services.domain.candidates import EvaluatedCandidate, content_hash
 from services.domain.deletion import Deletion
 from services.domain.digests import BestSpeedup, CandidateDigest, JobCosts, RecordedStep, StepDigest, sum_costs
 from services.domain.errors import ConfigurationError, ConflictError, DeletedError, NotFoundError
-from services.domain.evaluations import Speedup, Verdict
+from services.domain.evaluations import Verdict
 from services.domain.jobs import EVALUATE_ONLY, MAX_GUIDANCE, Budget, Job, JobFilter, JobPage, JobSpec, JobStatus
+from services.domain.measurements import Speedup
 from services.domain.steps import ModelCall, Step, TrajectoryStep
 from services.domain.usage import Usage
 from services.ports.jobs import CandidateStore, JobStore

@@ -11,8 +11,9 @@ from datetime import datetime
 
 from services.domain.candidates import Candidate
 from services.domain.chat import MoveFact, PlanFact
-from services.domain.evaluations import EvaluationReport, GateStatus, Verdict
+from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.experiences import Experience, ExperienceKind, experience_id
+from services.domain.gates import GateStatus
 from services.domain.jobs import Stage
 from services.domain.objectives import described
 from services.domain.ratios import seed_figures, with_seed

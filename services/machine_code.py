@@ -8,7 +8,8 @@ import logging
 from dataclasses import replace
 
 from services.domain.errors import InfrastructureError, NotFoundError
-from services.domain.evaluations import Disassembly, EvaluationReport, EvaluationRequest, ProfilerFile
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
+from services.domain.profiles import Disassembly, ProfilerFile
 from services.ports.jobs import ArtefactStore
 
 log = logging.getLogger(__name__)

@@ -11,9 +11,9 @@ from services.domain.candidates import EvaluatedCandidate
 from services.domain.chat import ChatMessage, ChatReply, ChatRequest, Facts, ModelLimits
 from services.domain.digests import RecordedStep
 from services.domain.errors import ConfigurationError, ConflictError, NotFoundError, ReplyError
-from services.domain.evaluations import Baselines
 from services.domain.events import JsonValue
 from services.domain.jobs import Job, JobSpec
+from services.domain.measurements import Baselines
 from services.domain.steps import ModelCall, Step
 from services.domain.usage import Usage
 from services.jobs import JobService

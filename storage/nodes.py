@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, select, update
 
 from services.domain.codec import dumps, loads
-from services.domain.evaluations import DeviceSheet
+from services.domain.devices import DeviceSheet
 from services.domain.jobs import LOCAL_TEAM
 from services.domain.nodes import NODE_TTL_S, NodeRole, NodeState, ServiceNode
 from services.ports.runtime import Clock

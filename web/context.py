@@ -13,8 +13,8 @@ from fastapi import Depends, Request
 from services.access import AccessService
 from services.domain.access import Principal, TokenScope
 from services.domain.candidates import EvaluatedCandidate
+from services.domain.devices import DeviceSheet
 from services.domain.errors import AuthenticationError, ForbiddenError
-from services.domain.evaluations import DeviceSheet
 from services.domain.jobs import LOCAL_TEAM
 from services.domain.nodes import ServiceNode
 from services.domain.populations import Population

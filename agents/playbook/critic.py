@@ -8,7 +8,8 @@ from agents.playbook.schedule import Schedule, read
 from agents.playbook.triton import planner as triton
 from agents.replies import DraftCritique, ProfilerReply, RefineCritique
 from services.domain.chat import Facts
-from services.domain.evaluations import EvaluationReport, GateName
+from services.domain.evaluations import EvaluationReport
+from services.domain.gates import GateName
 
 FIXES = {
     GateName.SCREEN: "remove what the screen names; compute it in the kernel",

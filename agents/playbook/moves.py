@@ -8,7 +8,7 @@ from random import Random
 
 from agents.playbook.schedule import Scalar, Schedule
 from services.domain.chat import MoveFact
-from services.domain.evaluations import DeviceSheet
+from services.domain.devices import DeviceSheet
 
 Parameters = tuple[tuple[str, Scalar], ...]
 

@@ -13,9 +13,11 @@ from kernelwright.suites.suite import SuiteProblem
 from services.domain.candidates import Origin
 from services.domain.digests import CandidateDigest
 from services.domain.errors import ProblemError
-from services.domain.evaluations import BASELINES, EvaluationReport, Gain, GateName, Speedup, Verdict
+from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.events import Event, EventKind, JsonValue
+from services.domain.gates import GateName
 from services.domain.jobs import JobStatus
+from services.domain.measurements import BASELINES, Gain, Speedup
 from services.domain.ratios import baseline_bounds
 from services.domain.usage import Usage
 

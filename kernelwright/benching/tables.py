@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from kernelwright.benching.rows import STRONGEST, BenchRow
 from kernelwright.benching.totals import BenchDocument, Standing, Totals
 from kernelwright.figures import interval, ratio
-from services.domain.evaluations import BASELINES
+from services.domain.measurements import BASELINES
 
 Cell = str | int | float | bool | None
 HEADINGS = ("problem", "accepted", "vs eager", "vs compile", "vs strongest", "95 %", "roofline", "by", "device s")

@@ -11,7 +11,7 @@ from functools import reduce
 from kernelwright.benching.categories import Category
 from kernelwright.benching.rows import STRONGEST, BenchRow, DeviceSpending
 from kernelwright.benching.terms import BenchTerms
-from services.domain.evaluations import BASELINES
+from services.domain.measurements import BASELINES
 
 FAST_P = (0.0, 0.8, 1.0, 1.5, 2.0)
 """fast_p: share of all problems with a correct kernel more than p times as fast as a baseline (KernelBench, section 3);

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kernelwright.ci.plan import Task
-from services.domain.evaluations import EvaluationReport, Gain, GateStatus, Speedup, Verdict, gain_of
+from services.domain.evaluations import EvaluationReport, Verdict
+from services.domain.gates import GateStatus
+from services.domain.measurements import Gain, Speedup, gain_of
 
 
 class Colour(StrEnum):

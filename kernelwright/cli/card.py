@@ -11,9 +11,12 @@ from rich.table import Table
 
 from kernelwright.figures import interval, microseconds, ratio
 from services.domain.error_words import allowance, number, tensor_of, units, worst_error
-from services.domain.evaluations import EvaluationReport, Latency, OutputError, Passes, PassTimes, Roofline
+from services.domain.evaluations import EvaluationReport
+from services.domain.gates import OutputError
 from services.domain.jobs import Job, JobStatus
+from services.domain.measurements import Latency, Passes, PassTimes
 from services.domain.objectives import described as of_input_sets
+from services.domain.profiles import Roofline
 from services.domain.ratios import baseline_bounds
 from services.domain.tunables import described
 from services.exports import Export

@@ -17,7 +17,7 @@ from kernelwright.cli.options import (
     listed,
 )
 from kernelwright.cli.output import errors, interruptible, print_json
-from services.domain.evaluations import BASELINES
+from services.domain.measurements import BASELINES
 
 
 def evaluate(

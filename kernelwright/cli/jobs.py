@@ -11,8 +11,8 @@ import typer
 from kernelwright.cli.client import LOCAL, AsJson, Server, open_client
 from kernelwright.cli.output import answers, print_json, say
 from kernelwright.figures import ratio
-from services.domain.evaluations import Gain, Speedup, gain_of
 from services.domain.jobs import JobStatus
+from services.domain.measurements import Gain, Speedup, gain_of
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from services.domain.errors import ConfigurationError, UserError
-from services.domain.evaluations import BASELINES, default_baselines
 from services.domain.jobs import AgentsMode
+from services.domain.measurements import BASELINES, default_baselines
 
 CALLS = (
     "What a round costs: with --agents full three or four calls of the model (Planner, Coder, Judge; a Profiler where "

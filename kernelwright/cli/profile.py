@@ -23,8 +23,8 @@ from kernelwright.cli.options import (
 )
 from kernelwright.cli.output import errors, interruptible, print_json, say
 from services.domain.errors import UserError
-from services.domain.evaluations import BASELINES
 from services.domain.jobs import DEFAULT_STRATEGY
+from services.domain.measurements import BASELINES
 
 if TYPE_CHECKING:
     from kernelwright.model_plan import ModelPlan

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from kernelwright.figures import microseconds, ratio
-from services.domain.evaluations import EvaluationReport, GateStatus
+from services.domain.evaluations import EvaluationReport
+from services.domain.gates import GateStatus
 
 MARGIN = 12
 """Columns before what an agent says: two blanks, its name, blanks."""

@@ -17,8 +17,10 @@ from kernelwright.functions.problem import FunctionProblem
 from kernelwright.functions.signature import Signature, proven_signature
 from kernelwright.solving import SolveResult
 from services.domain.errors import UserError
-from services.domain.evaluations import EvaluationReport, Gain, GateName, GateStatus, gain_of
+from services.domain.evaluations import EvaluationReport
+from services.domain.gates import GateName, GateStatus
 from services.domain.jobs import JobStatus
+from services.domain.measurements import Gain, gain_of
 
 
 class ProvenKernel:

@@ -18,8 +18,8 @@ from kernelwright.functions.problem import make_problem
 from kernelwright.functions.solution import Solution
 from kernelwright.settings import Settings, load_settings
 from kernelwright.solving import Listener, Solver, SolveResult, open_installed_solver
-from services.domain.evaluations import default_baselines
 from services.domain.jobs import LOCAL_TEAM, Budget, Job, JobFilter, JobSpec, JobStatus
+from services.domain.measurements import default_baselines
 
 T = TypeVar("T")
 _USABLE = frozenset({JobStatus.SOLVED, JobStatus.NO_GAIN})

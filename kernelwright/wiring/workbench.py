@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from services.domain.codec import CodecError, loads
+from services.domain.devices import DeviceSheet
 from services.domain.errors import ConfigurationError, InfrastructureError
-from services.domain.evaluations import DeviceSheet, Environment
+from services.domain.evaluations import Environment
 from workers.backends.plugged import plugged_in
 
 if TYPE_CHECKING:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from services.domain.evaluations import Baselines, DeviceSheet, EvaluationReport
+from services.domain.devices import DeviceSheet
+from services.domain.evaluations import EvaluationReport
 from services.domain.events import JsonValue
 from services.domain.experiences import RecalledExperience
 from services.domain.jobs import LOCAL_TEAM, AgentsMode, Stage
+from services.domain.measurements import Baselines
 from services.domain.problems import Problem, ProblemAnalysis
 from services.domain.usage import Usage
 

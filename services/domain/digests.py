@@ -8,9 +8,11 @@ from datetime import datetime
 
 from services.domain.candidates import EvaluatedCandidate, Origin
 from services.domain.chat import AgentRole
-from services.domain.evaluations import Baselines, EvaluationReport, GateName, Speedup, Verdict
+from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.experiences import ExperienceKind
+from services.domain.gates import GateName
 from services.domain.jobs import Stage
+from services.domain.measurements import Baselines, Speedup
 from services.domain.steps import ModelCall, Step
 from services.domain.usage import Usage
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from services.domain.evaluations import EvaluationReport, OutputError
+from services.domain.evaluations import EvaluationReport
+from services.domain.gates import OutputError
 
 NOT_RECORDED = "not recorded"
 """Of reports from before errors were recorded, and of evaluations that the machine broke off."""

@@ -5,37 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from services.domain.gates import (
-    ErrorCheck,
-    GateName,
-    GateResult,
-    GateStatus,
-    OutputError,
-    WorstElement,
-)
-from services.domain.problems import Problem, ProblemAnalysis
-from services.domain.profiles import (
-    Disassembly,
-    LineShare,
-    Profile,
-    ProfilerFile,
-    Roofline,
-)
-
-__all__ = [
-    "Disassembly",
-    "ErrorCheck",
-    "GateName",
-    "GateResult",
-    "GateStatus",
-    "LineShare",
-    "OutputError",
-    "Profile",
-    "ProfilerFile",
-    "Roofline",
-    "WorstElement",
-]
-"""Parts of the report that have modules of their own, and are imported from here as well."""
+from services.domain.gates import GateName, GateResult, OutputError
+from services.domain.measurements import Baselines, Gain, Latency, Passes, SeedFigures, Speedup
+from services.domain.problems import Problem
+from services.domain.profiles import Disassembly, Profile, Roofline
 
 EVALUATION_TIMEOUT_S = 120.0
 """How long an evaluation may take where nothing else is said."""
@@ -48,106 +21,6 @@ class Verdict(StrEnum):
     SUSPICIOUS = "suspicious"
     REJECTED = "rejected"
     INFRASTRUCTURE_ERROR = "infrastructure_error"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Latency:
-    """A distribution of one call's duration, in microseconds."""
-
-    median_us: float
-    mean_us: float
-    p10_us: float
-    p90_us: float
-    ci95_us: tuple[float, float]
-    """Bootstrap 95 % confidence interval of the median."""
-    samples: int
-    """Number of timed calls."""
-    mode: str | None = None
-    """Of `compile_max` which way of compiling it was: `max-autotune-no-cudagraphs`, or `tuned` for the options
-    `max_autotune`, `coordinate_descent_tuning` and `triton.multi_kernel`. Null for everything else."""
-
-
-BASELINES = ("eager", "compile", "compile_max")
-"""Names of the fields of `Baselines`, which those of `Speedup` share."""
-
-
-def default_baselines(device: str) -> tuple[str, ...]:
-    """What a job on a device is compared with where nobody says: on GPUs the dear search of `compile_max` too."""
-    return BASELINES[:2] if device == "cpu" else BASELINES
-
-
-@dataclass(frozen=True, kw_only=True)
-class Baselines:
-    """Latencies of the reference; those asked for, the rest None."""
-
-    eager: Latency | None = None
-    compile: Latency | None = None
-    """`torch.compile` with its default mode."""
-    compile_max: Latency | None = None
-    """The faster of `torch.compile` with mode `max-autotune-no-cudagraphs` and with its tuned options."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Speedup:
-    """Baseline latency over candidate latency; above 1 is faster."""
-
-    eager: float | None = None
-    compile: float | None = None
-    compile_max: float | None = None
-    best_baseline: float | None = None
-    """Against the fastest baseline, from the interleaved pair."""
-    ci95: tuple[float, float] | None = None
-    """95 % confidence interval of `best_baseline`."""
-    seed: float | None = None
-    """Against the job's seed kernel, if there was one."""
-    seed_ci95: tuple[float, float] | None = None
-    """95 % confidence interval of `seed`."""
-
-
-class Gain(StrEnum):
-    """Whether a candidate is faster than the strongest baseline, by the interval of their interleaved pair."""
-
-    SURELY = "surely"
-    """The whole interval lies above 1."""
-    WITHIN_NOISE = "within_noise"
-    """It contains 1."""
-    NONE = "none"
-    """It lies below 1."""
-
-
-def gain_of(speedup: Speedup) -> Gain | None:
-    """What an interval says; None where nothing was measured."""
-    if speedup.ci95 is None:
-        return None
-    if speedup.ci95[0] > 1:
-        return Gain.SURELY
-    return Gain.NONE if speedup.ci95[1] < 1 else Gain.WITHIN_NOISE
-
-
-@dataclass(frozen=True, kw_only=True)
-class PassTimes:
-    """How a call with a backward pass divides, in microseconds."""
-
-    forward_us: float
-    """Median of forward calls alone, with the graph for the backward recorded."""
-    forward_ci95_us: tuple[float, float]
-    """Its bootstrap 95 % confidence interval."""
-    backward_us: float
-    """What the backward pass adds: the median of both passes less that of the forward."""
-    backward_ci95_us: tuple[float, float]
-    """Bootstrap 95 % confidence interval of that difference."""
-    both_us: float
-    """Median of calls with both passes: what speedups are of."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Passes:
-    """Times of the passes of a candidate and of the baselines that were measured, on the first input set."""
-
-    candidate: PassTimes
-    eager: PassTimes | None = None
-    compile: PassTimes | None = None
-    compile_max: PassTimes | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -312,99 +185,6 @@ class EvaluationReport:
     def gate(self, name: GateName) -> GateResult | None:
         """The result of one gate, or None where it was not reached."""
         return next((gate for gate in self.gates if gate.name is name), None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DeviceSheet:
-    """What a worker measured about its device: prompts, rooflines and placement use it."""
-
-    name: str
-    """The name jobs ask for: `cpu`, `h200`, …"""
-    model: str
-    """The hardware's own name."""
-    units: int
-    """Cores a kernel may use (CPU) or streaming multiprocessors (GPU)."""
-    copy_bandwidth_gb_s: float
-    """Measured large-copy bandwidth, bytes read plus written, in GB/s."""
-    cache_bandwidth_gb_s: float
-    """Measured bandwidth for a working set that fits the last-level cache, in GB/s."""
-    cache_bytes: int
-    """Size of the last-level cache."""
-    peak_gflop_s: float
-    """Measured fp32 fused multiply-add rate, in GFLOP/s."""
-    launch_us: float
-    """Measured duration of an empty call, in microseconds."""
-    instruction_set: tuple[str, ...]
-    """ISA extensions or compute capability, for example `avx512f`, `sm_90`."""
-    toolchain: str
-    """Compiler, torch and driver versions that results depend on."""
-    peak_half_gflop_s: float | None = None
-    """Measured fp16 matrix rate, in GFLOP/s, where the device has units for it."""
-    l1_bytes: int | None = None
-    """First-level data cache of one core; None where it is not known, and for GPUs."""
-    l2_bytes: int | None = None
-    """Second-level cache of one core; None where it is not known, and for GPUs."""
-    clock_mhz: float | None = None
-    """Highest clock of the cores; None where it is not known."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ValidationRequest:
-    """Ask a worker to run a problem's reference: is it usable, and what is it made of?"""
-
-    job_id: str
-    team_id: str
-    problem: Problem
-    device: str
-    backend: str
-    baselines: tuple[str, ...] = ("eager", "compile")
-    """Which of the reference's latencies are wanted; a worker leaves dear ones to the first evaluation."""
-    draft: bool = False
-    """Whether the compiler's own code is wanted as a candidate."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CompilerDraft:
-    """The compiler's own code as a candidate: exactly one of `source` and `reason` is set."""
-
-    source: str | None = None
-    """The candidate's module."""
-    reason: str | None = None
-    """Why there is none, in a sentence without its full stop."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProblemRefusal:
-    """Why a problem cannot be used, in terms of its file."""
-
-    reason: str
-    remedy: str
-    line: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ValidationReport:
-    """A worker's answer: exactly one of `analysis` and `refusal` is set."""
-
-    analysis: ProblemAnalysis | None
-    refusal: ProblemRefusal | None
-    device: DeviceSheet | None
-    baselines: Baselines = field(default_factory=Baselines)
-    """Measured on the way, where they were cheap to get."""
-    seconds: float = 0.0
-    draft: CompilerDraft | None = None
-    """The compiler's own code, where it was asked for."""
-    notes: tuple[str, ...] = ()
-    """What became of the problem's list of shapes: how it is sampled, duplicates, entries that are refused."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SeedFigures:
-    """What was measured of the kernel that a job started from."""
-
-    latency: Latency
-    baselines: Baselines
-    speedup: Speedup
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from services.domain.evaluations import DeviceSheet
+from services.domain.devices import DeviceSheet
 
 NODE_TTL_S = 30.0
 """A node that has not been seen for so long counts as gone."""

@@ -15,16 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from services.domain.evaluations import (
-    BASELINES,
-    Baselines,
-    HeldOutResult,
-    Latency,
-    ObjectiveKind,
-    ReportedObjective,
-    ShapeResult,
-    Speedup,
-)
+from services.domain.evaluations import HeldOutResult, ObjectiveKind, ReportedObjective, ShapeResult
+from services.domain.measurements import BASELINES, Baselines, Latency, Speedup
 
 COMMON_SPREAD = 1.96 * 0.013
 """Half the width of the logarithm's 95 % interval that the sets of one measurement share: all are timed in the same

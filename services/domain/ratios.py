@@ -5,15 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from services.domain.evaluations import (
-    BASELINES,
-    Baselines,
-    EvaluationReport,
-    GateName,
-    Latency,
-    SeedFigures,
-    gain_of,
-)
+from services.domain.evaluations import EvaluationReport
+from services.domain.gates import GateName
+from services.domain.measurements import BASELINES, Baselines, Latency, SeedFigures, gain_of
 
 
 def ratio_bounds(baseline: Latency, latency: Latency) -> tuple[float, float] | None:

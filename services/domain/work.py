@@ -8,7 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from services.domain.compilations import CompileReport, CompileRequest
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
+from services.domain.validations import ValidationReport, ValidationRequest
 
 Request = ValidationRequest | EvaluationRequest | CompileRequest
 Report = ValidationReport | EvaluationReport | CompileReport

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.domain.errors import ConflictError, UserError
-from services.domain.evaluations import Gain, GateName, GateStatus, gain_of
+from services.domain.gates import GateName, GateStatus
+from services.domain.measurements import Gain, gain_of
 from services.exports.evidence import evidence_files, figures
 from services.exports.winner import RUNTIME_MODULE, Winner
 

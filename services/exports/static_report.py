@@ -11,8 +11,9 @@ import jinja2
 from services.domain.candidates import EvaluatedCandidate, Origin
 from services.domain.digests import CandidateDigest
 from services.domain.error_words import allowance, number, tensor_of, units
-from services.domain.evaluations import EvaluationReport, Latency
+from services.domain.evaluations import EvaluationReport
 from services.domain.jobs import Job
+from services.domain.measurements import Latency
 from services.exports import pictures
 from services.exports.winner import exported_source
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from services.domain.evaluations import Disassembly
+from services.domain.profiles import Disassembly
 
 
 @dataclass(frozen=True, kw_only=True)

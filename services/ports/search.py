@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from services.domain.chat import AttemptFact, SearchBrief
-from services.domain.evaluations import Baselines
 from services.domain.experiences import StartValues
+from services.domain.measurements import Baselines
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.nodes import NodeRole, Offer, ServiceNode
+from services.domain.validations import ValidationReport, ValidationRequest
 from services.domain.work import Report, WorkClaim, WorkOrder, WorkState
 
 

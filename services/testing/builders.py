@@ -5,26 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from services.domain.candidates import Candidate, Origin, candidate_id, evaluation_id
-from services.domain.evaluations import (
-    Baselines,
-    DeviceSheet,
-    Environment,
-    EvaluationReport,
-    EvaluationRequest,
-    GateName,
-    GateResult,
-    GateStatus,
-    Latency,
-    PhasesS,
-    Profile,
-    Roofline,
-    Speedup,
-    Verdict,
-    gain_of,
-)
+from services.domain.devices import DeviceSheet
+from services.domain.evaluations import Environment, EvaluationReport, EvaluationRequest, PhasesS, Verdict
 from services.domain.experiences import Experience, ExperienceKind
+from services.domain.gates import GateName, GateResult, GateStatus
 from services.domain.jobs import LOCAL_TEAM, Budget, Job, JobSpec, JobStatus, Stage
+from services.domain.measurements import Baselines, Latency, Speedup, gain_of
 from services.domain.problems import Operator, Problem, ProblemAnalysis, TensorSpec, ValueRef
+from services.domain.profiles import Profile, Roofline
 from services.domain.steps import Step
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)

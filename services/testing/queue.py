@@ -6,13 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 
 from services.domain.errors import QueueError
-from services.domain.evaluations import (
-    EvaluationReport,
-    EvaluationRequest,
-    ValidationReport,
-    ValidationRequest,
-    Verdict,
-)
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
+from services.domain.validations import ValidationReport, ValidationRequest
 from services.ports.work import EvaluationQueue
 from services.testing.builders import a_device, a_report, an_analysis
 

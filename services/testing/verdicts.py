@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from services.domain.evaluations import BASELINES, EvaluationReport, EvaluationRequest, Verdict
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.jobs import JobStatus
+from services.domain.measurements import BASELINES
 from services.domain.problems import Problem
 from services.domain.verdicts import UNSOLVED, StoredVerdict
 from services.ports.jobs import VerdictStore

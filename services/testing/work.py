@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 
 from services.domain.compilations import CompileRequest
 from services.domain.errors import NotFoundError
-from services.domain.evaluations import ValidationRequest
 from services.domain.nodes import NODE_TTL_S, NodeRole, Offer
+from services.domain.validations import ValidationRequest
 from services.domain.work import (
     ATTEMPTS,
     CREDIT_S,

@@ -11,9 +11,11 @@ from sqlalchemy import Connection, Row, func, select
 from services.domain.candidates import Origin
 from services.domain.chat import AgentRole
 from services.domain.digests import CallDigest, CandidateDigest, RecordedUse, StepDigest
-from services.domain.evaluations import GateName, Speedup, Verdict
+from services.domain.evaluations import Verdict
 from services.domain.experiences import ExperienceKind
+from services.domain.gates import GateName
 from services.domain.jobs import Stage
+from services.domain.measurements import Speedup
 from storage.jobs.steps import usage_of
 from storage.tables import candidates, evaluations, experiences, model_calls, step_experiences, steps
 

@@ -8,8 +8,9 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, insert, select, update
 
 from services.domain.codec import dumps, loads
-from services.domain.evaluations import BASELINES, EvaluationReport, EvaluationRequest, Verdict
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.jobs import FINAL_STATUSES, JobStatus
+from services.domain.measurements import BASELINES
 from services.domain.problems import Problem
 from services.domain.verdicts import UNSOLVED, StoredVerdict
 from services.ports.runtime import Clock

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, GateStatus, Verdict
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
+from services.domain.gates import GateStatus
 from services.domain.problems import Problem
 from workers.judging.evaluator import Evaluator
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from services.domain.errors import LeaseLostError, NotFoundError
-from services.domain.evaluations import GateName, Verdict
+from services.domain.evaluations import Verdict
+from services.domain.gates import GateName
 from services.domain.jobs import Lease
 from services.testing import a_candidate, a_job, a_report, an_evaluation_request
 from tests.contracts.conftest import Stores

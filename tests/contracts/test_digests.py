@@ -9,9 +9,11 @@ import pytest
 from services.domain.chat import AgentRole, ChatMessage, MoveFact, PlanFact
 from services.domain.digests import BestSpeedup, digest_candidate, digest_step, sum_costs
 from services.domain.errors import NotFoundError
-from services.domain.evaluations import GateName, Profile, Roofline, Tuned, Verdict
+from services.domain.evaluations import Tuned, Verdict
 from services.domain.experiences import ExperienceUse
+from services.domain.gates import GateName
 from services.domain.jobs import JobFilter, JobStatus, Lease
+from services.domain.profiles import Profile, Roofline
 from services.domain.steps import ModelCall, Step, StepRecord
 from services.domain.usage import Usage
 from services.testing import a_candidate, a_job, a_report, a_step, an_evaluation_request, an_experience

@@ -21,8 +21,9 @@ from services.adapters.spool.sealed import SpoolKey
 from services.adapters.spool.service_side import SpooledOrders
 from services.domain.candidates import Candidate
 from services.domain.errors import InfrastructureError, QueueError
-from services.domain.evaluations import EvaluationRequest, ValidationRequest, Verdict
+from services.domain.evaluations import EvaluationRequest, Verdict
 from services.domain.nodes import Offer
+from services.domain.validations import ValidationRequest
 from services.ports.jobs import CandidateStore
 from services.ports.work import EvaluationQueue
 from services.runtime.clock import SystemClock

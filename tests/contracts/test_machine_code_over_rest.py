@@ -10,7 +10,8 @@ from pathlib import Path
 import httpx
 import pytest_asyncio
 
-from services.domain.evaluations import Disassembly, EvaluationRequest, Profile, ProfilerFile
+from services.domain.evaluations import EvaluationRequest
+from services.domain.profiles import Disassembly, Profile, ProfilerFile
 from services.machine_code import with_machine_code_kept
 from services.testing import a_candidate, a_problem, a_report
 from storage.contents.blobs import SqlArtefactStore

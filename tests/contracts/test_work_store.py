@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import pytest
 
 from services.domain.errors import NotFoundError
-from services.domain.evaluations import ValidationReport, ValidationRequest
 from services.domain.nodes import NODE_TTL_S, Offer
+from services.domain.validations import ValidationReport, ValidationRequest
 from services.domain.work import ATTEMPTS, WorkClaim, WorkStatus, order_of
 from services.ports.work import NodeRegistry, WorkStore
 from services.testing import (

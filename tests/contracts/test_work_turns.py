@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from services.domain.evaluations import ValidationReport, ValidationRequest
 from services.domain.jobs import JobSpec
 from services.domain.nodes import Offer
+from services.domain.validations import ValidationReport, ValidationRequest
 from services.domain.work import CREDIT_S, WorkClaim, order_of
 from services.ports.jobs import JobStore
 from services.ports.teams import TeamStore

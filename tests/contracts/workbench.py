@@ -7,13 +7,8 @@ import time
 from collections.abc import Callable
 
 from services.domain.errors import ToolchainError
-from services.domain.evaluations import (
-    EvaluationReport,
-    EvaluationRequest,
-    ValidationReport,
-    ValidationRequest,
-    Verdict,
-)
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
+from services.domain.validations import ValidationReport, ValidationRequest
 from services.ports.work import Workbench
 from services.testing import a_device, a_report, an_analysis
 

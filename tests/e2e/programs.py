@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import kernelwright_rt
+from services.domain.devices import DeviceSheet
 from services.domain.errors import StorageError
-from services.domain.evaluations import DeviceSheet
 from workers.devices.sheets import (
     instruction_set,
     processor_model,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from agents.replies import CoderReply, PlannerReply, Reply
 from services.domain.chat import AgentRole, ChatMessage, ChatRequest, Facts
-from services.domain.evaluations import Baselines
 from services.domain.jobs import Stage
+from services.domain.measurements import Baselines
 from services.domain.problems import Problem, ProblemAnalysis, TensorSpec
 
 SOURCE = "import torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x)\n"

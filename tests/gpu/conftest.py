@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from kernelwright.wiring.workbench import devices, make_workbench
-from services.domain.evaluations import EvaluationReport, ValidationReport, ValidationRequest
+from services.domain.evaluations import EvaluationReport
+from services.domain.validations import ValidationReport, ValidationRequest
 from tests.gpu.judge import backend_of, judge, problem_of
 from workers.judging.evaluator import Evaluator
 

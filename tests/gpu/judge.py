@@ -8,8 +8,9 @@ import time
 from pathlib import Path
 
 from kernelwright.wiring.workbench import devices, make_workbench
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationRequest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.problems import Problem
+from services.domain.validations import ValidationRequest
 from workers.judging.evaluator import Evaluator
 
 HERE = Path(__file__).parent

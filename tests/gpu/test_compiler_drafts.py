@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from services.domain.evaluations import EvaluationRequest, ValidationRequest, Verdict
+from services.domain.evaluations import EvaluationRequest, Verdict
 from services.domain.problems import Problem
+from services.domain.validations import ValidationRequest
 from workers.judging.evaluator import Evaluator
 
 pytestmark = pytest.mark.gpu

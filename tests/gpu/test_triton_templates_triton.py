@@ -7,9 +7,10 @@ from __future__ import annotations
 import pytest
 
 from agents.playbook.triton.catalogue import kernels
-from services.domain.evaluations import EvaluationRequest, ValidationRequest, Verdict
+from services.domain.evaluations import EvaluationRequest, Verdict
 from services.domain.problems import Problem
 from services.domain.tunables import declared, with_values
+from services.domain.validations import ValidationRequest
 from workers.judging.evaluator import Evaluator
 
 pytestmark = pytest.mark.gpu

@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.nodes import Offer
+from services.domain.validations import ValidationReport, ValidationRequest
 from services.ports.work import Workbench
 from services.runtime.clock import SystemClock
 from services.testing import a_device, a_report, an_analysis

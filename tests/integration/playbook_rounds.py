@@ -20,17 +20,10 @@ import torch
 
 from agents.playbook.planner import code, plan
 from services.domain.chat import AttemptFact, Facts
-from services.domain.evaluations import (
-    Baselines,
-    DeviceSheet,
-    Environment,
-    EvaluationReport,
-    Latency,
-    PhasesS,
-    Speedup,
-    Verdict,
-)
+from services.domain.devices import DeviceSheet
+from services.domain.evaluations import Environment, EvaluationReport, PhasesS, Verdict
 from services.domain.jobs import Stage
+from services.domain.measurements import Baselines, Latency, Speedup
 from services.domain.problems import Problem, ProblemAnalysis
 from workers.referee.analysis import analyse
 

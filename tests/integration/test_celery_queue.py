@@ -20,8 +20,9 @@ from celery import Celery
 
 from services.adapters.queueing.celery_queue import CeleryQueue
 from services.adapters.queueing.notifier import TASK, WorkNotifier, device_queue
-from services.domain.evaluations import EvaluationRequest, ValidationRequest, Verdict
+from services.domain.evaluations import EvaluationRequest, Verdict
 from services.domain.jobs import JobSpec
+from services.domain.validations import ValidationRequest
 from services.domain.work import order_of
 from services.runtime.clock import SystemClock
 from services.testing import a_candidate, a_job, a_problem, a_report, an_evaluation_request

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from services.domain.evaluations import CompilerDraft, EvaluationReport, EvaluationRequest, ValidationRequest, Verdict
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.problems import Problem
+from services.domain.validations import CompilerDraft, ValidationRequest
 from tests.integrity.conftest import SHEET
 from workers.backends.cpp import CppBackend, runtime_view
 from workers.judging.evaluator import Evaluator

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pytest
 from docker.errors import APIError
 
-from services.domain.evaluations import GateName, GateStatus, Verdict
+from services.domain.evaluations import Verdict
+from services.domain.gates import GateName, GateStatus
 from tests.contracts.sandboxes import KeptDockerSandbox, docker_sandbox
 from tests.docker_host import docker_address
 from tests.integrity.conftest import SHEET

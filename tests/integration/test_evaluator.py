@@ -9,15 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from services.domain.evaluations import (
-    EvaluationReport,
-    EvaluationRequest,
-    GateName,
-    ValidationReport,
-    ValidationRequest,
-    Verdict,
-)
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
+from services.domain.gates import GateName
 from services.domain.problems import Problem
+from services.domain.validations import ValidationReport, ValidationRequest
 from tests.integrity.conftest import SHEET
 from workers.backends.cpp import CppBackend, runtime_view
 from workers.judging.evaluator import Evaluator

@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from services.domain.candidates import EvaluatedCandidate
-from services.domain.evaluations import Passes, PassTimes
 from services.domain.jobs import JobSpec
+from services.domain.measurements import Passes, PassTimes
 from services.exports.evidence import evidence_files
 from services.exports.gpu_mode import submission
 from services.exports.packages import python_package

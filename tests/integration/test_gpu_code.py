@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from services.domain.evaluations import Disassembly
+from services.domain.profiles import Disassembly
 from services.ports.devices import BuildResult
 from services.ports.sandboxes import Sandbox
 from workers.backends.dry_run import one_place_per_asm

@@ -4,16 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from services.domain.evaluations import (
-    EvaluationReport,
-    EvaluationRequest,
-    Gain,
-    ValidationReport,
-    ValidationRequest,
-    Verdict,
-)
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
+from services.domain.measurements import Gain
 from services.domain.objectives import described
 from services.domain.problems import Problem
+from services.domain.validations import ValidationReport, ValidationRequest
 from tests.integrity.conftest import SHEET
 from workers.backends.cpp import CppBackend, runtime_view
 from workers.judging.evaluator import Evaluator

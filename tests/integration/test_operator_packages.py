@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 import torch
 
-from services.domain.evaluations import Latency, ShapeResult, Speedup
+from services.domain.evaluations import ShapeResult
+from services.domain.measurements import Latency, Speedup
 from services.exports.operators import operator_package
 from services.exports.winner import Winner
 from services.testing import a_problem

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from kernelwright.wiring.workbench import make_sandbox
-from services.domain.evaluations import DeviceSheet
+from services.domain.devices import DeviceSheet
 from workers.backends.cpp import CppBackend, runtime_view
 from workers.judging.evaluator import Evaluator
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, GateStatus, Verdict
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
+from services.domain.gates import GateStatus
 from services.domain.problems import Problem
 from workers.judging.evaluator import Evaluator
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from services.domain.evaluations import GateName, GateStatus, Verdict
+from services.domain.evaluations import Verdict
+from services.domain.gates import GateName, GateStatus
 from tests.integrity.conftest import SHEET
 from tests.integrity.test_candidates import Declared, explain, judge
 from workers.backends.triton import InterpretedTritonBackend

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from services.domain.evaluations import GateName, Verdict
+from services.domain.evaluations import Verdict
+from services.domain.gates import GateName
 from services.domain.tunables import with_values
 from tests.integrity.test_candidates import declared, explain, judge
 from workers.judging.evaluator import Evaluator

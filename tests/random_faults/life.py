@@ -12,13 +12,8 @@ from typing import Any, TypeVar, cast
 from langgraph.checkpoint.memory import InMemorySaver
 
 from services.domain.errors import QueueError, StorageError
-from services.domain.evaluations import (
-    EvaluationReport,
-    EvaluationRequest,
-    ValidationReport,
-    ValidationRequest,
-    Verdict,
-)
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
+from services.domain.validations import ValidationReport, ValidationRequest
 from services.ports.work import EvaluationQueue
 from services.testing import FrozenClock, InMemoryDatabase, a_report
 from tests.random_faults.schedule import PORTS, Fault, Kind

@@ -6,8 +6,10 @@ from datetime import datetime
 
 from services.domain.candidates import EvaluatedCandidate, Origin
 from services.domain.digests import digest_candidate
-from services.domain.evaluations import EvaluationReport, GateName, Speedup, Verdict, default_baselines
+from services.domain.evaluations import EvaluationReport, Verdict
+from services.domain.gates import GateName
 from services.domain.jobs import JobSpec, JobStatus
+from services.domain.measurements import Speedup, default_baselines
 from web.schemas.base import Source, View
 from web.schemas.jobs import TargetBody
 

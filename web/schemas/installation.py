@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from services.domain.access import Role, TokenScope
-from services.domain.evaluations import DeviceSheet
+from services.domain.devices import DeviceSheet
 from services.domain.nodes import NodeRole, NodeState
 from web.schemas.base import View
 

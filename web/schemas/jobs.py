@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from pydantic import Field, computed_field
 
 from services.domain.digests import BestSpeedup
-from services.domain.evaluations import default_baselines
 from services.domain.events import EventKind
 from services.domain.jobs import DEFAULT_STRATEGY, MAX_GUIDANCE, AgentsMode, Budget, Job, JobSpec, JobStatus
+from services.domain.measurements import default_baselines
 from services.domain.problems import ProblemAnalysis
 from web.schemas.base import Body, Name, Page, Positive, Source, View, formerly
 from web.schemas.problems import ProblemBody

@@ -19,8 +19,8 @@ from pathlib import Path
 import kernelwright_rt
 from services.domain.codec import CodecError, from_data
 from services.domain.errors import CandidateError, StorageError, ToolchainError
-from services.domain.evaluations import Disassembly
 from services.domain.events import JsonValue
+from services.domain.profiles import Disassembly
 from services.ports.devices import BuildResult, BuiltLibrary, ReachedName
 from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits, SandboxProcess
 from workers.backends import torch_extensions

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import kernelwright_rt
 from services.domain.errors import ToolchainError
-from services.domain.evaluations import Disassembly
+from services.domain.profiles import Disassembly
 from services.ports.devices import BuildResult
 from services.ports.sandboxes import Mount, Sandbox, SandboxLimits
 from workers.backends.cpp import COMPILE_LIMITS, CppBackend, runtime_view, scratch

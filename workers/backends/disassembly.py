@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from services.domain.errors import InfrastructureError, ToolchainError
-from services.domain.evaluations import Disassembly
+from services.domain.profiles import Disassembly
 from services.ports.sandboxes import Sandbox, SandboxLimits
 
 MAX_BYTES = 192 << 10

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from services.domain.errors import InfrastructureError, ToolchainError
-from services.domain.evaluations import Disassembly
+from services.domain.profiles import Disassembly
 from services.ports.sandboxes import Mount, Sandbox, SandboxLimits
 from workers.backends.disassembly import LIMITS, Scratch, Tool, functions, listing_of, no_listing
 from workers.ipc.wire import Channel, WireError

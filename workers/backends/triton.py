@@ -12,7 +12,7 @@ import importlib.metadata
 from pathlib import Path
 
 from services.domain.errors import ToolchainError
-from services.domain.evaluations import Disassembly
+from services.domain.profiles import Disassembly
 from services.ports.devices import BuildResult
 from services.ports.sandboxes import Sandbox, SandboxLimits
 from workers.backends.cpp import COMPILE_LIMITS, scratch

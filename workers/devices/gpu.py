@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from services.domain.devices import DeviceSheet
 from services.domain.errors import InfrastructureError, SandboxError
-from services.domain.evaluations import DeviceSheet
 from services.domain.events import JsonValue
 from services.ports.sandboxes import Mount, Sandbox, SandboxLimits
 from workers.devices.sheets import MAX_AGE_S, read_sheet, torch_version, write_sheet

@@ -12,8 +12,8 @@ from importlib import metadata
 from pathlib import Path
 
 from services.domain.codec import CodecError, dumps, loads
+from services.domain.devices import DeviceSheet
 from services.domain.errors import InfrastructureError, SandboxError, StorageError
-from services.domain.evaluations import DeviceSheet
 from services.domain.events import JsonValue
 from services.ports.devices import KernelBackend
 from services.ports.sandboxes import Sandbox, SandboxLimits

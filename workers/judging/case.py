@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from services.domain.errors import InfrastructureError
-from services.domain.evaluations import Baselines, ProblemRefusal
+from services.domain.measurements import Baselines
 from services.domain.problems import ProblemAnalysis
+from services.domain.validations import ProblemRefusal
 from workers.judging.referee_process import RefereeProcess
 from workers.judging.work import Work
 from workers.referee.protocol import RefereeRequest, RequestFailed, RequestRefused

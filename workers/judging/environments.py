@@ -7,8 +7,9 @@ import dataclasses
 import importlib.metadata
 import platform
 
+from services.domain.devices import DeviceSheet
 from services.domain.errors import InfrastructureError
-from services.domain.evaluations import DeviceSheet, Environment
+from services.domain.evaluations import Environment
 from services.ports.devices import KernelBackend
 from services.ports.sandboxes import Sandbox
 from workers.devices.gpu import gpu_state

@@ -12,25 +12,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from services.domain.candidates import content_hash
+from services.domain.devices import DeviceSheet
 from services.domain.errors import ConfigurationError, InfrastructureError
-from services.domain.evaluations import (
-    BASELINES,
-    CompilerDraft,
-    DeviceSheet,
-    Disassembly,
-    Environment,
-    EvaluationReport,
-    EvaluationRequest,
-    ProblemRefusal,
-    ValidationReport,
-    ValidationRequest,
-    Verdict,
-)
+from services.domain.evaluations import Environment, EvaluationReport, EvaluationRequest, Verdict
+from services.domain.measurements import BASELINES
 from services.domain.models import ModelProfile
 from services.domain.nodes import Offer
 from services.domain.problems import Problem
+from services.domain.profiles import Disassembly
 from services.domain.ratios import with_seed
 from services.domain.tunables import with_values
+from services.domain.validations import CompilerDraft, ProblemRefusal, ValidationReport, ValidationRequest
 from services.ports.devices import BuildResult, KernelBackend
 from services.ports.sandboxes import Mount, Sandbox
 from workers.backends.cpp import runtime_view

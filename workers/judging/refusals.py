@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.domain.evaluations import ProblemRefusal
+from services.domain.validations import ProblemRefusal
 from services.ports.sandboxes import ExitStatus
 from workers.judging.referee_process import RefereeLostError
 

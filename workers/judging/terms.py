@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from services.domain.evaluations import DeviceSheet
+from services.domain.devices import DeviceSheet
 from services.ports.sandboxes import Mount, SandboxLimits
 from workers.devices.gpu import gpu_mounts, profiler_mounts
 from workers.ipc.placement import CPU

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from services.domain.evaluations import LineShare, Profile, Roofline
+from services.domain.profiles import LineShare, Profile, Roofline
 from workers.profilers.hot_spots import HotSpots
 
 SOURCE = "samples"

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.domain.evaluations import LineShare
+from services.domain.profiles import LineShare
 
 PLACES = (None, "/usr/local/cuda/bin", "/opt/nvidia/nsight-compute")
 STALLS = {

@@ -7,8 +7,9 @@ from typing import NoReturn
 
 from services.domain.compilations import COMPILE, CompileReport, CompileRequest
 from services.domain.errors import InfrastructureError, ToolchainError
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.nodes import Offer
+from services.domain.validations import ValidationReport, ValidationRequest
 from services.ports.devices import KernelBackend
 from services.ports.sandboxes import Sandbox
 from services.ports.work import Workbench

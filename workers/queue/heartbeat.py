@@ -10,8 +10,8 @@ from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 
+from services.domain.devices import DeviceSheet
 from services.domain.errors import InfrastructureError
-from services.domain.evaluations import DeviceSheet
 from services.domain.nodes import Offer, ServiceNode
 from services.ports.work import NodeRegistry
 

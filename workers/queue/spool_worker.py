@@ -12,7 +12,8 @@ from services.adapters.spool.node_side import SpoolClaim, SpoolClaims
 from services.adapters.spool.nodes import SpoolPresence
 from services.adapters.spool.sealed import SpooledReport
 from services.domain.errors import InfrastructureError, StorageError
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, Verdict
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
+from services.domain.validations import ValidationReport
 from services.ports.runtime import Clock
 from services.ports.work import Workbench
 from services.telemetry.logs import log_context

@@ -15,13 +15,9 @@ from celery import Celery, Task, signals
 from kombu.common import Broadcast
 
 from services.adapters.queueing.notifier import ENDED_QUEUE, ENDED_TASK, TASK, device_queue, ended_exchange
+from services.domain.devices import DeviceSheet
 from services.domain.errors import InfrastructureError, StorageError
-from services.domain.evaluations import (
-    DeviceSheet,
-    EvaluationReport,
-    EvaluationRequest,
-    Verdict,
-)
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.nodes import Offer
 from services.domain.work import Report, WorkClaim
 from services.machine_code import with_machine_code_kept

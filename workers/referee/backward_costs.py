@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import torch
 
-from services.domain.evaluations import DeviceSheet
+from services.domain.devices import DeviceSheet
 from services.domain.problems import Argument, BackwardPass, Operator, ProblemAnalysis, TensorSpec, ValueRef
 from workers.ipc.tensors import flatten
 from workers.referee.operator_costs import MATRIX, base_name, flops_of

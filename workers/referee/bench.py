@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from services.domain.evaluations import Baselines, CompilerDraft, Latency
+from services.domain.measurements import Baselines, Latency
+from services.domain.validations import CompilerDraft
 from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.baseline import ANY_SIZES
 from workers.referee.errors import RunnerFault, WorkerRefusal

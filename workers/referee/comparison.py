@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from services.domain.evaluations import ErrorCheck
+from services.domain.gates import ErrorCheck
 from workers.ipc.tensors import TensorMeta
 from workers.referee.line_errors import lines, worst_band, worst_line
 from workers.referee.output_errors import Account, largest_step, worst_element

@@ -6,24 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from services.domain.evaluations import (
-    Baselines,
     Environment,
     EvaluationReport,
-    GateName,
-    GateResult,
-    GateStatus,
     HeldOutResult,
-    Passes,
     PhasesS,
-    Profile,
-    Roofline,
     ShapeResult,
-    Speedup,
     Tuned,
     Verdict,
-    gain_of,
 )
+from services.domain.gates import GateName, GateResult, GateStatus
+from services.domain.measurements import Baselines, Passes, Speedup, gain_of
 from services.domain.objectives import Objective, headline
+from services.domain.profiles import Profile, Roofline
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Iterator
 
-from services.domain.evaluations import Profile, ProfilerFile, Roofline
+from services.domain.profiles import Profile, ProfilerFile, Roofline
 from workers.ipc.tensors import flatten
 from workers.profilers import ncu
 from workers.referee.draws import OWN

@@ -12,17 +12,10 @@ from typing import Any
 import torch
 
 from services.domain.errors import InfrastructureError
-from services.domain.evaluations import (
-    Environment,
-    EvaluationReport,
-    EvaluationRequest,
-    GateName,
-    GateResult,
-    GateStatus,
-    Profile,
-    Roofline,
-)
+from services.domain.evaluations import Environment, EvaluationReport, EvaluationRequest
+from services.domain.gates import GateName, GateResult, GateStatus
 from services.domain.objectives import Objective
+from services.domain.profiles import Profile, Roofline
 from services.domain.tunables import described
 from workers.ipc.wire import WireError
 from workers.referee.compose import Figures, compose, compose_infrastructure_error

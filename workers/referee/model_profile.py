@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from services.domain.assembly import ENTRY, assembled
-from services.domain.evaluations import DeviceSheet
+from services.domain.devices import DeviceSheet
 from services.domain.models import ModelBlock, ModelOutline, ModelPart, ModelProfile
 from services.domain.problems import Problem, ProblemAnalysis
 from workers.referee.analysis import exported

@@ -13,7 +13,7 @@ from typing import overload
 
 import torch
 
-from services.domain.evaluations import ErrorCheck, GateName, OutputError, WorstElement
+from services.domain.gates import ErrorCheck, GateName, OutputError, WorstElement
 from workers.referee.pieces import ELEMENTS, pieces
 
 CACHED = 30 << 10

@@ -7,17 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from services.domain.evaluations import (
-    Baselines,
-    CompilerDraft,
-    DeviceSheet,
-    Environment,
-    EvaluationReport,
-    EvaluationRequest,
-    ProblemRefusal,
-)
+from services.domain.devices import DeviceSheet
+from services.domain.evaluations import Environment, EvaluationReport, EvaluationRequest
+from services.domain.measurements import Baselines
 from services.domain.models import ModelProfile
 from services.domain.problems import Problem, ProblemAnalysis
+from services.domain.validations import CompilerDraft, ProblemRefusal
 from workers.ipc.messages import Messages
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from services.domain.evaluations import DeviceSheet, Profile, Roofline
+from services.domain.devices import DeviceSheet
 from services.domain.problems import ProblemAnalysis
+from services.domain.profiles import Profile, Roofline
 from workers.referee.bandwidth import bandwidth_gb_s
 
 GIGA = 1e9

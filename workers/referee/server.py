@@ -7,10 +7,11 @@ import socket
 
 import torch
 
+from services.domain.devices import DeviceSheet
 from services.domain.errors import InfrastructureError
-from services.domain.evaluations import CompilerDraft, DeviceSheet, ProblemRefusal
 from services.domain.events import JsonValue
 from services.domain.problems import ProblemAnalysis
+from services.domain.validations import CompilerDraft, ProblemRefusal
 from workers.ipc.messages import MessageError
 from workers.ipc.placement import keep_freed_memory, place_of
 from workers.ipc.wire import Channel, WireClosedError

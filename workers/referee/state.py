@@ -11,7 +11,8 @@ from typing import Any
 
 import torch
 
-from services.domain.evaluations import Baselines, DeviceSheet
+from services.domain.devices import DeviceSheet
+from services.domain.measurements import Baselines
 from services.domain.problems import ProblemAnalysis
 from workers.ipc.tensors import TensorMeta, flatten, overlap
 from workers.referee.bench import STATIC_SETS, BaselineBench

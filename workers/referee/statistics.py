@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import torch
 
-from services.domain.evaluations import Latency
+from services.domain.measurements import Latency
 
 RESAMPLES = 1000
 MICROSECONDS = 1e6

@@ -11,15 +11,9 @@ from typing import Any, Protocol
 
 import torch
 
-from services.domain.evaluations import (
-    EvaluationRequest,
-    GateName,
-    GateStatus,
-    HeldOutResult,
-    Passes,
-    ShapeResult,
-    Tuned,
-)
+from services.domain.evaluations import EvaluationRequest, HeldOutResult, ShapeResult, Tuned
+from services.domain.gates import GateName, GateStatus
+from services.domain.measurements import Passes
 from workers.ipc.tensors import TensorMeta, flatten, shares_memory
 from workers.referee.comparison import ErrorScale, examine, finite_slices, worse
 from workers.referee.contract import Answer, ContractError, places

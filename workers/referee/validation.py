@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from services.domain.evaluations import DeviceSheet
+from services.domain.devices import DeviceSheet
 from services.domain.problems import Problem, ProblemAnalysis
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import flatten

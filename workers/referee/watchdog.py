@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from services.domain.evaluations import ProblemRefusal
+from services.domain.validations import ProblemRefusal
 from workers.ipc.wire import Channel
 from workers.referee.protocol import REPLIES, RequestRefused
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
+from services.domain.validations import ValidationReport, ValidationRequest
 from services.ports.work import EvaluationQueue
 
 

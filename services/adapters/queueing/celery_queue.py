@@ -14,7 +14,8 @@ from services.adapters.queueing.compile_ahead import CompileAhead
 from services.adapters.queueing.failures import infrastructure_report
 from services.adapters.queueing.notifier import WorkNotifier
 from services.domain.errors import InfrastructureError, QueueError, StorageError
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
+from services.domain.validations import ValidationReport, ValidationRequest
 from services.domain.work import Report, WorkOrder, WorkState, WorkStatus, order_of
 from services.ports.runtime import Clock
 from services.ports.work import EvaluationQueue, WorkStore

@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import platform
 
-from services.domain.evaluations import (
-    Baselines,
-    Environment,
-    EvaluationReport,
-    EvaluationRequest,
-    GateName,
-    GateResult,
-    GateStatus,
-    PhasesS,
-    Speedup,
-    Verdict,
-)
+from services.domain.evaluations import Environment, EvaluationReport, EvaluationRequest, PhasesS, Verdict
+from services.domain.gates import GateName, GateResult, GateStatus
+from services.domain.measurements import Baselines, Speedup
 
 
 def infrastructure_report(request: EvaluationRequest, reason: str) -> EvaluationReport:

@@ -13,13 +13,8 @@ from services.adapters.spool.layout import order_name
 from services.adapters.spool.sealed import SpooledReport, SpooledRequest
 from services.adapters.spool.service_side import SpoolAnswer, SpooledOrders, SpoolPlace
 from services.domain.errors import InfrastructureError, QueueError, StorageError
-from services.domain.evaluations import (
-    EvaluationReport,
-    EvaluationRequest,
-    ValidationReport,
-    ValidationRequest,
-    Verdict,
-)
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
+from services.domain.validations import ValidationReport, ValidationRequest
 from services.domain.work import ATTEMPTS, order_of
 from services.machine_code import with_machine_code_kept
 from services.ports.jobs import ArtefactStore, CandidateStore

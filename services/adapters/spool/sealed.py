@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 
 from services.domain.codec import CodecError, dumps, from_data, loads
 from services.domain.errors import ConfigurationError
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, ValidationReport, ValidationRequest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
+from services.domain.validations import ValidationReport, ValidationRequest
 
 T = TypeVar("T")
 SpooledRequest = ValidationRequest | EvaluationRequest

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from services.domain.chat import AttemptFact, HypothesisFact, PlanFact
-from services.domain.evaluations import Baselines, Verdict
+from services.domain.evaluations import Verdict
+from services.domain.measurements import Baselines
 from services.ports.search import SearchState
 from services.testing import a_report
 from tests.unit.agents.some_facts import an_attempt

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from services.domain.candidates import candidate_id
 from services.domain.chat import AttemptFact, Facts, PlanFact
-from services.domain.evaluations import Baselines, EvaluationReport
+from services.domain.evaluations import EvaluationReport
 from services.domain.experiences import RecalledExperience
 from services.domain.jobs import Stage
+from services.domain.measurements import Baselines
 from services.domain.problems import Problem
 from services.testing import a_device, a_problem, a_report, an_analysis
 

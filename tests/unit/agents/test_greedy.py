@@ -8,7 +8,8 @@ from agents.strategies.greedy import Greedy
 from agents.strategies.registry import strategy
 from services.domain.chat import AttemptFact
 from services.domain.errors import ConfigurationError
-from services.domain.evaluations import Baselines, Verdict
+from services.domain.evaluations import Verdict
+from services.domain.measurements import Baselines
 from services.ports.search import SearchState
 from services.testing import a_report
 from tests.unit.agents.some_facts import an_attempt

@@ -18,23 +18,14 @@ from agents.playbook.schedule import Schedule, read
 from agents.playbook.search import experienced, sensible
 from agents.replies import CoderReply, DraftCritique, PlannerReply, ProfilerReply, RefineCritique, parse_reply
 from services.domain.chat import AgentRole, AttemptFact, ChatRequest, Facts
-from services.domain.evaluations import (
-    Baselines,
-    DeviceSheet,
-    Environment,
-    EvaluationReport,
-    GateName,
-    GateResult,
-    GateStatus,
-    Latency,
-    PhasesS,
-    Roofline,
-    Speedup,
-    Verdict,
-)
+from services.domain.devices import DeviceSheet
+from services.domain.evaluations import Environment, EvaluationReport, PhasesS, Verdict
 from services.domain.experiences import Experience, ExperienceKind, RecalledExperience
+from services.domain.gates import GateName, GateResult, GateStatus
 from services.domain.jobs import Stage
+from services.domain.measurements import Baselines, Latency, Speedup
 from services.domain.problems import BackwardPass, Operator, Problem, ProblemAnalysis, SizeNumber, TensorSpec, ValueRef
+from services.domain.profiles import Roofline
 
 DEVICE = DeviceSheet(
     name="cpu",

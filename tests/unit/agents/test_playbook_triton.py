@@ -15,8 +15,9 @@ from agents.playbook.triton.pointwise import follow
 from agents.playbook.triton.product_graph import product
 from agents.playbook.triton.texts import filled
 from services.domain.chat import AttemptFact, Facts
-from services.domain.evaluations import Baselines, GateName
+from services.domain.gates import GateName
 from services.domain.jobs import Stage
+from services.domain.measurements import Baselines
 from services.domain.problems import Operator, Problem, ProblemAnalysis, TensorSpec
 from services.domain.tunables import combinations, declared
 from tests.unit.agents.test_playbook_planner import report

@@ -12,15 +12,11 @@ from agents.failures import errors_first
 from agents.hardware import device_sheet
 from agents.prompting import TOLERANCES, render_system, render_user
 from services.domain.chat import AgentRole, Facts
-from services.domain.evaluations import (
-    Baselines,
-    DeviceSheet,
-    GateName,
-    Profile,
-    Tuned,
-    TunedSetting,
-    Verdict,
-)
+from services.domain.devices import DeviceSheet
+from services.domain.evaluations import Tuned, TunedSetting, Verdict
+from services.domain.gates import GateName
+from services.domain.measurements import Baselines
+from services.domain.profiles import Profile
 from services.testing import a_device, a_latency, a_report
 from tests.unit.agents.search_states import accepted
 from tests.unit.agents.some_facts import some_facts

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from agents.strategies.value_driven import ValueDriven
 from services.domain.chat import AttemptFact
-from services.domain.evaluations import Baselines, Verdict
+from services.domain.evaluations import Verdict
 from services.domain.experiences import StartValues
 from services.domain.jobs import Stage
+from services.domain.measurements import Baselines
 from services.memory.selection import EpsilonSchedule
 from services.ports.search import SearchState
 from services.testing import a_report

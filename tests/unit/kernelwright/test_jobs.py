@@ -11,8 +11,8 @@ from rich.console import Console
 
 from kernelwright import cli
 from kernelwright.cli.jobs import age, gain, job_table
-from services.domain.evaluations import Gain
 from services.domain.jobs import JobStatus
+from services.domain.measurements import Gain
 from tests.unit.kernelwright.servers import Reply, answering
 
 NOW = datetime(2026, 9, 3, 12, tzinfo=UTC)

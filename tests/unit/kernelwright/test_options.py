@@ -13,7 +13,7 @@ from kernelwright import cli
 from kernelwright.cli.app import app
 from kernelwright.cli.options import BACKENDS, STRATEGIES, chosen_baselines, listed
 from services.adapters.llm.registry import PROVIDERS
-from services.domain.evaluations import BASELINES
+from services.domain.measurements import BASELINES
 from services.testing import a_problem
 from tests.unit.kernelwright.servers import Reply, answering
 from workers.backends.registry import FACTORIES

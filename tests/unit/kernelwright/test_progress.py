@@ -12,19 +12,11 @@ from rich.console import Console, RenderableType
 
 from kernelwright.cli.card import file_lines, report_card, result_card
 from kernelwright.cli.progress import MARGIN, Progress, figures_line
-from services.domain.evaluations import (
-    ErrorCheck,
-    EvaluationReport,
-    GateName,
-    OutputError,
-    Passes,
-    PassTimes,
-    Roofline,
-    Speedup,
-    Verdict,
-    WorstElement,
-)
+from services.domain.evaluations import EvaluationReport, Verdict
+from services.domain.gates import ErrorCheck, GateName, OutputError, WorstElement
 from services.domain.jobs import Budget, JobStatus
+from services.domain.measurements import Passes, PassTimes, Speedup
+from services.domain.profiles import Roofline
 from services.exports import Export
 from services.testing import a_job, a_report
 

@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from services.domain.candidates import Origin, candidate_id
-from services.domain.evaluations import CompilerDraft, GateName, ValidationReport, Verdict
+from services.domain.evaluations import Verdict
 from services.domain.events import EventKind
+from services.domain.gates import GateName
 from services.domain.jobs import Budget, Job, JobStatus
+from services.domain.validations import CompilerDraft, ValidationReport
 from services.testing import FakeQueue, a_job, a_report
 from services.testing.builders import a_device, an_analysis
 from tests.unit.orchestrator.world import World

@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from services.domain.candidates import candidate_id, evaluation_id
-from services.domain.evaluations import EvaluationReport, Gain, GateName, HeldOutResult, ShapeResult, Speedup
+from services.domain.evaluations import EvaluationReport, HeldOutResult, ShapeResult
 from services.domain.events import EventKind
+from services.domain.gates import GateName
 from services.domain.jobs import Budget, JobStatus
+from services.domain.measurements import Gain, Speedup
 from services.domain.objectives import headline, parse
 from services.testing import FakeQueue, a_job, a_report
 from services.testing.builders import a_latency

@@ -8,8 +8,9 @@ import pytest
 
 from agents.seeding import backend_of
 from services.domain.candidates import Origin, candidate_id
-from services.domain.evaluations import GateName, Verdict
+from services.domain.evaluations import Verdict
 from services.domain.events import EventKind
+from services.domain.gates import GateName
 from services.domain.jobs import Budget, Job, JobStatus
 from services.testing import FakeQueue, a_job, a_report
 from tests.unit.orchestrator.world import World

@@ -8,18 +8,13 @@ from dataclasses import replace
 from agents.playbook.model import answer
 from agents.playbook.triton.planner import EXHAUSTED
 from services.domain.candidates import Origin, candidate_id
-from services.domain.evaluations import (
-    CompilerDraft,
-    EvaluationReport,
-    EvaluationRequest,
-    GateName,
-    ValidationReport,
-    Verdict,
-)
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.events import EventKind
 from services.domain.experiences import ExperienceKind
+from services.domain.gates import GateName
 from services.domain.jobs import Budget, Job, JobStatus
 from services.domain.problems import ProblemAnalysis
+from services.domain.validations import CompilerDraft, ValidationReport
 from services.testing import FakeQueue, ScriptedModel, a_job, a_report, an_experience
 from services.testing.builders import a_device
 from tests.unit.agents.triton_problems import a_graph, a_product, operator, ref, spec

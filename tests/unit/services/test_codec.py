@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from services.domain.codec import CodecError, dumps, from_data, loads, to_data
-from services.domain.evaluations import EvaluationReport, Latency
+from services.domain.evaluations import EvaluationReport
 from services.domain.events import Event, EventKind, JsonValue
 from services.domain.jobs import Job, JobSpec, JobStatus
+from services.domain.measurements import Latency
 from services.domain.problems import Operator, Problem, ProblemAnalysis, TensorSpec, ValueRef
 from services.domain.steps import NewEvent
 

@@ -9,15 +9,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.latency_table import MissingError, TableWorkbench
-from services.domain.evaluations import (
-    Baselines,
-    EvaluationReport,
-    EvaluationRequest,
-    Speedup,
-    ValidationReport,
-    ValidationRequest,
-    Verdict,
-)
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
+from services.domain.measurements import Baselines, Speedup
+from services.domain.validations import ValidationReport, ValidationRequest
 from services.testing import a_candidate, a_device, a_problem, a_report, an_analysis
 from services.testing.builders import a_latency, an_evaluation_request
 

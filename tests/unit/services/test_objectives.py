@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from services.domain.evaluations import Baselines, HeldOutResult, Latency, ObjectiveKind, ShapeResult, Speedup
+from services.domain.evaluations import HeldOutResult, ObjectiveKind, ShapeResult
+from services.domain.measurements import Baselines, Latency, Speedup
 from services.domain.objectives import ObjectiveError, described, headline, parse
 
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from services.domain.evaluations import Baselines, Speedup, Verdict
+from services.domain.evaluations import Verdict
+from services.domain.measurements import Baselines, Speedup
 from services.domain.ratios import baseline_bounds, eager_bounds, paced_us, paired_time, seed_figures, with_seed
 from services.testing import a_report
 from services.testing.builders import a_latency

@@ -12,7 +12,8 @@ from services.catalogue import Catalogue
 from services.domain.candidates import candidate_id
 from services.domain.chat import AgentRole, ChatRequest
 from services.domain.errors import NotFoundError
-from services.domain.evaluations import GateName, Verdict
+from services.domain.evaluations import Verdict
+from services.domain.gates import GateName
 from services.domain.jobs import Budget
 from services.domain.training import TrainingFormat
 from services.jobs import JobService

@@ -12,7 +12,8 @@ import pytest
 
 from services.domain.candidates import Candidate, EvaluatedCandidate, Origin, candidate_id
 from services.domain.digests import CandidateDigest, digest_candidate
-from services.domain.evaluations import EvaluationReport, GateName, Tuned, Verdict
+from services.domain.evaluations import EvaluationReport, Tuned, Verdict
+from services.domain.gates import GateName
 from services.domain.jobs import JobSpec, JobStatus
 from services.exports import pictures
 from services.exports.static_report import QUESTIONS, static_report

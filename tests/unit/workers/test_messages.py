@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from services.domain.evaluations import Baselines
+from services.domain.measurements import Baselines
 from services.ports.sandboxes import ExitStatus
 from services.testing.builders import a_latency
 from workers.ipc.messages import MessageError, Messages

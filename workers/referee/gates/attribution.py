@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 
-from services.domain.evaluations import GateName
+from services.domain.gates import GateName
 from workers.ipc.tensors import flatten
 from workers.referee.draws import OWN, TELLING, Distribution
 from workers.referee.gates.correctness import try_draw

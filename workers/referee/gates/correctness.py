@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from services.domain.evaluations import GateName
+from services.domain.gates import GateName
 from workers.ipc.tensors import flatten
 from workers.referee.contract import Answer
 from workers.referee.draws import Distribution

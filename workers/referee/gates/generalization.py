@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from services.domain.evaluations import GateName
+from services.domain.gates import GateName
 from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.comparison import all_finite
 from workers.referee.draws import OWN, rebuilt

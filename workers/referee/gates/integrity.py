@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from services.domain.evaluations import GateName
+from services.domain.gates import GateName
 from workers.ipc.tensors import flatten
 from workers.referee.draws import OWN, rebuilt
 from workers.referee.gates.attribution import foreign_time, sampling, seen_time, still_right, watched_calls

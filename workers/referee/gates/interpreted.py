@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from services.domain.evaluations import GateName
+from services.domain.gates import GateName
 from workers.referee.gates.correctness import CorrectnessGate
 from workers.referee.gates.generalization import GeneralizationGate
 from workers.referee.gates.idleness import work_outside

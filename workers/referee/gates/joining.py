@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import statistics
 
-from services.domain.evaluations import GateName, GateResult, GateStatus
+from services.domain.gates import GateName, GateResult, GateStatus
 from workers.ipc.tensors import flatten
 from workers.referee.draws import OWN
 from workers.referee.errors import RunnerFault

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 
-from services.domain.evaluations import GateName
+from services.domain.gates import GateName
 from workers.referee.problem import INIT_SEED, cloned
 from workers.referee.trial import GateFinding, Trial, passed
 

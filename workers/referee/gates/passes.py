@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from services.domain.evaluations import BASELINES, Baselines, GateName, Passes, PassTimes
+from services.domain.gates import GateName
+from services.domain.measurements import BASELINES, Baselines, Passes, PassTimes
 from workers.ipc.tensors import flatten
 from workers.referee.comparison import ErrorScale
 from workers.referee.contract import Answer

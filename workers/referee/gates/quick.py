@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from services.domain.evaluations import BASELINES, GateName, Latency, ShapeResult, Speedup
+from services.domain.evaluations import ShapeResult
+from services.domain.gates import GateName
+from services.domain.measurements import BASELINES, Latency, Speedup
 from workers.ipc.tensors import flatten
 from workers.referee.draws import OWN
 from workers.referee.gates.correctness import try_draw

@@ -6,7 +6,7 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
-from services.domain.evaluations import GateName, GateStatus
+from services.domain.gates import GateName, GateStatus
 from workers.referee.built_rules import examine_built, examine_reached
 from workers.referee.questions import Build
 from workers.referee.remarks import Remark

@@ -6,7 +6,9 @@ from dataclasses import replace
 from statistics import median
 
 from services.domain.errors import InfrastructureError
-from services.domain.evaluations import BASELINES, Baselines, GateName, Latency, ShapeResult, Speedup
+from services.domain.evaluations import ShapeResult
+from services.domain.gates import GateName
+from services.domain.measurements import BASELINES, Baselines, Latency, Speedup
 from services.domain.objectives import described, headline
 from workers.referee.gates.passes import WrongForwardError, times_of_passes
 from workers.referee.statistics import is_stable, latency, paired_ratio, unpaired_ratio

@@ -8,8 +8,9 @@ from kernelwright.benching.categories import Category
 from kernelwright.benching.rows import Author, BenchRow, DeviceSpending, Versions
 from kernelwright.benching.terms import BenchTerms
 from kernelwright.suites.suite import SuiteProblem
-from services.domain.evaluations import Gain, Speedup, Verdict
+from services.domain.evaluations import Verdict
 from services.domain.jobs import AgentsMode, Budget, JobStatus
+from services.domain.measurements import Gain, Speedup
 from services.testing import a_problem
 from services.testing.builders import MOMENT
 

@@ -14,8 +14,9 @@ from services.domain import codec
 from services.domain.candidates import EvaluatedCandidate, Origin
 from services.domain.digests import CandidateDigest, digest_candidate
 from services.domain.errors import ProblemError
-from services.domain.evaluations import GateName, Verdict
+from services.domain.evaluations import Verdict
 from services.domain.events import Event, EventKind, JsonValue
+from services.domain.gates import GateName
 from services.domain.jobs import JobStatus
 from services.domain.usage import Usage
 from services.testing import a_candidate, a_report

@@ -7,16 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from services.domain.evaluations import (
-    Baselines,
-    Environment,
-    EvaluationReport,
-    Latency,
-    PhasesS,
-    Speedup,
-    Verdict,
-)
+from services.domain.evaluations import Environment, EvaluationReport, PhasesS, Verdict
 from services.domain.jobs import Stage
+from services.domain.measurements import Baselines, Latency, Speedup
 from services.domain.steps import Step
 from services.domain.value_log import ContextItem, OutcomeEntry
 from services.memory.recording import outcome_entry, site

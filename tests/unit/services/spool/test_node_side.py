@@ -11,8 +11,8 @@ from services.adapters.spool.files import write_whole
 from services.adapters.spool.node_side import LEASE_S, SETTLE_S, SpoolClaim, SpoolClaims
 from services.adapters.spool.sealed import MOST_SKEW_S
 from services.adapters.spool.service_side import SpoolPlace
-from services.domain.evaluations import ValidationRequest
 from services.domain.nodes import Offer
+from services.domain.validations import ValidationRequest
 from services.domain.work import ATTEMPTS
 from services.testing import a_problem, a_report
 from tests.unit.services.spool.setup import Spool, a_request, name_of

@@ -14,7 +14,8 @@ from services.adapters.spool.files import write_whole
 from services.adapters.spool.layout import order_name
 from services.adapters.spool.service_side import SpoolPlace
 from services.domain.errors import InfrastructureError
-from services.domain.evaluations import ValidationReport, ValidationRequest, Verdict
+from services.domain.evaluations import Verdict
+from services.domain.validations import ValidationReport, ValidationRequest
 from services.domain.work import ATTEMPTS
 from services.runtime.clock import SystemClock
 from services.testing import a_device, a_problem, a_report, an_analysis

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from services.domain.evaluations import Profile, Roofline
+from services.domain.profiles import Profile, Roofline
 from workers.profilers.cpu_diagnosis import CpuEvidence, diagnose_cpu
 from workers.profilers.hot_spots import HotSpots, hot_spots, missed_vectorisation
 

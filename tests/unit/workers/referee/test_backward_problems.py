@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from services.domain.codec import from_data, to_data
-from services.domain.evaluations import DeviceSheet
+from services.domain.devices import DeviceSheet
 from services.domain.problems import Problem
 from tests.integrity.conftest import SHEET
 from workers.ipc.placement import TensorDevice

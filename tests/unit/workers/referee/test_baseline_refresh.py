@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from services.domain.evaluations import Baselines
+from services.domain.measurements import Baselines
 from services.testing.builders import a_latency
 from workers.referee.bench import DRIFT, LEAST_AGE_S, BaselineBench
 from workers.referee.problem import ReferenceProblem

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from services.domain.evaluations import GateStatus
+from services.domain.gates import GateStatus
 from workers.referee.gates import integrity
 from workers.referee.timing import Samples
 from workers.referee.trial import Measured

@@ -1,6 +1,7 @@
 import pytest
 
-from services.domain.evaluations import Environment, GateName, GateResult, GateStatus, Verdict
+from services.domain.evaluations import Environment, Verdict
+from services.domain.gates import GateName, GateResult, GateStatus
 from workers.referee.compose import Figures, compose, compose_infrastructure_error
 
 ENVIRONMENT = Environment(

@@ -1,6 +1,6 @@
 """What idle windows amount to."""
 
-from services.domain.evaluations import GateStatus
+from services.domain.gates import GateStatus
 from workers.referee.gates.idleness import Window, judge_windows
 
 

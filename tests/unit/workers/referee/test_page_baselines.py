@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.domain.evaluations import Baselines
+from services.domain.measurements import Baselines
 from services.testing.builders import a_latency
 from workers.referee.gates.timing import page_baselines, shape_result
 from workers.referee.timing import Samples

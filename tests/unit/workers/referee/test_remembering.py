@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from services.domain.evaluations import GateStatus
+from services.domain.gates import GateStatus
 from workers.referee.gates.remembering import remembered, slower_on_unseen
 from workers.referee.timing import Samples
 from workers.referee.trial import Measured

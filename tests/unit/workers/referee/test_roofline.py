@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from services.domain.evaluations import DeviceSheet
+from services.domain.devices import DeviceSheet
 from workers.referee.analysis import analyse
 from workers.referee.roofline import cheating_floor_s, roofline
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from services.domain.errors import InfrastructureError
-from services.domain.evaluations import Baselines, GateStatus
+from services.domain.gates import GateStatus
+from services.domain.measurements import Baselines
 from workers.referee.gates.timing import TimingGate
 from workers.referee.timing import Samples
 from workers.referee.trial import Measured

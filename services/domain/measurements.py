@@ -1,0 +1,115 @@
+"""What was measured: latencies, baselines, speedups, and how a call divides into its passes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+@dataclass(frozen=True, kw_only=True)
+class Latency:
+    """A distribution of one call's duration, in microseconds."""
+
+    median_us: float
+    mean_us: float
+    p10_us: float
+    p90_us: float
+    ci95_us: tuple[float, float]
+    """Bootstrap 95 % confidence interval of the median."""
+    samples: int
+    """Number of timed calls."""
+    mode: str | None = None
+    """Of `compile_max` which way of compiling it was: `max-autotune-no-cudagraphs`, or `tuned` for the options
+    `max_autotune`, `coordinate_descent_tuning` and `triton.multi_kernel`. Null for everything else."""
+
+
+BASELINES = ("eager", "compile", "compile_max")
+"""Names of the fields of `Baselines`, which those of `Speedup` share."""
+
+
+def default_baselines(device: str) -> tuple[str, ...]:
+    """What a job on a device is compared with where nobody says: on GPUs the dear search of `compile_max` too."""
+    return BASELINES[:2] if device == "cpu" else BASELINES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Baselines:
+    """Latencies of the reference; those asked for, the rest None."""
+
+    eager: Latency | None = None
+    compile: Latency | None = None
+    """`torch.compile` with its default mode."""
+    compile_max: Latency | None = None
+    """The faster of `torch.compile` with mode `max-autotune-no-cudagraphs` and with its tuned options."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speedup:
+    """Baseline latency over candidate latency; above 1 is faster."""
+
+    eager: float | None = None
+    compile: float | None = None
+    compile_max: float | None = None
+    best_baseline: float | None = None
+    """Against the fastest baseline, from the interleaved pair."""
+    ci95: tuple[float, float] | None = None
+    """95 % confidence interval of `best_baseline`."""
+    seed: float | None = None
+    """Against the job's seed kernel, if there was one."""
+    seed_ci95: tuple[float, float] | None = None
+    """95 % confidence interval of `seed`."""
+
+
+class Gain(StrEnum):
+    """Whether a candidate is faster than the strongest baseline, by the interval of their interleaved pair."""
+
+    SURELY = "surely"
+    """The whole interval lies above 1."""
+    WITHIN_NOISE = "within_noise"
+    """It contains 1."""
+    NONE = "none"
+    """It lies below 1."""
+
+
+def gain_of(speedup: Speedup) -> Gain | None:
+    """What an interval says; None where nothing was measured."""
+    if speedup.ci95 is None:
+        return None
+    if speedup.ci95[0] > 1:
+        return Gain.SURELY
+    return Gain.NONE if speedup.ci95[1] < 1 else Gain.WITHIN_NOISE
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassTimes:
+    """How a call with a backward pass divides, in microseconds."""
+
+    forward_us: float
+    """Median of forward calls alone, with the graph for the backward recorded."""
+    forward_ci95_us: tuple[float, float]
+    """Its bootstrap 95 % confidence interval."""
+    backward_us: float
+    """What the backward pass adds: the median of both passes less that of the forward."""
+    backward_ci95_us: tuple[float, float]
+    """Bootstrap 95 % confidence interval of that difference."""
+    both_us: float
+    """Median of calls with both passes: what speedups are of."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passes:
+    """Times of the passes of a candidate and of the baselines that were measured, on the first input set."""
+
+    candidate: PassTimes
+    eager: PassTimes | None = None
+    compile: PassTimes | None = None
+    compile_max: PassTimes | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedFigures:
+    """What was measured of the kernel that a job started from."""
+
+    latency: Latency
+    baselines: Baselines
+    speedup: Speedup
