@@ -14,6 +14,7 @@ from agents.edits import apply_edits, edit_blocks
 from agents.replies import CoderReply, parse_reply, spoken, unknown_keys
 from services.domain.chat import Facts
 from services.domain.errors import ReplyError
+from services.domain.python_source import parsed
 from services.domain.texts import shortened
 
 MOST_BYTES = 1 << 20
@@ -56,7 +57,7 @@ def check_source(source: str) -> None:
     if len(source.encode(errors="replace")) > MOST_BYTES:
         raise ReplyError(f"source: longer than {MOST_BYTES} bytes")
     try:
-        module = ast.parse(source)
+        module = parsed(source)
     except SyntaxError as error:
         raise ReplyError(f"source: line {error.lineno}: {error.msg}") from None
     except (ValueError, RecursionError, MemoryError) as error:
@@ -111,7 +112,7 @@ def _summary(text: str) -> str:
 
 def _is_module(text: str) -> bool:
     try:
-        ast.parse(text)
+        parsed(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

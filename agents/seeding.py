@@ -11,6 +11,7 @@ from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.experiences import Experience
 from services.domain.jobs import EVALUATE_ONLY, Job
 from services.domain.measurements import SeedFigures
+from services.domain.python_source import parsed
 
 SUMMARY = "the kernel that was submitted"
 _MAKERS = {"compile_cpp": "cpp", "compile_cuda": "cuda"}
@@ -51,7 +52,7 @@ def must_prove(job: Job) -> bool:
 def backend_of(source: str) -> str | None:
     """The backend that a kernel's module is written for, as far as reading tells."""
     try:
-        tree = ast.parse(source)
+        tree = parsed(source)
     except (SyntaxError, ValueError, RecursionError):
         return None
     for node in ast.walk(tree):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from services.domain.errors import ProblemError
 from services.domain.lines import split_lines
 from services.domain.problems import Problem
+from services.domain.python_source import parsed
 
 MAX_SOURCE_BYTES = 1 << 20
 MAX_LINE_CHARACTERS = 100_000
@@ -109,7 +110,7 @@ def _parse(problem: Problem) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(problem.source)
+            tree = parsed(problem.source)
             compile(problem.source, problem.path, "exec", dont_inherit=True)
     except SyntaxError as error:
         place = f" (column {error.offset}: `{error.text.strip()[:80]}`)" if error.text and error.offset else ""

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.domain.models import ModelBlock, ModelOutline, StateEntry
+from services.domain.python_source import parsed
 
 ENTRY = "ModelNew"
 
@@ -52,7 +53,7 @@ def separated(source: str, suffix: str) -> tuple[tuple[str, ...], str]:
     """(imports from `__future__`, the rest) of a module, all its top-level names but imported ones given a suffix.
 
     Strings are left alone: C++ and the like keep the names that they have there. Raises `SyntaxError`."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     own = frozenset(name for node in tree.body for name in _defined(node))
     lines = source.splitlines(keepends=True)
     for edit in sorted(_Scopes(own, suffix, source.splitlines()).edits(tree), reverse=True):

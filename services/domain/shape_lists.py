@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from services.domain.errors import UserError
+from services.domain.python_source import parsed
 
 Plain = int | float | str | bool
 Argument = Plain | tuple[int, ...]
@@ -77,7 +78,7 @@ def with_shapes(source: str, read: Callable[[str], str]) -> str:
     """A problem's text with the list of a JSON file, which `read` returns by name, in the place of `SHAPES = "NAME"`.
     Lines keep their numbers. Raises `UserError` where the file has no such list."""
     try:
-        named = [node for node in ast.parse(source).body if _names_file(node)]
+        named = [node for node in parsed(source).body if _names_file(node)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return source  # the lint says where
     if not named:

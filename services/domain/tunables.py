@@ -14,6 +14,7 @@ import random
 from collections.abc import Iterator, Mapping
 
 from services.domain.lines import split_lines
+from services.domain.python_source import parsed
 
 Plain = int | float | str | bool
 Setting = Mapping[str, Plain]
@@ -39,7 +40,7 @@ def declared(source: str) -> dict[str, tuple[Plain, ...]] | None:
 
     Raises `TunablesError` for anything but a dict of non-empty lists of numbers, texts and truth values, and
     `SyntaxError` where the source is no Python."""
-    found = _dict_of(ast.parse(source))
+    found = _dict_of(parsed(source))
     if found is None:
         return None
     if len(found.keys) > MAX_PARAMETERS:
@@ -54,7 +55,7 @@ def with_values(source: str, setting: Setting) -> str:
     """The source with one-element lists in the place of the declared ones. Later lines keep their numbers.
 
     A parameter that the setting leaves out stays as it is."""
-    found = _dict_of(ast.parse(source))
+    found = _dict_of(parsed(source))
     if found is None:
         return source
     lines = split_lines(source)

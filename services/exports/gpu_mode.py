@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from services.domain.errors import ConflictError
+from services.domain.python_source import parsed
 from services.exports.winner import RUNTIME_MODULE, Winner
 
 FILE = "submission.py"
@@ -51,7 +52,7 @@ def _split_future(source: str) -> tuple[str, str]:
     lines = source.splitlines(keepends=True)
     taken = {
         number
-        for node in ast.parse(source).body
+        for node in parsed(source).body
         if isinstance(node, ast.ImportFrom) and node.module == "__future__"
         for number in range(node.lineno - 1, node.end_lineno or node.lineno)
     }

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from services.domain.candidates import Candidate, EvaluatedCandidate
 from services.domain.evaluations import EvaluationReport
 from services.domain.jobs import Job
+from services.domain.python_source import parsed
 from services.domain.tunables import with_values
 
 GPU_BACKENDS = frozenset({"cuda", "triton"})
@@ -72,7 +73,7 @@ def identifier(name: str) -> str:
 def imports(source: str, module: str) -> bool:
     """Whether a source imports a module anywhere. False for what does not parse."""
     try:
-        tree = ast.parse(source)
+        tree = parsed(source)
     except SyntaxError:
         return False
     for node in ast.walk(tree):
