@@ -35,9 +35,9 @@ class Sweep:
         return bool(self.updates or self.stores or self.scans)
 
 
-def indent(lines: Sequence[str], depth: int = 1) -> list[str]:
-    """Lines moved to the right."""
-    return ["    " * depth + line for line in lines]
+def indent(lines: Sequence[str]) -> list[str]:
+    """Lines moved four columns to the right."""
+    return [f"    {line}" for line in lines]
 
 
 def block(head: str, body: Sequence[str]) -> list[str]:

@@ -14,12 +14,10 @@ class Greedy(Strategy):
     With a beam it is beam search: the branches start from the best, the second best, and so on.
     """
 
-    def __init__(
-        self, *, repairs: int = 3, patience: int = 5, least_gain: float = 0.02, roof_fraction: float = 0.95
-    ) -> None:
-        """`repairs`: failures in one line of descent before a fresh draft. The rest is `StopRule`'s."""
+    def __init__(self, *, repairs: int = 3, patience: int = 5) -> None:
+        """`repairs`: failures in one line of descent before a fresh draft. `patience` is `StopRule`'s."""
         self._repairs = repairs
-        self._rule = StopRule(roof_fraction=roof_fraction, patience=patience, least_gain=least_gain)
+        self._rule = StopRule(patience=patience)
 
     @property
     def name(self) -> str:

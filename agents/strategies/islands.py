@@ -24,7 +24,6 @@ class Islands(Strategy):
         population: int = 6,
         exploit: float = 0.7,
         repairs: int = 3,
-        rule: StopRule | None = None,
     ) -> None:
         """`count`: islands. `migration`: generations (a step on every island) between two migrations along the ring.
         `population`: members of an island that may parent. `exploit`: share of steps from an island's best."""
@@ -33,7 +32,7 @@ class Islands(Strategy):
         self._population = population
         self._exploit = exploit
         self._repairs = repairs
-        self._rule = rule or StopRule(patience=4 * count)
+        self._rule = StopRule(patience=4 * count)
 
     @property
     def name(self) -> str:

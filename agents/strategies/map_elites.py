@@ -67,15 +67,13 @@ def _enter(cells: Archive, item: AttemptFact) -> bool:
 class MapElites(Strategy):
     """Parents come from the archive: the best elite for one step in `exploit`, else any by curiosity and speed."""
 
-    def __init__(
-        self, *, exploit: float = 0.5, inspirations: int = 2, repairs: int = 3, rule: StopRule | None = None
-    ) -> None:
+    def __init__(self, *, exploit: float = 0.5, inspirations: int = 2, repairs: int = 3) -> None:
         """`exploit`: share of steps (0 to 1) that start from the fastest elite. `inspirations`: elites of other cells
         in the prompt. `repairs`: as in the greedy strategy, until something is accepted."""
         self._exploit = exploit
         self._inspirations = inspirations
         self._repairs = repairs
-        self._rule = rule or StopRule(patience=10)
+        self._rule = StopRule(patience=10)
 
     @property
     def name(self) -> str:

@@ -48,7 +48,6 @@ class TreeSearch(Strategy):
         widening: float = 0.4,
         drafts: int = 2,
         repairs: int = 3,
-        rule: StopRule | None = None,
     ) -> None:
         """`exploration`: UCT's constant. `widening`: exponent of progressive widening: a node with v descendants has
         at most v to this power children (at least one; the root at least `drafts`). `repairs`: failures in a row
@@ -57,7 +56,7 @@ class TreeSearch(Strategy):
         self._widening = widening
         self._drafts = drafts
         self._repairs = repairs
-        self._rule = rule or StopRule(patience=10)
+        self._rule = StopRule(patience=10)
 
     @property
     def name(self) -> str:

@@ -131,12 +131,12 @@ def read(attempts: tuple[AttemptFact, ...]) -> WorldModel:
 class WorldModelSearch(Strategy):
     """Works on the most promising open hypothesis; the plan survives when its code does not."""
 
-    def __init__(self, *, repairs: int = 2, drafts: int = 3, rule: StopRule | None = None) -> None:
+    def __init__(self, *, repairs: int = 2, drafts: int = 3) -> None:
         """`repairs`: broken codes of a hypothesis that are repaired before it is coded afresh. `drafts`: repairs of a
         line of drafts until something is accepted."""
         self._repairs = repairs
         self._drafts = drafts
-        self._rule = rule or StopRule(patience=10)
+        self._rule = StopRule(patience=10)
 
     @property
     def name(self) -> str:

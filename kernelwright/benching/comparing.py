@@ -82,7 +82,7 @@ def _differences(
         yield _mean(f"fast_{p:g} vs strongest", pairs, lambda row, p=p: _is_faster(row, p))  # type: ignore[misc]
     yield _mean("SOL score", pairs, sol_score)
     if measured:
-        yield _geometric("geometric mean vs strongest, accepted in both", measured)
+        yield _geometric(measured)
 
 
 def _is_faster(row: BenchRow, p: float) -> float:
@@ -103,12 +103,18 @@ def _mean(name: str, pairs: Sequence[tuple[BenchRow, BenchRow]], figure: Figure)
     )
 
 
-def _geometric(name: str, pairs: Sequence[tuple[BenchRow, BenchRow]]) -> Difference:
+def _geometric(pairs: Sequence[tuple[BenchRow, BenchRow]]) -> Difference:
     a, b = (np.log([pair[side].figures[STRONGEST] for pair in pairs]) for side in (0, 1))
     low, high = _interval(b - a)
     means = [float(np.exp(value)) for value in (a.mean(), b.mean(), (b - a).mean(), low, high)]
     return Difference(
-        name=name, a=means[0], b=means[1], difference=means[2], low=means[3], high=means[4], problems=len(pairs)
+        name="geometric mean vs strongest, accepted in both",
+        a=means[0],
+        b=means[1],
+        difference=means[2],
+        low=means[3],
+        high=means[4],
+        problems=len(pairs),
     )
 
 

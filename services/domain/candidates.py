@@ -30,9 +30,9 @@ def content_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def candidate_id(job_id: str, step: int, branch: int = 0) -> str:
-    """The id of the candidate that a step's branch makes: the same on every resume, so nothing is made twice."""
-    return f"cand-{content_hash(f'{job_id}/{step}/{branch}')[:20]}"
+def candidate_id(job_id: str, step: int) -> str:
+    """The id of the candidate that a step makes: the same on every resume, so nothing is made twice."""
+    return f"cand-{content_hash(f'{job_id}/{step}/0')[:20]}"
 
 
 def evaluation_id(candidate: str) -> str:

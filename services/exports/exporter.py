@@ -43,11 +43,11 @@ class Export:
 class Exporter:
     """Writes a job's results into folders and archives."""
 
-    def __init__(self, service: JobService, runtime_module: Path, operator_modules: Path | None = None) -> None:
-        """`operator_modules` is the folder of `kernelwright_op`, by default the one beside the runtime module."""
+    def __init__(self, service: JobService, runtime_module: Path) -> None:
+        """The folder of `kernelwright_op` lies beside the runtime module."""
         self._service = service
         self._runtime_module = runtime_module
-        self._operator_modules = operator_modules or runtime_module.parent / "kernelwright_op"
+        self._operator_modules = runtime_module.parent / "kernelwright_op"
 
     async def contents(self, team_id: str, job_id: str, form: ExportFormat = ExportFormat.BUNDLE) -> dict[str, str]:
         """File name to text. A bundle of a job without an accepted kernel holds its trajectory and the page only; other

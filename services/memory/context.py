@@ -38,7 +38,7 @@ class Sheet:
 
 
 def select_sheets(
-    sheets: Sequence[Sheet], backend: str, code: Iterable[str], *, bundle: int = 1, semantic: int = 1, limit: int = 4
+    sheets: Sequence[Sheet], backend: str, code: Iterable[str], *, semantic: int = 1, limit: int = 4
 ) -> tuple[str, ...]:
     """Ids of at most `limit` API sheets of a backend: its bundle, those that `code` names, the most similar ones."""
     own = sorted(
@@ -46,7 +46,7 @@ def select_sheets(
         key=lambda sheet: (-sheet.similarity, sheet.experience.id),
     )
     used = {name for source in code for name in _NAME.findall(source)}
-    bundled = [sheet for sheet in own if sheet.in_bundle][:bundle]
+    bundled = [sheet for sheet in own if sheet.in_bundle][:1]
     named = [sheet for sheet in own if sheet.names & used][: max(0, limit - len(bundled))]
     similar = [sheet for sheet in own if sheet not in bundled and sheet not in named][:semantic]
     return tuple(sheet.experience.id for sheet in (*bundled, *named, *similar))[:limit]

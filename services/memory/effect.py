@@ -104,13 +104,13 @@ def step_outcomes(log: Iterable[LogEntry], backend: str | None = None) -> tuple[
     return tuple(outcomes)
 
 
-def estimate_effect(outcomes: Sequence[StepOutcome], *, seed: int = 0, draws: int = 1000) -> Effect:
+def estimate_effect(outcomes: Sequence[StepOutcome], *, draws: int = 1000) -> Effect:
     """The effect on success, rounds to the first accepted candidate, and speedup."""
     counts = {arm: _draft_counts(outcomes, with_memory=arm) for arm in (True, False)}
     jobs = _by_job(outcomes)
 
     def bootstrap(statistic: Callable[[Sequence[StepOutcome]], float | None]) -> Interval:
-        return _bootstrap(jobs, statistic, np.random.default_rng(seed), draws)
+        return _bootstrap(jobs, statistic, np.random.default_rng(0), draws)
 
     return Effect(
         steps_with=sum(one.with_memory for one in outcomes),

@@ -96,13 +96,6 @@ class KeyTable:
                 break
         return mask
 
-    def matching(self, name: str, value: str) -> Mask:
-        """Which experiences carry exactly this key (no key does not match), shape (experiences,)."""
-        code = self._codes[name].get(value)
-        column = self._columns[name]
-        matches: Mask = np.zeros(len(self), dtype=bool) if code is None else column == code
-        return matches
-
     def _code(self, name: str, row: Keys) -> int:
         value: str | None = getattr(row, name)
         return 0 if value is None else self._codes[name].setdefault(value, len(self._codes[name]) + 1)

@@ -40,12 +40,9 @@ class Likelihood(Protocol):
 class SuccessLikelihood:
     """Draft: rewards are +1 or -1, the chance of success is base + uplift · helpful."""
 
-    def __init__(
-        self,
-        bases: Sequence[float] = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6),
-        uplifts: Sequence[float] = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5),
-    ) -> None:
-        chance = np.minimum(HIGHEST_CHANCE, _lines(bases, uplifts))
+    def __init__(self) -> None:
+        lines = _lines((0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6), (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5))
+        chance = np.minimum(HIGHEST_CHANCE, lines)
         self._success = np.log(chance)
         self._failure = np.log1p(-chance)
 
@@ -64,13 +61,9 @@ class SuccessLikelihood:
 class GainLikelihood:
     """Refine: rewards are normal with mean base + uplift · helpful, all in deviations of the family's rewards."""
 
-    def __init__(
-        self,
-        bases: Sequence[float] = (-1.0, -0.7, -0.5, -0.3, -0.15, 0.0),
-        uplifts: Sequence[float] = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5),
-        deviations: Sequence[float] = (0.5, 0.75, 1.0),
-    ) -> None:
-        lines = _lines(bases, uplifts)
+    def __init__(self) -> None:
+        lines = _lines((-1.0, -0.7, -0.5, -0.3, -0.15, 0.0), (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5))
+        deviations = (0.5, 0.75, 1.0)
         self._mean = np.tile(lines, (len(deviations), 1))
         self._deviation = np.repeat(np.array(deviations), len(lines))[:, None]
 

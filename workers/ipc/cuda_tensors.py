@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from workers.ipc.cuda_memory import DeviceMemory
-from workers.ipc.tensors import DataError, TensorMeta, packed_size, packed_views
+from workers.ipc.tensors import POISON, DataError, TensorMeta, packed_size, packed_views
 
 KEPT_BYTES = 4 << 30
 """Freed memory that torch may keep to itself; more is given back before a block is made."""
@@ -72,9 +72,9 @@ class CudaBlock:
             target.copy_(tensor.detach())
         torch.cuda.synchronize()
 
-    def poison(self, byte: int = 0xA5) -> None:
+    def poison(self) -> None:
         """Overwrite everything with a pattern that no result has by chance; done when it returns."""
-        self.raw.fill_(byte)
+        self.raw.fill_(POISON)
         torch.cuda.synchronize()
 
     def close(self) -> None:

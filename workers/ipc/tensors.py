@@ -22,6 +22,8 @@ ALIGNMENT = 64
 MAX_DIMENSIONS = 64
 MAX_DEPTH = 16
 """Nesting of what a model returns."""
+POISON = 0xA5
+"""A byte whose repetition no result has by chance."""
 _SEALS = getattr(fcntl, "F_SEAL_SHRINK", 0x2) | getattr(fcntl, "F_SEAL_GROW", 0x4)
 _ADD_SEALS = getattr(fcntl, "F_ADD_SEALS", 1033)
 _DTYPES = {
@@ -114,7 +116,7 @@ class Shared(Protocol):
     def write(self, tensors: Sequence[torch.Tensor]) -> None:
         """Copy tensors of the same shapes in."""
 
-    def poison(self, byte: int = 0xA5) -> None:
+    def poison(self) -> None:
         """Overwrite everything with a pattern that no result has by chance."""
 
     def close(self) -> None:
@@ -165,9 +167,9 @@ class Block:
         for target, tensor in zip(self.tensors, tensors, strict=True):
             target.copy_(tensor.detach())
 
-    def poison(self, byte: int = 0xA5) -> None:
+    def poison(self) -> None:
         """Overwrite everything with a pattern that no result has by chance."""
-        self.raw.fill_(byte)
+        self.raw.fill_(POISON)
 
     def close(self) -> None:
         """Close the descriptor; the mapping goes with the last tensor."""

@@ -42,7 +42,7 @@ def broadcast(call: OperatorCall) -> Value:
 @lowers("broadcast_tensors")
 def broadcast_tensors(call: OperatorCall) -> Value:
     """All in the common shape."""
-    nodes = _nodes(call, 0)
+    nodes = _nodes(call)
     shape = call.b.broadcast(node.shape for node in nodes)
     return tuple(expand(node, shape) for node in nodes)
 
@@ -154,7 +154,7 @@ def split(call: OperatorCall) -> Value:
 @lowers("cat", "concat")
 def cat(call: OperatorCall) -> Value:
     """Tensors one after another: the index says which; each is read at an index clamped into it."""
-    nodes = [node for node in _nodes(call, 0) if node.shape != (ZERO,)]
+    nodes = [node for node in _nodes(call) if node.shape != (ZERO,)]
     dim = call.dim(1, rank=len(nodes[0].shape))
     total = ZERO
     for node in nodes:
@@ -179,7 +179,7 @@ def cat(call: OperatorCall) -> Value:
 @lowers("stack")
 def stack(call: OperatorCall) -> Value:
     """Tensors along a new dimension."""
-    nodes = _nodes(call, 0)
+    nodes = _nodes(call)
     shape = call.b.broadcast(node.shape for node in nodes)
     dim = call.dim(1, rank=len(shape) + 1)
     full = (*shape[:dim], poly(len(nodes)), *shape[dim:])
@@ -227,6 +227,6 @@ def triangle(call: OperatorCall) -> Value:
     return call.b.map("where", call.dtype, kept, node, call.b.const(0, call.dtype))
 
 
-def _nodes(call: OperatorCall, position: int) -> list[Node]:
-    value = call.get(position, "tensors")
+def _nodes(call: OperatorCall) -> list[Node]:
+    value = call.get(0, "tensors")
     return [item for item in value if isinstance(item, Node)] if isinstance(value, tuple) else []

@@ -194,7 +194,7 @@ def _source(analysis: ProblemAnalysis, found: Product, way: _Way) -> str:
     )
     functions, forward = (
         found.chain.functions,
-        [*found.statements, *_brought(operands, "y3"), _call("product", operands)],
+        [*found.statements, *_brought(operands), _call("product", operands)],
     )
     if found.tail is not None:
         later = found.tail.chain.operands
@@ -203,7 +203,7 @@ def _source(analysis: ProblemAnalysis, found: Product, way: _Way) -> str:
         forward.append(
             f"z = torch.empty({found.tail.shape}, dtype=torch.{found.tail.chain.spec.dtype}, device=y.device)"
         )
-        forward += [*_brought(later, "y3"), _call("rows", later, "y3", "z")]
+        forward += [*_brought(later), _call("rows", later, "y3", "z")]
     result = "y" if found.tail is None else "z"
     return candidate(
         analysis,
@@ -237,9 +237,9 @@ def _operands(found: Product) -> list[Operand]:
     return [*own, *found.chain.operands]
 
 
-def _brought(operands: Sequence[Operand], view: str) -> list[str]:
+def _brought(operands: Sequence[Operand]) -> list[str]:
     """Operands as views of the product's three-dimensional form."""
-    return [f"{item.name} = {item.source.text}.expand(y.shape).reshape({view}.shape)" for item in operands]
+    return [f"{item.name} = {item.source.text}.expand(y.shape).reshape(y3.shape)" for item in operands]
 
 
 def _skip(found: Product) -> list[str]:

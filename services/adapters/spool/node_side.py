@@ -86,7 +86,6 @@ class SpoolClaims:
         owner: str,
         is_gone: Callable[[str], bool] = lambda _owner: False,
         lease_s: float = LEASE_S,
-        settle_s: float = SETTLE_S,
     ) -> None:
         """`owner` names this process and no other, ever. `is_gone` tells that a process of this machine has ended, so
         that its claims need not be waited for."""
@@ -98,7 +97,6 @@ class SpoolClaims:
         self._owner = owner
         self._is_gone = is_gone
         self._lease_s = lease_s
-        self._settle_s = settle_s
         self._watch = Watch(clock)
         self._look = _Look()
         self._told: set[str] = set()
@@ -267,7 +265,7 @@ class SpoolClaims:
             return
         watched = f"{path.parent.name}/{path.name}"
         waited_s = self._watch.unchanged_s(watched, (found.st_size, found.st_mtime_ns))
-        if waited_s >= self._settle_s:
+        if waited_s >= SETTLE_S:
             self._layout.refuse(path, f"{why}, and nothing was added for {waited_s:.0f} s")
         else:
             self._look.undecided.add(watched)

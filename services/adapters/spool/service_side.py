@@ -77,7 +77,6 @@ class SpooledOrders:
         version: str,
         sender: str,
         valid_days: float,
-        settle_s: float = SETTLE_S,
     ) -> None:
         """`valid_days` bounds how long an order may wait, and its answer be under way."""
         self._layout = layout
@@ -86,7 +85,6 @@ class SpooledOrders:
         self._version = version
         self._sender = sender
         self._valid = timedelta(days=valid_days)
-        self._settle_s = settle_s
         self._watch = Watch(clock)
 
     @property
@@ -235,7 +233,7 @@ class SpooledOrders:
         except OSError:
             return
         waited_s = self._watch.unchanged_s(path.name, (found.st_size, found.st_mtime_ns))
-        if waited_s >= self._settle_s:
+        if waited_s >= SETTLE_S:
             self._layout.refuse(path, f"{why}, and nothing was added for {waited_s:.0f} s")
 
     def _refused(self, name: str) -> Iterable[Path]:

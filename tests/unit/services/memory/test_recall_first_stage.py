@@ -46,8 +46,6 @@ def test_keys_are_given_up_in_order_while_too_few_fit_but_never_the_backend(
 
 def test_a_value_nobody_has_fits_only_the_keyless() -> None:
     assert TABLE.fitting(Keys(family="scan", backend="cpp")).tolist() == [False, False, False, False, True]
-    assert not TABLE.matching("family", "scan").any()
-    assert TABLE.matching("family", "norm").tolist() == [False, False, False, True, False]
 
 
 def test_a_table_grows() -> None:
@@ -55,7 +53,7 @@ def test_a_table_grows() -> None:
     assert len(table) == 0
     table.append([Keys(family="scan"), Keys(family="norm")])
     table.append([Keys(family="scan")])
-    assert table.matching("family", "scan").tolist() == [True, False, True]
+    assert table.fitting(Keys(family="scan")).tolist() == [True, False, True]
 
 
 def unit(rows: int, seed: int = 0) -> Vectors:
