@@ -42,7 +42,7 @@ def inspection_in_brief(reply: InspectionReply) -> str:
 
 def doubted(report: EvaluationReport, doubt: str) -> EvaluationReport:
     """An accepted report as suspicious, with the doubt as evidence of the integrity gate; any other stays as it is."""
-    if report.verdict is not Verdict.ACCEPTED:
+    if not report.accepted:
         return report
     detail = f"second opinion of the Judge: {doubt}"
     gates = tuple(_doubted_gate(gate, detail) if gate.name is GateName.INTEGRITY else gate for gate in report.gates)

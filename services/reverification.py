@@ -103,7 +103,7 @@ def _verification(stored: StoredVerdict, report: EvaluationReport) -> Verificati
 
 
 def _evidence(report: EvaluationReport) -> str:
-    if report.verdict is Verdict.ACCEPTED:
+    if report.accepted:
         return ""
     if report.verdict is Verdict.INFRASTRUCTURE_ERROR:
         return next((gate.detail for gate in report.gates if gate.detail and gate.seconds == 0.0), "the machine failed")

@@ -14,7 +14,6 @@ from agents.playbook.moves import MoveTemplate, path, repertoire, retunings, val
 from agents.playbook.remembered import experienced, outpaced, worth
 from agents.playbook.schedule import Schedule, read
 from services.domain.chat import AttemptFact, Facts
-from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.problems import TensorSpec
 from services.domain.ratios import paced_us
 
@@ -151,11 +150,7 @@ def latency(attempt: AttemptFact | None) -> float | None:
 def _speedup(attempt: AttemptFact | None) -> float:
     """Speedup that a remembered kernel must promise: more than the start point's, where that was accepted."""
     report = attempt.report if attempt else None
-    return (1 + NOISE) * (report.speedup.best_baseline or 0.0) if report is not None and _accepted(report) else 0.0
-
-
-def _accepted(report: EvaluationReport | None) -> bool:
-    return report is not None and report.verdict is Verdict.ACCEPTED
+    return (1 + NOISE) * (report.speedup.best_baseline or 0.0) if report is not None and report.accepted else 0.0
 
 
 def start(facts: Facts) -> AttemptFact | None:

@@ -236,7 +236,6 @@ class KernelText:
         return lines
 
     def _parts(self, sweep: Sweep, first: Loop) -> list[str]:
-        """One sweep in parts."""
         extent = first.extent.c()
         updates = [item for item, _ in sweep.updates]
         count = f"kw_pieces({self.nest.work.c()} / {self.schedule.tile}, {extent})"

@@ -42,7 +42,10 @@ class AtrexBench:
         shapes = _shapes(item / "shapes.json")
         reference, inputs = item / "reference.py", item / "input.py"
         names = _forward_names(reference)
-        text = module(bundled(reference, ["Model"], {}), _without_head(bundled(inputs, ["_make_inputs"], {})))
+        text = module(
+            bundled(reference, ["Model"], {}),
+            bundled(inputs, ["_make_inputs"], {}).removeprefix("from __future__ import annotations\n"),
+        )
         groups = split_by([shape["init_kwargs"] | {"": shape["input_kwargs"]} for shape in shapes], _names(shapes))
         readings = []
         for group in groups:
@@ -88,7 +91,3 @@ def _forward_names(path: Path) -> list[str]:
                 if isinstance(one, ast.FunctionDef) and one.name == "forward":
                     return [argument.arg for argument in one.args.args[1:]]
     raise ProblemError("it defines no Model with a forward", remedy=_OTHER_VERSION, path=str(path))
-
-
-def _without_head(text: str) -> str:
-    return text.removeprefix("from __future__ import annotations\n")

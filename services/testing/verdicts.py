@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.jobs import JobStatus
 from services.domain.measurements import BASELINES
 from services.domain.problems import Problem
@@ -27,17 +27,17 @@ class InMemoryVerdictStore(VerdictStore):
     async def verified(self, stored: StoredVerdict, report: EvaluationReport, actor: str) -> bool:  # noqa: ARG002
         """Keep what judging again has shown; False when the result is not accepted any more."""
         name, database = stored.request.evaluation_id, self._database
-        if database.reports[name].verdict is not Verdict.ACCEPTED:
+        if not database.reports[name].accepted:
             return False
         database.verified[name] = report.environment
-        if report.verdict is not Verdict.ACCEPTED:
+        if not report.accepted:
             database.reports[name] = report
             self._choose_best_again(stored.request)
         return True
 
     def _counts(self, stored: StoredVerdict) -> bool:
         job = self._database.jobs.get(stored.request.job_id)
-        return stored.report.verdict is Verdict.ACCEPTED and (job is None or job.status.is_final)
+        return stored.report.accepted and (job is None or job.status.is_final)
 
     def _stored(self, name: str) -> StoredVerdict:
         request, at = self._database.judged[name]
@@ -65,7 +65,7 @@ class InMemoryVerdictStore(VerdictStore):
         if job is None or job.best_candidate_id != request.candidate_id:
             return
         judged = ((one, self._database.reports[name]) for name, (one, _) in sorted(self._database.judged.items()))
-        left = [(one, it) for one, it in judged if one.job_id == job.id and it.verdict is Verdict.ACCEPTED]
+        left = [(one, it) for one, it in judged if one.job_id == job.id and it.accepted]
         fastest = max(left, key=lambda pair: pair[1].speedup.best_baseline or 0.0, default=None)
         job = replace(job, best_candidate_id=None if fastest is None else fastest[0].candidate_id)
         if fastest is None and job.status in (JobStatus.SOLVED, JobStatus.NO_GAIN):

@@ -65,7 +65,7 @@ class SqlVerdictStore:
                 return False
             row = _verification_row(stored, report, actor)
             connection.execute(insert(verifications).values(row | {"created_at": now}))
-            if report.verdict is not Verdict.ACCEPTED:
+            if not report.accepted:
                 changed = update(evaluations).where(evaluations.c.id == request.evaluation_id)
                 connection.execute(changed.values(columns_of(report)))
                 _choose_best_again(connection, request)

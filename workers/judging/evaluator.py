@@ -365,7 +365,7 @@ def _listing(
     if built is None or not built.ok:
         return None
     module = with_values(request.source, setting) if setting else request.source
-    accepted = report.verdict is Verdict.ACCEPTED  # of others, running the forward once more is not worth its seconds
+    accepted = report.accepted  # of others, running the forward once more is not worth its seconds
     problem = request.problem.source if accepted else ""
     return backend.listing(dataclasses.replace(built, module=module, problem=problem))
 

@@ -40,7 +40,8 @@ def find(analysis: ProblemAnalysis) -> Attention | None:
     left = [
         item
         for item in analysis.operators
-        if item.outputs[0].name not in known and not (_is_identity(item) and item.outputs[0].name in analysis.outputs)
+        if item.outputs[0].name not in known
+        and not (base_name(item) in IDENTITIES and item.outputs[0].name in analysis.outputs)
     ]
     if not left or len(analysis.outputs) != 1 or not _ends(analysis, left[-1]):
         return None
@@ -55,10 +56,6 @@ def find(analysis: ProblemAnalysis) -> Attention | None:
 
 def _ends(analysis: ProblemAnalysis, item: Operator) -> bool:
     return item.outputs[0].name == analysis.outputs[0]
-
-
-def _is_identity(item: Operator) -> bool:
-    return base_name(item) in IDENTITIES
 
 
 def _heads_divide(found: Attention) -> bool:

@@ -176,7 +176,10 @@ def _restore_object(schema: Schema, value: JsonValue, root: Schema) -> JsonValue
         return {
             name: _restore(_object(properties.get(name, {})), part, root) if name in properties else part
             for name, part in value.items()
-            if part is not None or name in required or name not in properties or _null_fits(properties[name], root)
+            if part is not None
+            or name in required
+            or name not in properties
+            or _admits_null(_resolved(_object(properties[name]), root))
         }
     values = _object(schema.get("additionalProperties"))
     if isinstance(value, list) and all(isinstance(pair, dict) and set(pair) == _PAIR for pair in value):
@@ -225,10 +228,6 @@ def _admits_null(schema: Schema) -> bool:
     if kind == "null" or (isinstance(kind, list) and "null" in kind):
         return True
     return any(_admits_null(variant) for variant in _variants(schema))
-
-
-def _null_fits(schema: JsonValue, root: Schema) -> bool:
-    return _admits_null(_resolved(_object(schema), root))
 
 
 def _resolved(schema: Schema, root: Schema) -> Schema:

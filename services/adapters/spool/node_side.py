@@ -18,8 +18,8 @@ from services.adapters.spool.files import (
     write_first,
 )
 from services.adapters.spool.layout import ClaimName, SpoolLayout, claim_named, order_name, part_of
+from services.adapters.spool.reading import SpoolReader
 from services.adapters.spool.sealed import (
-    IncompleteError,
     SealError,
     SpooledReport,
     SpooledRequest,
@@ -32,7 +32,6 @@ from services.adapters.spool.sealed import (
 )
 from services.adapters.spool.watch import Watch
 from services.domain.codec import to_data
-from services.domain.errors import StorageError
 from services.domain.nodes import Offer
 from services.domain.work import ATTEMPTS
 from services.ports.runtime import Clock
@@ -41,8 +40,6 @@ log = logging.getLogger(__name__)
 LEASE_S = 60.0
 """So long a claim may go without a heartbeat before another node takes the order. Longer than an NFS client believes
 its caches (`acregmax`, 60 s by default, is the reason for mounting spools with less)."""
-SETTLE_S = 30.0
-"""So long an incomplete file may stay as it is before it is refused."""
 _BEAT_DIGITS = 20
 
 
@@ -98,6 +95,7 @@ class SpoolClaims:
         self._is_gone = is_gone
         self._lease_s = lease_s
         self._watch = Watch(clock)
+        self._reader = SpoolReader(layout, key, self._watch, lambda name: self._look.undecided.add(name))
         self._look = _Look()
         self._told: set[str] = set()
         self._beats = 0
@@ -231,24 +229,10 @@ class SpoolClaims:
         return True
 
     def _read(self, path: Path, name: str) -> SpoolMessage | None:
-        """The order in a file; one that is not to be believed is put aside, an incomplete one after a while."""
-        try:
-            order = self._key.open(read_whole(path))
-            self._check(order, name)
-        except FileNotFoundError:
-            return None
-        except IncompleteError as error:
-            self._not_yet(path, str(error))
-        except (SealError, UnusableFileError) as error:
-            self._layout.refuse(path, str(error))
-        except OSError as error:
-            raise StorageError(f"the spool cannot be read ({path}): {error.strerror or error}") from None
-        else:
-            return order
-        return None
+        return self._reader.read(path, lambda order: self._checked(order, name))
 
-    def _check(self, order: SpoolMessage, name: str) -> None:
-        """Raise `SealError` for what is no order of this service for this version of the program."""
+    def _checked(self, order: SpoolMessage, name: str) -> SpoolMessage:
+        """The order itself. Raises `SealError` for what is no order of this service for this version of the program."""
         if order.kind is not SpoolKind.ORDER:
             raise SealError(f"it is of the kind {order.kind.value!r}, and no order")
         if order_name(order.about, order.job_id) != name:
@@ -257,18 +241,7 @@ class SpoolClaims:
         request = order.request()
         if digest_of(request) != order.digest:
             raise SealError("its digest is another request's")
-
-    def _not_yet(self, path: Path, why: str) -> None:
-        try:
-            found = path.stat()
-        except OSError:
-            return
-        watched = f"{path.parent.name}/{path.name}"
-        waited_s = self._watch.unchanged_s(watched, (found.st_size, found.st_mtime_ns))
-        if waited_s >= SETTLE_S:
-            self._layout.refuse(path, f"{why}, and nothing was added for {waited_s:.0f} s")
-        else:
-            self._look.undecided.add(watched)
+        return order
 
     def _is_wanted(self, path: Path, order: SpoolMessage) -> bool:
         """Whether this node may do an order; what it may not stays where it is."""

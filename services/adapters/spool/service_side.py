@@ -22,8 +22,8 @@ from services.adapters.spool.files import (
     write_whole,
 )
 from services.adapters.spool.layout import SpoolLayout, job_of, order_name, part_of
+from services.adapters.spool.reading import SpoolReader
 from services.adapters.spool.sealed import (
-    IncompleteError,
     SealError,
     SpooledReport,
     SpooledRequest,
@@ -36,11 +36,8 @@ from services.adapters.spool.sealed import (
 )
 from services.adapters.spool.watch import Watch
 from services.domain.codec import to_data
-from services.domain.errors import StorageError
 from services.ports.runtime import Clock
 
-SETTLE_S = 30.0
-"""So long an incomplete report may stay as it is before it is refused."""
 ENDED_KEPT_S = 86400.0
 """So long it is told that a job has ended."""
 
@@ -85,7 +82,7 @@ class SpooledOrders:
         self._version = version
         self._sender = sender
         self._valid = timedelta(days=valid_days)
-        self._watch = Watch(clock)
+        self._reader = SpoolReader(layout, key, Watch(clock))
 
     @property
     def valid_s(self) -> float:
@@ -144,17 +141,7 @@ class SpooledOrders:
         """The answer to an order; None where there is none, or none yet. What is not to be believed is put aside, and
         an answer to another request of the same id too. Raises `StorageError`."""
         path = self._layout.reports / name
-        try:
-            return self._checked(self._key.open(read_whole(path)), name, request)
-        except FileNotFoundError:
-            return None
-        except IncompleteError as error:
-            self._not_yet(path, str(error))
-        except (SealError, UnusableFileError) as error:
-            self._layout.refuse(path, str(error))
-        except OSError as error:
-            raise StorageError(f"the spool cannot be read ({path}): {error.strerror or error}") from None
-        return None
+        return self._reader.read(path, lambda message: self._checked(message, name, request))
 
     def forget_answer(self, name: str) -> None:
         """Remove an answer, so that the order may be done again. Raises `StorageError`."""
@@ -226,15 +213,6 @@ class SpooledOrders:
         if message.kind is SpoolKind.FAULT:
             return SpoolAnswer(message=message, fault=str(message.body) or "the node gave no reason")
         return SpoolAnswer(message=message, report=message.report())
-
-    def _not_yet(self, path: Path, why: str) -> None:
-        try:
-            found = path.stat()
-        except OSError:
-            return
-        waited_s = self._watch.unchanged_s(path.name, (found.st_size, found.st_mtime_ns))
-        if waited_s >= SETTLE_S:
-            self._layout.refuse(path, f"{why}, and nothing was added for {waited_s:.0f} s")
 
     def _refused(self, name: str) -> Iterable[Path]:
         for file in names_in(self._layout.refused):

@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 
 from services.adapters.spool.files import write_whole
-from services.adapters.spool.node_side import LEASE_S, SETTLE_S, SpoolClaim, SpoolClaims
+from services.adapters.spool.node_side import LEASE_S, SpoolClaim, SpoolClaims
+from services.adapters.spool.reading import SETTLE_S
 from services.adapters.spool.sealed import MOST_SKEW_S
 from services.adapters.spool.service_side import SpoolPlace
 from services.domain.nodes import Offer
