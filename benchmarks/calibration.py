@@ -39,7 +39,7 @@ from workers.ipc.tensors import TensorMeta, flatten
 from workers.ipc.wire import Channel
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.fresh_values import FreshValues
-from workers.referee.problem import INIT_SEED, ReferenceProblem, cloned, output_tensors
+from workers.referee.problem import ReferenceProblem, cloned, output_tensors
 from workers.referee.runner_client import RunnerSession
 from workers.referee.statistics import paired_ratio, unpaired_ratio
 from workers.referee.stopwatch import stopwatch_for
@@ -136,7 +136,7 @@ class Rivals:
             problem.problem.source,
             cloned(problem.init_inputs),
             problem.state(),
-            seed=INIT_SEED,
+            seed=problem.init_seed,
             copy_state=True,
             threads=self._threads,
             limit_s=120.0,

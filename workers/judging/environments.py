@@ -15,7 +15,7 @@ from services.ports.sandboxes import Sandbox
 from workers.devices.gpu import gpu_state
 from workers.ipc.placement import CPU
 
-REFEREE_VERSION = "4"
+REFEREE_VERSION = "5"
 """Raised whenever the gates become stricter: `reverify` looks for results of older ones."""
 BETWEEN_CALLS = {"docker": "stopped", "namespaces": "stopped", "limits": "running"}
 """Whether candidates are stopped unless they are asked, by the isolation reached: that takes a PID namespace."""

@@ -56,10 +56,19 @@ class BaselineSession(RunnerServer):
 
     def _add_idle(self, asked: AddIdle, _message: Message) -> Acknowledged:
         """Add the model `idle`: it returns what `plain` returns for a slot, without computing anything. What a call of
-        it takes is the protocol's own time, the copy of the outputs included."""
+        it takes is the protocol's own time, the copy of the outputs and the wait for cotangents included."""
         arguments = self._slots[asked.slot][0]
-        outputs = self._models["plain"](*arguments)
-        self._models["idle"] = lambda *_arguments: outputs
+        plain = self._models["plain"]
+        self._slot = asked.slot
+        outputs = plain(*arguments)
+        wait = plain.before_backward if isinstance(plain, ModelStep) else None
+
+        def idle(*_arguments: Any) -> Any:
+            if wait is not None:
+                wait()
+            return outputs
+
+        self._models["idle"] = idle
         return Acknowledged()
 
     def _draft(self, asked: DraftCode, _message: Message) -> CodeDrafted:

@@ -3,6 +3,9 @@
 A round times a short and a long batch, whose sizes are drawn anew; the seconds between them, over the calls between
 them, are a sample. What a batch costs as a whole drops out; what each of its calls costs beside the model (the copy of
 its outputs among it) is the slope of a model that computes nothing, in the process that we trust.
+
+One call of every batch, short or long, is judged, chosen when the batch has ended: what it handed over at once, and
+what it returned as it is by then, since the runner holds all outputs of a batch. Values are drawn for each call.
 """
 
 from __future__ import annotations
@@ -11,8 +14,10 @@ import contextlib
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
+from workers.referee.error_scales import same_bytes
+from workers.referee.fetched import Fetched
 from workers.referee.fresh_values import DRAWN_BYTES, FreshValues, Inputs
 from workers.referee.slots import Slot
 from workers.referee.statistics import quantile, relative_width
@@ -54,20 +59,26 @@ def batched(
             turns = [(candidate, ours, candidate.model), (baseline, theirs, baseline.model), (baseline, theirs, IDLE)]
             for side, opened, model in generator.sample(turns, len(turns)):
                 slots = generator.sample(opened, size)  # an order would tell which calls belong to a batch
-                slope = _slope(side, slots, inputs, short, model)
+                looks = _BatchLooks(check, generator, watch=rounds == 0) if opened is ours else None
+                slope = _slope(side, slots, inputs, short, model, looks)
                 (samples.candidate if opened is ours else idle if model == IDLE else samples.baseline).append(slope)
-                if opened is ours and (rounds == 0 or generator.random() < LATER_CHECKS):
-                    _check_one(side, slots, inputs, generator, check)
             rounds += 1
     return _without_idle(samples, idle)
 
 
-def _slope(side: Side, slots: list[Slot], inputs: list[Inputs], short: int, model: str) -> float:
+def _slope(
+    side: Side, slots: list[Slot], inputs: list[Inputs], short: int, model: str, looks: _BatchLooks | None
+) -> float:
     """Seconds a call, between a short batch and the long one. Values are written before each."""
     _write(slots[:short], inputs[-short:])
     few = side.session.call_batch(slots[:short], model)
+    if looks is not None:
+        looks.at(side, slots[:short], inputs[-short:])
     _write(slots, inputs)
-    return (side.session.call_batch(slots, model) - few) / (len(slots) - short)
+    many = side.session.call_batch(slots, model)
+    if looks is not None:
+        looks.at(side, slots, inputs, last=True)
+    return (many - few) / (len(slots) - short)
 
 
 def _write(slots: list[Slot], inputs: list[Inputs]) -> None:
@@ -75,13 +86,35 @@ def _write(slots: list[Slot], inputs: list[Inputs]) -> None:
         slot.write(one.tensors)
 
 
-def _check_one(
-    side: Side, slots: list[Slot], inputs: list[Inputs], generator: random.Random, check: Callable[[Checked], None]
-) -> None:
-    """Judge one call of the batch, chosen after the fact."""
-    chosen = generator.randrange(len(slots))
-    fetched = side.session.fetch(slots[chosen], chosen)
-    check(Checked(inputs=inputs[chosen].tensors, fetched=fetched, slot=slots[chosen], others=slots))
+class _BatchLooks:
+    """Judges one call of each of the candidate's batches."""
+
+    def __init__(self, check: Callable[[Checked], None], generator: random.Random, *, watch: bool) -> None:
+        """With `watch`, or else now and then, other calls follow a long batch."""
+        self._check = check
+        self._generator = generator
+        self._watch = watch
+
+    def at(self, side: Side, slots: Sequence[Slot], inputs: Sequence[Inputs], *, last: bool = False) -> None:
+        """Judge a call of the batch that has just ended."""
+        chosen = self._generator.randrange(len(slots))
+        slot = slots[chosen]
+        at_once = side.session.fetch(slot, chosen)
+        held = side.session.held_of_batch(slot, chosen)
+        watch = last and (self._watch or self._generator.random() < LATER_CHECKS)
+        given = inputs[chosen].tensors
+        if not _same(at_once, held):
+            self._check(Checked(inputs=given, fetched=held, slot=slot, others=slots, brief=True))
+        self._check(Checked(inputs=given, fetched=at_once, slot=slot, others=slots, brief=not watch))
+
+
+def _same(one: Fetched, other: Fetched) -> bool:
+    """Whether outputs are the same to the last bit."""
+    pairs = list(zip(one.outputs, other.outputs, strict=False))
+    return len(one.outputs) == len(other.outputs) and all(
+        a.meta == b.meta and a.value is not None and b.value is not None and same_bytes(a.value, b.value)
+        for a, b in pairs
+    )
 
 
 def _without_idle(samples: Samples, idle: list[float]) -> Samples:

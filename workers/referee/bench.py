@@ -12,7 +12,7 @@ from services.domain.validations import CompilerDraft
 from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.baseline import ANY_SIZES
 from workers.referee.errors import RunnerFault, WorkerRefusal
-from workers.referee.problem import INIT_SEED, ReferenceProblem, cloned
+from workers.referee.problem import ReferenceProblem, cloned
 from workers.referee.runner_client import RunnerSession
 from workers.referee.slots import Slot
 from workers.referee.statistics import latency
@@ -289,7 +289,7 @@ class BaselineBench:
                 problem.problem.source,
                 cloned(problem.init_inputs),
                 problem.state(),
-                seed=INIT_SEED,
+                seed=problem.init_seed,
                 copy_state=True,
                 threads=self._threads,
                 limit_s=START_LIMIT_S,

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 import torch
 
+from workers.referee.beside import Beside
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.fresh_values import FreshValues, Mixture
 from workers.referee.runner_client import RunnerSession
@@ -156,6 +157,7 @@ class DeviceStopwatch:
         cost: ProtocolCost,  # noqa: ARG002 - events do not see it
         check: Callable[[Checked], None],
         checks: int = 3,
+        beside: Beside | None = None,  # noqa: ARG002 - calls of every batch are judged
     ) -> Samples:
         """Seconds of two sides by their events, in turns, on the same inputs."""
         generator = random.SystemRandom()

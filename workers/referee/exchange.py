@@ -14,11 +14,17 @@ from workers.ipc.freezer import Freezer, FreezerError
 from workers.ipc.messages import MessageError
 from workers.ipc.wire import Channel, Message, WireClosedError, WireError, WireTimeoutError
 from workers.referee.errors import FaultKind, RunnerFault
-from workers.runner.answers import RETURNED, ProfilerOutput, RunnerAnswer, RunnerError
+from workers.referee.slots import Slot
+from workers.runner.answers import ENDED_FORWARD, RETURNED, ProfilerOutput, RunnerAnswer, RunnerError
 from workers.runner.protocol import REQUESTS, RUNNING, RunnerRequest
 
 A = TypeVar("A", bound=RunnerAnswer)
 
+MOST_DELIVERIES = 64
+"""Forward passes that one request makes at most."""
+DELIVERED_RUNNING = 1 << 18
+"""Bytes of cotangents up to which the process is not stopped while they are put in: that takes as long as stopping it
+does, and is part of what the protocol costs."""
 LATEST_STOPS, STRIKES = 5, 3
 """So many of the latest stops in which something ran are no accident; fewer do not move a median."""
 
@@ -58,6 +64,8 @@ class RunnerConnection:
         """Of the latest stops, those in which something ran."""
         self._awake = 0
         """How many callers want the process to run between requests."""
+        self._late: dict[int, Slot] = {}
+        """Slots with inputs that are put in when a forward has ended."""
         self.deadline = deadline
         self.call_limit_s = 10.0
         self.calls: list[tuple[float, float]] = []
@@ -108,7 +116,7 @@ class RunnerConnection:
         self._channel.send(body, descriptors, timeout_s=limit)
         if freezer is not None and freezer.is_frozen:
             freezer.thaw()
-        message = self._channel.receive(timeout_s=limit)
+        message, paused = self._after_forward(token, limit)
         if _says_returned(message, token):
             returned = time.perf_counter()
             message = self._channel.receive(timeout_s=limit)
@@ -118,7 +126,35 @@ class RunnerConnection:
         if isinstance(request, RUNNING):
             self.calls.append((started, ended))
         returned = ended if returned is None else returned
-        return message, Exchange(wall_s=returned - started, tail_s=ended - returned)
+        return message, Exchange(wall_s=returned - started - paused, tail_s=ended - returned)
+
+    def _after_forward(self, token: str, limit: float) -> tuple[Message, float]:
+        """The first message that is no word of a forward's end, and the seconds in which the process was stopped."""
+        paused = 0.0
+        for _ in range(MOST_DELIVERIES):
+            message = self._channel.receive(timeout_s=limit)
+            slot = _ended_forward(message, token)
+            if slot is None:
+                return message, paused
+            if slot not in self._late:
+                raise RunnerFault(FaultKind.FORGED, "it says that a forward pass has ended which nobody asked for")
+            paused += self._deliver(self._late[slot], token, limit)
+        raise RunnerFault(FaultKind.FORGED, "it says again and again that a forward pass has ended")
+
+    def _deliver(self, slot: Slot, token: str, limit: float) -> float:
+        """Put the cotangents in and have the process go on; the seconds for which it was stopped, which no call is
+        charged for and in which none works."""
+        freezer = self._freezer if slot.late_bytes > DELIVERED_RUNNING and not self._awake else None
+        if freezer is not None:
+            freezer.freeze()
+        began = time.perf_counter()
+        slot.deliver()
+        took = time.perf_counter() - began
+        self._channel.send({"token": token}, timeout_s=limit)
+        if freezer is None:
+            return 0.0
+        freezer.thaw()
+        return took
 
     @contextlib.contextmanager
     def awake(self) -> Iterator[None]:
@@ -179,6 +215,12 @@ def _says_returned(message: Message, token: str) -> bool:
     """Whether a message says that the model has returned and that the answer follows."""
     said = RETURNED.items() <= message.body.items()
     return said and message.body.get("token") == token and not message.descriptors
+
+
+def _ended_forward(message: Message, token: str) -> int | None:
+    """The slot of a call whose forward has ended, where a message says that."""
+    slot = message.body.get(ENDED_FORWARD)
+    return slot if type(slot) is int and message.body.get("token") == token and not message.descriptors else None
 
 
 def _raised(error: RunnerError) -> RunnerFault:

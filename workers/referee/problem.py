@@ -7,6 +7,7 @@ import contextlib
 import copy
 import linecache
 import random
+import secrets
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +30,7 @@ from workers.referee.value_kinds import is_constant
 from workers.runner.stepping import DENSE, ModelStep, StepPlan
 
 MODULE_NAME = "kernelwright_problem"
-INIT_SEED = 42
+SEED_BITS = 31
 
 
 class ReferenceProblem:
@@ -39,6 +40,9 @@ class ReferenceProblem:
         """`memory_bytes` bounds a process: shapes of a list that need more are left out."""
         self.problem = problem
         self.place = place or TensorDevice()
+        self.init_seed = secrets.randbits(SEED_BITS)
+        """What the model's weights are drawn under. Secret until a process is given them, so that no candidate can be
+        written for them."""
         self.tree = _parse(problem)
         self.module = self._guarded("the module", self._import)
         functions = self._sets("INPUT_SETS")
@@ -208,6 +212,7 @@ class ReferenceProblem:
 
     def _init_inputs(self) -> Any:
         source = getattr(self.module, "get_init_inputs", None)
+        seed_everything(self.init_seed)
         values = self._guarded("get_init_inputs", lambda: self._placed(source)) if source else []
         try:
             encode(values, [])
@@ -216,7 +221,7 @@ class ReferenceProblem:
         return values if isinstance(values, dict) else list(values)
 
     def _construct(self) -> torch.nn.Module:
-        torch.manual_seed(INIT_SEED)
+        torch.manual_seed(self.init_seed)
         kind, init = self.module.Model, self.init_inputs
         with self.place.device:
             model = kind(**init) if isinstance(init, dict) else kind(*init)
@@ -231,7 +236,7 @@ class ReferenceProblem:
             raise self.refusal("BACKWARD is not True or False", "Write BACKWARD = True.", "BACKWARD")
         if wanted is False or (wanted is None and "requires_grad" not in self.problem.source):
             return None
-        arguments = self._drawn(0, INIT_SEED)
+        arguments = self._drawn(0, self.init_seed)
         if wanted is None and not marked(arguments):
             return None
         try:

@@ -71,6 +71,8 @@ class RunnerSession(RunnerConnection):
     ) -> None:
         super().__init__(channel, exit_reader, deadline=deadline, freezer=freezer)
         self.place = place or TensorDevice()
+        self._cotangents = 0
+        """How many of a call's arguments, the last ones, its forward must not see."""
         self._last: HandedOver | None = None
         """What the last call on the CPU returned."""
         self._batch: tuple[HandedOver, ...] = ()
@@ -107,6 +109,7 @@ class RunnerSession(RunnerConnection):
         """Build the model; False when its parameters could not be matched with the reference's.
 
         With `step`, calls run its forward and backward."""
+        self._cotangents = 0 if step is None or self.place.is_gpu else len(step.outputs)
         tensors: list[torch.Tensor] = []
         encoded = encode(init, tensors)
         blocks = self.place.holding(tensors), self.place.holding([tensor for _, tensor in state])
@@ -133,6 +136,7 @@ class RunnerSession(RunnerConnection):
     def open_slot(self, number: int, arguments: Any, output_metas: Sequence[TensorMeta]) -> Slot:
         """Share memory for one input set."""
         slot = Slot(number, arguments, output_metas, self.place)
+        slot.late = self._cotangents
         self._attach(slot)
         return slot
 
@@ -144,6 +148,8 @@ class RunnerSession(RunnerConnection):
         return sibling
 
     def _attach(self, slot: Slot, outputs_of: int | None = None) -> None:
+        if slot.late:
+            self._late[slot.number] = slot
         blocks = [slot.inputs] if outputs_of is not None else [slot.inputs, slot.outputs]
         request = AttachSlot(
             slot=slot.number,
@@ -180,6 +186,13 @@ class RunnerSession(RunnerConnection):
         self._batch = batch.calls
         return wall
 
+    def held_of_batch(self, slot: Slot, index: int) -> Fetched:
+        """On the CPU: what a call of the last batch returned, as it is at the batch's end: all of them were held."""
+        self._poison_early(slot)
+        handed, _ = self.ask(FetchOutputs(index=index), HandedOver)
+        self._batch = (*self._batch[:index], handed, *self._batch[index + 1 :])
+        return self.fetch(slot, index)
+
     def look(self, slot: Slot, source: Slot, delay_s: float, *, hold: bool) -> None:
         """Run the model once on what is in `source`, copied in late; with `hold`, its other streams are held up."""
         self._poison_early(slot)
@@ -193,6 +206,8 @@ class RunnerSession(RunnerConnection):
 
     def forget(self, slots: Sequence[Slot]) -> None:
         """Have the runner let go of slots."""
+        for slot in slots:
+            self._late.pop(slot.number, None)
         self.ask(ForgetSlots(slots=tuple(slot.number for slot in slots)), Acknowledged)
 
     def observe(self, slot: Slot) -> dict[str, int]:
@@ -213,11 +228,11 @@ class RunnerSession(RunnerConnection):
         if self.place.is_gpu:
             self.ask(DropOutputs(), Acknowledged)
 
-    def fetch(self, slot: Slot, index: int | None = None) -> Fetched:
+    def fetch(self, slot: Slot, index: int | None = None, *, copy: bool = True) -> Fetched:
         """Take what the last call returned, as a copy that the runner cannot change any more.
 
         `index` picks one call of a batch, of which others can be fetched after it. On the CPU the outputs lie here
-        already, and the process that wrote them is stopped."""
+        already, and the process that wrote them is stopped; without `copy` they are read where they lie."""
         wall = 0.0
         if not self.place.is_gpu:
             handed = self._last if index is None else self._batch[index]
@@ -227,6 +242,7 @@ class RunnerSession(RunnerConnection):
             handed, wall = self.ask(FetchOutputs(index=index), HandedOver)
         if handed is None:
             raise RunnerFault(FaultKind.FORGED, "outputs are not described by a list")
-        raw = slot.outputs.tensors[0].clone() if handed.written else None
+        lying = slot.outputs.tensors[0]
+        raw = None if not handed.written else lying.clone() if copy else lying
         self.place.synchronize()
         return Fetched(outputs=outputs_of(handed, raw), structure=handed.structure, wall_s=wall)

@@ -26,12 +26,32 @@ class Slot:
         self.inputs = place.allocate([TensorMeta.of(tensor) for tensor in tensors])
         size = sum(-(-meta.nbytes // 64) * 64 for meta in output_metas)
         self.outputs = place.allocate([TensorMeta(dtype="uint8", shape=(max(64, size),))])
+        self.late = 0
+        """How many of the inputs, the last ones, are put in by `deliver`: cotangents, which a forward must not see."""
+        self._waiting: list[torch.Tensor] = []
 
     def write(self, tensors: Sequence[torch.Tensor]) -> None:
-        """Put inputs in."""
+        """Put inputs in; of late ones, nothing that any call was ever given is left meanwhile."""
+        early = len(self.inputs.tensors) - self.late
+        self._waiting = list(tensors[early:])
         for target, tensor in zip(self.inputs.tensors, tensors, strict=True):
-            target.copy_(tensor)
+            if early > 0:
+                target.copy_(tensor)
+            else:
+                target.view(-1).view(torch.uint8).fill_(POISON)
+            early -= 1
         self.place.synchronize()
+
+    def deliver(self) -> None:
+        """Put the late inputs in."""
+        targets = self.inputs.tensors[len(self.inputs.tensors) - self.late :]
+        for target, tensor in zip(targets, self._waiting, strict=True):
+            target.copy_(tensor)
+
+    @property
+    def late_bytes(self) -> int:
+        """Size of the late inputs."""
+        return sum(tensor.nbytes for tensor in self._waiting)
 
     def sibling(self, number: int, *, own_outputs: bool = False) -> Slot:
         """A slot like this one that shares its memory for outputs, unless it shall have its own."""

@@ -10,6 +10,7 @@ import torch
 from workers.ipc.placement import TensorDevice
 from workers.referee import timing
 from workers.referee.batched_timing import batched, fits
+from workers.referee.beside import Beside
 from workers.referee.fresh_values import FreshValues
 from workers.referee.timing import Checked, ProtocolCost, Samples, SamplingBudget, Side
 
@@ -35,8 +36,10 @@ class Stopwatch(Protocol):
         cost: ProtocolCost,
         check: Callable[[Checked], None],
         checks: int = 3,
+        beside: Beside | None = None,
     ) -> Samples:
-        """Seconds of two sides in turns; `check` is given outcomes of calls chosen at random, and may raise."""
+        """Seconds of two sides in turns; `check` is given outcomes of calls chosen at random, and may raise. On the
+        CPU, `beside` looks at all calls."""
 
 
 class HostStopwatch:
@@ -58,9 +61,12 @@ class HostStopwatch:
         cost: ProtocolCost,
         check: Callable[[Checked], None],
         checks: int = 3,
+        beside: Beside | None = None,
     ) -> Samples:
         """Seconds without the protocol's cost; by batches where single calls cannot be told from none."""
-        samples = timing.interleaved(candidate, baseline, values, budget, cost=cost, check=check, checks=checks)
+        samples = timing.interleaved(
+            candidate, baseline, values, budget, cost=cost, check=check, checks=checks, beside=beside
+        )
         shortest = min(timing.typical(samples.candidate), timing.typical(samples.baseline))
         if shortest > TELLING * cost.spread_s or not fits(candidate.slot):
             return samples

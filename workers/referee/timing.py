@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 import torch
 
+from workers.referee.beside import Beside
 from workers.referee.fetched import Fetched
 from workers.referee.fresh_values import FreshValues, Inputs
 from workers.referee.runner_client import RunnerSession, TimedCall
@@ -25,7 +26,7 @@ from workers.referee.slots import Slot
 from workers.referee.statistics import quantile, relative_width
 
 LATER_CHECKS = 0.1
-"""Share of the calls whose outcome is looked at, beside those chosen beforehand, the fresh ones, and the last."""
+"""Share of the calls whose outcome is judged, beside those chosen beforehand, the fresh ones, and the last."""
 CHECKED_FRESH = 3
 """Calls on wholly fresh values of which every outcome is looked at; of later ones as of all others."""
 LEAST_FRESH = 3
@@ -94,6 +95,8 @@ class Checked:
     """Where the inputs lay, where it was not the side's own slot."""
     others: Sequence[Slot] = ()
     """Where those of other calls lie, where each has a slot of its own."""
+    brief: bool = False
+    """Whether nothing but this outcome is judged: no further calls follow."""
 
 
 @dataclass(kw_only=True)
@@ -142,8 +145,10 @@ def interleaved(
     cost: ProtocolCost,
     check: Callable[[Checked], None],
     checks: int = 3,
+    beside: Beside | None = None,
 ) -> Samples:
-    """Time two sides in turns. `check` is given the outcome of calls chosen at random, and may raise."""
+    """Time two sides in turns. `check` is given the outcome of calls chosen at random, and may raise. With `beside`,
+    every call is looked at, and those that differ from the baseline's are given to `check` too."""
     generator = random.SystemRandom()
     samples = Samples(resolution_s=cost.spread_s)
     for side in (candidate, baseline) * 2:
@@ -159,10 +164,14 @@ def interleaved(
         new = inputs.fresh and not values.always_drawn and sum(samples.fresh) < CHECKED_FRESH
         keep = last or new or count in chosen or generator.random() < LATER_CHECKS
         fetched = _pair(candidate, baseline, inputs, samples, cost, generator, keep=keep)
+        spent = time.monotonic()
         if fetched is not None:
-            spent = time.monotonic()
             check(Checked(inputs=inputs.tensors, fetched=fetched))
-            started += time.monotonic() - spent
+        elif beside is not None and not beside.agrees(_seen(candidate), _seen(baseline)):
+            fetched = candidate.session.fetch(candidate.slot)
+            check(Checked(inputs=inputs.tensors, fetched=fetched, brief=True))
+            beside.was_right()
+        started += time.monotonic() - spent
     _count_tails(samples)
     return samples
 
@@ -190,6 +199,11 @@ def _pair(
             samples.fresh.append(inputs.fresh)
             fetched = side.session.fetch(side.slot) if keep else None
     return fetched
+
+
+def _seen(side: Side) -> Fetched:
+    """What the last call returned, where it lies: nobody writes there until the next."""
+    return side.session.fetch(side.slot, copy=False)
 
 
 def _count_tails(samples: Samples) -> None:

@@ -23,6 +23,9 @@ MAX_BATCH_CALL_S = 60.0
 MAX_TEXT = 4000
 RETURNED: dict[str, JsonValue] = {"returned": True}
 """Says, on the CPU, that the model has returned and that the answer follows."""
+ENDED_FORWARD = "forward"
+"""Key of the word, on the CPU, that a forward pass has ended and that the cotangents are waited for; its value is the
+slot that they belong in. They are in when the referee answers."""
 Body = Mapping[str, Any]
 
 

@@ -34,6 +34,7 @@ from workers.ipc.tensors import (
 )
 from workers.ipc.wire import Channel, Message, WireClosedError
 from workers.runner.answers import (
+    ENDED_FORWARD,
     MAX_TEXT,
     RETURNED,
     Acknowledged,
@@ -98,6 +99,11 @@ class RunnerServer:
         self._slots: dict[int, tuple[Any, Shared, Shared]] = {}
         self._state: list[torch.Tensor] = []
         """The model's parameters and buffers."""
+        self._token: Any = None
+        """Of the request that is being answered."""
+        self._slot = 0
+        """Where the arguments of the call lie that is being made."""
+        self._waited_s = 0.0
         self._outputs: Any = None
         self._batch: Batch | None = None
         self._inputs: tuple[torch.Tensor, ...] = ()
@@ -117,6 +123,7 @@ class RunnerServer:
             self._channel.send({"token": message.body.get("token"), **self._answer(message).data()})
 
     def _answer(self, message: Message) -> RunnerAnswer:
+        self._token = message.body.get("token")
         try:
             request = REQUESTS.decode(message.body)
             with torch.no_grad():
@@ -171,7 +178,16 @@ class RunnerServer:
                 "the parameters and buffers of ModelNew do not match those of Model, whose gradients are judged: "
                 "register the same ones, by name and shape"
             )
-        return ModelStep(model, matched(model, plan, names or {}))
+        step = ModelStep(model, matched(model, plan, names or {}))
+        step.before_backward = None if self._place.is_gpu else self._wait_for_cotangents
+        return step
+
+    def _wait_for_cotangents(self) -> None:
+        """Say that the forward has ended, and go on when the referee has put the cotangents in."""
+        started = _now()
+        self._channel.send({"token": self._token, ENDED_FORWARD: self._slot})
+        self._channel.receive(timeout_s=IDLE_LIMIT_S).close()
+        self._waited_s += _now() - started
 
     def _add(self, name: str, model: Callable[..., Any]) -> None:
         """Have a model under a name, and a step's forward pass alone beside it."""
@@ -191,7 +207,7 @@ class RunnerServer:
 
     def _call(self, asked: CallModel, message: Message) -> ModelCalled:
         arguments, inputs, self._out = self._slots[asked.slot]
-        self._inputs = inputs.tensors
+        self._inputs, self._batch, self._slot = inputs.tensors, None, asked.slot
         model = self._models[asked.model]
         if asked.observe:
             self._outputs, elements = observe(model, arguments)
@@ -199,12 +215,12 @@ class RunnerServer:
                 return ModelCalled(operators=elements, handed=self._hand_over())
             self._finish_call()
             return ModelCalled(operators=elements)
-        started = _now()
+        started, self._waited_s = _now(), 0.0
         self._outputs = model(*arguments)
         if asked.hold:
             self._held = self._outputs
         if not self._place.is_gpu:
-            seconds = _now() - started
+            seconds = _now() - started - self._waited_s
             self._channel.send({"token": message.body.get("token"), **RETURNED})
             return ModelCalled(seconds=seconds, handed=self._hand_over())
         self._finish_call()
@@ -241,17 +257,22 @@ class RunnerServer:
         each; on the CPU each call's outputs go to the slot's own memory at once."""
         slots = [self._slots[number] for number in asked.slots]
         model = self._models[asked.model]
-        if not self._place.is_gpu:
-            return BatchCalled(calls=tuple(self._call_in_batch(model, slot) for slot in slots))
         self._outputs, self._batch = None, None
+        if not self._place.is_gpu:
+            held: list[Any] = []
+            calls = tuple(self._call_in_batch(model, number, held) for number in asked.slots)
+            self._batch = Batch(outputs=held, seconds=[], slots=slots)
+            return BatchCalled(calls=calls)
         self._batch = run_batch(model, [slot[0] for slot in slots], self._place.synchronize)
         self._batch.slots = slots
         return BatchTimed(each=tuple(self._batch.seconds))
 
-    def _call_in_batch(self, model: Callable[..., Any], slot: tuple[Any, Shared, Shared]) -> HandedOver:
-        arguments, inputs, self._out = slot
-        self._inputs = inputs.tensors
+    def _call_in_batch(self, model: Callable[..., Any], number: int, held: list[Any]) -> HandedOver:
+        """One call, whose outputs are handed over at once and held to the batch's end."""
+        arguments, inputs, self._out = self._slots[number]
+        self._inputs, self._slot = inputs.tensors, number
         self._outputs = model(*arguments)
+        held.append(self._outputs)
         return self._hand_over()
 
     def _call_late(self, asked: CallLate, _message: Message) -> Acknowledged:

@@ -2,7 +2,8 @@
 
 A `ModelStep` takes the arguments of `forward`, a cotangent for each output that has a gradient, and how those lie in
 memory. It returns what `forward` returns, and the gradients. Every call makes the leaves of its graph anew, and nothing
-accumulates, so that calls are independent of each other as those of a forward are.
+accumulates, so that calls are independent of each other as those of a forward are. On the CPU the cotangents are there
+only once the forward has ended, as they are wherever a model is trained: `before_backward` waits for them.
 
 The same class wraps the reference in the referee, the compiled reference in the baselines' process and the candidate in
 its own. Standard library and torch only.
@@ -57,12 +58,14 @@ class ModelStep(torch.nn.Module):
         self.model = model
         self.plan = plan
         self._call = call
+        self.before_backward: Callable[[], None] | None = None
+        """Called when the forward has ended."""
 
     def forward(self, *arguments: Any) -> tuple[Any, tuple[torch.Tensor, ...]]:
         """What the model returns, and the gradients of inputs, then of parameters. Raises `StepError`."""
-        cotangents = self.plan.cotangents(arguments)
         with torch.enable_grad():
             result, leaves = self._first_pass(arguments)
+            cotangents = self.plan.cotangents(arguments)
             outputs = self._differentiable(result, cotangents)
             gradients = torch.autograd.grad(outputs, leaves, cotangents, allow_unused=True, materialize_grads=True)
         return mapped(result, torch.Tensor.detach), tuple(gradients)
@@ -76,7 +79,9 @@ class ModelStep(torch.nn.Module):
 
     def through(self, call: Callable[..., Any]) -> ModelStep:
         """The same with another way to run the forward."""
-        return ModelStep(self.model, self.plan, call)
+        other = ModelStep(self.model, self.plan, call)
+        other.before_backward = self.before_backward
+        return other
 
     def _first_pass(self, arguments: Sequence[Any]) -> tuple[Any, list[torch.Tensor]]:
         given = self.plan.forward_arguments(arguments)
@@ -85,6 +90,8 @@ class ModelStep(torch.nn.Module):
         following = iter([leaves.get(index, tensor) for index, tensor in enumerate(tensors)])
         call = self.model if self._call is None else self._call
         result = call(*mapped(given, lambda _: next(following)))
+        if self.before_backward is not None:
+            self.before_backward()
         return result, [*leaves.values(), *(self.model.get_parameter(name) for name in self.plan.parameters)]
 
     def _differentiable(self, result: Any, cotangents: Sequence[torch.Tensor]) -> list[torch.Tensor]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from services.domain.gates import GateName
 from workers.ipc.tensors import flatten
+from workers.referee.beside import Beside
 from workers.referee.draws import OWN, rebuilt
 from workers.referee.gates.attribution import foreign_time, sampling, seen_time, still_right, watched_calls
 from workers.referee.gates.correctness import try_draw
@@ -197,6 +198,7 @@ def _measure(trial: Trial, number: int) -> Measured:
         _budget(trial, number),
         cost=state.bench.cost(rival),
         check=_checker(trial, number, side.slot, arguments[0]),
+        beside=Beside(state.problem.tolerances),
     )
     return Measured(
         number=number,
@@ -224,7 +226,7 @@ def _checker(trial: Trial, number: int, slot: Slot, like: list[object]) -> Calla
         )
         if finding is not None:
             raise CheatFoundError(failed(f"{finding.detail} (earlier calls were right)", GateName.INTEGRITY))
-        if trial.state.place.is_gpu and not checked.others:
+        if checked.brief or (trial.state.place.is_gpu and not checked.others):
             return
         finding = watched_calls(trial, number, checked.others or [checked.slot or slot])
         if finding is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 
 from services.domain.gates import GateName
-from workers.referee.problem import INIT_SEED, cloned
+from workers.referee.problem import cloned
 from workers.referee.trial import GateFinding, Trial, passed
 
 LOAD_LIMIT_S = 30.0
@@ -29,7 +29,7 @@ class LoadGate:
         state = trial.state.problem.state()
         if self.load(trial, seed=secrets.randbits(31), copy_state=True):
             return passed(_loaded(len(state)))
-        self.load(trial, seed=INIT_SEED, copy_state=False)
+        self.load(trial, seed=trial.state.problem.init_seed, copy_state=False)
         return passed("built; its parameters do not match the reference's, so it was built under the reference's seed")
 
     def load(self, trial: Trial, *, seed: int, copy_state: bool) -> bool:
