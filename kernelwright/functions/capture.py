@@ -262,7 +262,9 @@ def _is_installed(module: types.ModuleType) -> bool:
 
 
 def _site_folders() -> tuple[str, ...]:
-    return tuple(sysconfig.get_path(name) for name in ("purelib", "platlib"))
+    """This environment's, and those of others that a `.pth` file adds."""
+    added = (folder for folder in sys.path if Path(folder).name in ("site-packages", "dist-packages"))
+    return (*(sysconfig.get_path(name) for name in ("purelib", "platlib")), *added)
 
 
 def _positional(function: types.FunctionType) -> tuple[inspect.Parameter, ...]:
