@@ -14,6 +14,8 @@
 #   make web     the web UI (needs Node.js 20.19 or newer); serve and test build it too if Node.js is installed
 #   make sandbox-image   the image of the Docker sandbox; BASE=… sets a base other than Debian's Python image
 #   make images  the sandbox image and the images of docker-compose.yml
+#   make gpu-images  sandbox and worker for NVIDIA GPUs, tagged VERSION-cuda (several GB)
+#   make gpu-images-test  build those on any machine, and check all of them that needs no card
 #   make clients  typed Python and TypeScript clients of the REST API under build/clients, from docs/openapi.json
 #   make wheel   a wheel with the built web UI and the example problems under build/wheel
 #   make release-notes  the version's section of the changelog, or what is unreleased
@@ -55,7 +57,7 @@ BASE    ?=
 DOCKER_BUILD := docker build --label kernelwright.version=$(VERSION) $(DOCKER_ARGS)
 BASE_ARG := $(if $(BASE),--build-arg BASE=$(BASE))
 
-.PHONY: release-notes wheel clients screenshots demo test coverage check format serve web docs bench faults fuzz compose-test model-faults local-model clean sandbox-image images minilm
+.PHONY: release-notes wheel clients screenshots demo test coverage check format serve web docs bench faults fuzz compose-test model-faults local-model clean sandbox-image images gpu-images gpu-images-test minilm
 
 demo: $(VENV)/.worker
 	$(BIN)/kernelwright demo
@@ -78,6 +80,12 @@ images: sandbox-image
 	$(DOCKER_BUILD) --build-arg SANDBOX=kernelwright/sandbox:$(VERSION) --tag kernelwright/worker:$(VERSION) --file docker/worker.Dockerfile .
 	$(DOCKER_BUILD) $(BASE_ARG) --tag kernelwright/server:$(VERSION) --file docker/server.Dockerfile .
 	@echo "KERNELWRIGHT_VERSION=$(VERSION)"
+
+# PyPI's torch is the one with CUDA.
+gpu-images:
+	$(DOCKER_BUILD) $(BASE_ARG) --build-arg VERSION=$(VERSION) --build-arg FOR=cuda --build-arg TORCH_INDEX=$(or $(TORCH_INDEX),https://pypi.org/simple) \
+	  --tag kernelwright/sandbox:$(VERSION)-cuda --file docker/sandbox.Dockerfile .
+	$(DOCKER_BUILD) --build-arg SANDBOX=kernelwright/sandbox:$(VERSION)-cuda --tag kernelwright/worker:$(VERSION)-cuda --file docker/worker.Dockerfile .
 
 web: $(UI)/dist/index.html
 
@@ -113,11 +121,11 @@ docs: $(VENV)/.dev
 
 test: $(VENV)/.dev $(WEB)
 	$(if $(WEB),npm --prefix $(UI) test)
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not gpu and not live and not local_model and not compose"
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not gpu and not live and not local_model and not compose and not gpu_images"
 
 coverage: $(VENV)/.dev $(WEB)
 	@mkdir -p build/coverage
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not gpu and not live and not local_model and not compose" \
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not gpu and not live and not local_model and not compose and not gpu_images" \
 	  --cov --cov-report=term --cov-report=html $(TESTS)
 
 faults: $(VENV)/.dev
@@ -132,6 +140,9 @@ local-model: $(VENV)/.dev
 
 compose-test: $(VENV)/.dev
 	$(BIN)/python -m pytest -m compose tests/integration/test_compose_up.py
+
+gpu-images-test: $(VENV)/.dev
+	$(BIN)/python -m pytest -m gpu_images tests/integration/test_gpu_images.py
 
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz $(FUZZ)

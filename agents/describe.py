@@ -6,6 +6,7 @@ from agents import counters
 from agents.failures import failures
 from services.domain.chat import AttemptFact, PlanFact
 from services.domain.evaluations import EvaluationReport, Tuned
+from services.domain.figures import percent
 from services.domain.measurements import Baselines
 from services.domain.problems import Argument, BackwardPass, Operator, ProblemAnalysis, ValueRef
 from services.domain.tunables import described
@@ -82,7 +83,9 @@ def report(found: EvaluationReport, metrics: tuple[str, ...] = ()) -> str:
         lines.append(failed)
     if found.roofline is not None:
         roof = found.roofline
-        lines.append(f"roofline: {roof.fraction:.0%} of the floor of {roof.floor_us:.1f} µs, bound by {roof.bound}")
+        lines.append(
+            f"roofline: {percent(roof.fraction)} of the floor of {roof.floor_us:.1f} µs, bound by {roof.bound}"
+        )
     if found.profile is not None:
         lines.append(f"bottleneck {found.profile.bottleneck}: {found.profile.reason}")
         lines += [f"  {line}" for line in counters.describe(found.profile, metrics)]

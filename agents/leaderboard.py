@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from services.domain.chat import AttemptFact
+from services.domain.jobs import DEFAULT_STRATEGY, JobSpec
 from services.domain.ratios import paired_time
 
 ROUNDS_EACH = 4
 """Rounds of a budget for each confirmation: a job of less than four rounds has none."""
+
+NEARLY = 0.9
+"""Of the leader's speedup: two measurements of one kernel may differ by that much."""
 
 
 def leader(attempts: Sequence[AttemptFact]) -> AttemptFact | None:
@@ -20,6 +24,16 @@ def leader(attempts: Sequence[AttemptFact]) -> AttemptFact | None:
     accepted = _accepted(attempts)
     confirmed = [item for item in accepted if item.confirms is not None]
     return min(confirmed or accepted, key=_figure, default=None)
+
+
+def least_profiled_speedup(attempts: Sequence[AttemptFact], spec: JobSpec) -> float | None:
+    """Speedup from which on a candidate leads, or nearly does: nobody asks for the profile of others. None where
+    nothing was timed yet, or where a strategy starts from others, too."""
+    if spec.strategy != DEFAULT_STRATEGY or spec.beam != 1:
+        return None
+    lead = leader(attempts)
+    speedup = lead.report.speedup.best_baseline if lead is not None and lead.report is not None else None
+    return None if speedup is None else NEARLY * speedup
 
 
 def unconfirmed(attempts: Sequence[AttemptFact]) -> AttemptFact | None:

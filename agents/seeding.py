@@ -76,6 +76,7 @@ def evaluation_of(
     thorough: bool = False,
     times_held_out: bool = False,
     seed: SeedFigures | None = None,
+    least_profiled_speedup: float | None = None,
 ) -> EvaluationRequest:
     """How a job has a candidate judged."""
     spec = job.spec
@@ -93,6 +94,7 @@ def evaluation_of(
         thorough=thorough,
         times_held_out=times_held_out,
         seed=seed,
+        least_profiled_speedup=least_profiled_speedup,
     )
 
 

@@ -17,7 +17,7 @@ from agents.drafting import draft_of, finding
 from agents.facts import facts_of
 from agents.inspection import doubt_of, inspection_in_brief, inspection_schema, read_inspection
 from agents.judge import critique_in_brief, critique_in_full, critique_schema, read_critique
-from agents.leaderboard import kept_rounds
+from agents.leaderboard import kept_rounds, least_profiled_speedup
 from agents.nearest_example import NEAREST, nearest_example, with_nearest_example
 from agents.planner import chosen_start, plan_in_brief, plan_schema, read_plan
 from agents.profiler import measured_diagnosis, read_diagnosis
@@ -35,7 +35,7 @@ from services.domain.evaluations import EvaluationReport, EvaluationRequest, Pha
 from services.domain.events import EventKind, JsonValue
 from services.domain.experiences import ExperienceKind, RecalledExperience, RecallQuery
 from services.domain.jobs import Stage
-from services.domain.measurements import gain_of
+from services.domain.profiles import limit_in_words
 from services.domain.ratios import seed_figures
 from services.domain.texts import shortened
 from services.learning import evidence
@@ -61,7 +61,7 @@ PROFILER = Agent(
     role=AgentRole.PROFILER,
     schema=lambda _facts: ProfilerReply,
     read=read_diagnosis,
-    summary=lambda found: found.bottleneck,
+    summary=lambda found: limit_in_words(found.bottleneck),
 )
 INSPECTOR = Agent(
     role=AgentRole.JUDGE,
@@ -359,6 +359,7 @@ class Workflow:
             thorough=thorough,
             times_held_out=last,
             seed=seed_figures(first),
+            least_profiled_speedup=least_profiled_speedup(context.attempts, spec),
         )
 
     async def _judged(self, context: JobContext, request: EvaluationRequest) -> EvaluationReport:
@@ -394,5 +395,5 @@ def _figures(report: EvaluationReport) -> dict[str, JsonValue]:
         "detail": shortened(evidence(report), 400) or None,
         "median_us": report.latency.median_us if report.latency is not None else None,
         "speedup": report.speedup.best_baseline,
-        "gain": gain.value if (gain := gain_of(report.speedup)) is not None else None,
+        "gain": report.gain.value if report.gain is not None else None,
     }

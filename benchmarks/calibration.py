@@ -1,75 +1,59 @@
 """How often the referee's 95 % intervals hold: the same model as both sides of a measurement, whose ratio is 1.
 
-    python -m benchmarks.calibration [PROBLEM.py …] [--pairs 40] [--load 0] [--device cpu] [--seconds 0.5] [--json OUT]
+    python -m benchmarks.calibration CELL.jsonl [PROBLEM.py …] [--pairs 300] [--seconds 540] [--load 0] [--device cpu]
+    python -m benchmarks.calibration CELL.jsonl --report
 
-Candidate and baseline are processes of the same kind that run the problem's own model, behind the protocol, the values
-and the stopwatch of a real evaluation. Half of the pairs are measured with fresh processes, half with the last pair's.
-`--load N` keeps N other processes busy meanwhile. Prints, for each problem, how many intervals contain 1 and how far
-the ratios lie apart, then the share over all of them with its own 95 % interval (Wilson), and the load average.
+Candidate and baseline are processes of the same kind that run the problem's own model, with the protocol, the values
+and the stopwatch of a real evaluation. Half of the pairs are measured with fresh processes, half with those of the
+previous pair. `--load N` keeps N other processes busy meanwhile.
 
-Intervals that are honest contain 1 in 92 to 98 % of some hundreds of pairs; the referee's are of blocks of neighbouring
-samples, and a mood of the machine that outlasts a measurement is not in them.
+Each pair is a line of the file, with all of its samples. A call adds to the file, taking the problems in random order
+(`benchmarks/problems/small` where none are named), until it holds `--pairs` pairs or `--seconds` have passed, so a
+cell can be measured in pieces. Prints how many intervals contain 1 for each problem, and over all of them with a 95 %
+interval (Wilson), by the current statistics. `--report` only prints.
+
+Over some hundreds of pairs, 92 to 98 % of honest intervals contain 1.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import json
-import math
 import os
+import random
 import secrets
 import socket
-import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
 
+from benchmarks.calibration_pairs import Cell, Pair, Terms, report
 from kernelwright.problem_files import read_problem
+from services.domain.devices import CPU
 from services.ports.sandboxes import SandboxLimits
-from workers.devices.gpu import gpu_mounts
+from workers.devices.cards import find_gpu
+from workers.devices.gpu import gpu_environment, gpu_mounts
 from workers.ipc.freezer import Freezer
-from workers.ipc.placement import CPU, TensorDevice, place_of
+from workers.ipc.placement import TensorDevice, place_of
 from workers.ipc.tensors import TensorMeta, flatten
 from workers.ipc.wire import Channel
+from workers.referee.baselines.bench import protocol_cost
 from workers.referee.errors import FaultKind, RunnerFault
-from workers.referee.fresh_values import FreshValues
-from workers.referee.problem import ReferenceProblem, cloned, output_tensors
-from workers.referee.runner_client import RunnerSession
-from workers.referee.statistics import paired_ratio, unpaired_ratio
-from workers.referee.stopwatch import stopwatch_for
-from workers.referee.timing import ProtocolCost, SamplingBudget, Side
+from workers.referee.inputs.fresh_values import FreshValues
+from workers.referee.problem.reference_problem import ReferenceProblem, cloned, output_tensors
+from workers.referee.session.runner_client import RunnerSession
+from workers.referee.timing.single_calls import ProtocolCost, SamplingBudget, Side
+from workers.referee.timing.stopwatch import stopwatch_for
 from workers.runner.answers import Acknowledged
 from workers.runner.protocol import AddIdle
 from workers.sandboxes.process import ProcessSandbox
 
-EXAMPLES = Path(__file__).parents[1] / "examples" / "problems"
-COST_CALLS = 15
-Z = 1.96
+SMALL = Path(__file__).parent / "problems" / "small"
 BUSY = "while True: pass"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pair:
-    """One measurement of a model against itself."""
-
-    problem: str
-    ratio: float
-    low: float
-    high: float
-    fresh_processes: bool
-    batched: bool
-    median_us: float
-
-    @property
-    def holds(self) -> bool:
-        """Whether the interval contains the truth."""
-        return self.low <= 1.0 <= self.high
 
 
 class Rivals:
@@ -99,15 +83,17 @@ class Rivals:
         found = watch.interleaved(
             candidate, baseline, values, budget, cost=self._cost(baseline), check=lambda _checked: None
         )
-        ratio = (paired_ratio if found.paired else unpaired_ratio)(found.baseline, found.candidate)
         return Pair(
             problem=self._problem.problem.name,
-            ratio=ratio.value,
-            low=ratio.ci95[0],
-            high=ratio.ci95[1],
             fresh_processes=fresh,
+            paired=found.paired,
             batched=found.batched,
-            median_us=1e6 * statistics.median(found.candidate),
+            candidate=tuple(found.candidate),
+            baseline=tuple(found.baseline),
+            shorter_s=found.off.shorter_s,
+            longer_s=found.off.longer_s,
+            load=os.getloadavg()[0],
+            at_s=time.time(),
         )
 
     def close(self) -> None:
@@ -116,9 +102,11 @@ class Rivals:
         self._sides = []
 
     def _start(self) -> Side:
-        entry = "workers.referee.baseline:serve" + ("_on_gpu" if self._place.is_gpu else "")
+        entry = "workers.referee.baselines.baseline:serve" + ("_on_gpu" if self._place.is_gpu else "")
+        card = find_gpu() if self._place.is_gpu else None
         environment = {"OMP_NUM_THREADS": str(self._threads), "OMP_WAIT_POLICY": "passive"}
-        mounts = gpu_mounts() if self._place.is_gpu else ()
+        environment |= {} if card is None else gpu_environment(card)
+        mounts = () if card is None else gpu_mounts(card)
         limits = SandboxLimits(wall_s=3600.0, memory_bytes=(64 if self._place.is_gpu else 3) << 30, processes=512)
         process = self._sandbox.fork(entry, limits, mounts=mounts, environment=environment)
         self._closing.callback(process.kill)
@@ -154,7 +142,7 @@ class Rivals:
     def _cost(self, side: Side) -> ProtocolCost:
         if self._place.is_gpu:
             return ProtocolCost()
-        return ProtocolCost.of([side.session.call(side.slot, "idle").wall_s for _ in range(COST_CALLS)])
+        return protocol_cost(side)
 
 
 def _socket(descriptor: int) -> socket.socket:
@@ -173,64 +161,46 @@ def busy(count: int) -> Iterator[None]:
             other.wait()
 
 
-def wilson(hits: int, count: int) -> tuple[float, float]:
-    """95 % interval of a share."""
-    share, square = hits / count, Z * Z / count
-    middle = (share + square / 2) / (1 + square)
-    reach = Z * math.sqrt(share * (1 - share) / count + square / (4 * count)) / (1 + square)
-    return middle - reach, middle + reach
-
-
-def tell(pairs: list[Pair], what: str) -> None:
-    """One line about some pairs."""
-    hits = sum(pair.holds for pair in pairs)
-    low, high = wilson(hits, len(pairs))
-    logs = [math.log(pair.ratio) for pair in pairs if pair.ratio > 0]
-    width = statistics.median(pair.high - pair.low for pair in pairs)
-    print(
-        f"{what:24} {hits:3}/{len(pairs):<3} contain 1: {hits / len(pairs):4.0%} ({low:.0%}–{high:.0%})   "
-        f"ratios spread by {statistics.pstdev(logs):.1%}, intervals {width:.1%} wide   "
-        f"{statistics.median(pair.median_us for pair in pairs):.0f} µs"
-        f"{', batched' if any(pair.batched for pair in pairs) else ''}",
-        flush=True,
-    )
+def measure(cell: Cell, paths: Sequence[Path], place: TensorDevice, pairs: int, until: float) -> None:
+    """Add pairs to a cell, two of a problem at a time: one with fresh processes and one that reuses them."""
+    sandbox, generator = ProcessSandbox(), random.SystemRandom()
+    place.prepare()
+    try:
+        problems = [ReferenceProblem(read_problem(path), place) for path in paths]
+        while len(cell.pairs) < pairs and time.monotonic() < until:
+            for problem in generator.sample(problems, len(problems)):
+                rivals = Rivals(sandbox, problem, place)
+                try:
+                    for fresh in (True, False):
+                        if len(cell.pairs) < pairs and time.monotonic() < until:
+                            cell.add(rivals.measure(cell.terms.sampling_s, fresh=fresh))
+                finally:
+                    rivals.close()
+    finally:
+        sandbox.close()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cell", type=Path, metavar="CELL.jsonl")
     parser.add_argument("problems", nargs="*", type=Path)
-    parser.add_argument("--pairs", type=int, default=40, help="over all problems")
+    parser.add_argument("--pairs", type=int, default=300, help="number of pairs that the file should hold in the end")
+    parser.add_argument("--seconds", type=float, default=540.0, help="stop this call after this many seconds")
     parser.add_argument("--load", type=int, default=0, help="other processes that are kept busy")
     parser.add_argument("--device", default=CPU)
-    parser.add_argument("--seconds", type=float, default=0.5)
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--sampling", type=float, default=0.5, help="seconds for the samples of one pair")
+    parser.add_argument("--report", action="store_true", help="only print the report, measure nothing")
     given = parser.parse_args()
-    paths = given.problems or sorted(EXAMPLES.glob("*.py"))
-    sandbox, place, pairs = ProcessSandbox(), place_of(given.device), list[Pair]()
-    place.prepare()
-    print(
-        f"load average before: {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores, {given.load} busy processes of ours"
-    )
-    try:
-        with busy(given.load):
-            for index, path in enumerate(paths):
-                rivals = Rivals(sandbox, ReferenceProblem(read_problem(path), place), place)
-                count = given.pairs // len(paths) + (index < given.pairs % len(paths))
-                found = [rivals.measure(given.seconds, fresh=number % 2 == 0) for number in range(count)]
-                rivals.close()
-                if found:
-                    tell(found, path.stem)
-                pairs += found
-    finally:
-        sandbox.close()
-    tell(pairs, "all")
-    for fresh in (True, False):
-        tell(
-            [pair for pair in pairs if pair.fresh_processes is fresh], "fresh processes" if fresh else "same processes"
-        )
-    print(f"load average after: {os.getloadavg()[0]:.2f}")
-    if given.json is not None:
-        given.json.write_text(json.dumps([asdict(pair) for pair in pairs], indent=1))
+    if given.report:
+        print(report(Cell(given.cell)))
+        return
+    cell = Cell(given.cell, Terms(device=given.device, load=given.load, sampling_s=given.sampling))
+    paths = given.problems or sorted(SMALL.glob("*.py"))
+    before, started = len(cell.pairs), time.monotonic()
+    with busy(given.load):
+        measure(cell, paths, place_of(given.device), given.pairs, started + given.seconds)
+    print(report(cell))
+    print(f"{len(cell.pairs) - before} new pairs in {time.monotonic() - started:.0f} s")
 
 
 if __name__ == "__main__":

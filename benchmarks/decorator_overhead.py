@@ -40,11 +40,11 @@ def proven(function: Callable[..., Any], *arguments: Any, defaults: tuple[Any, .
 
 
 def batch_us(function: Callable[..., Any], arguments: tuple[Any, ...], calls: int) -> float:
-    """Microseconds a call."""
-    started = time.perf_counter()
+    """Microseconds of processor time a call: nothing waits here, and what other programs take is not the call's."""
+    started = time.thread_time()
     for _ in range(calls):
         function(*arguments)
-    return (time.perf_counter() - started) / calls * 1e6
+    return (time.thread_time() - started) / calls * 1e6
 
 
 def overheads_us(

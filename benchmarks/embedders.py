@@ -28,8 +28,8 @@ from services.domain.experiences import embedded_text
 from services.domain.problems import Problem, ProblemAnalysis
 from services.memory_seeds import seed_experiences
 from services.ports.models import Embedder
-from workers.referee.analysis import analyse
-from workers.referee.problem import ReferenceProblem
+from workers.referee.costs.analysis import analyse
+from workers.referee.problem.reference_problem import ReferenceProblem
 
 OUTCOME = " Moves: fuse, parallelise(threads=0), vectorise(lanes=64). Outcome: accepted, 2.00× the best baseline."
 

@@ -4,9 +4,9 @@
     python -m benchmarks.fleet --pressure 50,100,200,400 [--seconds 15] [--max-connections 100]
 
 The first form runs ten teams' jobs on fake devices in simulated time over a PostgreSQL of its own, with the product's
-claims, leases, priorities and turns, and prints for every five minutes what teams with work waiting got of their
-weighted max–min share. The second form lets so many workers claim, renew and answer in real time, each with connections
-of its own as a process has them, until something breaks.
+claims, leases, priorities and turns, and prints for any five minutes what teams with work waiting got of their
+weighted max–min share; SIGTERM ends it early, with the report of what ran. The second form lets so many workers claim,
+renew and answer in real time, each with connections of its own as a process has them, until something breaks.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import math
 import os
 import random
 import resource
+import signal
 import statistics
 import time
 from collections import defaultdict
@@ -25,10 +26,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+from sqlalchemy import Connection, text
 
 from benchmarks.fleet_plan import FleetPlan, Record, TeamPlan
 from benchmarks.fleet_shares import Window, windows
-from benchmarks.fleet_simulation import CLAIM_S, DEVICE, OFFER, Fleet
+from benchmarks.fleet_simulation import CLAIM_S, DEVICE, OFFER, Fleet, Watch
 from services.domain.errors import KernelwrightError
 from services.domain.jobs import JobStatus
 from services.domain.work import order_of
@@ -163,12 +165,27 @@ def report_cost(plan: FleetPlan, record: Record, before: Cost, after: Cost, wall
     print(f"{failed} jobs ended otherwise than solved, {record.refused} answers refused")
 
 
+class Progress(Watch):
+    """Says every five simulated minutes how far the fleet is."""
+
+    _told_s = 0.0
+
+    def looked(self, fleet: Fleet) -> None:
+        """Once after each look."""
+        if (now_s := fleet.clock.monotonic()) - self._told_s >= 300:
+            self._told_s = now_s
+            record = fleet.record
+            print(f"{now_s / 60:.0f} min: {len(record.ended)} jobs ended, {len(record.uses)} orders", flush=True)
+
+
 async def simulate(plan: FleetPlan, server: PostgresServer) -> bool:
     database = Database(server.url)
     await database.upgrade()
     await database.close()
     before, began = Cost.now(server), time.monotonic()
-    record = await Fleet(plan, server.url).run()
+    fleet = Fleet(plan, server.url)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, fleet.stop)
+    record = await fleet.run(Progress())
     report_cost(plan, record, before, Cost.now(server), time.monotonic() - began)
     report_priorities(record)
     return report_fairness(plan, record)
@@ -207,11 +224,24 @@ async def press(server: PostgresServer, workers: int, seconds: float, order_s: f
                 pressed.faults[str(error).splitlines()[0][:120]] += 1
                 await asyncio.sleep(1)
 
+    async def connect(database: Database) -> None:
+        """As a worker that has been there for a while: its first claim does not wait for connections."""
+        await asyncio.gather(database.write(_one_row), database.read(_one_row))
+
     await place()
+    for outcome in await asyncio.gather(*map(connect, databases), return_exceptions=True):
+        if isinstance(outcome, KernelwrightError):
+            pressed.faults[str(outcome).splitlines()[0][:120]] += 1
+        elif isinstance(outcome, BaseException):
+            raise outcome
     stop_at = time.monotonic() + seconds
     await asyncio.gather(*(work(number) for number in range(workers)))
     await asyncio.gather(*(database.close() for database in databases))
     return pressed
+
+
+def _one_row(connection: Connection) -> object:
+    return connection.execute(text("SELECT 1")).scalar_one()
 
 
 async def _one_order(orders: SqlWorkStore, name: str, order_s: float, pressed: Pressed, stop_at: float) -> None:

@@ -26,12 +26,13 @@ class Window:
         return self.used_s / self.fair_s if self.fair_s else math.inf
 
 
-def windows(plan: FleetPlan, record: Record, length_s: float = 300.0) -> list[Window]:
-    """All windows of that length in which a team had work waiting from beginning to end."""
+def windows(plan: FleetPlan, record: Record, length_s: float = 300.0, every_s: float = 10.0) -> list[Window]:
+    """All windows of that length, one beginning every so many seconds, in which a team had work waiting from beginning
+    to end."""
     last_s = max(use.ended_s for use in record.uses)
     found = []
-    for number in range(int(last_s // length_s)):
-        begin_s = number * length_s
+    for number in range(int((last_s - length_s) // every_s) + 1):
+        begin_s = number * every_s
         used = used_between(record.uses, begin_s, begin_s + length_s)
         looks = [teams for moment, teams in record.waiting if begin_s <= moment < begin_s + length_s]
         hungry = frozenset.intersection(*looks) if looks else frozenset()

@@ -226,7 +226,11 @@ class Fleet:
     def looked(self) -> None:
         """Stop where the plan's time is over."""
         if self.clock.monotonic() >= self.plan.limit_s:
-            self._over.set()
+            self.stop()
+
+    def stop(self) -> None:
+        """End the run here, with what has been recorded."""
+        self._over.set()
 
     async def _found_teams(self, database: Database) -> None:
         teams = SqlTeamStore(database, self.clock)
@@ -263,7 +267,11 @@ class Watch:
                     assert row is not None
                     setattr(fleet.record, name, max(getattr(fleet.record, name), int(row[0])))
                 fleet.looked()
+                self.looked(fleet)
                 await fleet.clock.sleep(self._every_s)
+
+    def looked(self, fleet: Fleet) -> None:
+        """What follows each look; here nothing."""
 
 
 _WAITING = b"""

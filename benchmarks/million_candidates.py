@@ -1,9 +1,10 @@
 """Lists, searches, deletion and quota checks beside a million candidates in PostgreSQL.
 
-    python -m benchmarks.million_candidates [--jobs 100000] [--candidates 10] [--seconds 20] [--keep]
+    python -m benchmarks.million_candidates [--jobs 100000] [--candidates 10] [--seconds 20]
 
-Makes a database of its own on the server of `--server` (default: the local one), fills it with SQL, prints the
-plans and latencies of what people and the API ask for, and removes it. Six searchers ask at once for `--seconds`.
+Starts a PostgreSQL of its own, fills it with SQL, and prints what people and the API ask for: plans, latencies, and the
+server's processor time, buffers and spilled pages a call, which a busy machine does not blur. Six searchers ask at once
+for `--seconds`.
 """
 
 from __future__ import annotations
@@ -14,23 +15,27 @@ import functools
 import itertools
 import statistics
 import time
-import uuid
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, text
+from sqlalchemy import Connection, text
 
+from benchmarks.load import report_load
+from benchmarks.statement_costs import SETTINGS, Cost, CostMeter
+from services.domain.deletion import Retention
 from services.domain.jobs import JobFilter
 from services.domain.quotas import Period, Quota, Resource
 from services.quotas import QuotaService
 from services.runtime.clock import SystemClock
 from services.testing import a_job
 from storage.database import Database
+from storage.jobs.retention import TRAJECTORIES, RetentionRounds
 from storage.jobs.rows import jobs_of, row_of
 from storage.jobs.store import SqlJobStore
 from storage.teams.quotas import SqlQuotaStore
+from tests.faults.ground import PostgresServer, folder
 
 SEARCHERS = 6
 FILTERS: dict[str, JobFilter] = {
@@ -39,7 +44,12 @@ FILTERS: dict[str, JobFilter] = {
     "a rare word": JobFilter(text="needle77"),
     "a word that is nowhere": JobFilter(text="nowhere-to-be-found"),
     "a tag": JobFilter(tags=("nightly",)),
+    "a tag that is part of another": JobFilter(tags=("night",)),
+    "a tag that is a third of all names": JobFilter(tags=("softmax",)),
+    "two letters that are nowhere": JobFilter(text="qx"),
 }
+AT_ONCE = ("newest", "a common word", "a rare word", "a word that is nowhere", "a tag")
+EXPIRE_DAYS = 60.0
 VARIANTS = (
     ("softmax", ()),
     ("rmsnorm", ()),
@@ -56,49 +66,55 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=100_000)
     parser.add_argument("--candidates", type=int, default=10, help="of each job")
     parser.add_argument("--seconds", type=float, default=20.0)
-    parser.add_argument("--server", default="postgresql://postgres@127.0.0.1:5432")
-    parser.add_argument("--keep", action="store_true", help="keep the database")
     given = parser.parse_args()
-    name = f"kernelwright_million_{uuid.uuid4().hex[:8]}"
-    _administer(given.server, f"CREATE DATABASE {name}")
-    try:
-        asyncio.run(_measure(f"{given.server}/{name}", given.jobs, given.candidates, given.seconds))
-    finally:
-        if not given.keep:
-            _administer(given.server, f"DROP DATABASE {name} WITH (FORCE)")
+    report_load()
+    with folder() as place:
+        server = PostgresServer(place, settings=(*SETTINGS, "max_wal_size=8GB"))
+        try:
+            asyncio.run(_measure(server, given.jobs, given.candidates, given.seconds))
+        finally:
+            server.close()
+    report_load()
     return 0
 
 
-def _administer(server: str, command: str) -> None:
-    address = f"{server.replace('postgresql:', 'postgresql+psycopg:')}/postgres"
-    engine = create_engine(address, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text(command))
-    engine.dispose()
-
-
-async def _measure(address: str, count: int, each: int, seconds: float) -> None:
-    database = Database(address)
+async def _measure(server: PostgresServer, count: int, each: int, seconds: float) -> None:
+    database, clock = Database(server.url), SystemClock()
     await database.upgrade()
     began = time.perf_counter()
     await database.write(lambda connection: _fill(connection, count, each))
-    await database.write(_analyse)
+    await database.outside(lambda connection: connection.execute(text("VACUUM ANALYZE")))
     print(f"{count} jobs, {count * each} candidates: filled in {time.perf_counter() - began:.0f} s\n")
-    store, clock = SqlJobStore(database, SystemClock()), SystemClock()
+    store = SqlJobStore(database, clock)
     for what, wanted in FILTERS.items():
         await database.read(functools.partial(_explain, what=what, wanted=wanted))
-    print(f"\n{'':28}{'p50 ms':>9}{'p99 ms':>9}{'calls':>7}")
+    print(f"\n| request | p50 | p99 | calls | {Cost.HEAD} |\n|{'---|' * 7}")
+    stopwatch = Stopwatch(server)
     for what, wanted in FILTERS.items():
-        await _time(f"list: {what}", functools.partial(store.list, "local", wanted=wanted), 40)
-    await _searchers(store, seconds)
+        await stopwatch.time(f"list: {what}", functools.partial(store.list, "local", wanted=wanted), 40)
+    await _searchers(stopwatch, store, seconds)
     quotas, since = SqlQuotaStore(database, clock), clock.now() - timedelta(days=30)
     for resource in Resource:
-        await _time(f"quota: {resource}, first check", functools.partial(quotas.used, "local", [(resource, since)]), 1)
-        await _time(f"quota: {resource}", functools.partial(quotas.used, "local", [(resource, since)]), 40)
-    await _submissions(store, QuotaService(quotas, clock))
+        used = functools.partial(quotas.used, "local", [(resource, since)])
+        await stopwatch.time(f"quota: {resource}, first check", used, 1)
+        await stopwatch.time(f"quota: {resource}", used, 40)
+    await _submissions(stopwatch, store, QuotaService(quotas, clock))
     names = iter(range(1, count))
-    await _time("DELETE of a job", lambda: store.delete("local", f"job-{next(names):08d}", "bench"), 20)
+    await stopwatch.time("`DELETE` of a job", lambda: store.delete("local", f"job-{next(names):08d}", "bench"), 20)
+    await _retention(stopwatch, database)
+    stopwatch.close()
     await database.close()
+
+
+async def _retention(stopwatch: Stopwatch, database: Database) -> None:
+    """Rounds of fifty jobs each, and then one that finds nothing beside all that have expired."""
+    rounds = RetentionRounds(database, SystemClock(), Retention(trajectories_days=EXPIRE_DAYS))
+    await stopwatch.time("retention of trajectories: 50 jobs", rounds.expire, 10)
+    before = {"seconds": EXPIRE_DAYS * 86400, "bit": TRAJECTORIES}
+    expired = text("UPDATE jobs SET expired = :bit WHERE finished_at < now() - :seconds * interval '1 second'")
+    await database.write(lambda connection: connection.execute(expired, before))
+    await database.outside(lambda connection: connection.execute(text("VACUUM ANALYZE jobs")))
+    await stopwatch.time("retention: nothing new", rounds.expire, 10)
 
 
 def _fill(connection: Connection, count: int, each: int) -> None:
@@ -108,11 +124,6 @@ def _fill(connection: Connection, count: int, each: int) -> None:
     connection.execute(text("INSERT INTO variants VALUES (:v, :name, :spec, :search)"), list(_variants()))
     for statement in STATEMENTS:
         connection.execute(text(statement), {"jobs": count, "each": each, "report": REPORT})
-
-
-def _analyse(connection: Connection) -> None:
-    connection.execute(text("SET LOCAL statement_timeout = 0"))
-    connection.execute(text("ANALYZE"))
 
 
 def _variants() -> Iterator[dict[str, Any]]:
@@ -126,7 +137,7 @@ def _variants() -> Iterator[dict[str, Any]]:
 
 _JOB = "'job-' || lpad(j::text, 8, '0')"
 _STEP = f"{_JOB} || '-' || k"
-_AT = "now() - (j % 7776000) * interval '1 second' - interval '1 hour'"
+_AT = "now() - j * (7776000.0 / :jobs) * interval '1 second' - interval '1 hour'"
 STATEMENTS = (
     "INSERT INTO teams (id, created_at) VALUES ('local', now()) ON CONFLICT DO NOTHING",
     """INSERT INTO blobs (team_id, hash, bytes, content)
@@ -168,8 +179,31 @@ def _explain(connection: Connection, what: str, wanted: JobFilter) -> None:
     print(f"{what}: {'; '.join(scan.split('  (')[0].removeprefix('->').strip() for scan in scans)}")
 
 
-async def _time(what: str, ask: Callable[[], Awaitable[object]], calls: int) -> None:
-    _print(what, [await _one(ask) for _ in range(calls)])
+class Stopwatch:
+    """Times calls, and asks the server what they cost it; prints a row of a table for each kind."""
+
+    def __init__(self, server: PostgresServer) -> None:
+        self._meter = CostMeter(server)
+
+    async def time(self, what: str, ask: Callable[[], Awaitable[object]], calls: int) -> None:
+        """So many calls, one after another."""
+        self._meter.start()
+        self._print(what, [await _one(ask) for _ in range(calls)])
+
+    async def time_at_once(self, what: str, askers: Sequence[Callable[[], Awaitable[Sequence[float]]]]) -> None:
+        """Several who ask at once, each of whom says what its calls took."""
+        self._meter.start()
+        self._print(what, list(itertools.chain(*await asyncio.gather(*(ask() for ask in askers)))))
+
+    def close(self) -> None:
+        """Let the server go."""
+        self._meter.close()
+
+    def _print(self, what: str, taken: Sequence[float]) -> None:
+        ordered = sorted(taken)
+        high = ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
+        times = f"{statistics.median(ordered):.1f} ms | {high:.1f} ms | {len(ordered)}"
+        print(f"| {what} | {times} | {self._meter.read(len(ordered))} |", flush=True)
 
 
 async def _one(ask: Callable[[], Awaitable[object]]) -> float:
@@ -178,20 +212,21 @@ async def _one(ask: Callable[[], Awaitable[object]]) -> float:
     return 1e3 * (time.perf_counter() - began)
 
 
-async def _searchers(store: SqlJobStore, seconds: float) -> None:
+async def _searchers(stopwatch: Stopwatch, store: SqlJobStore, seconds: float) -> None:
     end = time.perf_counter() + seconds
-    taken: list[float] = []
 
-    async def search(number: int) -> None:
-        turns = itertools.islice(itertools.cycle(FILTERS.values()), number, None)
+    async def search(number: int) -> list[float]:
+        turns = itertools.islice(itertools.cycle(AT_ONCE), number, None)
+        taken = []
         while time.perf_counter() < end:
-            taken.append(await _one(functools.partial(store.list, "local", wanted=next(turns))))
+            taken.append(await _one(functools.partial(store.list, "local", wanted=FILTERS[next(turns)])))
+        return taken
 
-    await asyncio.gather(*(search(number) for number in range(SEARCHERS)))
-    _print(f"{SEARCHERS} searchers at once", taken)
+    searchers = [functools.partial(search, number) for number in range(SEARCHERS)]
+    await stopwatch.time_at_once(f"{SEARCHERS} searchers at once", searchers)
 
 
-async def _submissions(store: SqlJobStore, quotas: QuotaService) -> None:
+async def _submissions(stopwatch: Stopwatch, store: SqlJobStore, quotas: QuotaService) -> None:
     """What a POST asks of the database: all quotas, then the job."""
     for resource in Resource:
         await quotas.set("local", Quota(resource=resource, period=Period.MONTH, most=1e12), "bench")
@@ -201,14 +236,7 @@ async def _submissions(store: SqlJobStore, quotas: QuotaService) -> None:
         await quotas.admit("local")
         await store.create(a_job(f"submitted-{next(numbers)}"))
 
-    await _time("POST: four quotas, first", submit, 1)
-    await _time("POST: four quotas, the job", submit, 40)
-
-
-def _print(what: str, taken: Sequence[float]) -> None:
-    ordered = sorted(taken)
-    high = ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
-    print(f"{what:28}{statistics.median(ordered):9.1f}{high:9.1f}{len(ordered):7}")
+    await stopwatch.time("POST: four quotas, the job", submit, 40)
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ from storage.jobs.checkpoints import SqlCheckpointSaver
 from storage.jobs.events import SqlEventLog
 from storage.jobs.store import SqlJobStore
 from storage.memory.store import SqlMemory
-from workers.referee.analysis import analyse
+from workers.referee.costs.analysis import analyse
 
 BYTES_PER_TOKEN = 4
 OPINION = "second opinion"

@@ -11,8 +11,9 @@ until the referee has what it needs for its first verdict:
 - A stop hands it on, directly or through other stops, to the database, to another process or to where it is run; the
   module that runs it is the last stop. A module that only reads it and returns (a lint, a codec, a hash) is none.
 
-- Transports (`storage.db`, how a transaction runs, `workers.ipc`, how processes talk, and `workers.referee.exchange`,
-  how that is timed) carry whatever they are given and know of no problem: it goes through them, and they are no stops.
+- Transports (`storage.db`, how a transaction runs, `workers.ipc`, how processes talk, and
+  `workers.referee.session.exchange`, how that is timed) carry whatever they are given and know of no problem: it goes
+  through them, and they are no stops.
 
 Not counted: imports, what is built at start, and the ways of the candidate and of the report.
 
@@ -67,7 +68,7 @@ def held_out():
 
 HELD_OUT = [held_out]
 """
-TRANSPORTS = ("storage.db.", "workers.ipc.", "workers.referee.exchange")
+TRANSPORTS = ("storage.db.", "workers.ipc.", "workers.referee.session.exchange")
 MESSAGES = ("workers.referee.protocol", "workers.runner.protocol")
 """What processes say to each other, as types."""
 MOST = 10_000
@@ -76,7 +77,7 @@ OUTSIDE = "(outside)"
 """The database, or another process."""
 ENTRY = "web.routers.jobs"
 """Where the problem comes in; what wraps routes is before it."""
-RUNS_IT = "workers.referee.problem"
+RUNS_IT = "workers.referee.problem.reference_problem"
 """Where the problem becomes a module that runs."""
 JUDGES = "workers.referee.evaluation"
 """Where the referee goes on to its verdict."""

@@ -11,6 +11,7 @@ keep() { [ -s "$folder/$1" ] || printf '%s' "$2" >"$folder/$1"; }
 keep postgres_password "$(draw)"
 keep redis_password "$(draw)"
 keep token "$(draw)"
+keep secrets_key "$(head -c 32 /dev/urandom | base64 | tr '+/' '-_')"  # encrypts webhook secrets in the database
 keep database_url "postgresql+psycopg://kernelwright:$(cat "$folder/postgres_password")@postgres:5432/kernelwright"
 keep redis_url "redis://:$(cat "$folder/redis_password")@redis:6379/0"
 keep redis.conf "requirepass $(cat "$folder/redis_password")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from services.domain.figures import microseconds as microseconds
+from services.domain.measurements import Gain
 
-def microseconds(value: float) -> str:
-    """A duration with a fitting unit: `532 µs`, `12.3 ms`."""
-    if value < 1000:
-        return f"{value:.3g} µs"
-    return f"{value / 1000:.3g} ms" if value < 1e6 else f"{value / 1e6:.3g} s"
+GAINS: dict[str, str] = {
+    Gain.SURELY: "[green]faster[/]",
+    Gain.WITHIN_NOISE: "[yellow]within noise[/]",
+    Gain.NONE: "slower",
+}
+"""A gain in a terminal. Green is for what is surely faster, here as in the web UI."""
 
 
 def ratio(value: float | None) -> str:
@@ -17,4 +20,10 @@ def ratio(value: float | None) -> str:
 
 def interval(bounds: tuple[float, float] | None) -> str:
     """A confidence interval of a speedup, or nothing."""
-    return "" if bounds is None else f"[{bounds[0]:.2f}, {bounds[1]:.2f}]"
+    return "" if bounds is None else f"[{_bound(bounds[0])}, {_bound(bounds[1])}]"
+
+
+def _bound(value: float) -> str:
+    """With as many digits as it takes to see on which side of 1 it lies."""
+    digits = next((count for count in (2, 3, 4) if float(f"{value:.{count}f}") != 1.0), 2)
+    return f"{value:.{digits}f}"

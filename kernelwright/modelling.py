@@ -18,7 +18,7 @@ from services.domain.assembly import assembled, kept_operators
 from services.domain.errors import ConflictError, ProblemError
 from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.jobs import LOCAL_TEAM, WHOLE_MODEL, Job, JobSpec, JobStatus
-from services.domain.measurements import Speedup
+from services.domain.measurements import Gain, Speedup, gain_within
 from services.domain.models import ModelPart, ModelProfile, amdahl
 from services.domain.problems import Problem
 from services.domain.ratios import eager_bounds
@@ -177,7 +177,7 @@ class ModelRun:
         if best is None or best.report is None:
             return None, solved.job.message or f"its job ended {solved.job.status}"
         bounds = eager_bounds(best.report)
-        if not self._wish.swap_all and (bounds is None or bounds[0] <= 1.0):
+        if not self._wish.swap_all and gain_within(bounds) is not Gain.SURELY:
             return None, "its kernel is not surely faster than eager"
         tuned = best.report.tuned
         source = best.candidate.source

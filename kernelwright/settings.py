@@ -62,15 +62,20 @@ class Settings(BaseSettings):
     sandbox: Literal["process", "docker"] = "process"
     """Where compilers, problems and candidates run: Linux namespaces of this machine, or hardened containers."""
     sandbox_image: str | None = None
-    """Image of the containers; default the one that `make sandbox-image` builds for this version."""
+    """Image of the containers; default: the image that `make sandbox-image` builds for this version, or for GPUs the
+    one of `make gpu-images`."""
     sandbox_python: Literal["image", "host"] = "image"
     """Python and torch used in containers: the image's, or this machine's, mounted read-only."""
     sandbox_sockets: Path | None = None
     """Folder for the containers' sockets, which the Docker host must see under the same path; default under `home`."""
     sandbox_warm: Annotated[int, Field(ge=1, le=64)] = 3
     """Containers kept warm."""
+    gpu: str | None = None
+    """Cards that workers on this machine use: indices or UUIDs as `nvidia-smi -L` prints them, separated by commas;
+    default: those that `CUDA_VISIBLE_DEVICES` names, else all. A worker judges on the first card of its device's
+    kind; `worker --device all` uses each of them."""
     sandbox_gpu: str | None = None
-    """UUID of the GPU passed to containers; default: the machine's first."""
+    """Earlier name of `gpu`; where both are set, `gpu` wins."""
     docker_host: Annotated[str | None, _standard("DOCKER_HOST")] = None
     """Address of the Docker daemon; default: its usual socket."""
     host: str = "127.0.0.1"
@@ -232,4 +237,5 @@ def _content(name: str, path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{name}={path!r} cannot be read: {error}") from None
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ConfigurationError(f"{name}={path!r} cannot be read: {why}") from None

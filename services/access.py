@@ -23,6 +23,7 @@ from services.domain.access import (
     User,
 )
 from services.domain.errors import AuthenticationError, ConfigurationError, ForbiddenError, NotFoundError
+from services.domain.jobs import LOCAL_TEAM
 from services.domain.tokens import new_token, token_digest
 from services.ports.runtime import Clock
 from services.ports.teams import AuditLog, KeyStore, TeamStore
@@ -35,6 +36,7 @@ LEAST_WEIGHT, MOST_WEIGHT = 0.01, 1000
 _TOKEN = re.compile(rf"{TOKEN_MARK}(?P<id>[0-9a-f]{{10}})_[A-Za-z0-9_-]{{43}}")
 _TEAM = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _LOGIN = re.compile(r"[^\s\x00-\x1f\x7f\ud800-\udfff]{1,200}")
+_DEVICE = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _NOTED_TO = timedelta(minutes=1)
 
 
@@ -77,6 +79,7 @@ class AccessService:
             scopes=token.scopes,
             user=None if member is None else member.user,
             token_id=token.id,
+            devices=token.devices,
         )
 
     async def by_session(self, secret: str) -> Principal:
@@ -175,15 +178,20 @@ class AccessService:
         *,
         days: int | None,
         owner: User | None,
+        devices: Collection[str] = (),
     ) -> NewToken:
         """A token of a user, or of the team where there is no owner. It never permits more than its maker may do.
+        `devices`: whose work orders it may take, for a node's.
 
         Raises `ForbiddenError`, and `ConfigurationError` for what makes no sense."""
         if not scopes:
             raise ConfigurationError(f"a token needs at least one scope of {', '.join(TokenScope)}")
         if days is not None and not 1 <= days <= MAX_TOKEN_DAYS:
             raise ConfigurationError(f"a token lives 1 to {MAX_TOKEN_DAYS} days, not {days}")
-        self._check_maker(caller, scopes, owner)
+        if devices or TokenScope.NODE in scopes:
+            _check_node(caller, scopes, owner, devices)
+        else:
+            self._check_maker(caller, scopes, owner)
         now = self._clock.now()
         token = ApiToken(
             id=secrets.token_hex(5),
@@ -193,6 +201,7 @@ class AccessService:
             scopes=frozenset(scopes),
             created_at=now,
             expires_at=None if days is None else now + timedelta(days=days),
+            devices=tuple(sorted(set(devices))),
         )
         text = f"{TOKEN_MARK}{token.id}_{new_token()}"
         await self._keys.add_token(token, token_digest(text), caller.actor)
@@ -244,6 +253,22 @@ def as_login(text: str) -> str:
     if not _LOGIN.fullmatch(login):
         raise ConfigurationError("a login is 1 to 200 characters without spaces, usually an e-mail address")
     return login
+
+
+def _check_node(
+    caller: Principal, scopes: Collection[TokenScope], owner: User | None, devices: Collection[str]
+) -> None:
+    """A node works for all teams: only who runs the installation gives it a token, which opens nothing else."""
+    if not (caller.runs_installation and caller.may(TokenScope.ADMIN)):
+        raise ForbiddenError(
+            f"only admins of the team {LOCAL_TEAM}, which runs this installation, may give tokens to nodes"
+        )
+    if set(scopes) != {TokenScope.NODE} or owner is not None:
+        raise ConfigurationError("a node's token belongs to the team, and has the scope node and no other")
+    if not devices:
+        raise ConfigurationError("a node's token must name the devices whose orders it may take")
+    if wrong := sorted(name for name in devices if not _DEVICE.fullmatch(name)):
+        raise ConfigurationError(f"not a device's name: {wrong[0]!r}")
 
 
 def _may_touch(caller: Principal, token: ApiToken) -> bool:

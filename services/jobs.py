@@ -67,8 +67,12 @@ class JobService:
         catalogue: Catalogue,
         clock: Clock,
         quotas: QuotaService | None = None,
+        *,
+        evaluation_timeout_s: float = 0.0,
     ) -> None:
+        """`evaluation_timeout_s`: the most that one evaluation may take, which every device budget has to cover."""
         self._jobs = jobs
+        self._evaluation_timeout_s = evaluation_timeout_s
         self._quotas = quotas
         self._admitting = asyncio.Lock()
         self._candidates = candidates
@@ -82,6 +86,7 @@ class JobService:
         `ConflictError` when the key was used for another spec, and `LimitError` when a quota is used up."""
         spec = replace(spec, baselines=tuple(dict.fromkeys(spec.baselines)))
         self.check(spec)
+        _check_device_budget(spec.budget.device_s, self._evaluation_timeout_s)
         job = self._new_job(team_id, spec, idempotency_key)
         if idempotency_key is None:
             await self._create(job)
@@ -298,6 +303,15 @@ def _check_budget(budget: Budget) -> None:
         value = getattr(budget, name)
         if value is not None and not (value > 0 and math.isfinite(value)):
             raise ConfigurationError(f"budget {name} must be a positive number, not {value}")
+
+
+def _check_device_budget(device_s: float | None, evaluation_timeout_s: float) -> None:
+    """An evaluation is begun only where all that it may take is left, so that less would begin none."""
+    if device_s is not None and device_s < evaluation_timeout_s:
+        raise ConfigurationError(
+            f"a device budget of {device_s:g} s permits no evaluation, since one may take {evaluation_timeout_s:g} s: "
+            f"give at least {evaluation_timeout_s:g} s, or lower KERNELWRIGHT_EVALUATION_TIMEOUT_S"
+        )
 
 
 def _check_texts(spec: JobSpec) -> None:

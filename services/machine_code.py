@@ -32,13 +32,13 @@ async def with_machine_code_kept(
     return report
 
 
-def without_text(report: EvaluationReport) -> EvaluationReport:
-    """The report where nothing keeps machine code."""
+def without_text(report: EvaluationReport, why: str | None = None) -> EvaluationReport:
+    """The report where nothing keeps machine code, or where it cannot be kept for a reason."""
     listing, profile = report.listing, report.profile
     if listing is not None and listing.text:
-        report = replace(report, listing=replace(listing, text="", ptx="", note=NOT_KEPT))
+        report = replace(report, listing=replace(listing, text="", ptx="", note=why or NOT_KEPT))
     if profile is not None and profile.file is not None and profile.file.content:
-        file = replace(profile.file, content="", note=FILE_NOT_KEPT)
+        file = replace(profile.file, content="", note=why or FILE_NOT_KEPT)
         report = replace(report, profile=replace(profile, file=file))
     return report
 

@@ -17,7 +17,7 @@ from services.domain.python_source import parsed
 
 MAX_SOURCE_BYTES = 1 << 20
 MAX_LINE_CHARACTERS = 100_000
-DIALECT = ("TOLERANCE", "INPUT_SETS", "SHAPES", "HELD_OUT", "OBJECTIVE", "BACKWARD", "LIBRARY")
+DIALECT = ("TOLERANCE", "INPUT_SETS", "INIT_SETS", "SHAPES", "HELD_OUT", "OBJECTIVE", "BACKWARD", "LIBRARY")
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -216,7 +216,8 @@ def _is_pair(item: ast.expr) -> bool:
 
 
 def _check_functions(name: str, text: ProblemText, nodes: list[ast.stmt]) -> None:
-    remedy = f"Write {name} = [make_small, make_odd]: a list of functions without arguments, each like get_inputs."
+    like = "get_init_inputs" if name == "INIT_SETS" else "get_inputs"
+    remedy = f"Write {name} = [make_small, make_odd]: a list of functions without arguments, each like {like}."
     for node in nodes:
         value = _value(node)
         if isinstance(value, _LITERALS) and not isinstance(value, ast.List | ast.Tuple):
@@ -235,6 +236,10 @@ def _check_functions(name: str, text: ProblemText, nodes: list[ast.stmt]) -> Non
 
 def _check_input_sets(text: ProblemText, nodes: list[ast.stmt]) -> None:
     _check_functions("INPUT_SETS", text, nodes)
+
+
+def _check_init_sets(text: ProblemText, nodes: list[ast.stmt]) -> None:
+    _check_functions("INIT_SETS", text, nodes)
 
 
 def _check_shapes(text: ProblemText, nodes: list[ast.stmt]) -> None:
@@ -320,6 +325,7 @@ def _check_library(text: ProblemText, nodes: list[ast.stmt]) -> None:
 _CHECKS = {
     "TOLERANCE": _check_tolerance,
     "INPUT_SETS": _check_input_sets,
+    "INIT_SETS": _check_init_sets,
     "SHAPES": _check_shapes,
     "HELD_OUT": _check_held_out,
     "OBJECTIVE": _check_objective,

@@ -45,6 +45,7 @@ class QuotaService:
         if not 0 <= quota.most < float("inf"):
             raise ConfigurationError(f"a quota is a number from 0 on, not {quota.most}")
         await self._quotas.set(team_id, quota, actor)
+        await self.usage(team_id)  # counted here, so that no submission waits for it
 
     async def drop(self, team_id: str, resource: Resource, period: Period, actor: str) -> None:
         """Take a limit away; harmless where there is none. Raises `NotFoundError` for an unknown team."""

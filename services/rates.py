@@ -128,7 +128,7 @@ class RateLimiter:
         wanted = []
         if self._per_caller is not None:
             wanted.append(BucketRequest(bucket=f"caller/{who}", per_minute=self._per_caller, who="you"))
-        if self._per_team is not None:
+        if self._per_team is not None and not caller.is_node:  # else a fleet's heartbeats would be a team's requests
             team = caller.team_id
             wanted.append(BucketRequest(bucket=f"team/{team}", per_minute=self._per_team, who=f"team {team}"))
         taken = await self._buckets.take(wanted) if wanted else Taken()

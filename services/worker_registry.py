@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from services.domain.compilations import COMPILE
-from services.domain.nodes import NodeRole, ServiceNode
+from services.domain.nodes import NodeRole, ServiceNode, taking_orders
 from services.ports.work import NodeRegistry
 
 
@@ -16,7 +16,7 @@ class WorkerRegistry:
 
     async def refresh(self) -> tuple[ServiceNode, ...]:
         """Read it again; the living workers. Raises `StorageError`."""
-        self._workers = await self._registry.living(NodeRole.WORKER)
+        self._workers = taking_orders(await self._registry.living(NodeRole.WORKER))
         return self._workers
 
     def devices(self) -> dict[str, tuple[str, ...]]:

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from sqlalchemy import Connection, func, select
 
 from services.domain.jobs import LOCAL_TEAM
-from services.domain.nodes import NODE_TTL_S
+from services.domain.nodes import NODE_TTL_S, NodeState
 from services.memory.effect import Effect
 from services.ports.runtime import Clock
 from storage.database import Database
@@ -56,7 +56,7 @@ class DatabaseMetrics:
         by_status = select(jobs.c.status, func.count()).group_by(jobs.c.status)
         orders = select(work_orders.c.device, work_orders.c.status, func.count())
         orders = orders.where(work_orders.c.status.in_(_OPEN)).group_by(work_orders.c.device, work_orders.c.status)
-        living = select(nodes).where(nodes.c.seen_at > seen)
+        living = select(nodes).where(nodes.c.seen_at > seen, nodes.c.state != NodeState.REFUSED)
         oldest = select(work_orders.c.device, func.min(work_orders.c.updated_at))
         oldest = oldest.where(work_orders.c.status == "queued").group_by(work_orders.c.device)
         now = self._clock.now()

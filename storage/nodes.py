@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, select, update
+from sqlalchemy import Connection, Row, and_, delete, or_, select, update
 
 from services.domain.codec import dumps, loads
 from services.domain.devices import DeviceSheet
 from services.domain.jobs import LOCAL_TEAM
-from services.domain.nodes import NODE_TTL_S, NodeRole, NodeState, ServiceNode
+from services.domain.nodes import FAULT_TTL_S, NODE_TTL_S, NodeRole, NodeState, ServiceNode
 from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team
 from storage.database import Database
 from storage.db.statements import upsert
 from storage.tables import nodes
 
-FORGET_S = 3600.0
-"""Rows of nodes that left without a word are removed after so long."""
+FORGET_S = FAULT_TTL_S
+"""Rows of nodes that left without a word, or were refused, are removed after so long."""
 
 
 class SqlNodeRegistry:
@@ -42,9 +43,9 @@ class SqlNodeRegistry:
         await self._database.write(work)
 
     async def beat(self, name: str, *, load: float = 0.0, busy_s: float = 0.0, done: int = 0) -> bool:
-        """Say that a node is there and what it has done; False when its row is gone."""
+        """Say that a node is there and what it has done; False when its row is gone, or lists it as refused."""
         said = {"seen_at": self._clock.now(), "load": load, "busy_s": busy_s, "done": done}
-        query = update(nodes).where(nodes.c.name == name).values(said)
+        query = update(nodes).where(nodes.c.name == name, nodes.c.state != NodeState.REFUSED).values(said)
         return await self._database.write(lambda connection: connection.execute(query).rowcount == 1)
 
     async def drain(self, name: str) -> None:
@@ -56,9 +57,15 @@ class SqlNodeRegistry:
         """Remove a node's row."""
         await self._database.write(lambda connection: connection.execute(delete(nodes).where(nodes.c.name == name)))
 
+    async def refuse(self, node: ServiceNode, fault: str) -> None:
+        """List a worker that could not begin, with the reason."""
+        await self.register(replace(node, state=NodeState.REFUSED, fault=fault))
+
     async def living(self, role: NodeRole | None = None) -> tuple[ServiceNode, ...]:
-        """Nodes seen lately, by name."""
-        query = select(nodes).where(nodes.c.seen_at > self._clock.now() - timedelta(seconds=NODE_TTL_S))
+        """Nodes seen lately, and those refused not long ago, by name."""
+        now = self._clock.now()
+        refused = and_(nodes.c.state == NodeState.REFUSED, nodes.c.seen_at > now - timedelta(seconds=FAULT_TTL_S))
+        query = select(nodes).where(or_(nodes.c.seen_at > now - timedelta(seconds=NODE_TTL_S), refused))
         if role is not None:
             query = query.where(nodes.c.role == role)
         rows = await self._database.read(lambda connection: connection.execute(query.order_by(nodes.c.name)).all())
@@ -83,6 +90,7 @@ def _to_row(node: ServiceNode, now: datetime) -> dict[str, Any]:
         "load": node.load,
         "busy_s": node.busy_s,
         "done": node.done,
+        "fault": node.fault,
         "started_at": node.started_at,
         "seen_at": now,
     }
@@ -105,6 +113,7 @@ def _node(row: Row[Any]) -> ServiceNode:
         load=row.load,
         busy_s=row.busy_s,
         done=row.done,
+        fault=row.fault,
         started_at=row.started_at,
         seen_at=row.seen_at,
     )

@@ -1,8 +1,8 @@
 """The whole deployment of docker-compose.yml, brought up on the tests' Docker host where no image can be pulled.
 
-The compose file is used as it is. Its images carry their own names: the databases are stand-ins made by
-`docker/local-images.sh`, ours are that script's base, shown this machine's Python, packages and sources read-only. What
-the Dockerfiles build is tried by `make compose-test`, for it installs torch.
+The compose file is used as it is, but for one line that Debian's Compose does not know. Its images have their own
+names: the databases are stand-ins made by `docker/local-images.sh`, ours are that script's base, shown this machine's
+Python, packages and sources read-only. What the Dockerfiles build is tried by `make compose-test`: it installs torch.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ USER = 65532
 MAKE_TIMEOUT_S = 600.0
 UP_TIMEOUT_S = 240.0
 BASE = "kernelwright/local-base:1"
+UNCOVERED = "    - systempaths=unconfined\n"
 DOCKERFILE = f"""FROM {BASE}
 ARG PYTHON
 ARG ROOT
@@ -71,16 +72,15 @@ def deployed(folder: Path, *, built: bool = False) -> Iterator[Deployment]:
         pytest.skip("no docker-compose: apt-get install docker-compose")
     docker = docker_address()
     make_images(docker, built=built)
-    sockets = PLACE / "sockets"
-    sockets.mkdir(mode=0o711, exist_ok=True)
-    os.chown(sockets, USER, USER)
     subprocess.run([ROOT / "docker" / "secrets.sh", folder / "secrets"], check=True, capture_output=True)
-    shutil.copy(ROOT / "docker-compose.yml", folder)
+    (folder / "docker").mkdir()
+    shutil.copy(ROOT / "docker" / "worker-seccomp.json", folder / "docker")
+    (folder / "docker-compose.yml").write_text(_for_old_compose((ROOT / "docker-compose.yml").read_text()))
     home = folder / "home"
     home.mkdir()
     give_a_sheet(home)  # measuring the device takes a minute, and others measure it
     subprocess.run(["chown", "-R", f"{USER}:{USER}", home], check=True)
-    (folder / "docker-compose.override.yml").write_text(json.dumps(_override(docker, home, built=built)))
+    (folder / "docker-compose.override.yml").write_text(json.dumps(_override(home, built=built)))
     port = a_free_port()
     deployment = Deployment(
         folder=folder,
@@ -93,8 +93,7 @@ def deployed(folder: Path, *, built: bool = False) -> Iterator[Deployment]:
             "COMPOSE_PROJECT_NAME": f"kernelwright-test-{port}",
             "KERNELWRIGHT_VERSION": version(),
             "KERNELWRIGHT_PORT": str(port),
-            "KERNELWRIGHT_SOCKETS": str(sockets),
-            "DOCKER_GID": str(Path(docker.removeprefix("unix://")).stat().st_gid),
+            "KERNELWRIGHT_ORCHESTRATOR_METRICS_PORT": str(a_free_port()),
         },
     )
     try:
@@ -137,14 +136,20 @@ def make_images(docker: str, *, built: bool) -> None:
     )
 
 
-def _override(docker: str, home: Path, *, built: bool) -> dict[str, object]:
-    """What differs here: where the daemon's socket is, and whose Python is used."""
+def _for_old_compose(text: str) -> str:
+    """Compose 1 gives a container its uncovered /proc in another way: the kernel asks only that there is one.
+
+    `systempaths=unconfined` takes Compose 2.15, which is none of Debian's packages here."""
+    assert text.count(UNCOVERED) == 1
+    return text.replace(UNCOVERED, "")
+
+
+def _override(home: Path, *, built: bool) -> dict[str, object]:
+    """What differs here: whose Python is used, and how /proc is seen whole."""
     shown = [] if built else [f"{path}:{path}:ro" for path in dict.fromkeys((sys.base_prefix, sys.prefix, str(ROOT)))]
-    socket = f"{docker.removeprefix('unix://')}:/var/run/docker.sock"
-    worker: dict[str, object] = {"volumes": [socket, *shown]}
-    if not built:
-        worker["environment"] = {"KERNELWRIGHT_SANDBOX_PYTHON": "host", "KERNELWRIGHT_SANDBOX_WARM": "1"}
+    seen = [*shown, "/proc:/run/proc"]
+    worker: dict[str, object] = {"volumes": seen}
     services: dict[str, object] = {name: {"volumes": shown} for name in ("migrate", "api", "orchestrator") if shown}
     services["worker-compile"] = worker
-    services["worker-cpu"] = {**worker, "volumes": [socket, *shown, f"{home}:/var/lib/kernelwright"]}
+    services["worker-cpu"] = {"volumes": [*seen, f"{home}:/var/lib/kernelwright"]}
     return {"version": "3.8", "services": services}

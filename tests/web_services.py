@@ -68,6 +68,7 @@ def web_services(clock: Clock, jobs: JobService, runtime: Path, **given: Any) ->
                 InMemoryTeamStore(beside), InMemoryKeyStore(beside), InMemoryAuditLog(beside), clock
             ),
             "quotas": QuotaService(InMemoryQuotaStore(beside), clock),
+            "node_work": None,
             "rates": RateLimiter(LocalBuckets(clock), per_caller=1_000_000, per_team=1_000_000),
             "identity": None,
             "public_url": None,

@@ -14,6 +14,10 @@ from web.routers.reports import SHARED
 log = logging.getLogger("kernelwright.access")
 QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 """Asked every few seconds by machines: lines of level DEBUG."""
+NODES = "/api/v1/work/"
+"""Where device nodes ask every few seconds; what they are refused is told at level INFO."""
+HELD = f"{NODES}claims"
+"""Held until there is an order: how long says nothing of the server, and does not count as waiting for it."""
 
 
 class AccessLog:
@@ -39,9 +43,11 @@ class AccessLog:
 
 def _note(scope: Scope, status: int, seconds: float) -> None:
     """Seconds until the answer began: an event stream goes on for hours."""
-    REQUEST_SECONDS.labels(scope["method"], f"{status // 100}xx").observe(seconds)
+    if scope["path"] != HELD:
+        REQUEST_SECONDS.labels(scope["method"], f"{status // 100}xx").observe(seconds)
     job = scope.get("path_params", {}).get("job_id")
-    level = logging.DEBUG if scope["path"] in QUIET else logging.INFO
+    quiet = scope["path"] in QUIET or (scope["path"].startswith(NODES) and status < 400)
+    level = logging.DEBUG if quiet else logging.INFO
     with log_context(**({"job": str(job)} if job else {})):
         log.log(level, "%s %s %d in %.1f ms", scope["method"], _shown(scope), status, 1e3 * seconds)
 

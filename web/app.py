@@ -24,6 +24,7 @@ from web.routers import (
     events,
     experiences,
     jobs,
+    node_work,
     playground,
     problems,
     reports,
@@ -49,6 +50,7 @@ TAGS = {
     "training": "Trajectories and batches of evaluations for training.",
     "team": "Members, tokens, quotas and the audit log.",
     "installation": "Who is calling, and what the installation has: workers, processes, models.",
+    "nodes": "For device nodes with a token of their own: take and answer work orders.",
     "health": "Whether the server answers.",
 }
 
@@ -97,6 +99,7 @@ def _routes() -> tuple[BaseRoute, ...]:
         webhooks.router,
         problems.router,
         access.router,
+        node_work.router,
         system.router,
     ):
         every.include_router(router, prefix=PREFIX, responses=errors.responses(400, 401, 403, 413, 429, 500))

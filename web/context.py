@@ -22,6 +22,7 @@ from services.domain.problems import Problem
 from services.experiences import ExperienceService
 from services.exports import Exporter
 from services.jobs import JobService
+from services.node_work import NodeWork
 from services.playground import PlaygroundService
 from services.ports.jobs import ArtefactStore, EventLog
 from services.ports.teams import IdentityProvider
@@ -87,6 +88,8 @@ class WebServices:
     """Users, tokens and the audit log."""
     quotas: QuotaService
     """What teams may use."""
+    node_work: NodeWork | None
+    """Orders for nodes that come for them; None where the server evaluates in its own process."""
     rates: RateLimiter
     """How many requests callers may send."""
     identity: IdentityProvider | None
@@ -147,6 +150,15 @@ def admin(caller: Caller) -> Principal:
     return _permitted(caller, TokenScope.ADMIN)
 
 
+def node(caller: Caller) -> Principal:
+    """A device node: its token opens this and nothing else."""
+    if not caller.is_node:
+        raise ForbiddenError(
+            f"this needs a node's token: kernelwright token create NAME --node DEVICE ({caller.actor})"
+        )
+    return caller
+
+
 def operator(caller: Caller) -> Principal:
     """An admin of the team that runs the installation."""
     if not caller.runs_installation:
@@ -164,6 +176,7 @@ def observer(caller: Caller) -> Principal:
 Reader = Annotated[Principal, Depends(reader)]
 Writer = Annotated[Principal, Depends(writer)]
 Admin = Annotated[Principal, Depends(admin)]
+Node = Annotated[Principal, Depends(node)]
 Operator = Annotated[Principal, Depends(operator)]
 Observer = Annotated[Principal, Depends(observer)]
 

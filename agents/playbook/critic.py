@@ -9,6 +9,7 @@ from agents.playbook.triton import planner as triton
 from agents.replies import DraftCritique, ProfilerReply, RefineCritique
 from services.domain.chat import Facts
 from services.domain.evaluations import EvaluationReport
+from services.domain.figures import percent
 from services.domain.gates import GateName
 
 FIXES = {
@@ -91,7 +92,7 @@ def diagnose(report: EvaluationReport | None) -> tuple[str, str]:
     if report.roofline is None:
         return "unknown", "nothing was timed"
     roof = report.roofline
-    return roof.bound, f"{roof.fraction:.0%} of the {roof.bound} roof ({roof.floor_us:.0f} µs)"
+    return roof.bound, f"{percent(roof.fraction)} of the {roof.bound} roof ({roof.floor_us:.0f} µs)"
 
 
 __all__ = ["diagnose", "draft", "profile", "refine", "repertoire"]

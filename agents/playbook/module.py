@@ -64,6 +64,8 @@ def _inputs(program: Program, code: Code) -> list[str]:
             lines.append(f"{source.name} = {source.name}.contiguous()")
         for dim, size in enumerate(source.shape):
             lines += _size(f"{source.name}.shape[{dim}]", program.sizes.resolve(size), known)
+    for (value, divisor), size in program.sizes.quotients.items():
+        lines += _size(f"{program.sizes.resolve(value).c()} // {divisor}", program.sizes.resolve(size), known)
     return [*lines, *_pins(program)]
 
 

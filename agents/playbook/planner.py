@@ -18,6 +18,7 @@ from agents.playbook.triton import planner as triton
 from agents.replies import CoderReply, Move, PlannerReply
 from services.domain.chat import AttemptFact, Facts, PlanFact
 from services.domain.evaluations import Verdict
+from services.domain.figures import microseconds
 from services.domain.problems import ProblemAnalysis
 
 DRAFT = "a plain and correct draft: one loop nest per operator, one thread"
@@ -131,7 +132,10 @@ def _hypothesis(facts: Facts, moves: tuple[MoveTemplate, ...]) -> str:
         parts.append("a remembered kernel of this family was made so")
     distance = gap(facts)
     if distance is not None:
-        parts.append(f"now {latency(facts.start_point):.0f} µs, {distance:.1f} times the roofline floor")
+        report = facts.start_point.report if facts.start_point else None
+        of = " of the first input set" if report is not None and len(report.shapes) > 1 else ""
+        now = microseconds(latency(facts.start_point) or 0.0)
+        parts.append(f"now {now}, {distance:.1f} times the roofline floor{of}")
     return "; ".join(parts)[:2000]
 
 

@@ -119,7 +119,10 @@ def size(spec: TensorSpec) -> int:
 
 
 def gap(facts: Facts) -> float | None:
-    """How many times the roofline floor the start point takes."""
+    """How many times the roofline floor the start point takes: on the first of several input sets, which it is of."""
+    report = facts.start_point.report if facts.start_point else None
+    if report is not None and len(report.shapes) > 1:
+        return 1 / report.roofline.fraction if report.roofline is not None and report.roofline.fraction > 0 else None
     median = latency(facts.start_point)
     return median / facts.analysis.floor_us if median is not None and facts.analysis.floor_us > 0 else None
 

@@ -145,6 +145,8 @@ class Sizes:
 
     def __init__(self) -> None:
         self.hints: dict[str, int] = {}
+        self.quotients: dict[tuple[Poly, int], Poly] = {}
+        """What stands for a size divided and rounded down, which is no polynomial."""
         self._parents: dict[str, Poly] = {}
 
     def new(self, name: str, hint: int) -> Poly:
@@ -153,6 +155,21 @@ class Sizes:
             return ONE
         self.hints[name] = hint
         return self.resolve(symbol(name))
+
+    def quotient(self, value: Poly, divisor: int) -> Poly:
+        """A size divided by a positive number and rounded down: a symbol of its own where the division may leave a
+        rest."""
+        value = self.resolve(value)
+        exact = value.divide(poly(divisor))
+        if exact is not None:
+            return exact
+        if value.constant is not None:
+            return poly(value.constant // divisor)
+        if (value, divisor) not in self.quotients:
+            name = f"f{len(self.quotients)}"
+            self.hints[name] = self.value(value) // divisor
+            self.quotients[value, divisor] = symbol(name)
+        return self.resolve(self.quotients[value, divisor])
 
     def resolve(self, value: Poly) -> Poly:
         """With every united symbol replaced by its representative."""

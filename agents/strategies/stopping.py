@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from agents.strategies.lineage import pace, ranked
 from services.domain.chat import AttemptFact
+from services.domain.figures import percent
 from services.ports.search import SearchState
 
 MOST_BELIEVED = 1.05
@@ -30,7 +31,7 @@ class StopRule:
             return None
         roofline = best.report.roofline if best.report.roofline_counts else None
         if roofline is not None and self.roof_fraction <= roofline.fraction <= MOST_BELIEVED:
-            return f"stopped early: within {1 - self.roof_fraction:.0%} of the roofline"
+            return f"stopped early: within {percent(1 - self.roof_fraction)} of the roofline"
         steps = self.patience * state.width
         if self.since_gain(state.attempts) >= steps:
             return f"no gain in the last {steps} steps"

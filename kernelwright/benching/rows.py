@@ -17,7 +17,7 @@ from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.events import Event, EventKind, JsonValue
 from services.domain.gates import GateName
 from services.domain.jobs import JobStatus
-from services.domain.measurements import BASELINES, Gain, Speedup
+from services.domain.measurements import BASELINES, Gain, Speedup, gain_of
 from services.domain.ratios import baseline_bounds
 from services.domain.usage import Usage
 
@@ -110,6 +110,9 @@ class BenchRow:
     gain: Gain | None
     """Whether the best kernel is faster than the strongest baseline, by the interval."""
     roofline_fraction: float | None
+    """Of the first input set, like `roofline_bound`."""
+    first_set_speedup: float | None = None
+    """Over the strongest baseline on that set, whatever the objective; None where the kernel collapses on others."""
     roofline_bound: str | None
     rounds: int
     candidates: int
@@ -192,8 +195,9 @@ def row_of(
         baselines_us=_baselines(best, validated),
         speedup=Speedup() if best is None else best.speedup,
         bounds={} if best is None else _bounds(best),
-        gain=None if best is None else best.gain,
+        gain=None if best is None else gain_of(best.speedup),
         roofline_fraction=None if best is None or best.roofline is None else best.roofline.fraction,
+        first_set_speedup=None if best is None else _first_set(best),
         roofline_bound=None if best is None or best.roofline is None else best.roofline.bound,
         rounds=facts.rounds,
         candidates=len(facts.candidates),
@@ -291,6 +295,13 @@ def _baselines(best: EvaluationReport | None, validated: Mapping[str, JsonValue]
 def _bounds(best: EvaluationReport) -> dict[str, Bounds]:
     found = {name: baseline_bounds(best, name) for name in BASELINES} | {STRONGEST: best.speedup.ci95}
     return {name: bounds for name, bounds in found.items() if bounds is not None}
+
+
+def _first_set(best: EvaluationReport) -> float | None:
+    """The speedup on the set that the roofline is of; None for a kernel that collapses on other shapes."""
+    if best.collapses:
+        return None
+    return best.shapes[0].speedup.best_baseline if best.shapes else best.speedup.best_baseline
 
 
 def _versions(report: EvaluationReport) -> Versions:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from kernelwright.benching.rows import STRONGEST, BenchRow
 from kernelwright.benching.totals import BenchDocument, Standing, Totals
 from kernelwright.figures import interval, ratio
+from services.domain.figures import percent
 from services.domain.measurements import BASELINES
 
 Cell = str | int | float | bool | None
@@ -118,7 +119,7 @@ def cells(row: BenchRow) -> tuple[str, ...]:
         ratio(row.figures.get("compile")),
         ratio(row.figures.get(STRONGEST)),
         interval(row.bounds.get(STRONGEST)) or "–",
-        "–" if row.roofline_fraction is None else f"{row.roofline_fraction:.0%}",
+        "–" if row.roofline_fraction is None else percent(row.roofline_fraction),
         "–" if row.author is None else row.author.value,
         f"{row.device_s.total:.1f}",
     )

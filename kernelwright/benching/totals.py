@@ -11,7 +11,7 @@ from functools import reduce
 from kernelwright.benching.categories import Category
 from kernelwright.benching.rows import STRONGEST, BenchRow, DeviceSpending
 from kernelwright.benching.terms import BenchTerms
-from services.domain.measurements import BASELINES
+from services.domain.measurements import BASELINES, Gain, gain_within
 
 FAST_P = (0.0, 0.8, 1.0, 1.5, 2.0)
 """fast_p: share of all problems with a correct kernel more than p times as fast as a baseline (KernelBench, section 3);
@@ -107,8 +107,9 @@ def sol_score(row: BenchRow) -> float:
     """SOL-ExecBench's score, from 0 to 1: with times over that of the kernel, baseline b and floor f it is
     1 / (1 + (1 - f) / (b - f)), which is 0.5 for the strongest baseline's time and 1 for the roofline's.
 
-    The floor is our own roofline, not the suite's. 0 where there is no accepted kernel, no roofline or no baseline."""
-    floor, baseline = row.roofline_fraction, row.figures.get(STRONGEST)
+    The floor is our own roofline, not the suite's. Both figures are of the first input set, the only one with a
+    roofline. 0 where there is no accepted kernel, no roofline or no baseline."""
+    floor, baseline = row.roofline_fraction, row.first_set_speedup
     if not row.accepted or floor is None or baseline is None:
         return 0.0
     if floor >= 1:
@@ -133,7 +134,7 @@ def _standing(rows: Sequence[BenchRow], rival: str) -> Standing:
     bounds = [row.bounds.get(rival) for row in rows if row.accepted]
     return Standing(
         fast_p={f"{p:g}": share_faster(rows, rival, p) for p in FAST_P},
-        surely_faster=sum(each is not None and each[0] > 1 for each in bounds),
+        surely_faster=sum(gain_within(each) is Gain.SURELY for each in bounds),
         geometric_mean=math.exp(math.fsum(map(math.log, figures)) / len(figures)) if figures else None,
         measured=len(figures),
     )

@@ -41,7 +41,7 @@ class Defaults(_Strict):
     """Seconds of device time that one search may use."""
     baselines: tuple[str, ...] = ("eager", "compile")
     min_speedup: float = Field(default=1.0, ge=0)
-    """Against the fastest baseline."""
+    """What the lower end of the speedup's 95 % interval must exceed, against the fastest baseline."""
     max_regression: float = Field(default=0.10, ge=0, lt=1)
     """Share of the recorded speedup that a kernel may lose, beyond the noise of its measurement."""
     record: str = "kernelwright.lock.json"

@@ -1,4 +1,4 @@
-"""Green or red: what is decided from a report, a threshold and the figure that was recorded."""
+"""What is decided from a report, a threshold and the figure that was recorded."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ class Colour(StrEnum):
     """How an entry ended."""
 
     GREEN = "green"
+    """Surely faster than the fastest baseline, and above its threshold."""
+    HOLDS = "holds"
+    """Above its own threshold, which is below 1, and not surely faster."""
     RED = "red"
     UNKNOWN = "unknown"
     """The machine failed: nothing is known about the kernel."""
@@ -45,6 +48,11 @@ class Result:
     """One sentence for a reviewer."""
 
     @property
+    def holds(self) -> bool:
+        """Whether nothing is wrong with it."""
+        return self.colour in (Colour.GREEN, Colour.HOLDS)
+
+    @property
     def speedup(self) -> Speedup | None:
         """Of an accepted kernel."""
         report = self.judged.report
@@ -52,13 +60,13 @@ class Result:
 
 
 def decide(task: Task, judged: Judged) -> Result:
-    """A kernel is red when it is not accepted, below its threshold, or slower than recorded beyond noise."""
+    """A kernel is red when it is not accepted, not surely above its threshold, or slower than recorded beyond noise."""
     colour, reason = _decision(task, judged)
     return Result(task=task, judged=judged, colour=colour, reason=reason)
 
 
 def exit_code(results: list[Result]) -> int:
-    """0 all green, 1 some red, 2 none red but some unknown."""
+    """0 all hold, 1 some red, 2 none red but some unknown."""
     colours = {result.colour for result in results}
     return 1 if Colour.RED in colours else 2 if Colour.UNKNOWN in colours else 0
 
@@ -81,15 +89,21 @@ def _figures(task: Task, speedup: Speedup) -> tuple[Colour, str]:
     measured = speedup.best_baseline
     if measured is None:
         return Colour.RED, "no speedup was measured: ask for at least one baseline"
-    if measured < task.min_speedup:
-        return Colour.RED, f"{measured:.2f}× the fastest baseline is below the threshold {task.min_speedup:.2f}×"
-    highest = speedup.ci95[1] if speedup.ci95 else measured
+    lowest, highest = speedup.ci95 or (measured, measured)
+    if lowest <= task.min_speedup:
+        below = "is" if highest <= task.min_speedup else "may be"
+        return Colour.RED, (
+            f"{measured:.2f}× the fastest baseline {below} below the threshold {task.min_speedup:.2f}×: "
+            f"the interval starts at {lowest:.2f}×"
+        )
     if task.recorded is not None and highest < task.recorded * (1 - task.max_regression):
         lost = 1 - measured / task.recorded
         return Colour.RED, (
             f"regressed: {measured:.2f}× is {lost:.0%} below the recorded {task.recorded:.2f}× "
             f"(at most {task.max_regression:.0%} is allowed, and the interval ends at {highest:.2f}×)"
         )
+    if task.kernel is not None and gain_of(speedup) is not Gain.SURELY:
+        return Colour.HOLDS, f"accepted, not surely faster than the fastest baseline ({task.min_speedup:.2f}× suffices)"
     return Colour.GREEN, "accepted"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kernelwright.ci.rules import Colour, Result
 from kernelwright.figures import interval, ratio
 
-_MARKS = {Colour.GREEN: "✅", Colour.RED: "❌", Colour.UNKNOWN: "⚠️"}
+_MARKS = {Colour.GREEN: "✅", Colour.HOLDS: "☑️", Colour.RED: "❌", Colour.UNKNOWN: "⚠️"}
 _HEADINGS = ("", "kernel", "verdict", "vs the fastest", "95 %", "recorded", "at least", "why")
 
 _FOOTNOTE = (
@@ -31,13 +31,13 @@ def markdown(results: Sequence[Result]) -> str:
 
 
 def workflow_commands(results: Sequence[Result]) -> list[str]:
-    """Workflow commands of GitHub Actions, one for each entry that is not green."""
+    """Workflow commands of GitHub Actions, one for each entry that does not hold."""
     return [
         f"::{'error' if result.colour is Colour.RED else 'warning'} "
         f"file={_property(result.task.shown)},line=1,title={_property('Kernelwright: ' + result.task.name)}::"
         f"{_data(result.reason)}"
         for result in results
-        if result.colour is not Colour.GREEN
+        if not result.holds
     ]
 
 

@@ -7,10 +7,12 @@ import sys
 
 from kernelwright.cli.output import debugging, say
 from services.domain.errors import InfrastructureError, KernelwrightError
+from services.runtime.garbage import collect_rarely
 
 
 def main() -> None:
     """Entry point of `kernelwright`."""
+    collect_rarely()
     sys.exit(execute())
 
 

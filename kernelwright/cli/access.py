@@ -174,7 +174,16 @@ def create_token(
     login: Annotated[
         str | None, typer.Option("--user", help="User whose permissions it has (default: the team's).")
     ] = None,
-    scopes: Annotated[str, typer.Option(help="Scopes, comma-separated: read, write, admin.")] = "read,write",
+    scopes: Annotated[
+        str | None, typer.Option(help="Scopes, comma-separated: read, write, admin.", show_default="read,write")
+    ] = None,
+    node: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DEVICES",
+            help="Create a node's token, for `worker --server`: it takes orders for these devices, and nothing else.",
+        ),
+    ] = None,
     days: Annotated[int | None, typer.Option(min=1, help="Days until it expires.", show_default="90")] = None,
     for_ever: Annotated[bool, typer.Option("--for-ever", help="Create a token that never expires.")] = False,
     as_json: AsJson = False,
@@ -182,13 +191,16 @@ def create_token(
     """Create a token and print it. It is shown only once."""
     if for_ever and days is not None:
         raise ConfigurationError("use either --days or --for-ever")
-    wanted = _scopes(scopes)
+    if node is not None and scopes is not None:
+        raise ConfigurationError("use either --scopes or --node")
+    of_devices = () if node is None else tuple(part.strip() for part in node.split(",") if part.strip())
+    wanted = frozenset({TokenScope.NODE}) if node is not None else _scopes(scopes or "read,write")
     lives = None if for_ever else days or 90
 
     async def work(access: AccessService) -> NewToken:
         await _check_team(access, of_team)
         owner = None if login is None else (await access.member(of_team, login)).user
-        return await access.create_token(_operator(of_team), name, wanted, days=lives, owner=owner)
+        return await access.create_token(_operator(of_team), name, wanted, days=lives, owner=owner, devices=of_devices)
 
     made = _with_access(work)
     if as_json:
@@ -214,7 +226,7 @@ def list_tokens(of_team: OfTeam = LOCAL_TEAM, as_json: AsJson = False) -> None:
         (
             item.id,
             item.name,
-            ",".join(sorted(item.scopes)),
+            ",".join((*sorted(item.scopes), *item.devices)),
             "revoked" if item.revoked_at else _day(item.expires_at),
             _day(item.used_at),
         )
@@ -253,8 +265,12 @@ def audit(
 
 def _scopes(text: str) -> frozenset[TokenScope]:
     given = {part.strip() for part in text.split(",") if part.strip()}
+    if TokenScope.NODE in given:
+        raise ConfigurationError("the scope node is only for the tokens of nodes: use --node DEVICES")
     if unknown := sorted(given - set(TokenScope)):
-        raise ConfigurationError(f"unknown scope {unknown[0]!r}; known: {', '.join(TokenScope)}")
+        raise ConfigurationError(
+            f"unknown scope {unknown[0]!r}; known: {', '.join(scope for scope in TokenScope if scope in ALL_SCOPES)}"
+        )
     return frozenset(map(TokenScope, given))
 
 

@@ -60,17 +60,17 @@ def bench(
     ] = None,
     suite: Annotated[
         str | None,
-        typer.Option("--suite", help="A published suite, kernelbench for example.", rich_help_panel=PROBLEMS),
+        typer.Option("--suite", help="Published suite, for example kernelbench.", rich_help_panel=PROBLEMS),
     ] = None,
     level: Annotated[
-        int | None, typer.Option("--level", min=1, max=4, help="Its level, 1 to 4.", rich_help_panel=PROBLEMS)
+        int | None, typer.Option("--level", min=1, max=4, help="Level of the suite, 1 to 4.", rich_help_panel=PROBLEMS)
     ] = None,
     path: Annotated[
-        Path | None, typer.Option("--path", help="The folder of its checkout.", rich_help_panel=PROBLEMS)
+        Path | None, typer.Option("--path", help="Folder of the suite's checkout.", rich_help_panel=PROBLEMS)
     ] = None,
     part: Annotated[
         str | None,
-        typer.Option("--part", help="Only what lies in this folder of the checkout.", rich_help_panel=PROBLEMS),
+        typer.Option("--part", help="Only problems in this folder of the checkout.", rich_help_panel=PROBLEMS),
     ] = None,
     problems: Annotated[
         str | None,
@@ -98,13 +98,18 @@ def bench(
         float | None,
         typer.Option(
             min=1.0,
-            help="Seconds of device time of this call, all problems together; then none is begun any more.",
+            help="Maximum device time of this call in seconds, all problems together; no problem is started "
+            "after that (default: no limit).",
             rich_help_panel=BUDGET,
         ),
     ] = None,
     job_device_seconds: Annotated[
         float | None,
-        typer.Option(min=1.0, help="Seconds of device time of each problem's candidates.", rich_help_panel=BUDGET),
+        typer.Option(
+            min=1.0,
+            help="Maximum device time of each problem's candidates in seconds (default: no limit).",
+            rich_help_panel=BUDGET,
+        ),
     ] = None,
     baselines: BaselinesOption = None,
     objective: ObjectiveOption = "",
@@ -112,28 +117,26 @@ def bench(
         Path | None,
         typer.Option(
             "--out",
-            help="Folder of the results; with the same one, a second call goes on (default: a new one in "
+            help="Folder for the results; a second call with the same folder continues (default: a new one in "
             "KERNELWRIGHT_HOME/bench).",
             rich_help_panel=RESULTS,
         ),
     ] = None,
     retry_failed: Annotated[
         bool,
-        typer.Option("--retry-failed", help="Try again what failed or was cancelled.", rich_help_panel=RESULTS),
+        typer.Option("--retry-failed", help="Retry problems that failed or were cancelled.", rich_help_panel=RESULTS),
     ] = False,
     merging: Annotated[
         bool,
-        typer.Option(
-            "--merge", help="Take DIR… as folders of results and merge their rows into --out.", rich_help_panel=RESULTS
-        ),
+        typer.Option("--merge", help="Merge the rows of results folders DIR… into --out.", rich_help_panel=RESULTS),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel=RESULTS)] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.", rich_help_panel=RESULTS)] = False,
 ) -> None:
     """Solve several problems and print a table.
 
-    The problems are files of yours, or a level of a suite. One row a problem is kept in a folder, with totals.
-    Exit code 0 if all have an accepted kernel; what remains for another call is told."""
+    The problems are your own files or a level of a suite. A folder keeps one row per problem, and the totals.
+    Exit code 0 if all have an accepted kernel; problems left for another call are listed."""
     from kernelwright.benching.results import Results
     from kernelwright.benching.running import BenchLimits
     from kernelwright.benching.selection import selected

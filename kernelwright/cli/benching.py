@@ -31,7 +31,7 @@ class BenchGroup(TyperGroup):
 
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="Folder of results.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Folder of results that is set against it.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Folder of results to compare with A.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Compare two runs of a suite.

@@ -9,12 +9,13 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
-from kernelwright.figures import interval, microseconds, ratio
+from kernelwright.figures import GAINS, interval, microseconds, ratio
 from services.domain.error_words import allowance, number, tensor_of, units, worst_error
 from services.domain.evaluations import EvaluationReport
+from services.domain.figures import percent
 from services.domain.gates import OutputError
 from services.domain.jobs import Job, JobStatus
-from services.domain.measurements import Latency, Passes, PassTimes
+from services.domain.measurements import Gain, Latency, Passes, PassTimes, gain_of
 from services.domain.objectives import described as of_input_sets
 from services.domain.profiles import Roofline
 from services.domain.ratios import baseline_bounds
@@ -34,14 +35,12 @@ def result_card(job: Job, report: EvaluationReport | None) -> RenderableType:
             table.add_row("reason", escape(job.message))
     else:
         _add_figures(table, report)
-    vain = job.status is JobStatus.NO_GAIN
-    if vain:
-        table.add_row("gain", f"[yellow]none: {escape(job.message or '')}[/]")
+    if job.status is JobStatus.NO_GAIN:
+        table.add_row("outcome", f"[yellow]no gain[/]: {escape(job.message or '')}")
     asked = job.spec.budget.rounds
     rounds = str(job.steps_done) if job.steps_done <= asked else f"{asked}, besides the compiler's own kernel"
     table.add_row("rounds", rounds)
-    colour = "red" if report is None else "yellow" if vain else "green"
-    return Panel(table, title=f"{escape(job.spec.problem.name)}  {job.id}", border_style=colour)
+    return Panel(table, title=f"{escape(job.spec.problem.name)}  {job.id}", border_style=_colour(report))
 
 
 def file_lines(export: Export) -> list[str]:
@@ -60,7 +59,7 @@ def report_card(report: EvaluationReport) -> RenderableType:
     figures = _table()
     _add_figures(figures, report)
     parts = [gates, "", *([_errors(report.errors), ""] if report.errors else []), figures]
-    return Panel(Group(*parts), border_style="green" if report.accepted else "red")
+    return Panel(Group(*parts), border_style=_colour(report))
 
 
 def _errors(errors: Sequence[OutputError]) -> RenderableType:
@@ -75,6 +74,13 @@ def _errors(errors: Sequence[OutputError]) -> RenderableType:
     rest = len(errors) - ERRORS_SHOWN
     note = f"[dim]and {rest} more, none closer to its allowance (--json has them all)[/]"
     return Group(table, note) if rest > 0 else table
+
+
+def _colour(report: EvaluationReport | None) -> str:
+    """Green is for what is surely faster: a correct kernel that gains nothing is yellow."""
+    if report is None or not report.accepted:
+        return "red"
+    return "green" if gain_of(report.speedup) is Gain.SURELY else "yellow"
 
 
 def _table() -> Table:
@@ -93,8 +99,7 @@ def _add_objective(table: Table, report: EvaluationReport) -> None:
 
 
 def _add_figures(table: Table, report: EvaluationReport) -> None:
-    colour = "green" if report.accepted else "red"
-    table.add_row("result", f"[{colour}]{report.verdict.value}[/]")
+    table.add_row("result", f"[{_colour(report)}]{report.verdict.value}[/]")
     if report.latency is not None:
         table.add_row("latency", f"{microseconds(report.latency.median_us)}  {_spread(report.latency)}")
     _add_objective(table, report)
@@ -111,6 +116,8 @@ def _add_figures(table: Table, report: EvaluationReport) -> None:
             table.add_row(label, f"{ratio(value)}  {interval(baseline_bounds(report, name))}")
     if speedup.best_baseline is not None:
         table.add_row("vs the fastest", f"{ratio(speedup.best_baseline)}  {interval(speedup.ci95)} (95 %, interleaved)")
+    if report.accepted and (gain := gain_of(speedup)) is not None:
+        table.add_row("gain", GAINS[gain])
     if speedup.seed is not None:
         table.add_row("vs the seed", f"{ratio(speedup.seed)}  {interval(speedup.seed_ci95)}")
     if report.roofline is not None:
@@ -148,7 +155,7 @@ def _roof(roof: Roofline, sets: int) -> str:
     act = "computing" if roof.bound == "compute" else "moving"
     floor = f"{act} {work} takes this device {microseconds(roof.floor_us)} at least"
     of = ", first input set" if sets > 1 else ""
-    return f"{roof.fraction:.0%} of the best possible speed{of} ({roof.bound} bound: {floor})"
+    return f"{percent(roof.fraction)} of the best possible speed{of} ({roof.bound} bound: {floor})"
 
 
 def _spread(latency: Latency) -> str:

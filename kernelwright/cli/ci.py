@@ -29,7 +29,7 @@ def ci(
         ),
     ] = None,
     update: Annotated[bool, typer.Option("--update", help="Record the speedups of passing kernels.")] = False,
-    summary: Annotated[Path | None, typer.Option(help="File to also write the Markdown summary to.")] = None,
+    summary: Annotated[Path | None, typer.Option(help="Also write the Markdown summary to this file.")] = None,
     comment: Annotated[bool, typer.Option("--comment", help="Keep a comment on the pull request up to date.")] = False,
     tokens: Tokens = None,
     dollars: Dollars = None,
@@ -98,11 +98,10 @@ def _comment(text: str) -> None:
 def _record(plan: CiPlan, results: list[Result]) -> None:
     """Write the figures of kernels that hold; what others had recorded stays."""
     from kernelwright.ci.plan import read_record
-    from kernelwright.ci.rules import Colour
 
     figures = dict(read_record(plan.record))
     for result in results:
-        if result.colour is Colour.GREEN and result.speedup is not None and result.speedup.best_baseline is not None:
+        if result.holds and result.speedup is not None and result.speedup.best_baseline is not None:
             figures[result.task.key] = round(result.speedup.best_baseline, 4)
     document = {"kernels": {key: {"speedup": value} for key, value in sorted(figures.items())}}
     try:

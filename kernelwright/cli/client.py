@@ -74,7 +74,7 @@ def bundle(
 ) -> None:
     """Download a job's kernel with tests and evidence.
 
-    As a zip archive, or in another tool's format."""
+    The archive is a zip file, or has the format of another tool."""
     with open_client(server) as client:
         if patch is not None:
             sys.stdout.write(_patch(patch, client.best(job_id)["source"]))

@@ -12,12 +12,12 @@ PROBLEM = "rmsnorm"
 
 def demo(
     rounds: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of rounds.")] = 8,
-    out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Output folder (default: jobs/JOB in KERNELWRIGHT_HOME).")] = None,
 ) -> None:
     """Solve an example problem: no API key, GPU or server needed.
 
     The same as `kernelwright run` with one of the example problems and the offline model. Exit code 0 if a kernel
-    was proven correct, faster than the baselines of this machine or not."""
+    was proven correct, whether or not it is faster than this machine's baselines."""
     from kernelwright.cli.run import show, solve
     from kernelwright.distribution import example
     from kernelwright.problem_files import read_problem

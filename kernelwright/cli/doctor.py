@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kernelwright.cli.output import answers, print_json
+from services.domain.errors import ConfigurationError
 
 _MARKS = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "missing": "[red]missing[/]"}
 
@@ -16,7 +17,11 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     remote: Annotated[str | None, typer.Option(metavar="URL", help="Check a server instead of this machine.")] = None,
     check_worker: Annotated[
-        str | None, typer.Option(metavar="DEVICE", help="Only check that a worker for this device completes a task.")
+        str | None,
+        typer.Option(
+            metavar="DEVICE",
+            help="Only check that a worker for this device completes a task; `all` for each kind of GPU here.",
+        ),
     ] = None,
     check_api: Annotated[
         str | None, typer.Option(metavar="URL", help="Only check that the API at this address reaches its database.")
@@ -37,7 +42,7 @@ def doctor(
     from kernelwright.settings import load_settings
 
     settings = load_settings()
-    asked = [worker_answers(settings, check_worker)] if check_worker else []
+    asked = [worker_answers(settings, device) for device in _devices_of(check_worker)]
     asked += [api_answers(check_api)] if check_api else []
     asked += [orchestrator_lives(settings)] if check_orchestrator else []
     if check_spool is not None:
@@ -65,3 +70,14 @@ def doctor(
             table.add_row(finding.name, _MARKS[finding.state] if finding.used else "–", text)
         answers().print(table)
     raise typer.Exit(2 if any(finding.state == "missing" for finding in findings) else 0)
+
+
+def _devices_of(check_worker: str | None) -> tuple[str, ...]:
+    """The devices that `--check-worker` names. Raises `ConfigurationError` for `all` where there is no GPU."""
+    if check_worker != "all":
+        return (check_worker,) if check_worker else ()
+    from kernelwright.wiring.workbench import devices
+
+    if not (gpus := devices()[1:]):
+        raise ConfigurationError("this machine has no NVIDIA GPU that answers: there is no worker to check")
+    return gpus

@@ -10,16 +10,14 @@ import typer
 
 from kernelwright.cli.client import LOCAL, AsJson, Server, open_client
 from kernelwright.cli.output import answers, print_json, say
-from kernelwright.figures import ratio
+from kernelwright.figures import GAINS, ratio
 from services.domain.jobs import JobStatus
-from services.domain.measurements import Gain, Speedup, gain_of
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 WIDE = 120
 """Columns of a terminal that has room for times in full and for models."""
-_MARKS = {Gain.SURELY: "[green]faster[/]", Gain.WITHIN_NOISE: "[yellow]within noise[/]", Gain.NONE: "slower", None: ""}
 
 
 def jobs(
@@ -58,16 +56,11 @@ def job_table(found: Sequence[dict[str, Any]], now: datetime, *, wide: bool) -> 
     for job in found:
         created = datetime.fromisoformat(job["created_at"])
         when = f"{created:%Y-%m-%d %H:%M}" if wide else age((now - created).total_seconds())
-        cells = [job["id"], job["status"], ratio(job["best_speedup"]), _MARKS[gain(job)], str(job["steps_done"]), when]
+        marked = GAINS.get(job.get("best_gain") or "", "")
+        cells = [job["id"], job["status"], ratio(job["best_speedup"]), marked, str(job["steps_done"]), when]
         names = [job["model"], job["problem"]] if wide else [job["problem"]]
         table.add_row(*cells, *map(escape, names))
     return table
-
-
-def gain(job: dict[str, Any]) -> Gain | None:
-    """What the interval of a job's best kernel says; None where its server tells none."""
-    bounds = job.get("best_ci95")
-    return None if bounds is None else gain_of(Speedup(ci95=(bounds[0], bounds[1])))
 
 
 def age(seconds: float) -> str:

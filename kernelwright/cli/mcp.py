@@ -36,7 +36,7 @@ def mcp(
 ) -> None:
     """Serve the Model Context Protocol, for coding agents.
 
-    On standard input and output."""
+    It speaks over standard input and output."""
     with open_client(server) as client:
         make_server(client, by).run("stdio")
 

@@ -9,20 +9,25 @@ from rich.table import Table
 
 from kernelwright.figures import interval, microseconds, ratio
 from kernelwright.modelling import ModelOutcome, PartOutcome
+from services.domain.measurements import Gain, gain_within
 from services.domain.models import ModelPart, ModelProfile, amdahl
 
+NARROW = 100
+"""Columns of a terminal in which the table has room for all of its words."""
 LITTLE = 1.1
 """A model that perfect kernels would speed up by less has little to win."""
 
 
-def ranking(profile: ModelProfile) -> Table:
-    """The parts, by what they could win for the whole model."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
+def ranking(profile: ModelProfile, width: int) -> Table:
+    """The parts, by what they could win for the whole model. Names and lines are wrapped where a terminal is narrow,
+    figures never; below 100 columns what bounds a part is left out."""
+    narrow = width < NARROW
+    table = Table(box=None, padding=(0, 1 if narrow else 2, 0, 0))
     for name in ("part", "places", "time", "share", "floor", "own speedup", "model's", "lines"):
-        left = name in ("part", "lines")
-        table.add_column(name, justify="left" if left else "right", overflow="fold", no_wrap=name != "lines")
+        words = name in ("part", "lines")
+        table.add_column(name, justify="left" if words else "right", overflow="fold", no_wrap=not words)
     for part in profile.parts:
-        table.add_row(*_cells(part))
+        table.add_row(*_cells(part, bound="" if narrow else f" ({part.bound})"))
     return table
 
 
@@ -50,18 +55,19 @@ def outcome_card(profile: ModelProfile, outcome: ModelOutcome) -> RenderableType
     whole.add_column(overflow="fold")
     for name, text in _whole(outcome):
         whole.add_row(name, text)
-    good = outcome.speedup is not None and outcome.source_path is not None
+    faster = gain_within(outcome.eager_ci95) is Gain.SURELY and outcome.source_path is not None
+    colour = "red" if outcome.source_path is None else "green" if faster else "yellow"
     title = f"{escape(profile.name)}  {outcome.job_id}"
-    return Panel(Group(parts, "", whole), title=title, border_style="green" if good else "red")
+    return Panel(Group(parts, "", whole), title=title, border_style=colour)
 
 
-def _cells(part: ModelPart) -> tuple[str, ...]:
+def _cells(part: ModelPart, bound: str) -> tuple[str, ...]:
     return (
         escape(part.name),
         str(part.count),
         microseconds(part.time_us),
         f"{part.share:.1%}",
-        f"{microseconds(part.floor_us)} ({part.bound})",
+        f"{microseconds(part.floor_us)}{bound}",
         "–" if part.analysis is None else f"≤ {part.achievable:.1f}×",
         f"≤ {part.ceiling:.3f}×",
         ", ".join(map(str, part.lines)) if part.note is None else escape(part.note),
@@ -87,7 +93,7 @@ def _whole(outcome: ModelOutcome) -> list[tuple[str, str]]:
         if speedup.compile is not None:
             rows.append(("vs torch.compile", f"{ratio(speedup.compile)}  of the whole model"))
         rows.append(("vs the fastest", f"{ratio(speedup.best_baseline)}  {interval(speedup.ci95)} (95 %, interleaved)"))
-        if outcome.eager_ci95 is not None and outcome.eager_ci95[0] <= 1.0:
+        if gain_within(outcome.eager_ci95) in (Gain.WITHIN_NOISE, Gain.NONE):
             rows.append(("", "not surely faster end to end: keep the model as it was"))
     rows.append(("rounds", f"{outcome.rounds} in all jobs"))
     return rows

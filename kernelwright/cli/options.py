@@ -66,7 +66,9 @@ def _check(what: str, name: str, known: tuple[str, ...]) -> None:
 
 ItemOption = Annotated[
     str | None,
-    typer.Option("--item", help="Which problem of a suite's item that holds several: its number, or its name's end."),
+    typer.Option(
+        "--item", help="Problem to take from a suite's item that holds several: its number, or the end of its name."
+    ),
 ]
 BackendOption = Annotated[
     str,
@@ -155,18 +157,25 @@ Wall = Annotated[
     typer.Option(
         "--wall",
         min=1,
-        help="Maximum wall-clock time of each job in seconds, including pauses.",
+        help="Maximum wall-clock time of each job in seconds, including pauses (default: no limit).",
         rich_help_panel=BUDGET,
     ),
 ]
 Tokens = Annotated[
-    int | None, typer.Option(min=1, help="Maximum number of tokens, input plus output.", rich_help_panel=BUDGET)
+    int | None,
+    typer.Option(
+        min=1, help="Maximum number of tokens, input plus output (default: no limit).", rich_help_panel=BUDGET
+    ),
 ]
 Dollars = Annotated[
-    float | None, typer.Option(min=1e-6, help="Maximum cost of all model calls, in dollars.", rich_help_panel=BUDGET)
+    float | None,
+    typer.Option(
+        min=1e-6, help="Maximum cost of all model calls in US dollars (default: no limit).", rich_help_panel=BUDGET
+    ),
 ]
 DeviceSeconds = Annotated[
-    float | None, typer.Option(min=1.0, help="Maximum device time in seconds.", rich_help_panel=BUDGET)
+    float | None,
+    typer.Option(min=1.0, help="Maximum device time in seconds (default: no limit).", rich_help_panel=BUDGET),
 ]
 
 CompilerDraftOption = Annotated[

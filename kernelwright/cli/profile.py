@@ -86,7 +86,11 @@ def profile(
     ] = 13,
     wall: Annotated[
         float | None,
-        typer.Option(min=1, help="Maximum wall-clock time in seconds, all jobs together.", rich_help_panel=BUDGET),
+        typer.Option(
+            min=1,
+            help="Maximum wall-clock time in seconds, all jobs together (default: no limit).",
+            rich_help_panel=BUDGET,
+        ),
     ] = None,
     baselines: Annotated[
         str,
@@ -174,7 +178,7 @@ def _profiled(settings: Settings, spec: JobSpec) -> ModelProfile:
     found = profile_model(settings, spec.problem, spec.device, sandbox_maker(settings))
     for line in summary(found):
         say(line)
-    errors().print(ranking(found))
+    errors().print(ranking(found, errors().width))
     return found
 
 
@@ -195,8 +199,8 @@ def _solved(
 ) -> tuple[ModelProfile, ModelOutcome]:
     """Run the jobs of a plan, or go on with those of a job, and show the card; Ctrl-C says how to go on."""
     from kernelwright.cli.model_card import outcome_card
-    from kernelwright.cli.progress import Progress
     from kernelwright.modelling import ModelRun, taken_up
+    from kernelwright.progress import Progress
     from kernelwright.solving import Listener, open_installed_solver
 
     known: dict[str, str] = {} if resume is None else {"job": resume}

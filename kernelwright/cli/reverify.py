@@ -30,9 +30,9 @@ class Listed:
 
 
 def reverify(
-    everything: Annotated[bool, typer.Option("--all", help="Include results of the current referee.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Include results of the current referee version.")] = False,
     listing: Annotated[bool, typer.Option("--list", help="List what would be re-evaluated, and exit.")] = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of results.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of results (default: all).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Judge earlier results again; retract those that fail.

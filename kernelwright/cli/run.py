@@ -40,14 +40,28 @@ from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode
 if TYPE_CHECKING:
     from kernelwright.solving import Listener, SolveResult
     from services.domain.jobs import JobSpec
+    from services.domain.problems import Problem
 
 
 def run(
     context: typer.Context,
     problem: Annotated[
-        Path | None, typer.Argument(metavar="PROBLEM", help="Problem file, or an item of a suite's checkout.")
+        Path | None,
+        typer.Argument(
+            metavar="PROBLEM",
+            help="Problem file, an item of a suite's checkout, or a function or nn.Module class: FILE.py:NAME.",
+        ),
     ] = None,
     item: ItemOption = None,
+    inputs: Annotated[
+        str, typer.Option(metavar="NAME", help="Example inputs of it: a function or list in its module.")
+    ] = "",
+    init: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Constructor's arguments of a class: a tuple, dict or function in its module."
+        ),
+    ] = "",
     backend: BackendOption = "cpp",
     device: DeviceOption = "cpu",
     model: Annotated[str | None, typer.Option(help=MODELS, show_default="playbook", rich_help_panel=SEARCH)] = None,
@@ -70,7 +84,7 @@ def run(
     compiler_draft: CompilerDraftOption = None,
     allow_library: AllowLibrary = "",
     objective: ObjectiveOption = "",
-    out: Annotated[Path | None, typer.Option(help="Output folder.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Output folder (default: jobs/JOB in KERNELWRIGHT_HOME).")] = None,
     resume: Annotated[
         str | None, typer.Option(metavar="JOB", help="Resume an interrupted job, or a failed one with --model.")
     ] = None,
@@ -81,7 +95,6 @@ def run(
     Exit code 0 if it is surely faster than the best baseline."""
     from kernelwright.problem_files import read_guidance, read_source
     from kernelwright.settings import load_settings
-    from kernelwright.suites.known import named_problem
     from services.domain.jobs import Budget, JobSpec, JobStatus
 
     spec: JobSpec | None = None
@@ -91,7 +104,7 @@ def run(
         refuse_beside_resume(context, "model", "rounds", "out", "as_json")
     if problem is not None:
         spec = JobSpec(
-            problem=named_problem(problem, item, listed(allow_library), objective),
+            problem=_problem(problem, item, (inputs, init), listed(allow_library), objective),
             backend=backend,
             device=device,
             model=model or "playbook",
@@ -114,11 +127,25 @@ def run(
     raise typer.Exit(0 if gained else 1)
 
 
+def _problem(
+    path: Path, item: str | None, named: tuple[str, str], allow_library: tuple[str, ...], objective: str
+) -> Problem:
+    """The problem in a file, of a suite's item, or of a function or class with what `named` gives: its example inputs
+    and its constructor's arguments."""
+    from kernelwright.functions.named import function_problem, is_named
+    from kernelwright.suites.known import named_problem
+
+    inputs, init = named
+    if inputs or init or is_named(str(path)):
+        return function_problem(str(path), inputs, allow_library, objective, init)
+    return named_problem(path, item, allow_library, objective)
+
+
 def solve(
     spec: JobSpec | None, resume: str | None, out: Path | None, *, model: str | None, rounds: int | None
 ) -> SolveResult:
     """Run the job, or continue it with a model and number of rounds where given; Ctrl-C says how to go on."""
-    from kernelwright.cli.progress import Progress
+    from kernelwright.progress import Progress
     from kernelwright.settings import load_settings
     from kernelwright.solving import open_solver
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 GRACE_S = 5
 """How long open requests may go on after the server was told to stop."""
 LOOK_S = 5.0
+COUNT_S = 60.0
+"""How often the API counts what limited teams have used: limits may be set by others."""
 """How often workers are asked what they offer, and teams' quotas what is left of them."""
 SPOOL = "At a spool"
 Port = Annotated[
@@ -57,8 +59,17 @@ def orchestrator() -> None:
 
 def worker(
     device: Annotated[
-        str, typer.Option(help="Device to evaluate on; `compile` for a worker that only compiles.")
+        str,
+        typer.Option(
+            help="Device to evaluate on; `compile` for a worker that only compiles, `all` for a worker per NVIDIA GPU."
+        ),
     ] = "cpu",
+    server: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Take orders from this server's API, with a node's token (KERNELWRIGHT_TOKEN)."
+        ),
+    ] = None,
     spool: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Take orders from this directory instead of Redis.", rich_help_panel=SPOOL),
@@ -72,59 +83,112 @@ def worker(
         ),
     ] = None,
     once: Annotated[
-        bool, typer.Option("--once", help="Take what lies there, then exit.", rich_help_panel=SPOOL)
+        bool, typer.Option("--once", help="Evaluate the orders that are waiting, then exit.", rich_help_panel=SPOOL)
     ] = False,
     idle_exit: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=0, help="Exit after so long without an order.", rich_help_panel=SPOOL),
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            help="Exit after this many seconds without an order (default: never).",
+            rich_help_panel=SPOOL,
+        ),
     ] = None,
 ) -> None:
     """Start only a worker, which takes evaluations from Redis.
 
-    With --spool it takes them from a directory, needs no network, and leaves signed reports there.
+    With --server it takes them from the API, and needs neither the database nor Redis. With --spool it takes them from
+    a directory, needs no network, and leaves signed reports there.
 
-    On SIGTERM it finishes the current one, then exits. At a spool, a second SIGTERM puts that one back and ends at
-    once."""
+    On SIGTERM it finishes the current one, then exits. With --spool, a second SIGTERM returns that one to the
+    directory and exits at once."""
     from kernelwright.settings import load_settings
 
     settings = load_settings()
+    if server is not None and spool is not None:
+        raise ConfigurationError("use either --server or --spool")
+    if spool is None and (once or idle_exit is not None or key is not None):
+        raise ConfigurationError(
+            "--once, --idle-exit and --key work only with a spool: name its directory with --spool"
+        )
+    if device == "all":
+        raise typer.Exit(_work_on_every_card(settings, server, spool, key, once=once, idle_exit_s=idle_exit))
     if spool is not None:
         if device == COMPILE:
             raise ConfigurationError("a compile worker has no device to judge on: leave out --spool, or name a device")
         check_spool_exists(spool)
         _observe(settings, "worker")
         work_at_spool(settings, spool, device, key, once=once, idle_exit_s=idle_exit)
-    elif once or idle_exit is not None or key is not None:
-        raise ConfigurationError("--once, --idle-exit and --key are about a spool: name its directory with --spool")
+    elif server is not None:
+        _work_for_server(settings, server, device)
     else:
         _work_for_broker(settings, device)
 
 
+def _work_on_every_card(
+    settings: Settings,
+    server: str | None,
+    spool: Path | None,
+    key: Path | None,
+    *,
+    once: bool,
+    idle_exit_s: float | None,
+) -> int:
+    from kernelwright.cli.cards import every_card, work_on_every_card
+    from kernelwright.wiring.refusals import forget_refusal, refusal_listed
+    from services.telemetry.logs import configure_logs
+
+    configure_logs(settings.log_format, settings.log_level)
+    options = {"--server": server, "--spool": spool, "--key": key, "--idle-exit": idle_exit_s}
+    arguments = [part for name, value in options.items() if value is not None for part in (name, str(value))]
+    ends = once or idle_exit_s is not None
+    listed = server is not None or (spool is None and settings.queue == "celery")
+    with refusal_listed(settings, "all", server) if listed else contextlib.nullcontext():
+        gpus = every_card()
+    if listed:
+        forget_refusal(settings, "all", server)
+    return work_on_every_card(
+        gpus, [*arguments, *(["--once"] if once else [])], metrics_port=settings.metrics_port, again=not ends
+    )
+
+
+def _work_for_server(settings: Settings, server: str, device: str) -> None:
+    from kernelwright.wiring.node import work_for_server
+    from kernelwright.wiring.refusals import check_machine, refusal_listed
+
+    _observe(settings, "worker")
+    with refusal_listed(settings, device, server):
+        check_machine(settings, device)
+        done = asyncio.run(work_for_server(settings, server, device))
+    _tell(settings, f"finished {done} orders")
+
+
 def _work_for_broker(settings: Settings, device: str) -> None:
     from kernelwright.admission import acquire_slot
-    from kernelwright.wiring.sandboxes import check_sandbox
-    from kernelwright.wiring.workbench import devices
+    from kernelwright.wiring.refusals import admit, check_device_left, check_machine, refusal_listed
     from kernelwright.wiring.workers import make_celery_worker
     from workers.queue.tasks import worker_options
 
     if settings.queue != "celery":
         raise ConfigurationError(
-            "a separate worker needs KERNELWRIGHT_QUEUE=celery, or --spool DIR (serve includes one)"
+            "a separate worker needs KERNELWRIGHT_QUEUE=celery, --server URL or --spool DIR (serve includes one)"
         )
-    if device == COMPILE and settings.compiled is None:
-        raise ConfigurationError("a compile worker needs KERNELWRIGHT_COMPILED, the folder for its output")
-    if device not in (*devices(), COMPILE):
-        raise ConfigurationError(f"unknown device {device!r}; known: {', '.join(devices())}")
-    check_sandbox(settings)
     _observe(settings, "worker")
-    asyncio.run(_admit(settings))
+    with refusal_listed(settings, device):
+        check_machine(settings, device)
+        asyncio.run(admit(settings))
     slot = acquire_slot(device)
     quiet = ["--quiet"] if settings.log_format == "json" else []  # its banner is no JSON
     options = [*worker_options(device, slot.name), "--loglevel", settings.log_level]
     app = make_celery_worker(settings, device, slot.name)
     _drain_when_told(settings, slot.name)
     _keep_logs()
-    app.worker_main([*quiet, "worker", *options])
+    try:
+        app.worker_main([*quiet, "worker", *options])
+    finally:
+        slot.socket.close()
+        with refusal_listed(settings, device):
+            check_device_left(device)  # a child of it found that; the process that is listed is this one
 
 
 def _keep_logs() -> None:
@@ -135,28 +199,6 @@ def _keep_logs() -> None:
         """Nothing is left to do."""
 
     signals.setup_logging.connect(configured, weak=False)
-
-
-async def _admit(settings: Settings) -> None:
-    """Refuse a worker that would harm the installation. Raises `ConfigurationError`, `InfrastructureError`."""
-    from kernelwright.admission import broker_time, check_clock, check_version
-    from kernelwright.distribution import version
-    from services.domain.nodes import NodeRole
-    from services.runtime.clock import SystemClock
-    from storage.database import Database
-    from storage.nodes import SqlNodeRegistry
-
-    clock = SystemClock()
-    if (told := broker_time(settings.broker)) is not None:
-        check_clock(clock.now(), told, "the message broker's")
-    database = Database(settings.database)
-    try:
-        await database.check()
-        if (server := await database.server_time()) is not None:
-            check_clock(clock.now(), server, "the database's")
-        check_version(version(), await SqlNodeRegistry(database, clock).living(NodeRole.ORCHESTRATOR))
-    finally:
-        await database.close()
 
 
 def _drain_when_told(settings: Settings, name: str) -> None:
@@ -213,6 +255,7 @@ async def _serve(port: int | None, host: str | None, *, alone: bool) -> None:
             async with (
                 contextlib.nullcontext() if alone else _orchestrating(installation, stop),
                 _calling_roll(installation),
+                repeating("quota counts", installation.quotas.count, COUNT_S, installation.clock),
             ):
                 await _answer(settings, services, listener, stop)
 

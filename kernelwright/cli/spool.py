@@ -19,7 +19,7 @@ from kernelwright.cli.options import (
     listed,
 )
 from kernelwright.cli.output import print_json, print_table, say
-from services.domain.errors import ConfigurationError, UserError
+from services.domain.errors import UserError
 
 if TYPE_CHECKING:
     from kernelwright.settings import Settings
@@ -46,14 +46,15 @@ def key(
     file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="FILE", help="Where to write it (default: KERNELWRIGHT_SPOOL_KEY_FILE, or spool.key at home)."
+            metavar="FILE",
+            help="File to write the key to (default: KERNELWRIGHT_SPOOL_KEY_FILE, or spool.key at home).",
         ),
     ] = None,
 ) -> None:
     """Make the key that signs orders and reports.
 
-    Give the same file to the service and its nodes, on another way than the spool: whoever has it can have code run on
-    the nodes."""
+    Give the same file to the service and its nodes, but not through the spool: whoever has it can run code on the
+    nodes."""
     from kernelwright.settings import load_settings
     from kernelwright.wiring.spool import key_file, new_key
 
@@ -164,14 +165,9 @@ def work(
     idle_exit_s: float | None,
 ) -> None:
     """Work at a spool until told to stop. Raises `ConfigurationError`, `InfrastructureError`."""
-    from kernelwright.wiring.sandboxes import check_sandbox
     from kernelwright.wiring.spool import open_spool_worker, spool_key
-    from kernelwright.wiring.workbench import devices
     from workers.queue.spool_worker import SpoolPace
 
-    if device not in devices():
-        raise ConfigurationError(f"unknown device {device!r}; known: {', '.join(devices())}")
-    check_sandbox(settings)
     pace = SpoolPace(once=once, idle_exit_s=idle_exit_s)
     with open_spool_worker(settings, directory.absolute(), device, spool_key(settings, key_path), pace) as worker:
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -120,7 +120,7 @@ def watch(job_id: JobId, as_json: AsJson = False, server: Server = LOCAL) -> Non
 
 
 def _watch(client: Client, job_id: str, as_json: bool) -> None:
-    from kernelwright.cli.progress import Progress
+    from kernelwright.progress import Progress
     from services.domain import codec
     from services.domain.evaluations import EvaluationReport
 

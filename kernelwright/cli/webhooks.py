@@ -32,8 +32,18 @@ def create(
     ] = None,
     min_speedup: Annotated[
         float | None,
-        typer.Option(help="Fire only from this speedup over the fastest baseline on.", rich_help_panel=CONDITIONS),
+        typer.Option(
+            help="Fire only from this speedup over the fastest baseline, for example 1.2.", rich_help_panel=CONDITIONS
+        ),
     ] = None,
+    faster: Annotated[
+        bool,
+        typer.Option(
+            "--faster",
+            help="Fire only if the whole 95 % interval is above the fastest baseline.",
+            rich_help_panel=CONDITIONS,
+        ),
+    ] = False,
     first_place: Annotated[
         bool,
         typer.Option(
@@ -52,7 +62,7 @@ def create(
     """Create a webhook and print its id and secret.
 
     The secret is shown only once. Where several conditions are given, all must hold."""
-    given = {"statuses": status, "min_speedup": min_speedup, "first_place": first_place, "tags": tag}
+    given = {"statuses": status, "min_speedup": min_speedup, "faster": faster, "first_place": first_place, "tags": tag}
     conditions = {name: value for name, value in given.items() if value not in (None, False, [])}
     with open_client(server) as client:
         made = client.create_webhook(url, kind, conditions)
@@ -150,6 +160,7 @@ def _conditions(webhook: dict[str, Any]) -> str:
     words = [
         "/".join(given.get("statuses", ())),
         "" if least is None else f"≥ {least:g}×",
+        "surely faster" if given.get("faster") else "",
         "first place" if given.get("first_place") else "",
         *(f"tag {tag}" for tag in given.get("tags", ())),
     ]

@@ -11,13 +11,17 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kernelwright.doctor.findings import Finding
 from kernelwright.settings import Settings
 from services.domain.errors import ConfigurationError, InfrastructureError, KernelwrightError
+
+if TYPE_CHECKING:
+    from workers.devices.cards import Gpu
 
 LEAST_FREE_BYTES = 2 << 30
 
@@ -103,14 +107,15 @@ def _bubblewrap(_settings: Settings) -> Finding:
 
 
 def _docker(settings: Settings) -> Finding:
-    """The Docker host and the sandbox image on it, where the settings ask for containers."""
+    """The Docker host and the images on it for this machine's devices, where the settings ask for containers."""
     from kernelwright.wiring.sandboxes import check_sandbox, image_name
+    from kernelwright.wiring.workbench import devices
     from workers.sandboxes.docker.sandbox import connect
 
     if settings.sandbox != "docker":
         return Finding(name="docker", state="ok", detail="not used (sandbox: process)", used=False)
     try:
-        identity = (check_sandbox(settings) or "").removeprefix("sha256:")[:12]
+        found = {image_name(settings, device): check_sandbox(settings, device) for device in devices()}
         with contextlib.closing(connect(settings.docker_host)) as api:
             engine = api.version()["Version"]
     except ConfigurationError as error:
@@ -118,7 +123,8 @@ def _docker(settings: Settings) -> Finding:
     except KernelwrightError as error:
         remedy = "Start Docker or set DOCKER_HOST; the worker's user must be in the group docker."
         return Finding(name="docker", state="missing", detail=str(error), remedy=remedy)
-    return Finding(name="docker", state="ok", detail=f"engine {engine}, image {image_name(settings)} ({identity})")
+    images = ", ".join(f"{name} ({(key or '').removeprefix('sha256:')[:12]})" for name, key in found.items())
+    return Finding(name="docker", state="ok", detail=f"engine {engine}, image {images}")
 
 
 def _isolation(settings: Settings) -> Finding:
@@ -257,15 +263,44 @@ def _port(settings: Settings) -> Finding:
 
 
 def _gpu(_settings: Settings) -> Finding:
-    found = shutil.which("nvidia-smi")
-    if found is None:
+    """The cards, and which of them workers here use."""
+    from workers.devices.cards import CONTROL_NODE, all_gpus, usable_gpus
+
+    if shutil.which("nvidia-smi") is None and not CONTROL_NODE.exists():
         return Finding(name="gpu", state="ok", detail="not found (only needed for cuda and triton)", used=False)
-    query = [found, "--query-gpu=name,driver_version", "--format=csv,noheader"]
-    asked = subprocess.run(query, capture_output=True, text=True, timeout=20, check=False)
-    lines = asked.stdout.strip().splitlines()
-    if asked.returncode != 0 or not lines:
-        return Finding(name="gpu", state="warning", detail="nvidia-smi fails", remedy="Check the NVIDIA driver.")
-    return Finding(name="gpu", state="ok", detail="; ".join(lines))
+    if not all_gpus():
+        remedy = "Check the NVIDIA driver (dmesg, nvidia-smi); in a container, that it was given the cards."
+        return Finding(name="gpu", state="warning", detail="nvidia-smi names no GPU that answers", remedy=remedy)
+    try:
+        usable = usable_gpus()
+    except ConfigurationError as error:
+        return Finding(name="gpu", state="missing", detail=str(error), remedy="Set KERNELWRIGHT_GPU.")
+    told = [f"{gpu} as {gpu.name}{_unused(gpu, usable)}" for gpu in all_gpus()]
+    how = None if usable else "Switch MIG off (nvidia-smi -mig 0), or name a card in KERNELWRIGHT_GPU."
+    return Finding(name="gpu", state="ok" if usable else "warning", detail="; ".join(told), remedy=how)
+
+
+def _unused(gpu: Gpu, usable: Sequence[Gpu]) -> str:
+    if gpu in usable:
+        return ""
+    return ": not used, split into MIG slices" if gpu.sliced else ": not used here"
+
+
+def _cuda(_settings: Settings) -> Finding:
+    """nvcc, and a torch that was built with CUDA, where there is a card for them."""
+    import kernelwright_rt
+    from workers.devices.cards import all_gpus
+
+    if not all_gpus():
+        return Finding(name="cuda", state="ok", detail="not needed (no GPU)", used=False)
+    if "+cpu" in metadata.version("torch"):
+        detail = f"torch {metadata.version('torch')} is a build without CUDA: no candidate can run on the GPU"
+        return Finding(name="cuda", state="missing", detail=detail, remedy="pip install PyPI's own torch.")
+    try:
+        return Finding(name="cuda", state="ok", detail=kernelwright_rt.cuda_toolchain())
+    except kernelwright_rt.CompileError as error:
+        remedy = "Install the CUDA toolkit, or set CUDA_HOME; without it only triton candidates can be judged."
+        return Finding(name="cuda", state="warning", detail=str(error), remedy=remedy)
 
 
 CHECKS: tuple[Check, ...] = (
@@ -285,4 +320,5 @@ CHECKS: tuple[Check, ...] = (
     _installation,
     _port,
     _gpu,
+    _cuda,
 )

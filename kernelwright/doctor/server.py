@@ -19,6 +19,7 @@ from kernelwright.settings import Settings
 from services.domain.errors import KernelwrightError, QueueError
 
 WAITING = re.compile(r'^kernelwright_orders\{device="([^"]+)",status="queued"\} ([0-9.e+]+)$', re.MULTILINE)
+START_AGAIN = "Do what it says on that node, then start its worker again."
 _TIMEOUT_S = 10.0
 
 
@@ -85,8 +86,19 @@ def _workers(client: httpx.Client) -> Finding:
     if not found:
         remedy = "Start one: kernelwright worker --device NAME"
         return Finding(name="workers", state="warning", detail="none connected; jobs will wait", remedy=remedy)
+    refused = [f"{worker['name']}: {worker['node']['fault']}" for worker in found if _has_fault(worker)]
+    if refused:
+        return Finding(name="workers", state="warning", detail="; ".join(refused), remedy=START_AGAIN)
     names = ", ".join(f"{worker['name']} ({worker['device']}: {'+'.join(worker['backends'])})" for worker in found)
     return Finding(name="workers", state="ok", detail=names)
+
+
+def _has_fault(worker: dict[str, Any]) -> bool:
+    return bool((worker.get("node") or {}).get("fault"))
+
+
+def _takes_orders(worker: dict[str, Any]) -> bool:
+    return (worker.get("node") or {}).get("state") != "refused"
 
 
 def _items(answer: httpx.Response) -> list[dict[str, Any]]:
@@ -101,7 +113,7 @@ def _queues(client: httpx.Client) -> Finding:
     if answer.status_code != 200 or workers.status_code != 200:
         return Finding(name="queues", state="warning", detail=_detail(answer))
     waiting = {device: int(float(count)) for device, count in WAITING.findall(answer.text)}
-    return unserved(waiting, {worker["device"] for worker in _items(workers)})
+    return unserved(waiting, {worker["device"] for worker in _items(workers) if _takes_orders(worker)})
 
 
 def unserved(waiting: dict[str, int], served: set[str]) -> Finding:
@@ -146,7 +158,7 @@ def check_membership(settings: Settings) -> Finding:
 
 async def _member(settings: Settings) -> Finding:
     from kernelwright.distribution import version
-    from services.domain.nodes import NodeRole
+    from services.domain.nodes import NodeRole, NodeState
     from services.runtime.clock import SystemClock
     from storage.database import Database
     from storage.jobs.work_orders import SqlWorkStore
@@ -161,10 +173,12 @@ async def _member(settings: Settings) -> Finding:
         await database.close()
     orchestrators = [node for node in nodes if node.role is NodeRole.ORCHESTRATOR]
     check_version(version(), orchestrators)
-    workers = [node for node in nodes if node.role is NodeRole.WORKER]
+    workers = [node for node in nodes if node.role is NodeRole.WORKER and node.state is not NodeState.REFUSED]
     queues = unserved(waiting, {node.device or "" for node in workers})
     if queues.state != "ok":
         return queues
+    if refused := [f"{node.name}: {node.fault}" for node in nodes if node.state is NodeState.REFUSED]:
+        return Finding(name="installation", state="warning", detail="; ".join(refused), remedy=START_AGAIN)
     detail = f"{len(orchestrators)} orchestrators, {len(workers)} workers, {queues.detail}"
     return Finding(name="installation", state="ok", detail=detail)
 

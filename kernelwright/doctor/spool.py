@@ -10,8 +10,6 @@ from kernelwright.settings import Settings
 from services.adapters.spool.layout import SpoolLayout
 from services.domain.errors import ConfigurationError, KernelwrightError
 
-LEAST_FREE_BYTES = 256 << 20
-
 
 def check_spool(settings: Settings, directory: Path | None = None) -> Finding:
     """Whether orders and reports pass through a spool: the given one, else the one that is set."""
@@ -28,7 +26,7 @@ def check_spool(settings: Settings, directory: Path | None = None) -> Finding:
 def _examined(settings: Settings, root: Path) -> Finding:
     from kernelwright.distribution import version
     from kernelwright.wiring.spool import spool_key, spooled_orders
-    from services.adapters.spool.probe import check_service, check_skew, examine
+    from services.adapters.spool.probe import LEAST_FREE_BYTES, check_service, check_skew, examine
 
     layout, key = SpoolLayout(root), spool_key(settings)
     if not layout.orders.is_dir():

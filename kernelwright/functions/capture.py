@@ -1,4 +1,4 @@
-"""A function's source together with the imports, constants and functions of its module that it refers to."""
+"""A function's or class's source together with what it refers to: imports, constants, functions and classes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,17 @@ from typing import Any
 
 from services.domain.errors import ProblemError
 
-RESERVED = frozenset({"Model", "get_inputs", "get_init_inputs", "INPUT_SETS", "HELD_OUT", "TOLERANCE", "LIBRARY"})
+RESERVED = frozenset(
+    {"Model", "get_inputs", "get_init_inputs", "INPUT_SETS", "INIT_SETS", "HELD_OUT", "TOLERANCE", "LIBRARY"}
+)
 """Names that the problem made of a function defines itself."""
 _DROPPED_DECORATORS = ("optimize", "torch.compile", "torch.no_grad", "torch.inference_mode")
 """What a decorator may be without its function computing something else."""
 _HOMES_OF_BUILTINS = ("torch", "torch.nn.functional", "math", "operator")
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None))
+
+Definition = types.FunctionType | type
+"""What is written with def or class."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +57,7 @@ class CapturedFunction:
     parameters: tuple[inspect.Parameter, ...]
     """Its positional parameters."""
     source: str
-    """Imports (torch's always), constants and functions, the function itself last."""
+    """Imports (torch's always), constants, functions and classes, what was captured last."""
     path: str
     """The file that it comes from."""
     line: int
@@ -68,14 +73,33 @@ def capture(function: Callable[..., Any]) -> CapturedFunction:
     if not inspect.isroutine(function):
         kind = type(function).__name__
         raise _error(f"a {kind} was given", "Pass a function defined with def; modules need a problem file.", function)
+    if getattr(function, "__name__", "") in RESERVED:
+        raise _error("has a name that problems use themselves", "Rename it.", function)
     collector = _Collector()
     target = collector.function(inspect.unwrap(function))
-    if target.__name__ in RESERVED:
-        raise _error("has a name that problems use themselves", "Rename it.", target)
+    return _captured(collector, target, _positional(target))
+
+
+def capture_module(module: type[Any]) -> CapturedFunction:
+    """An `nn.Module` class's source with all that it refers to; the parameters are those of `forward`, without self.
+
+    Raises `ProblemError` saying what stands in the way."""
+    if module.__name__ in RESERVED:
+        remedy = "Rename it; where its file is a problem file already, name only the file."
+        raise _error("has a name that problems use themselves", remedy, module)
+    collector = _Collector()
+    collector.cls(module)
+    forward = inspect.unwrap(module.forward)
+    if not isinstance(forward, types.FunctionType) or forward.__name__ != "forward":
+        raise _error("defines no forward", "Define forward with def, or name the layer inside it.", module)
+    return _captured(collector, module, _positional(forward)[1:])
+
+
+def _captured(collector: _Collector, target: Definition, parameters: tuple[inspect.Parameter, ...]) -> CapturedFunction:
     path, line = _place(target)
     return CapturedFunction(
         name=target.__name__,
-        parameters=_positional(target),
+        parameters=parameters,
         source="\n\n\n".join(filter(None, ("\n".join(sorted(collector.imports)), *collector.texts))),
         path=path,
         line=line,
@@ -102,8 +126,16 @@ class _Collector:
             self.texts.append(ast.unparse(tree))
         return found
 
-    def _global(self, name: str, user: types.FunctionType) -> None:
-        names = user.__globals__
+    def cls(self, found: type) -> None:
+        """Add a class after everything that it refers to, its bases included."""
+        tree = _class_tree(found)
+        if self._is_new(found.__name__, found, found):
+            for name in _free_names(tree):
+                self._global(name, found)
+            self.texts.append(ast.unparse(tree))
+
+    def _global(self, name: str, user: Definition) -> None:
+        names = _globals(user)
         if name not in names:
             if hasattr(builtins, name):
                 return
@@ -115,31 +147,36 @@ class _Collector:
             self.dependencies.append(Dependency(names=names, name=name, value=value))
         self._add(name, value, user)
 
-    def _add(self, name: str, value: Any, user: types.FunctionType) -> None:
+    def _add(self, name: str, value: Any, user: Definition) -> None:
         if isinstance(value, types.ModuleType):
             self.imports.add(_module_import(name, value, user))
-        elif (text := _constant(value)) is not None:
+        elif (text := constant(value)) is not None:
             self.texts.append(f"{name} = {text}")
         elif (home := _importable(name, value)) is not None:
             self.imports.add(home)
         elif isinstance(inspect.unwrap(value) if callable(value) else value, types.FunctionType):
             self._helper(name, inspect.unwrap(value), user)
+        elif isinstance(value, type):
+            self._helper(name, value, user)
         else:
             raise _refusal(name, value, user)
 
-    def _helper(self, name: str, value: types.FunctionType, user: types.FunctionType) -> None:
+    def _helper(self, name: str, value: Definition, user: Definition) -> None:
         if value is user:
             return
         if value.__name__ == name:
             del self.known[name]
-        self.function(value)
+        if isinstance(value, type):
+            self.cls(value)
+        else:
+            self.function(value)
         if value.__name__ != name:
             self.texts.append(f"{name} = {value.__name__}")
 
-    def _is_new(self, name: str, value: Any, user: types.FunctionType) -> bool:
+    def _is_new(self, name: str, value: Any, user: Definition) -> bool:
         if name in self.known:
             if self.known[name] is not value and self.known[name] != value:
-                raise _error(f"and a function it calls mean two things by `{name}`", "Rename one of them.", user)
+                raise _error(f"and what it uses mean two things by `{name}`", "Rename one of them.", user)
             return False
         if name in RESERVED:
             raise _error(f"uses `{name}`, a name that problems use themselves", "Rename it.", user)
@@ -164,18 +201,39 @@ def _checked(function: Any) -> types.FunctionType:
 
 def _tree(function: types.FunctionType) -> ast.FunctionDef:
     """The function's definition, without the decorators that only say how to run it."""
-    try:
-        text = textwrap.dedent(inspect.getsource(function))
-    except (OSError, TypeError):
-        remedy = "Define it in a file or in a notebook cell."
-        raise _error("has no source text that can be read", remedy, function) from None
-    (node,) = ast.parse(text).body
+    node = _parsed(function)
     if not isinstance(node, ast.FunctionDef):
         raise _error("is not a plain def", "Write it with def.", function)
     node.decorator_list = [item for item in node.decorator_list if not _is_dropped(item)]
-    if any(isinstance(item, ast.Global) for item in ast.walk(node)):
-        raise _error("writes a global variable", "Return the value instead.", function)
     return node
+
+
+def _class_tree(found: type) -> ast.ClassDef:
+    """The class's definition. Raises `ProblemError` where it does not stand at the top level of a module."""
+    if found.__qualname__ != found.__name__:
+        raise _error("is defined inside a function or another class", "Define it at the top level of a module.", found)
+    node = _parsed(found)
+    if not isinstance(node, ast.ClassDef):
+        raise _error("is not a plain class", "Write it with class.", found)
+    return node
+
+
+def _parsed(definition: Definition) -> ast.stmt:
+    try:
+        text = textwrap.dedent(inspect.getsource(definition))
+    except (OSError, TypeError):
+        remedy = "Define it in a file or in a notebook cell."
+        raise _error("has no source text that can be read", remedy, definition) from None
+    (node,) = ast.parse(text).body
+    if any(isinstance(item, ast.Global) for item in ast.walk(node)):
+        raise _error("writes a global variable", "Return the value instead.", definition)
+    return node
+
+
+def _globals(definition: Definition) -> dict[str, Any]:
+    if isinstance(definition, type):
+        return vars(sys.modules[definition.__module__])
+    return definition.__globals__
 
 
 def _is_dropped(decorator: ast.expr) -> bool:
@@ -183,7 +241,7 @@ def _is_dropped(decorator: ast.expr) -> bool:
     return text in _DROPPED_DECORATORS or text.endswith(".optimize")
 
 
-def _free_names(tree: ast.FunctionDef) -> list[str]:
+def _free_names(tree: ast.FunctionDef | ast.ClassDef) -> list[str]:
     """The globals that a definition reads, annotations apart: nothing evaluates them."""
     bare = _WithoutAnnotations().visit(ast.parse(ast.unparse(tree)))
     table = symtable.symtable(ast.unparse(bare), "function", "exec")
@@ -219,7 +277,7 @@ class _WithoutAnnotations(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def _constant(value: Any) -> str | None:
+def constant(value: Any) -> str | None:
     """A constant as source, or None for what is none."""
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return f'float("{value}")'
@@ -228,7 +286,7 @@ def _constant(value: Any) -> str | None:
     if type(value).__module__ == "torch" and type(value).__name__ == "dtype":
         return str(value)
     if type(value) is tuple:
-        parts = [_constant(item) for item in value]
+        parts = [constant(item) for item in value]
         return None if None in parts else f"({''.join(f'{part}, ' for part in parts)})"
     return None
 
@@ -245,9 +303,9 @@ def _importable(name: str, value: Any) -> str | None:
     return None
 
 
-def _module_import(name: str, module: types.ModuleType, user: types.FunctionType) -> str:
+def _module_import(name: str, module: types.ModuleType, user: Definition) -> str:
     if not _is_installed(module):
-        remedy = "Import the functions themselves (`from … import …`): their source is taken along."
+        remedy = "Import the functions and classes themselves (`from … import …`): their source is taken along."
         raise _error(f"uses `{name}`, a module of your own", remedy, user)
     return f"import {module.__name__}" + (f" as {name}" if name != module.__name__ else "")
 
@@ -279,12 +337,14 @@ def _positional(function: types.FunctionType) -> tuple[inspect.Parameter, ...]:
     return tuple(found)
 
 
-def _refusal(name: str, value: Any, user: types.FunctionType) -> ProblemError:
+def _refusal(name: str, value: Any, user: Definition) -> ProblemError:
     if hasattr(value, "untyped_storage"):
         return _error(f"uses the global tensor `{name}`", "Make it an argument.", user)
     if isinstance(value, (list, dict, set)):
         return _error(f"uses the global `{name}`, which may change", "Make it an argument or a tuple.", user)
-    remedy = "Only modules, functions, numbers, strings, dtypes and tuples of these can be taken along: pass it in."
+    remedy = (
+        "Only modules, functions, classes, numbers, strings, dtypes and tuples of these can be taken along: pass it in."
+    )
     return _error(f"uses the global `{name}` of type {type(value).__name__}", remedy, user)
 
 
@@ -295,5 +355,14 @@ def _error(reason: str, remedy: str, function: Any) -> ProblemError:
 
 
 def _place(function: Any) -> tuple[str, int]:
+    if isinstance(function, type):
+        return _place_of_class(function)
     code = getattr(inspect.unwrap(function), "__code__", None)
     return (code.co_filename, code.co_firstlineno) if code else (f"<{type(function).__name__}>", 1)
+
+
+def _place_of_class(found: type) -> tuple[str, int]:
+    try:
+        return inspect.getsourcefile(found) or f"<{found.__name__}>", inspect.getsourcelines(found)[1]
+    except (OSError, TypeError):
+        return f"<{found.__name__}>", 1

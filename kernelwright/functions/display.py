@@ -13,7 +13,7 @@ from services.domain.jobs import Job, JobStatus
 from services.domain.measurements import Gain, gain_of
 
 _GREEN, _AMBER, _RED, _GREY = "#1a7f37", "#9a6700", "#cf222e", "#6e7781"
-_VERDICTS = {Verdict.ACCEPTED: _GREEN, Verdict.SUSPICIOUS: _AMBER, Verdict.REJECTED: _RED}
+_VERDICTS = {Verdict.SUSPICIOUS: _AMBER, Verdict.REJECTED: _RED}
 _GATES = {GateStatus.PASSED: _GREEN, GateStatus.SUSPICIOUS: _AMBER, GateStatus.FAILED: _RED}
 _STATES = {JobStatus.SOLVED: _GREEN, JobStatus.NO_GAIN: _AMBER, JobStatus.FAILED: _RED, JobStatus.REFUSED: _RED}
 _GAINS = {
@@ -38,7 +38,10 @@ def evidence_line(report: EvaluationReport) -> str:
 
 def solution(job: Job, report: EvaluationReport | None, folder: Path) -> str:
     """A job as HTML: state, verdict and gain as three marks, figures, where its files are."""
-    marks = [_mark(job.status.value.replace("_", " "), _STATES.get(job.status, _GREY))]
+    state = _STATES.get(job.status, _GREY)
+    if job.status is JobStatus.SOLVED and not _gains(report):  # it only judged a kernel
+        state = _GREY
+    marks = [_mark(job.status.value.replace("_", " "), state)]
     rows = [("Job", escape(job.id)), ("Rounds", str(job.steps_done))]
     if report is not None:
         marks += _marks(report)
@@ -66,10 +69,15 @@ def evidence(report: EvaluationReport) -> str:
 
 
 def _marks(report: EvaluationReport) -> list[str]:
-    """The verdict (correct and honest), and the gain apart from it."""
-    marks = [_mark(report.verdict.value.replace("_", " "), _VERDICTS.get(report.verdict, _GREY))]
-    gain = report.gain or gain_of(report.speedup)
-    return marks if gain is None else [*marks, _mark(*_GAINS[gain])]
+    """The verdict (correct and honest), and the gain apart from it; green is for what is surely faster."""
+    verdict = _GREEN if report.accepted and _gains(report) else _VERDICTS.get(report.verdict, _GREY)
+    marks = [_mark(report.verdict.value.replace("_", " "), verdict)]
+    gain = gain_of(report.speedup)
+    return marks if gain is None or not report.accepted else [*marks, _mark(*_GAINS[gain])]
+
+
+def _gains(report: EvaluationReport | None) -> bool:
+    return report is not None and gain_of(report.speedup) is Gain.SURELY
 
 
 def _figures(report: EvaluationReport) -> list[tuple[str, str]]:

@@ -1,15 +1,16 @@
-"""A problem made of a function and example inputs."""
+"""A problem made of a function or an `nn.Module` class, and example inputs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import nn
 
-from kernelwright.functions.capture import CapturedFunction, capture
+from kernelwright.functions.capture import CapturedFunction, capture, capture_module, constant
 from kernelwright.functions.examples import ExampleError, Inputs, drawing, input_sets
 from services.domain.problems import Problem
 
@@ -23,6 +24,16 @@ from __future__ import annotations
 _MODEL = """class Model(torch.nn.Module):
     def forward(self, {parameters}):
         return {name}({parameters})"""
+
+_LAYER = """class Model({name}):
+    def __init__(self):
+        super().__init__({arguments})
+        self.eval()
+
+    def forward(self, {parameters}):
+        return super().forward({parameters})"""
+
+_NAME_THEM = "Name its constructor's arguments with --init: a tuple, or a dict of keywords."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,11 +59,67 @@ def make_problem(
 
     Raises `ProblemError` where the function does not stand by itself, raises, changes its arguments, returns no tensor
     or cannot be traced."""
-    captured = capture(function)
+    return _made(capture(function), function, example_inputs, held_out, allow_library, _MODEL)
+
+
+def make_module_problem(
+    module: type[nn.Module],
+    example_inputs: Sequence[Any],
+    arguments: tuple[Any, ...] = (),
+    keywords: Mapping[str, Any] | None = None,
+    *,
+    allow_library: tuple[str, ...] = (),
+) -> FunctionProblem:
+    """The problem of an `nn.Module` class in evaluation mode, with weights as its constructor draws them.
+
+    Builds it, and calls it with copies of the first example. Raises `ProblemError` as `make_problem` does, and where
+    the class cannot be built from `arguments` and `keywords`."""
+    captured = capture_module(module)
+    keywords = keywords or {}
+    model = _built(captured, module, arguments, keywords)
+    call = _call(captured, arguments, keywords).replace("{", "{{").replace("}", "}}")
+    text = _LAYER.replace("{arguments}", call)
+    return _made(captured, model, example_inputs, (), allow_library, text)
+
+
+def _built(
+    captured: CapturedFunction, module: type[nn.Module], arguments: tuple[Any, ...], keywords: Mapping[str, Any]
+) -> nn.Module:
+    try:
+        inspect.signature(module).bind(*arguments, **keywords)
+    except TypeError as error:
+        raise captured.error(f"cannot be built: {error}", _NAME_THEM) from None
+    try:
+        return module(*arguments, **keywords).eval()
+    except (Exception, SystemExit) as error:
+        raise captured.error(f"cannot be built: {type(error).__name__}: {error}", _NAME_THEM) from error
+
+
+def _call(captured: CapturedFunction, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
+    """The constructor's arguments as source."""
+    parts = []
+    for name, value in (*((None, value) for value in arguments), *keywords.items()):
+        text = constant(value)
+        if text is None:
+            what = f"is built from a {type(value).__name__}"
+            remedy = "Give numbers, strings, dtypes, None and tuples of these; build the rest in its __init__."
+            raise captured.error(what, remedy)
+        parts.append(text if name is None else f"{name}={text}")
+    return ", ".join(parts)
+
+
+def _made(
+    captured: CapturedFunction,
+    function: Callable[..., Any],
+    example_inputs: Sequence[Any],
+    held_out: Sequence[Any],
+    allow_library: tuple[str, ...],
+    model: str,
+) -> FunctionProblem:
     try:
         announced = _completed(captured, example_inputs)
         hidden = _completed(captured, held_out) if held_out else ()
-        source = _source(captured, announced, hidden)
+        source = _source(captured, announced, hidden, model)
     except ExampleError as error:
         raise captured.error(f"cannot be solved with these example inputs: {error}", "Change the examples.") from None
     for inputs in (*announced, *hidden):
@@ -75,11 +142,11 @@ def _completed(captured: CapturedFunction, given: Sequence[Any]) -> tuple[Inputs
     return tuple(completed)
 
 
-def _source(captured: CapturedFunction, announced: tuple[Inputs, ...], held_out: tuple[Inputs, ...]) -> str:
+def _source(captured: CapturedFunction, announced: tuple[Inputs, ...], held_out: tuple[Inputs, ...], model: str) -> str:
     names = ", ".join(parameter.name for parameter in captured.parameters)
     parts = [
         _HEAD.format(name=captured.name, path=captured.path.rsplit("/", 1)[-1], source=captured.source).rstrip(),
-        _MODEL.format(name=captured.name, parameters=names),
+        model.format(name=captured.name, parameters=names),
         drawing("get_inputs", announced[0]),
         "def get_init_inputs():\n    return []",
         *(_list("INPUT_SETS", "_example", announced[1:])),
@@ -114,7 +181,7 @@ def _try(captured: CapturedFunction, function: Callable[..., Any], inputs: Input
 
 def _trace(captured: CapturedFunction, function: Callable[..., Any], inputs: Inputs) -> None:
     """Raise unless the operators that it calls can be told, as every agent starts from them."""
-    from workers.referee.analysis import exported
+    from workers.referee.costs.analysis import exported
 
     try:
         exported(_Traced(function), _copies(inputs))

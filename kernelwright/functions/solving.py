@@ -79,7 +79,7 @@ async def _run(settings: Settings, spec: JobSpec, *, out: Path | None, reuse: bo
 async def _watched(solver: Solver, job: Job, out: Path | None) -> SolveResult:
     from rich.console import Console
 
-    from kernelwright.cli.progress import Progress
+    from kernelwright.progress import Progress
 
     console = Console(file=sys.stderr, highlight=False, soft_wrap=not sys.stderr.isatty())
     console.print(f"job {job.id}")

@@ -341,7 +341,12 @@ def _installation(settings: Settings, database: Database, models: ModelRegistry,
     space = VectorSpace(name=embedder.name, dimensions=embedder.dimensions)
     quotas = make_quotas(database, clock)
     service = JobService(
-        stores.jobs, stores.candidates, make_catalogue(models, _elsewhere(settings, registry)), clock, quotas
+        stores.jobs,
+        stores.candidates,
+        make_catalogue(models, _elsewhere(settings, registry)),
+        clock,
+        quotas,
+        evaluation_timeout_s=settings.evaluation_timeout_s,
     )
     return Installation(
         settings=settings,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernelwright.settings import Settings
 from kernelwright.wiring.workbench import GPU_PRELOAD, make_sandbox
+from services.domain.compilations import COMPILE
 
 if TYPE_CHECKING:
     from kernelwright.wiring.workbench import LocalSandbox
@@ -16,15 +17,17 @@ if TYPE_CHECKING:
 IMAGE = "kernelwright/sandbox"
 
 
-def image_name(settings: Settings) -> str:
-    """The sandbox image: as set, else the one that `make sandbox-image` builds for this version."""
+def image_name(settings: Settings, device: str = "cpu") -> str:
+    """The sandbox image of a device's workers: as set, else the one that `make sandbox-image` builds for this version,
+    for GPUs that of `make gpu-images`."""
     from kernelwright.distribution import version
 
-    return settings.sandbox_image or f"{IMAGE}:{version()}"
+    suffix = "" if device in ("cpu", COMPILE) else "-cuda"
+    return settings.sandbox_image or f"{IMAGE}:{version()}{suffix}"
 
 
-def check_sandbox(settings: Settings) -> str | None:
-    """The id of the sandbox image, where containers are asked for; without starting any.
+def check_sandbox(settings: Settings, device: str = "cpu") -> str | None:
+    """The id of the sandbox image of a device's workers, where containers are asked for; without starting any.
 
     Raises `ConfigurationError` where the image is missing or another version's, `SandboxError` without a daemon."""
     if settings.sandbox != "docker":
@@ -33,7 +36,7 @@ def check_sandbox(settings: Settings) -> str | None:
     from workers.sandboxes.docker.sandbox import connect, find_image
 
     with contextlib.closing(connect(settings.docker_host)) as api:
-        return find_image(api, image_name(settings), version() if settings.sandbox_python == "image" else None)
+        return find_image(api, image_name(settings, device), version() if settings.sandbox_python == "image" else None)
 
 
 def sandbox_maker(settings: Settings) -> Callable[[str], LocalSandbox]:
@@ -51,10 +54,10 @@ def make_docker_sandbox(settings: Settings, device: str = "cpu", *, warm: int | 
 
     host_python = settings.sandbox_python == "host"
     spec = ContainerSpec(
-        image=image_name(settings),
+        image=image_name(settings, device),
         preload=() if device == "cpu" else GPU_PRELOAD,
         host_python=host_python,
-        gpu=None if device == "cpu" else _gpu(settings),
+        gpu=None if device == "cpu" else _card(device),
     )
     return DockerSandbox(
         spec,
@@ -65,7 +68,8 @@ def make_docker_sandbox(settings: Settings, device: str = "cpu", *, warm: int | 
     )
 
 
-def _gpu(settings: Settings) -> str | None:
-    from workers.devices.gpu import gpu_uuid
+def _card(device: str) -> str | None:
+    from workers.devices.cards import find_gpu
 
-    return settings.sandbox_gpu or gpu_uuid()
+    gpu = find_gpu(device)
+    return None if gpu is None else gpu.uuid

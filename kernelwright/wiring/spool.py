@@ -4,6 +4,7 @@ A bare node runs this: no database, no broker."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import os
@@ -16,6 +17,7 @@ from kernelwright.admission import acquire_slot
 from kernelwright.distribution import version
 from kernelwright.orchestrator_names import is_gone, own_name
 from kernelwright.settings import Settings
+from kernelwright.wiring.refusals import check_machine
 from kernelwright.wiring.workbench import GPU_BACKENDS, backends
 from kernelwright.wiring.workers import open_workbench, worker_node
 from services.adapters.spool.layout import SpoolLayout
@@ -24,7 +26,15 @@ from services.adapters.spool.nodes import SpoolNodes, SpoolPresence
 from services.adapters.spool.probe import check_service, check_skew, examine
 from services.adapters.spool.sealed import SpoolKey
 from services.adapters.spool.service_side import SpooledOrders
-from services.domain.errors import ConfigurationError, StorageError
+from services.domain.errors import (
+    ConfigurationError,
+    DeviceLostError,
+    InfrastructureError,
+    KernelwrightError,
+    StorageError,
+    UserError,
+)
+from services.domain.nodes import as_fault
 from services.runtime.clock import SystemClock
 
 if TYPE_CHECKING:
@@ -100,46 +110,70 @@ def open_spool_worker(
     """This machine's worker at a spool; why it is refused stands in the spool too, where the service sees it.
 
     Raises `ConfigurationError`, `InfrastructureError`."""
+    from workers.queue.device_check import DeviceCheck
     from workers.queue.spool_worker import SpoolWorker
 
     layout, clock = SpoolLayout(root), SystemClock()
     layout.make()
     slot = acquire_slot(device)
     node = worker_node(device, slot.name)
-    _admit(layout, key, node)
-    bench = open_workbench(settings, device)
-    presence = SpoolPresence(layout, key, clock, _measured(node, bench))
-    presence.start()
-    try:
-        claims = SpoolClaims(
-            layout,
-            key,
-            clock,
-            offer=bench.offer,
-            version=version(),
-            owner=own_name(),
-            is_gone=is_gone,
-            lease_s=settings.spool_lease_s,
-        )
-        yield SpoolWorker(claims, bench, clock, pace, presence)
-    finally:
-        presence.stop()
-        bench.close()
-        slot.socket.close()
+    with slot.socket:
+        with _refusal_listed(layout, key, node):
+            check_machine(settings, device)
+            _admit(layout, key, node)
+            bench = open_workbench(settings, device)
+        with _loss_listed(layout, key, node), contextlib.closing(bench):
+            presence = SpoolPresence(layout, key, clock, _measured(node, bench))
+            presence.start()
+            claims = SpoolClaims(
+                layout,
+                key,
+                clock,
+                offer=bench.offer,
+                version=version(),
+                owner=own_name(),
+                is_gone=is_gone,
+                lease_s=settings.spool_lease_s,
+            )
+            try:
+                check = DeviceCheck(bench.check_device)
+                yield SpoolWorker(claims, bench, clock, pace, presence, check, bench.lacking)
+            finally:
+                presence.stop()
 
 
 def _admit(layout: SpoolLayout, key: SpoolKey, node: ServiceNode) -> None:
     """Refuse a node that would refuse every order, or judge wrongly which are valid. Raises `ConfigurationError`."""
     condition = examine(layout)
+    check_service(layout, key, node.version)
+    check_skew(condition)
+
+
+@contextmanager
+def _refusal_listed(layout: SpoolLayout, key: SpoolKey, node: ServiceNode) -> Iterator[None]:
+    """What keeps a node from beginning stands in the spool, where the service sees it; then it is raised."""
     try:
-        check_service(layout, key, node.version)
-        check_skew(condition)
-    except ConfigurationError as error:
-        try:
-            SpoolPresence(layout, key, SystemClock(), node).refuse(str(error))
-        except StorageError as unwritten:
-            log.warning("the service does not learn that this node is refused: %s", unwritten)
+        yield
+    except (UserError, InfrastructureError) as error:
+        _refuse(layout, key, node, error)
         raise
+
+
+@contextmanager
+def _loss_listed(layout: SpoolLayout, key: SpoolKey, node: ServiceNode) -> Iterator[None]:
+    """The same for a node that has begun, and whose device is gone."""
+    try:
+        yield
+    except DeviceLostError as error:
+        _refuse(layout, key, node, error)
+        raise
+
+
+def _refuse(layout: SpoolLayout, key: SpoolKey, node: ServiceNode, error: KernelwrightError) -> None:
+    try:
+        SpoolPresence(layout, key, SystemClock(), node).refuse(as_fault(error))
+    except StorageError as unwritten:
+        log.warning("the service does not learn that this node is refused: %s", unwritten)
 
 
 def _measured(node: ServiceNode, bench: Evaluator) -> ServiceNode:
@@ -149,6 +183,7 @@ def _measured(node: ServiceNode, bench: Evaluator) -> ServiceNode:
         backends=offer.backends,
         evaluator=offer.evaluator,
         isolation=bench.isolation,
+        fault=bench.lacking,
         sheet=bench.device,
         toolchain=bench.device.toolchain,
         units=bench.device.units,

@@ -23,6 +23,7 @@ from services.rates import LocalBuckets, RateLimiter
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from services.node_work import NodeWork
     from services.playground import PlaygroundService
     from web.context import WebServices, WorkerInfo
 
@@ -90,6 +91,7 @@ def make_web_services(installation: Installation, *, host: str, local_worker: bo
         version=version(),
         access=installation.access,
         quotas=installation.quotas,
+        node_work=_node_work(installation),
         rates=rates,
         identity=make_identity(settings),
         public_url=None if settings.public_url is None else settings.public_url.rstrip("/"),
@@ -98,6 +100,18 @@ def make_web_services(installation: Installation, *, host: str, local_worker: bo
         hosts=public_names(settings) if host in LOOPBACK else None,
         metrics=_metrics(installation),
     )
+
+
+def _node_work(installation: Installation) -> NodeWork | None:
+    """Orders for nodes that come for them at the API, where orders are kept as rows."""
+    if installation.settings.queue != "celery":
+        return None
+    from services.node_work import NodeWork
+    from storage.jobs.work_orders import SqlWorkStore
+
+    stores, clock = installation.stores, installation.clock
+    orders = SqlWorkStore(installation.database, clock)
+    return NodeWork(orders, installation.nodes, stores.jobs, stores.artefacts, clock, version())
 
 
 def make_playground(installation: Installation) -> PlaygroundService:

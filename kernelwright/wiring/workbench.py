@@ -5,6 +5,7 @@ Standard library, torch and `workers` only.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import logging
 import shutil
@@ -15,13 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from services.domain.codec import CodecError, loads
+from services.domain.compilations import COMPILE
 from services.domain.devices import DeviceSheet
-from services.domain.errors import ConfigurationError, InfrastructureError
+from services.domain.errors import ConfigurationError, InfrastructureError, ToolchainError
 from services.domain.evaluations import Environment
 from workers.backends.plugged import plugged_in
 
 if TYPE_CHECKING:
     from services.ports.devices import KernelBackend
+    from workers.devices.cards import Gpu
     from workers.devices.gpu_lock import DeviceLock
     from workers.judging.evaluator import Evaluator, View
     from workers.queue.compile_worker import CompileBench
@@ -37,10 +40,16 @@ MEMORY_BYTES = 8 << 30
 CPU_BACKENDS = ("cpp",)
 GPU_BACKENDS = ("triton", "cuda")
 CPU_PRELOAD = (
+    "workers.runner.interpreting:choose_interpreter",
     "torch",
     # With the next one 1.6 CPU seconds of every referee otherwise: torch imports them when it first traces.
     "torch._dynamo",
     "torch.export._trace",
+    # 0.4 CPU seconds of every referee, and less of a process that imports or runs a candidate.
+    "workers.referee.server",
+    "workers.referee.baselines.baseline",
+    "workers.runner.session",
+    "workers.backends.collect",
 )
 GPU_PRELOAD = (
     "torch",
@@ -48,19 +57,21 @@ GPU_PRELOAD = (
     "torch._dynamo",  # 2.3 s in every runner otherwise: torch imports it when the first call is observed
     "workers.ipc.cuda_tensors",
     "workers.referee.server",
-    "workers.referee.baseline",
+    "workers.referee.baselines.baseline",
     "workers.runner.session",
     "workers.runner.triton_ready:make_ready",
 )
-"""What the zygotes import, and a function that one of them calls. None of it touches a tensor or the GPU."""
+"""What the zygotes import, and a function that one of them calls. None of it touches a tensor or the GPU. Inductor is
+not among it: in a run with its import here, forked processes could not start CUDA (torch 2.11 on an H200)."""
 
 
 def devices() -> tuple[str, ...]:
-    """What this machine can judge on: its CPU, and its NVIDIA GPU where it has one."""
-    from workers.devices.gpu import find_gpu
+    """What this machine can judge on: its CPU, and the kinds of NVIDIA GPUs that it has and this process may use.
 
-    gpu = find_gpu()
-    return ("cpu",) if gpu is None else ("cpu", gpu.name)
+    Raises `ConfigurationError` where a card is named that is not there."""
+    from workers.devices.cards import usable_gpus
+
+    return ("cpu", *dict.fromkeys(gpu.name for gpu in usable_gpus()))
 
 
 def backends(device: str) -> tuple[str, ...]:
@@ -74,7 +85,32 @@ def backends(device: str) -> tuple[str, ...]:
 
 def compile_backends() -> tuple[str, ...]:
     """The backends whose compilers this machine has; they need no device."""
-    return tuple(name for name, compiler in (("cpp", "g++"), ("cuda", "nvcc")) if shutil.which(compiler) is not None)
+    import kernelwright_rt
+
+    found = ["cpp"] if shutil.which(kernelwright_rt.COMPILER) is not None else []
+    with contextlib.suppress(kernelwright_rt.CompileError):
+        kernelwright_rt.cuda_compiler()
+        found.append("cuda")
+    return tuple(found)
+
+
+def check_toolchain(device: str) -> None:
+    """Raises `ConfigurationError` where nothing could be built for a device: an image without a toolchain."""
+    import kernelwright_rt
+
+    compilers = compile_backends()
+    if device == "cpu" and "cpp" not in compilers:
+        raise ConfigurationError(
+            f"no C++ compiler: {kernelwright_rt.COMPILER} is not installed, and a worker for cpu needs it "
+            f"(apt install {kernelwright_rt.COMPILER})"
+        )
+    if device == COMPILE and not compilers:
+        raise ConfigurationError("a compile worker needs a compiler: install g++, or nvcc for CUDA")
+    if device not in ("cpu", COMPILE) and "cuda" not in compilers and importlib.util.find_spec("triton") is None:
+        raise ConfigurationError(
+            f"neither Triton nor nvcc is installed, and a worker for {device} needs one of them: "
+            "pip install triton, or use the images of `make gpu-images`"
+        )
 
 
 def check_device(device: str, backend: str) -> None:
@@ -82,15 +118,30 @@ def check_device(device: str, backend: str) -> None:
     known = (*CPU_BACKENDS, *GPU_BACKENDS, *plugged_in())
     if backend not in known:
         raise ConfigurationError(f"unknown backend {backend!r}; known: {', '.join(known)}")
-    have = devices()
-    if device not in have:
-        lack = "" if len(have) > 1 else " and no NVIDIA GPU that answers"
-        raise ConfigurationError(f"unknown device {device!r}: this machine has {', '.join(have)}{lack}")
+    check_has(device)
     if backend not in backends(device):
         others = "an NVIDIA GPU" if device == "cpu" else "the device cpu"
         if (device, backend) == ("cpu", "triton"):
             others += ", or (to be checked and not timed) Triton's interpreter: pip install triton"
         raise ConfigurationError(f"the backend {backend} does not run on the device {device}: it needs {others}")
+
+
+def check_has(device: str) -> None:
+    """Raises `ConfigurationError` where this machine lacks a device, and says what it has instead."""
+    if device == "cpu":  # whatever is said of cards
+        return
+    from workers.devices.cards import all_gpus
+
+    have = devices()
+    if device in have:
+        return
+    sliced = [gpu for gpu in all_gpus() if gpu.sliced]
+    lack = "" if len(have) > 1 else " and no NVIDIA GPU that answers"
+    lack += ": name one that it has, or see what `kernelwright doctor` says of its cards"
+    if sliced:
+        lack = f"; {', '.join(map(str, sliced))}, split into MIG slices, on which nothing can be timed: turn MIG off"
+        lack += " (nvidia-smi -mig 0)"
+    raise ConfigurationError(f"unknown device {device!r}: this machine has {', '.join(have)}{lack}")
 
 
 class WorkbenchPool:
@@ -157,22 +208,24 @@ def make_workbench(
         from workers.judging.evaluator import Evaluator
     except ModuleNotFoundError as error:
         raise InfrastructureError(f"this installation has no worker: the module {error.name} is missing") from None
-    if device not in devices():
-        raise ConfigurationError(f"unknown device {device!r}; known: {', '.join(devices())}")
+    check_has(device)
     sandbox = make(device)
     try:
         sandbox.start()
-        made = _on_cpu(sandbox, directory) if device == "cpu" else _on_gpu(sandbox, directory)
+        made = _on_cpu(sandbox, directory) if device == "cpu" else _on_gpu(sandbox, directory, device)
+        backends, lacking = _equipped(made.backends)
         if compiled is not None:
-            for backend in made.backends.values():
+            for backend in backends.values():
                 if isinstance(backend, CppBackend):
                     backend.read_ahead(compiled)
         return Evaluator(
             sandbox,
-            made.backends,
+            backends,
             made.sheet,
+            lacking=lacking,
             views=made.views,
             memory_bytes=MEMORY_BYTES,
+            gpu=made.gpu,
             lock=made.lock,
             baselines_max_age_s=baselines_max_age_s,
             measure_again=made.measure_again,
@@ -183,10 +236,26 @@ def make_workbench(
         raise
 
 
-def make_compile_bench(
-    compiled: Path, *, make: Callable[[str], LocalSandbox] = make_sandbox, architecture: str = "90a"
-) -> CompileBench:
-    """A worker that compiles into a folder, and needs no device; CUDA for an architecture as nvcc names it.
+def _equipped(made: Mapping[str, KernelBackend]) -> tuple[dict[str, KernelBackend], str | None]:
+    """Those backends whose toolchain is here, and what the others lack. Raises `ToolchainError` where none is."""
+    found: dict[str, KernelBackend] = {}
+    lacking: list[str] = []
+    for name, backend in made.items():
+        try:
+            backend.toolchain()
+        except ToolchainError as error:
+            lacking.append(f"orders for {name} are left to other workers: {error}")
+        else:
+            found[name] = backend
+    if not found:
+        raise ToolchainError("; ".join(lacking))
+    for reason in lacking:
+        log.warning("%s", reason)
+    return found, "; ".join(lacking) or None
+
+
+def make_compile_bench(compiled: Path, *, make: Callable[[str], LocalSandbox] = make_sandbox) -> CompileBench:
+    """A worker that compiles into a folder, and needs no device; CUDA for the GPUs that its orders name.
 
     Raises `InfrastructureError`."""
     from workers.backends.cpp import CppBackend
@@ -196,8 +265,12 @@ def make_compile_bench(
     sandbox = make("cpu")
     try:
         sandbox.start()
-        cuda = CudaBackend(sandbox, compiled, architecture=architecture)
-        return CompileBench(sandbox, {"cpp": CppBackend(sandbox, compiled), "cuda": cuda})
+
+        def cuda_for(architecture: str) -> CudaBackend:
+            return CudaBackend(sandbox, compiled, architecture=architecture)
+
+        backends = {"cpp": CppBackend(sandbox, compiled), "cuda": CudaBackend(sandbox, compiled)}
+        return CompileBench(sandbox, backends, cuda_for=cuda_for)
     except BaseException:
         sandbox.close()
         raise
@@ -212,6 +285,7 @@ class _Made:
     views: Mapping[str, View]
     measure_again: Callable[[], DeviceSheet]
     """Measures the device anew, whatever is known of it."""
+    gpu: Gpu | None = None
     lock: DeviceLock | None = None
 
 
@@ -240,15 +314,16 @@ def _on_cpu(sandbox: LocalSandbox, directory: Path) -> _Made:
     return _Made(backends=made, sheet=sheet, views=views, measure_again=again)
 
 
-def _on_gpu(sandbox: LocalSandbox, directory: Path) -> _Made:
+def _on_gpu(sandbox: LocalSandbox, directory: Path, device: str) -> _Made:
     import kernelwright_rt
     from workers.backends.cuda import CudaBackend
     from workers.backends.triton import TritonBackend
-    from workers.devices.gpu import find_gpu, lock_path, measure_gpu
+    from workers.devices.cards import find_gpu
+    from workers.devices.gpu import check_card, lock_path, measure_gpu
     from workers.devices.gpu_lock import DeviceLock
     from workers.devices.sheets import MAX_AGE_S
 
-    gpu = find_gpu()
+    gpu = find_gpu(device)
     if gpu is None:
         raise InfrastructureError("the GPU is gone: nvidia-smi does not answer any more")
     major, minor = (int(part) for part in gpu.capability.split("."))
@@ -260,6 +335,7 @@ def _on_gpu(sandbox: LocalSandbox, directory: Path) -> _Made:
     def measured(max_age_s: float) -> DeviceSheet:
         lock.acquire()
         try:
+            check_card(sandbox, gpu)
             return measure_gpu(sandbox, gpu, directory, max_age_s=max_age_s)
         finally:
             lock.release()
@@ -270,6 +346,7 @@ def _on_gpu(sandbox: LocalSandbox, directory: Path) -> _Made:
         sheet=sheet,
         views={"cuda": cuda.view, "triton": triton.view},
         measure_again=partial(measured, 0.0),
+        gpu=gpu,
         lock=lock,
     )
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from services.ports.work import NodeRegistry
     from workers.judging.evaluator import Evaluator
     from workers.queue.compile_worker import CompileBench
+    from workers.queue.device_check import DeviceCheck
     from workers.queue.heartbeat import Heartbeat
     from workers.queue.tasks import CelerySettings
 
@@ -50,7 +51,8 @@ def open_workbench(settings: Settings, device: str = "cpu") -> Evaluator:
     )
 
 
-def _compile_bench(settings: Settings) -> CompileBench:
+def open_compile_bench(settings: Settings) -> CompileBench:
+    """What compiles on this machine. Raises `ConfigurationError`."""
     if settings.compiled is None:
         raise ConfigurationError("a compile worker needs KERNELWRIGHT_COMPILED, the folder that it builds into")
     return make_compile_bench(settings.compiled, make=sandbox_maker(settings))
@@ -65,7 +67,8 @@ def celery_settings(settings: Settings) -> CelerySettings:
 
 def make_celery_worker(settings: Settings, device: str, name: str) -> Celery:
     """The Celery application of this machine's worker; its context opens in the child that works."""
-    from workers.queue.tasks import WorkerContext, create_app
+    from workers.queue.orders import WorkerContext
+    from workers.queue.tasks import create_app
 
     def open_context() -> WorkerContext:
         from storage.contents.blobs import SqlArtefactStore
@@ -74,7 +77,7 @@ def make_celery_worker(settings: Settings, device: str, name: str) -> Celery:
         from storage.jobs.work_orders import SqlWorkStore
         from workers.queue.compile_worker import CompileBench
 
-        bench = _compile_bench(settings) if device == COMPILE else open_workbench(settings, device)
+        bench = open_compile_bench(settings) if device == COMPILE else open_workbench(settings, device)
         database, clock = Database(settings.database), SystemClock()
         return WorkerContext(
             orders=SqlWorkStore(database, clock),
@@ -82,7 +85,9 @@ def make_celery_worker(settings: Settings, device: str, name: str) -> Celery:
             offer=bench.offer,
             sheet=None if isinstance(bench, CompileBench) else bench.device,
             isolation=bench.isolation,
+            lacking=None if isinstance(bench, CompileBench) else bench.lacking,
             artefacts=SqlArtefactStore(database, clock, files=open_files(settings.artefacts)),
+            device=device_check(bench),
         )
 
     def open_heartbeat() -> Heartbeat:
@@ -93,6 +98,14 @@ def make_celery_worker(settings: Settings, device: str, name: str) -> Celery:
     # A device worker's first order is a validation, which it has time to become warm for; a compile worker's is a
     # candidate that a device waits for.
     return create_app(celery_settings(settings), open_context, open_heartbeat, ready=device == COMPILE)
+
+
+def device_check(bench: Evaluator | CompileBench) -> DeviceCheck | None:
+    """Whether a worker's device is still there; None for one that only compiles."""
+    from workers.queue.compile_worker import CompileBench
+    from workers.queue.device_check import DeviceCheck
+
+    return None if isinstance(bench, CompileBench) else DeviceCheck(bench.check_device)
 
 
 def worker_node(device: str, name: str) -> ServiceNode:

@@ -18,6 +18,7 @@ from services.domain.errors import (
     UserError,
 )
 
+TIMEOUT_S = 30.0
 _RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 """Waits before the client connects again to a stream that broke off; the last one repeats."""
 
@@ -48,7 +49,7 @@ class Client:
         self._give_up_s = give_up_s
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._http = httpx.Client(
-            base_url=f"{self._server}/api/v1", headers=headers, timeout=httpx.Timeout(30.0), transport=transport
+            base_url=f"{self._server}/api/v1", headers=headers, timeout=httpx.Timeout(TIMEOUT_S), transport=transport
         )
 
     def __enter__(self) -> Client:
@@ -117,7 +118,7 @@ class Client:
         """Open requests of manual models, oldest first; waits up to `wait_s` (25 at most) until there is one."""
         given = {"job": job_id, "role": role, "limit": limit, "wait_s": wait_s}
         chosen = {name: value for name, value in given.items() if value is not None}
-        return self._list("/requests", formerly="requests", params=chosen)
+        return self._list("/requests", formerly="requests", params=chosen, timeout=_waiting(wait_s))
 
     def request(self, request_id: str) -> dict[str, Any]:
         """One request with its prompt and schema."""
@@ -131,7 +132,7 @@ class Client:
     def evaluations(self, ids: Sequence[str], *, wait_s: float = 0) -> list[dict[str, Any]]:
         """Evaluations with report and reward; waits up to `wait_s` (25 at most) until all have ended."""
         params: dict[str, Any] = {"id": list(ids), "wait_s": wait_s}
-        return self._list("/evaluations", formerly="evaluations", params=params)
+        return self._list("/evaluations", formerly="evaluations", params=params, timeout=_waiting(wait_s))
 
     def search_memory(self, text: str, limit: int = 20) -> list[dict[str, Any]]:
         """The nearest experiences to a text."""
@@ -229,7 +230,7 @@ class Client:
 
     def _stream(self, job_id: str, after: int) -> Iterator[Sent]:
         headers = {"Last-Event-ID": str(after), "Accept": "text/event-stream"}
-        timeout = httpx.Timeout(30.0, read=45.0)  # heartbeats come every 15 s
+        timeout = httpx.Timeout(TIMEOUT_S, read=45.0)  # heartbeats come every 15 s
         with self._http.stream("GET", f"/jobs/{job_id}/events", headers=headers, timeout=timeout) as answer:
             if answer.status_code >= 300:
                 answer.read()
@@ -271,6 +272,11 @@ class Client:
         if answer.status_code >= 300:
             raise refusal(self._server, answer)
         return answer
+
+
+def _waiting(seconds: float) -> httpx.Timeout:
+    """For a request that the server answers after so many seconds at most, and after more where it is busy."""
+    return httpx.Timeout(TIMEOUT_S, read=TIMEOUT_S + seconds)
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -45,6 +45,9 @@ def unreachable(server: str, error: Exception) -> InfrastructureError:
         why = f"no host {parts.hostname} is known ({text}): check the address, or {_ANOTHER}"
     elif parts.scheme == "http" and isinstance(error, httpx.ReadError | httpx.RemoteProtocolError):
         why = f"{server} broke off ({text}): if it speaks HTTPS, use --server {_with_scheme(parts, 'https')}"
+    elif isinstance(error, httpx.ReadTimeout):
+        why = f"{server} took the request and did not answer in time: it is busy, and may have done what was asked. "
+        why += "Look before you repeat it (kernelwright jobs)"
     else:
         told = text or type(error).__name__
         why = f"no Kernelwright server answers at {server} ({told}): start one with `kernelwright serve`, or {_ANOTHER}"

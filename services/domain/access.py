@@ -18,6 +18,8 @@ class TokenScope(StrEnum):
     """Submit and steer jobs, answer requests, add to memory."""
     ADMIN = "admin"
     """Retract, and manage members, tokens and shares."""
+    NODE = "node"
+    """Take work orders for the token's devices and answer them. No role has it, and no other scope stands beside it."""
 
 
 class Role(StrEnum):
@@ -30,7 +32,7 @@ class Role(StrEnum):
     @property
     def scopes(self) -> frozenset[TokenScope]:
         """What the role permits; each role permits what the one below does."""
-        order = tuple(TokenScope)
+        order = (TokenScope.READ, TokenScope.WRITE, TokenScope.ADMIN)
         return frozenset(order[: tuple(Role).index(self) + 1])
 
 
@@ -85,6 +87,8 @@ class ApiToken:
     revoked_at: datetime | None = None
     used_at: datetime | None = None
     """When it was last used, to the minute."""
+    devices: tuple[str, ...] = ()
+    """Devices whose work orders it may take, for a node's token; empty for every other."""
 
     def works_at(self, now: datetime) -> bool:
         """Whether it opens anything."""
@@ -136,10 +140,17 @@ class Principal:
     scopes: frozenset[TokenScope]
     user: User | None = None
     token_id: str | None = None
+    devices: tuple[str, ...] = ()
+    """Devices whose work orders a node may take."""
 
     def may(self, scope: TokenScope) -> bool:
         """Whether both the role and the scopes permit it."""
         return scope in self.scopes and scope in self.role.scopes
+
+    @property
+    def is_node(self) -> bool:
+        """Whether it is a device node, which takes work orders and does nothing else."""
+        return TokenScope.NODE in self.scopes
 
     def signed(self, claimed: str) -> str:
         """Whose name an act is entered under: the one that the caller claims, with who it really is where we know."""
@@ -151,7 +162,8 @@ class Principal:
         return self.team_id == LOCAL_TEAM
 
 
-ALL_SCOPES = frozenset(TokenScope)
+ALL_SCOPES = Role.ADMIN.scopes
+"""What people may do; a node's scope is not among it."""
 
 
 def local_principal(actor: str) -> Principal:

@@ -19,6 +19,8 @@ class CompileRequest:
     """The candidate's module."""
     backend: str
     device: str = COMPILE
+    architecture: str | None = None
+    """GPU that CUDA is compiled for, as device sheets name it (`sm_90`); None for code that needs none."""
 
 
 @dataclass(frozen=True, kw_only=True)

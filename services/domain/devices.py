@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+CPU = "cpu"
+"""The name of the device that every machine has."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,3 +40,8 @@ class DeviceSheet:
     """Second-level cache of one core; None where it is not known, and for GPUs."""
     clock_mhz: float | None = None
     """Highest clock of the cores; None where it is not known."""
+
+    def with_higher_ceilings(self, other: DeviceSheet) -> DeviceSheet:
+        """With the higher of two measurements of each ceiling: nothing makes a device look faster than it is."""
+        ceilings = ("copy_bandwidth_gb_s", "cache_bandwidth_gb_s", "peak_gflop_s")
+        return replace(self, **{name: max(getattr(self, name), getattr(other, name)) for name in ceilings})

@@ -12,7 +12,7 @@ from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.experiences import ExperienceKind
 from services.domain.gates import GateName
 from services.domain.jobs import Stage
-from services.domain.measurements import Baselines, Speedup
+from services.domain.measurements import Baselines, Gain, Speedup, gain_of, gain_within
 from services.domain.steps import ModelCall, Step
 from services.domain.usage import Usage
 
@@ -23,6 +23,11 @@ class BestSpeedup:
 
     ratio: float
     ci95: tuple[float, float] | None
+
+    @property
+    def gain(self) -> Gain | None:
+        """Whether the candidate is faster, by its interval."""
+        return gain_within(self.ci95)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,13 +51,21 @@ class CandidateDigest:
     speedup: Speedup | None = None
     baselines_us: dict[str, float] | None = None
     """Baseline name to its median, in microseconds."""
+    input_sets: int = 0
+    """How many input sets it was timed with."""
     roofline_fraction: float | None = None
-    """Floor over median: 1.0 is the roof."""
+    """Floor over median of the first input set: 1.0 is the roof."""
     bottleneck: str | None = None
     tuned: int | None = None
     """Settings of its `TUNABLES` that were tried."""
     device_s: float = 0.0
     """Seconds its evaluation took on a worker."""
+
+    @property
+    def gain(self) -> Gain | None:
+        """Of an accepted candidate, whether it is faster than the fastest baseline."""
+        judged = self.speedup if self.verdict is Verdict.ACCEPTED else None
+        return None if judged is None else gain_of(judged)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,6 +173,7 @@ def with_report(bare: CandidateDigest, report: EvaluationReport) -> CandidateDig
         ci95_us=None if report.latency is None else report.latency.ci95_us,
         speedup=report.speedup,
         baselines_us=_medians(report.baselines),
+        input_sets=len(report.shapes),
         roofline_fraction=None if report.roofline is None else report.roofline.fraction,
         bottleneck=None if report.profile is None else report.profile.bottleneck,
         tuned=None if report.tuned is None else report.tuned.tried,

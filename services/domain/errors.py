@@ -15,6 +15,7 @@
     └── InfrastructureError   the machine is at fault: retried, never charged to a candidate
         ├── SandboxError      a sandbox could not be started or died by itself
         ├── ToolchainError    a compiler, profiler or driver is missing or broken
+        ├── DeviceLostError   the worker's device is gone: it hands its order back and ends
         ├── StorageError      the database or artefact store cannot be reached, or the disk is full
         ├── QueueError        the message broker cannot be reached
         ├── ModelError        a chat model's service cannot be reached or refuses us
@@ -120,6 +121,10 @@ class SandboxError(InfrastructureError):
 
 class ToolchainError(InfrastructureError):
     """A compiler, profiler or driver is missing or broken."""
+
+
+class DeviceLostError(InfrastructureError):
+    """The worker's device is gone: no order can be done there until somebody has repaired it."""
 
 
 class StorageError(InfrastructureError):

@@ -100,6 +100,8 @@ class Environment:
     """What the figures depend on."""
 
     device: str
+    card: str | None = None
+    """UUID of the GPU that it was measured on."""
     driver: str | None
     torch: str | None
     triton: str | None
@@ -206,6 +208,8 @@ class EvaluationRequest:
     """Wall seconds after which the evaluation is stopped and the candidate blamed for hanging."""
     profile: bool = True
     """Whether to run a candidate once more below a profiler that needs a process of its own (ncu: some seconds)."""
+    least_profiled_speedup: float | None = None
+    """Speedup, by the objective, below which that profile is not worth its seconds; None: it is made of everything."""
     thorough: bool = False
     """Whether to take more samples than a search needs: for the figures that a job reports."""
     every_gate: bool = True

@@ -24,7 +24,7 @@ class EventKind(StrEnum):
     EVALUATION_FINISHED = "evaluation.finished"  # step, candidate_id, verdict, failed_gate, detail, median_us, speedup
     STEP_FINISHED = "step.finished"  # step, stage, verdict, reward, best_candidate_id, best_speedup, failure
     JOB_NOTICE = "job.notice"  # step, message: something works less well than it should, and the job goes on
-    JOB_FINISHED = "job.finished"  # status, message, best_candidate_id, speedup, rounds
+    JOB_FINISHED = "job.finished"  # status, message, best_candidate_id, speedup, gain, rounds
 
 
 @dataclass(frozen=True, kw_only=True)

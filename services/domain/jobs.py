@@ -187,11 +187,15 @@ class JobFilter:
         return tuple(self.text.casefold().split())
 
 
+UNTAGGED_LINES = 6
+"""Lines of `searched_text` that stand before the tags, at least: a name may have several."""
+
+
 def searched_text(job: Job) -> str:
-    """What the words of a list's filter are looked for in, case folded."""
+    """What the words of a list's filter are looked for in, case folded: a line each, the tags last."""
     spec = job.spec
-    named = (job.id, spec.problem.name, spec.backend, spec.device, spec.model, spec.strategy, *spec.tags)
-    return "\n".join(named).casefold()
+    named = (job.id, spec.problem.name, spec.backend, spec.device, spec.model, spec.strategy)
+    return "\n".join((*named, *spec.tags)).casefold()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -72,12 +72,18 @@ class Gain(StrEnum):
 
 
 def gain_of(speedup: Speedup) -> Gain | None:
-    """What an interval says; None where nothing was measured."""
-    if speedup.ci95 is None:
+    """What the interval of a speedup says; None where nothing was measured."""
+    return gain_within(speedup.ci95)
+
+
+def gain_within(bounds: tuple[float, float] | None) -> Gain | None:
+    """The only rule by which a kernel counts as faster, here and in every view of it."""
+    if bounds is None:
         return None
-    if speedup.ci95[0] > 1:
+    low, high = bounds
+    if low > 1:
         return Gain.SURELY
-    return Gain.NONE if speedup.ci95[1] < 1 else Gain.WITHIN_NOISE
+    return Gain.NONE if high < 1 else Gain.WITHIN_NOISE
 
 
 @dataclass(frozen=True, kw_only=True)

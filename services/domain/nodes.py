@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -10,6 +11,10 @@ from services.domain.devices import DeviceSheet
 
 NODE_TTL_S = 30.0
 """A node that has not been seen for so long counts as gone."""
+FAULT_TTL_S = 3600.0
+"""So long a node that refused to work, or was refused, is still listed with its reason."""
+MOST_FAULT = 600
+"""Characters of such a reason."""
 
 
 class NodeRole(StrEnum):
@@ -25,6 +30,8 @@ class NodeState(StrEnum):
     READY = "ready"
     DRAINING = "draining"
     """It ends what it has begun and takes nothing new."""
+    REFUSED = "refused"
+    """It has ended: it refused to work, or was refused, for the reason in `fault`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +78,17 @@ class ServiceNode:
     done: int = 0
     """Orders ended since it started."""
     fault: str | None = None
-    """Workers at a spool: why it takes no orders, or leaves some of them."""
+    """Workers: why it ended, takes no orders or leaves some of them, and what to do; None where all is well."""
     started_at: datetime
     seen_at: datetime
+    """When it was heard last; a refused one, when it was refused."""
+
+
+def as_fault(error: Exception) -> str:
+    """A reason as nodes are listed with it: on one line, and not too long."""
+    return " ".join(str(error).split())[:MOST_FAULT]
+
+
+def taking_orders(nodes: Iterable[ServiceNode]) -> tuple[ServiceNode, ...]:
+    """Nodes without those that have been refused."""
+    return tuple(node for node in nodes if node.state is not NodeState.REFUSED)

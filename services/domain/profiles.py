@@ -21,6 +21,11 @@ class Roofline:
     """`memory`, `compute` or `latency`."""
 
 
+def limit_in_words(bottleneck: str) -> str:
+    """The class of a kernel's limit as people read it."""
+    return "no single limit" if bottleneck == "neither" else bottleneck.replace("_", " ")
+
+
 @dataclass(frozen=True, kw_only=True)
 class LineShare:
     """How hot one line of a kernel is."""

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 from services.domain.events import Event, EventKind, JsonValue
 from services.domain.jobs import FINAL_STATUSES, JobStatus
+from services.domain.measurements import Gain
 
 STATUS_KINDS = (EventKind.JOB_STATUS, EventKind.JOB_FINISHED)
 """Events that tell a job's status."""
 SPEEDUP_KINDS = (EventKind.JOB_FINISHED, EventKind.STEP_FINISHED, EventKind.EVALUATION_FINISHED)
 """Events that tell a speedup over the fastest baseline."""
+GAIN_KINDS = (EventKind.JOB_FINISHED, EventKind.EVALUATION_FINISHED)
+"""Events that tell whether a kernel is faster, by the interval of its speedup."""
 PLACE_KINDS = (EventKind.JOB_FINISHED,)
 """Events after which a job has its place on the leaderboard."""
 MOST_TAGS = 32
@@ -26,6 +29,8 @@ class WebhookConditions:
     """Any of these states; none means all."""
     min_speedup: float | None = None
     """Least speedup over the fastest baseline."""
+    faster: bool = False
+    """Only kernels that are surely faster than the fastest baseline: the whole 95 % interval lies above 1."""
     first_place: bool = False
     """Only jobs that take the first place on the leaderboard: faster than every other job of the team with the same
     problem and device."""
@@ -63,6 +68,7 @@ def faults(conditions: WebhookConditions, kinds: Sequence[EventKind]) -> str | N
     asked = (
         ("statuses", bool(conditions.statuses), STATUS_KINDS),
         ("min_speedup", least is not None, SPEEDUP_KINDS),
+        ("faster", conditions.faster, GAIN_KINDS),
         ("first_place", conditions.first_place, PLACE_KINDS),
     )
     for name, given, known in asked:
@@ -81,6 +87,8 @@ def permits(conditions: WebhookConditions, event: Event, job: WebhookJob) -> boo
     if conditions.statuses and event.data.get("status") not in conditions.statuses:
         return False
     if not set(conditions.tags) <= set(job.tags):
+        return False
+    if conditions.faster and event.data.get("gain") != Gain.SURELY:
         return False
     speedup = told_speedup(event.data)
     if conditions.min_speedup is not None and (speedup is None or speedup < conditions.min_speedup):

@@ -68,6 +68,13 @@ class WorkState:
     """Until when the running worker holds it."""
 
 
+def report_kind(request: Request) -> type[Report]:
+    """What answers a request."""
+    if isinstance(request, ValidationRequest):
+        return ValidationReport
+    return CompileReport if isinstance(request, CompileRequest) else EvaluationReport
+
+
 def order_of(request: Request) -> WorkOrder:
     """The order for a request: the same id each time, so that nothing is done twice."""
     if isinstance(request, ValidationRequest):

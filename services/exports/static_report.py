@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -27,6 +28,8 @@ QUESTIONS = {
     "generalization": "Outputs compared for shapes and seeds chosen after submission.",
     "timing": "Interleaved with the fastest baseline, caches flushed between calls.",
 }
+ROUNDING = 0.01
+"""Medians are shown with three digits: ratios of what is shown may be off by so much."""
 ERRORS_SHOWN = 8
 """Rows of the table of errors; the rest is folded."""
 _MARKS = {"passed": "accepted", "failed": "rejected", "suspicious": "suspicious", "skipped": "pending"}
@@ -55,12 +58,14 @@ def static_report(job: Job, candidates: Sequence[CandidateDigest], best: Evaluat
     """The page. `best` is the job's accepted candidate with its report, or None."""
     judged = best if best is not None and best.report is not None else None
     report = None if judged is None else judged.report
+    rows = [] if report is None else _latencies(report)
     return _template().render(
         job=job,
         charged=job.steps_done - sum(one.origin is Origin.COMPILER for one in candidates),
         candidates=candidates,
         best=judged,
-        latencies=[] if report is None else _latencies(report),
+        latencies=rows,
+        reason=_reason(rows),
         errors=None if report is None else report.errors,
         errors_shown=ERRORS_SHOWN,
         surroundings=[] if report is None else _surroundings(report),
@@ -99,15 +104,50 @@ def _ratio(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}×"
 
 
-def _latencies(report: EvaluationReport) -> list[tuple[str, Latency]]:
-    baselines = report.baselines
-    rows = {
-        "this kernel": report.latency,
-        "eager": baselines.eager,
-        "torch.compile": baselines.compile,
-        "torch.compile, max-autotune-no-cudagraphs": baselines.compile_max,
-    }
-    return [(name, latency) for name, latency in rows.items() if latency is not None]
+@dataclass(frozen=True, kw_only=True)
+class _Row:
+    """A line of the table of latencies."""
+
+    name: str
+    latency: Latency
+    speedup: float | None = None
+    """The kernel's over this baseline; None in the kernel's own line."""
+    of_medians: float | None = None
+    """What the two medians alone give."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether the speedup is not the ratio of the shown medians, beyond their rounding."""
+        if not self.speedup or not self.of_medians:
+            return False
+        return abs(self.of_medians / self.speedup - 1) > ROUNDING
+
+
+def _latencies(report: EvaluationReport) -> list[_Row]:
+    if report.latency is None:
+        return []
+    own, there, speedup = report.latency.median_us, report.baselines, report.speedup
+    compared = (
+        ("eager", there.eager, speedup.eager),
+        ("torch.compile", there.compile, speedup.compile),
+        ("torch.compile, max-autotune-no-cudagraphs", there.compile_max, speedup.compile_max),
+    )
+    return [_Row(name="this kernel", latency=report.latency)] + [
+        _Row(name=name, latency=latency, speedup=ratio, of_medians=latency.median_us / own if own else None)
+        for name, latency, ratio in compared
+        if latency is not None
+    ]
+
+
+def _reason(rows: Sequence[_Row]) -> str | None:
+    """Why speedups are not the ratios of the medians beside them; None where they are."""
+    given = [f"{_ratio(one.of_medians)} ({one.name})" for one in rows if one.differs]
+    return (
+        "Speedup is the median over pairs of calls taken in turns with the fastest baseline, which cancels the "
+        f"machine's drift; the medians alone give {' and '.join(given)}."
+        if given
+        else None
+    )
 
 
 def _surroundings(report: EvaluationReport) -> list[tuple[str, str]]:

@@ -21,6 +21,7 @@ from services.domain.experiences import (
     experience_id,
 )
 from services.domain.jobs import Job, JobStatus, Lease
+from services.domain.measurements import gain_of
 from services.domain.nodes import ServiceNode
 from services.domain.quotas import Period, Quota, Resource
 from services.domain.requests import ModelRequest
@@ -248,6 +249,7 @@ class InMemoryDatabase:
             "message": job.message,
             "best_candidate_id": job.best_candidate_id,
             "speedup": report.speedup.best_baseline if report is not None else None,
+            "gain": gain_of(report.speedup) if report is not None else None,
             "rounds": job.steps_done,
         }
 

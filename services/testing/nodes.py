@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from services.domain.nodes import NODE_TTL_S, NodeRole, NodeState, ServiceNode
+from services.domain.nodes import FAULT_TTL_S, NODE_TTL_S, NodeRole, NodeState, ServiceNode
 from services.ports.work import NodeRegistry
 from services.testing.database import InMemoryDatabase
 
@@ -21,10 +21,10 @@ class InMemoryNodeRegistry(NodeRegistry):
         self._database.nodes[node.name] = replace(node, seen_at=self._database.clock.now())
 
     async def beat(self, name: str, *, load: float = 0.0, busy_s: float = 0.0, done: int = 0) -> bool:
-        """Say that a node is there; False for an unknown one."""
-        if name not in self._database.nodes:
+        """Say that a node is there; False for an unknown one, or one listed as refused."""
+        known, now = self._database.nodes.get(name), self._database.clock.now()
+        if known is None or known.state is NodeState.REFUSED:
             return False
-        known, now = self._database.nodes[name], self._database.clock.now()
         self._database.nodes[name] = replace(known, seen_at=now, load=load, busy_s=busy_s, done=done)
         return True
 
@@ -37,8 +37,15 @@ class InMemoryNodeRegistry(NodeRegistry):
         """Remove a node."""
         self._database.nodes.pop(name, None)
 
+    async def refuse(self, node: ServiceNode, fault: str) -> None:
+        """Keep a worker that could not begin, with the reason."""
+        await self.register(replace(node, state=NodeState.REFUSED, fault=fault))
+
     async def living(self, role: NodeRole | None = None) -> tuple[ServiceNode, ...]:
-        """Nodes seen lately, by name."""
-        seen = self._database.clock.now() - timedelta(seconds=NODE_TTL_S)
+        """Nodes seen lately, and those refused not long ago, by name."""
         nodes = sorted(self._database.nodes.values(), key=lambda node: node.name)
-        return tuple(node for node in nodes if node.seen_at > seen and role in (None, node.role))
+        return tuple(node for node in nodes if self._is_listed(node) and role in (None, node.role))
+
+    def _is_listed(self, node: ServiceNode) -> bool:
+        ttl_s = FAULT_TTL_S if node.state is NodeState.REFUSED else NODE_TTL_S
+        return node.seen_at > self._database.clock.now() - timedelta(seconds=ttl_s)

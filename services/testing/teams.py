@@ -117,7 +117,7 @@ class InMemoryKeyStore(KeyStore):
         """Keep a new token."""
         self._database.ensure_team(token.team_id)
         self._database.api_tokens[token.id] = (token, digest)
-        told = f"{token.name}: {', '.join(sorted(token.scopes))}"
+        told = f"{token.name}: {', '.join((*sorted(token.scopes), *token.devices))}"
         self._database.enter(token.team_id, actor, "create_token", token.id, told)
 
     async def token(self, token_id: str) -> tuple[ApiToken, str, Member | None] | None:

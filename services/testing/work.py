@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -94,10 +94,20 @@ class InMemoryWorkStore(WorkStore):
             raise NotFoundError(f"no work order {order_id}")
         return self._orders[order_id].state
 
+    async def held(self, order_id: str, owner: str, token: int) -> WorkClaim | None:
+        """The claim on an order, where it is this owner's and the current one."""
+        placed = self._orders.get(order_id)
+        if placed is None or placed.status is not WorkStatus.RUNNING or placed.expires_at is None:
+            return None
+        if (placed.owner, placed.token) != (owner, token):
+            return None
+        return WorkClaim(order=placed.order, owner=owner, token=token, expires_at=placed.expires_at)
+
     async def take(self, owner: str, ttl_s: float, offer: Offer) -> WorkClaim | None:
         """Claim the order whose turn it is, of those that the offer fits."""
         while waiting := list(self._waiting_for(owner, offer)):
-            placed = min(waiting, key=lambda one: self._rank(one, owner))
+            content = self._content(offer)
+            placed = min(waiting, key=lambda one: self._rank(one, owner, content))
             if placed.attempts < ATTEMPTS:
                 return self._claim(placed, owner, ttl_s, offer)
             placed.status, placed.fault = WorkStatus.FAILED, f"the worker died {placed.attempts} times on it"
@@ -152,6 +162,18 @@ class InMemoryWorkStore(WorkStore):
         self._end(placed, WorkStatus.FAILED, fault)
         return True
 
+    async def release(self, claim: WorkClaim) -> bool:
+        """Put an order back as if nobody had claimed it; False when the claim is not the current one."""
+        placed = self._held(claim)
+        if placed is None:
+            return False
+        request = placed.order.request
+        share = self._shares[request.team_id, request.device]
+        share.used_s -= placed.charged_s / self._database.weight(request.team_id)
+        placed.status, placed.attempts = WorkStatus.QUEUED, placed.attempts - 1
+        placed.taken_at, placed.charged_s, placed.updated_at = None, 0.0, self._database.clock.now()
+        return True
+
     async def cancel(self, job_id: str) -> None:
         """End the job's orders that are not done."""
         for placed in self._orders.values():
@@ -185,13 +207,29 @@ class InMemoryWorkStore(WorkStore):
         nodes = self._database.nodes.values()
         return {node.evaluator for node in nodes if node.role is NodeRole.WORKER and node.seen_at > seen}
 
-    def _rank(self, placed: _Placed, owner: str) -> tuple[bool, float, int, datetime, str]:
-        """First what the worker's earlier process died on, then the least served team's most urgent and oldest."""
+    def _content(self, offer: Offer) -> set[str]:
+        """Teams with work waiting to which one more worker would give more than their part, by weight, of those that
+        such teams hold."""
+        there = [one for one in self._orders.values() if one.order.request.device == offer.device]
+        fitting = (one for one in there if one.order.request.backend in offer.backends)
+        waiting = {one.order.request.team_id for one in fitting if self._unclaimed(one)}
+        running = (one for one in there if one.status is WorkStatus.RUNNING and not self._unclaimed(one))
+        held = Counter(one.order.request.team_id for one in running)
+        workers = sum(held[team] for team in waiting) + 1
+        weights = {team: self._database.weight(team) for team in waiting}
+        return {team for team in waiting if held[team] + 1 > workers * weights[team] / sum(weights.values())}
+
+    def _rank(
+        self, placed: _Placed, owner: str, content: Collection[str]
+    ) -> tuple[bool, bool, float, int, datetime, str]:
+        """First what the worker's earlier process died on, then teams that hold too few workers, of these the least
+        served team's most urgent and oldest."""
         request = placed.order.request
         job = self._database.jobs.get(request.job_id)
         urgency = 0 if job is None else -job.spec.priority
         turn = self._turn(request.team_id, request.device, self._late_s(request.team_id, request.device))
-        return not _is_own(placed, owner), turn, urgency, placed.placed_at, placed.order.id
+        is_content = request.team_id in content
+        return not _is_own(placed, owner), is_content, turn, urgency, placed.placed_at, placed.order.id
 
     def _late_s(self, team_id: str, device: str) -> float:
         """Seconds that a team's living claims have taken beyond what they were charged, by its weight."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import Column, Connection, delete, select, union_all
+from sqlalchemy import Column, Connection, Select, delete, select, union_all
 
 from storage.db.statements import chunks, insert_new
 from storage.tables import (
@@ -82,5 +83,11 @@ def remove_unused(connection: Connection, team_id: str, hashes: Collection[str])
 
 
 def _used(connection: Connection, team_id: str, hashes: Sequence[str]) -> set[str]:
-    queries = (select(column).where(column.table.c.team_id == team_id, column.in_(hashes)) for column in REFERENCES)
+    """Those of some hashes that a row names. One row is looked for each, since thousands may name the same problem."""
+    own = (blobs.c.team_id == team_id) & blobs.c.hash.in_(hashes)
+    queries = (select(blobs.c.hash).where(own, _named(column).exists()) for column in REFERENCES)
     return set(connection.execute(union_all(*queries)).scalars())
+
+
+def _named(column: Column[str]) -> Select[Any]:
+    return select(column).where(column.table.c.team_id == blobs.c.team_id, column == blobs.c.hash).correlate(blobs)

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Connection, delete, select, update
+from sqlalchemy import Connection, Select, delete, select, update
 
 from services.domain.deletion import Expired, Retention
 from services.domain.events import EventKind
@@ -102,13 +102,7 @@ class RetentionRounds:
 
 def _round(bit: int, before: datetime, limit: int, remove: Remove) -> Callable[[Connection], tuple[int, int]]:
     """A transaction that removes one part of some jobs: how many jobs, and how many contents with it."""
-    query = (
-        select(jobs.c.id, jobs.c.team_id)
-        .where(jobs.c.finished_at < before, _lacks(bit))
-        .order_by(jobs.c.finished_at)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
+    query = expiring(bit, before).limit(limit).with_for_update(skip_locked=True)
 
     def work(connection: Connection) -> tuple[int, int]:
         by_team: dict[str, list[str]] = defaultdict(list)
@@ -124,8 +118,12 @@ def _round(bit: int, before: datetime, limit: int, remove: Remove) -> Callable[[
     return work
 
 
-def _lacks(bit: int) -> ColumnElement[bool]:
-    return jobs.c.expired.op("&")(bit) == 0
+def expiring(bit: int, before: datetime) -> Select[tuple[str, str]]:
+    """Jobs that ended before a moment and have a part that is to go. They are found by index, however many jobs have
+    expired: `jobs.expired` may have any of four values while the part is there."""
+    there = [value for value in range(EVENTS | TRAJECTORIES | ARTEFACTS) if not value & bit]
+    ended = select(jobs.c.id, jobs.c.team_id).where(jobs.c.finished_at < before, jobs.c.expired.in_(there))
+    return ended.order_by(jobs.c.expired, jobs.c.finished_at)
 
 
 def _remove_events(connection: Connection, _team: str, names: Sequence[str]) -> int:

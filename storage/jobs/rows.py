@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, select
+from sqlalchemy import Connection, Row, Select, or_, select
 
 from services.domain.codec import dumps, loads
-from services.domain.jobs import Job, JobFilter, JobPage, JobSpec, JobStatus, searched_text
+from services.domain.jobs import UNTAGGED_LINES, Job, JobFilter, JobPage, JobSpec, JobStatus, searched_text
 from services.domain.problems import ProblemAnalysis
 from storage.contents.blobs import get_texts, put_texts
 from storage.db.cursors import behind, encode_cursor, newest_first
@@ -107,14 +107,23 @@ def jobs_of(team_id: str, status: JobStatus | None, wanted: JobFilter) -> Select
         query = query.where(jobs.c.status == status)
     if wanted.statuses:
         query = query.where(jobs.c.status.in_(sorted(wanted.statuses)))
-    for word in (*wanted.words, *(tag.casefold() for tag in wanted.tags)):
+    for word in wanted.words:
         query = query.where(jobs.c.search.contains(word, autoescape=True))
+    for tag in wanted.tags:
+        query = query.where(or_(*(jobs.c.search.like(pattern, escape="/") for pattern in _patterns(tag))))
     return newest_first(query, jobs)
+
+
+def _patterns(tag: str) -> tuple[str, str]:
+    """How a tag stands in `searched_text`: as a line behind those that are no tags, the last or not."""
+    escaped = "".join(f"/{letter}" if letter in "/%_" else letter for letter in tag.casefold())
+    line = "%\n" * UNTAGGED_LINES + escaped
+    return line, f"{line}\n%"
 
 
 def page_of(connection: Connection, query: Select[Any], wanted: JobFilter, limit: int, cursor: str | None) -> JobPage:
     """The first jobs behind a cursor that a filter admits. The query lets few through that it does not: tags are
-    compared whole, and with their case, only here."""
+    compared with their case only here."""
     found: list[Job] = []
     size = limit + 1
     while True:

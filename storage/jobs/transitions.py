@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Row, delete, select, update
 from services.domain.errors import ConflictError
 from services.domain.events import EventKind, JsonValue
 from services.domain.jobs import JobStatus
+from services.domain.measurements import gain_within
 from services.domain.steps import NewEvent
 from storage.jobs.creation import status_event
 from storage.jobs.events import append_events
@@ -80,13 +81,16 @@ def _move_waiting(connection: Connection, row: Row[Any], action: str, now: datet
 
 
 def _ending_event(connection: Connection, row: Row[Any], status: JobStatus, message: str | None) -> NewEvent:
-    best = select(evaluations.c.speedup).where(evaluations.c.candidate_id == row.best_candidate_id)
-    speedup = None if row.best_candidate_id is None else connection.execute(best.limit(1)).scalar_one_or_none()
+    own = evaluations.c
+    query = select(own.speedup, own.speedup_low, own.speedup_high).where(own.candidate_id == row.best_candidate_id)
+    best = None if row.best_candidate_id is None else connection.execute(query.limit(1)).one_or_none()
+    speedup, low, high = best or (None, None, None)
     data: dict[str, JsonValue] = {
         "status": str(status),
         "message": message,
         "best_candidate_id": row.best_candidate_id,
         "speedup": speedup,
+        "gain": gain_within(None if low is None or high is None else (low, high)),
         "rounds": row.steps_done,
     }
     return NewEvent(kind=EventKind.JOB_FINISHED, data=data)

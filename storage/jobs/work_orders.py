@@ -20,7 +20,16 @@ from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team, get_order_texts, put_texts
 from storage.database import Database
 from storage.db.statements import insert_one_new
-from storage.jobs.work_turns import COMPILATION, SETTLED, VALIDATION, charge, next_order, settle, unclaimed
+from storage.jobs.work_turns import (
+    COMPILATION,
+    SETTLED,
+    VALIDATION,
+    charge,
+    next_order,
+    refund,
+    settle,
+    unclaimed,
+)
 from storage.tables import nodes, work_orders
 
 EVALUATION = "evaluation"
@@ -59,6 +68,24 @@ class SqlWorkStore:
     async def state(self, order_id: str) -> WorkState:
         """What is known about an order. Raises `NotFoundError`."""
         return await self._database.read(lambda connection: _state(_row(connection, order_id)))
+
+    async def held(self, order_id: str, owner: str, token: int) -> WorkClaim | None:
+        """The claim on an order, where it is this owner's and the current one."""
+        query = select(work_orders).where(
+            work_orders.c.id == order_id,
+            work_orders.c.claim_owner == owner,
+            work_orders.c.claim_token == token,
+            work_orders.c.status == WorkStatus.RUNNING,
+        )
+
+        def work(connection: Connection) -> WorkClaim | None:
+            row = connection.execute(query).one_or_none()
+            if row is None:
+                return None
+            order = _order(connection, row)
+            return WorkClaim(order=order, owner=owner, token=token, expires_at=row.claim_expires_at)
+
+        return await self._database.read(work)
 
     async def take(self, owner: str, ttl_s: float, offer: Offer) -> WorkClaim | None:
         """Claim the order whose turn it is, of those that the offer fits; None where there is none."""
@@ -109,7 +136,7 @@ class SqlWorkStore:
         """Extend a claim; False when the order was cancelled or taken over."""
         now = self._clock.now()
         query = _held(claim).values(claim_expires_at=now + timedelta(seconds=ttl_s), updated_at=now)
-        return await self._database.write(lambda connection: connection.execute(query).rowcount == 1)
+        return await self._database.write_one(lambda connection: connection.execute(query).rowcount == 1)
 
     async def finish(self, claim: WorkClaim, result: Report) -> bool:
         """Store the answer; False when the claim is not the current one."""
@@ -118,6 +145,23 @@ class SqlWorkStore:
     async def fail(self, claim: WorkClaim, fault: str) -> bool:
         """Store that the machine failed; False when the claim is not the current one."""
         return await self._end(_held(claim), status=str(WorkStatus.FAILED), fault=fault) == 1
+
+    async def release(self, claim: WorkClaim) -> bool:
+        """Put an order back as if nobody had claimed it; False when the claim is not the current one."""
+        now = self._clock.now()
+        put_back = _held(claim).values(
+            status=str(WorkStatus.QUEUED), attempts=work_orders.c.attempts - 1, taken_at=None, updated_at=now
+        )
+
+        def work(connection: Connection) -> bool:
+            released = connection.execute(put_back.returning(*SETTLED)).one_or_none()
+            if released is None:
+                return False
+            refund(connection, released)
+            _change(connection, claim.order.id, charged_s=0.0)
+            return True
+
+        return await self._database.write(work)
 
     async def cancel(self, job_id: str) -> None:
         """End the job's orders that are not done."""
@@ -150,7 +194,6 @@ def _held(claim: WorkClaim) -> Update:
 
 def _claimed(connection: Connection, row: Row[Any], owner: str, offer: Offer, now: datetime, ttl_s: float) -> WorkClaim:
     expires_at, token = now + timedelta(seconds=ttl_s), row.claim_token + 1
-    charge(connection, row.team_id, row.device, row.expected_s)
     _change(
         connection,
         row.id,
@@ -164,7 +207,11 @@ def _claimed(connection: Connection, row: Row[Any], owner: str, offer: Offer, no
         charged_s=row.expected_s,
         updated_at=now,
     )
-    return WorkClaim(order=_order(connection, row), owner=owner, token=token, expires_at=expires_at)
+    order = _order(connection, row)
+    charge(
+        connection, row.team_id, row.device, row.expected_s
+    )  # last: other claims of the team wait for its share's row
+    return WorkClaim(order=order, owner=owner, token=token, expires_at=expires_at)
 
 
 def _without_worker(now: datetime, older_s: float) -> Select[Any]:

@@ -53,6 +53,7 @@ jobs = Table(
     ),
     Index(
         "ix_jobs_ended",
+        "expired",
         "finished_at",
         sqlite_where=text("finished_at IS NOT NULL"),
         postgresql_where=text("finished_at IS NOT NULL"),

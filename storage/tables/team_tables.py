@@ -58,6 +58,7 @@ api_tokens = Table(
     Column("expires_at", UtcDateTime),
     Column("revoked_at", UtcDateTime),
     Column("used_at", UtcDateTime),
+    Column("devices", Text, nullable=False, server_default="[]"),
     Index(None, "team_id", "created_at"),
 )
 """`digest`: SHA-256 of the whole token, which has 256 random bits of its own: nothing that guessing could find."""

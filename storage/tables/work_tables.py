@@ -73,6 +73,7 @@ nodes = Table(
     Column("load", Float, nullable=False),
     Column("busy_s", Float, nullable=False),
     Column("done", Integer, nullable=False),
+    Column("fault", CleanText),
     Column("started_at", UtcDateTime, nullable=False),
     Column("seen_at", UtcDateTime, nullable=False),
     Index(None, "role", "seen_at"),

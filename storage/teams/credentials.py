@@ -28,7 +28,7 @@ class SqlKeyStore:
     async def add_token(self, token: ApiToken, digest: str, actor: str) -> None:
         """Keep a new token, and say so in the audit log."""
         now = self._clock.now()
-        told = f"{token.name}: {', '.join(sorted(token.scopes))}"
+        told = f"{token.name}: {', '.join((*sorted(token.scopes), *token.devices))}"
 
         def work(connection: Connection) -> None:
             ensure_team(connection, token.team_id, now)
@@ -147,6 +147,7 @@ def _row(token: ApiToken) -> dict[str, Any]:
         "user_id": token.user_id,
         "name": token.name,
         "scopes": json.dumps(sorted(token.scopes)),
+        "devices": json.dumps(token.devices),
         "created_at": token.created_at,
         "expires_at": token.expires_at,
     }
@@ -163,4 +164,5 @@ def _token(row: Row[Any]) -> ApiToken:
         expires_at=row.expires_at,
         revoked_at=row.revoked_at,
         used_at=row.used_at,
+        devices=tuple(json.loads(row.devices)),
     )

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -57,6 +57,7 @@ from storage.teams.quotas import SqlQuotaStore
 from storage.teams.report_links import SqlShareStore
 from storage.teams.store import SqlTeamStore
 from storage.teams.webhooks import SqlWebhookStore
+from tests.contracts.node_over_rest import over_rest
 from tests.databases import empty_tables, pgvector_server, postgres_database
 
 
@@ -163,8 +164,19 @@ async def _pgvector(request: pytest.FixtureRequest) -> AsyncIterator[Stores]:
     await database.close()
 
 
+@asynccontextmanager
+async def _rest(request: pytest.FixtureRequest) -> AsyncIterator[Stores]:
+    """SQLite, with a node's claims and presence going through the REST API."""
+    async with _sqlite(request) as stores, over_rest(stores.orders, stores.nodes, stores) as (orders, nodes):
+        yield replace(stores, orders=orders, nodes=nodes)
+
+
 Opener = Callable[[pytest.FixtureRequest], AbstractAsyncContextManager[Stores]]
 STORES: dict[str, Opener] = {"sqlite": _sqlite, "postgres": _postgres, "doubles": _doubles}
+FURTHER: dict[str, Opener] = {"pgvector": _pgvector, "rest": _rest}
+"""What some contracts run against beside."""
+WORK = (*STORES, "rest")
+"""What the contracts of work orders and nodes run against."""
 MEMORIES = (*STORES, "pgvector")
 """What the memory's contracts run against beside: `pytestmark = parametrize("stores", MEMORIES, indirect=True)`."""
 DATABASES = ("sqlite", "postgres")
@@ -227,8 +239,7 @@ async def database(address: str) -> AsyncIterator[Database]:
 
 @pytest_asyncio.fixture(params=STORES)
 async def stores(request: pytest.FixtureRequest) -> AsyncIterator[Stores]:
-    opener = _pgvector if request.param == "pgvector" else STORES[request.param]
-    async with opener(request) as opened:
+    async with {**STORES, **FURTHER}[request.param](request) as opened:
         yield opened
 
 

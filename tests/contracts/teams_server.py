@@ -10,7 +10,7 @@ import httpx
 
 from services.access import AccessService
 from services.catalogue import Catalogue
-from services.domain.access import Identity, Principal, Role, TokenScope
+from services.domain.access import ALL_SCOPES, Identity, Principal, Role, TokenScope
 from services.jobs import JobService
 from services.quotas import QuotaService
 from services.requests import RequestService
@@ -31,7 +31,6 @@ from web.app import create_app
 from web.cookies import SESSION
 
 PROBLEM = {"name": "relu", "source": a_problem().source, "path": "relu.py"}
-ALL = frozenset(TokenScope)
 ADDRESS = "http://127.0.0.1:8000"
 
 
@@ -75,11 +74,11 @@ class TeamServer:
         await self.access.add_member(team, login, role, "test")
 
     async def token(
-        self, team: str, login: str | None = None, scopes: Collection[TokenScope] = ALL
+        self, team: str, login: str | None = None, scopes: Collection[TokenScope] = ALL_SCOPES
     ) -> httpx.AsyncClient:
         """A client with a token of a member, or of the team."""
         owner = None if login is None else (await self.access.member(team, login)).user
-        maker = Principal(team_id=team, actor="test", role=Role.ADMIN, scopes=ALL)
+        maker = Principal(team_id=team, actor="test", role=Role.ADMIN, scopes=ALL_SCOPES)
         made = await self.access.create_token(maker, "test", scopes, days=None, owner=owner)
         return self.client(Authorization=f"Bearer {made.text}")
 

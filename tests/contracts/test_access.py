@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from services.access import AccessService
-from services.domain.access import Identity, Principal, Role, TokenScope, User, local_principal
+from services.domain.access import ALL_SCOPES, Identity, Principal, Role, TokenScope, User, local_principal
 from services.domain.errors import (
     AuthenticationError,
     ConfigurationError,
@@ -24,8 +24,6 @@ from storage.database import Database
 from storage.tables import api_tokens, audit_log, sessions
 from storage.teams.audit import SqlAuditLog
 from tests.contracts.conftest import Stores
-
-ALL = frozenset(TokenScope)
 
 
 class Office:
@@ -51,7 +49,7 @@ class Office:
         return (await self.access.member(team, login)).user
 
     def admin(self, team: str) -> Principal:
-        return Principal(team_id=team, actor="test", role=Role.ADMIN, scopes=ALL)
+        return Principal(team_id=team, actor="test", role=Role.ADMIN, scopes=ALL_SCOPES)
 
 
 @pytest.fixture
@@ -118,7 +116,7 @@ async def test_expired_and_revoked_tokens_open_nothing(office: Office) -> None:
 async def test_a_users_token_does_what_the_user_may_do_now(office: Office) -> None:
     await office.team("red", "boss@x", "ada@x")
     ada = await office.user("red", "ada@x")
-    made = await office.access.create_token(office.admin("red"), "mine", ALL, days=None, owner=ada)
+    made = await office.access.create_token(office.admin("red"), "mine", ALL_SCOPES, days=None, owner=ada)
     assert (await office.access.by_token(made.text)).may(TokenScope.ADMIN)
     await office.access.set_role("red", ada.id, Role.VIEWER, "test")
     caller = await office.access.by_token(made.text)
@@ -133,7 +131,7 @@ async def test_nobody_makes_a_token_that_may_more_than_they_do(office: Office) -
     await office.access.add_member("red", "ada@x", Role.MEMBER, "test")
     ada = await office.user("red", "ada@x")
     boss = await office.user("red", "boss@x")
-    member = Principal(team_id="red", actor="user:ada@x", role=Role.MEMBER, scopes=ALL, user=ada)
+    member = Principal(team_id="red", actor="user:ada@x", role=Role.MEMBER, scopes=ALL_SCOPES, user=ada)
     with pytest.raises(ForbiddenError, match="admin"):
         await office.access.create_token(member, "more", {TokenScope.ADMIN}, days=1, owner=ada)
     for other in (None, boss):
@@ -153,7 +151,7 @@ async def test_members_see_and_revoke_their_own_tokens_and_admins_all_of_the_tea
     await office.team("blue")
     await office.access.add_member("red", "ada@x", Role.MEMBER, "test")
     ada = await office.user("red", "ada@x")
-    member = Principal(team_id="red", actor="user:ada@x", role=Role.MEMBER, scopes=ALL, user=ada)
+    member = Principal(team_id="red", actor="user:ada@x", role=Role.MEMBER, scopes=ALL_SCOPES, user=ada)
     own = await office.access.create_token(member, "own", {TokenScope.READ}, days=1, owner=ada)
     other = await office.access.create_token(office.admin("red"), "ci", {TokenScope.READ}, days=1, owner=None)
     assert [token.name for token in await office.access.tokens(member)] == ["own"]

@@ -19,7 +19,7 @@ from services.testing import a_candidate, an_experience
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
 from tests.contracts.teams_server import ADDRESS, PROBLEM, TeamServer
-from web.context import admin, observer, operator, reader, writer
+from web.context import admin, node, observer, operator, reader, writer
 
 AUTH = ["/auth/callback", "/auth/login", "/auth/logout", "/auth/methods"]
 READING_POSTS = {"lint", "create_token", "revoke_token", "choose_team"}
@@ -104,10 +104,10 @@ async def test_a_tokens_scopes_bind_an_admin_too(server: TeamServer) -> None:
 async def test_every_route_that_changes_something_asks_for_more_than_reading(server: TeamServer) -> None:
     open_to_all, weak = [], []
     for path, route in _routes(server):
-        guards = set(_calls(route.dependant)) & {reader, writer, admin, operator, observer}
+        guards = set(_calls(route.dependant)) & {reader, writer, admin, operator, observer, node}
         if not guards:
             open_to_all.append(path)
-        elif not methods_of(route) <= {"GET"} and not guards & {writer, admin, operator}:
+        elif not methods_of(route) <= {"GET"} and not guards & {writer, admin, operator, node}:
             weak.append(route.name)
     assert sorted(open_to_all) == [*AUTH, "/healthz", "/readyz"]
     assert set(weak) == READING_POSTS

@@ -13,6 +13,7 @@ from services.domain.evaluations import Tuned, Verdict
 from services.domain.experiences import ExperienceUse
 from services.domain.gates import GateName
 from services.domain.jobs import JobFilter, JobStatus, Lease
+from services.domain.measurements import Gain
 from services.domain.profiles import Profile, Roofline
 from services.domain.steps import ModelCall, Step, StepRecord
 from services.domain.usage import Usage
@@ -86,6 +87,30 @@ async def test_speedups_are_of_timed_candidates_of_the_asking_team(stores: Store
         timed.id: BestSpeedup(ratio=report.speedup.best_baseline, ci95=report.speedup.ci95)
     }
     assert await stores.candidates.speedups("theirs", ids) == {}
+
+
+@pytest.mark.parametrize(
+    ("bounds", "gain"),
+    [((1.01, 1.3), Gain.SURELY), ((0.99, 1.3), Gain.WITHIN_NOISE), ((0.5, 0.99), Gain.NONE), (None, None)],
+)
+async def test_a_candidate_and_a_jobs_best_have_the_gain_of_their_interval(
+    stores: Stores, bounds: tuple[float, float] | None, gain: Gain | None
+) -> None:
+    lease, candidate, report = await leased(stores), a_candidate(), a_report()
+    await stores.candidates.add(lease, candidate)
+    report = replace(report, speedup=replace(report.speedup, ci95=bounds))
+    await stores.candidates.finish(an_evaluation_request(candidate), report)
+    (found,) = await stores.candidates.digests("local", "job-1")
+    best = await stores.candidates.speedups("local", [candidate.id])
+    assert (found.gain, best[candidate.id].gain) == (gain, gain)
+
+
+async def test_a_rejected_candidate_has_no_gain_however_fast_it_was(stores: Stores) -> None:
+    await stores.candidates.add(await leased(stores), a_candidate())
+    report = replace(a_report(), verdict=Verdict.REJECTED)
+    await stores.candidates.finish(an_evaluation_request(a_candidate()), report)
+    (found,) = await stores.candidates.digests("local", "job-1")
+    assert (found.gain, found.speedup) == (None, report.speedup)
 
 
 async def test_a_steps_digest_has_its_calls_without_their_texts(stores: Stores) -> None:
@@ -168,3 +193,28 @@ async def test_jobs_are_found_by_words_of_their_names_and_by_all_of_their_tags(s
     both = JobFilter(statuses=frozenset({JobStatus.CANCELLED, JobStatus.FAILED}), text="soft")
     assert await ids(both) == {"job-1"}
     assert await ids(JobFilter(text="100%_")) == set()
+
+
+async def test_tags_are_found_whole_and_nothing_else_for_them(stores: Stores) -> None:
+    spec = a_job().spec
+    tagged = {
+        "first": ("night", "gpu"),
+        "last": ("gpu", "night"),
+        "part": ("nightly",),
+        "case": ("Night",),
+        "wild": ("100%_/x",),
+        "name": (),
+    }
+    for job_id, tags in tagged.items():
+        named = replace(spec, problem=replace(spec.problem, name="night"), tags=tags)
+        await stores.jobs.create(replace(a_job(job_id), spec=named))
+
+    async def ids(*tags: str) -> set[str]:
+        page = await stores.jobs.list("local", wanted=JobFilter(tags=tags))
+        return {job.id for job in page.jobs}
+
+    assert await ids("night") == {"first", "last"}
+    assert await ids("night", "gpu") == {"first", "last"}
+    assert await ids("Night") == {"case"}
+    assert await ids("100%_/x") == {"wild"}
+    assert await ids("100%") == await ids("cpp") == await ids("nigh") == set()

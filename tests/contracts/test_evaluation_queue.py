@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from services.adapters.node_api.claims import ApiClaims
 from services.adapters.queueing.by_device import DeviceRouter
+from services.adapters.queueing.celery_queue import MOST_WAKE_UPS, CeleryQueue
 from services.adapters.queueing.in_process import InProcessQueue
+from services.adapters.queueing.notifier import WorkNotifier
 from services.adapters.queueing.spool_queue import SpoolQueue
 from services.adapters.spool.layout import SpoolLayout
 from services.adapters.spool.node_side import SpoolClaims
@@ -35,8 +38,12 @@ from services.testing import (
     a_report,
     an_evaluation_request,
 )
+from tests.contracts.node_over_rest import VERSION, KeptInMemory, NodeServer
 from tests.contracts.workbench import RecordingWorkbench
+from workers.queue.api_worker import ApiWorker
+from workers.queue.orders import ClaimPace, WorkerContext
 from workers.queue.spool_worker import SpoolPace, SpoolWorker
+from workers.queue.tasks import CelerySettings, create_app
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,10 +100,39 @@ async def by_device(
         await router.close()
 
 
+@asynccontextmanager
+async def through_the_api(
+    workbench: RecordingWorkbench, folder: Path, _candidates: CandidateStore | None = None
+) -> AsyncIterator[EvaluationQueue]:
+    """Orders in a store, for which a node with a token comes to the API."""
+    kept = KeptInMemory(clock=SystemClock())
+    server = NodeServer(kept.orders, kept.nodes, kept, folder)
+    app = create_app(CelerySettings(broker_url="memory://"))
+    queue = CeleryQueue(app, kept.orders, SystemClock(), poll_s=0.01, sweep_s=0.1)
+    offer = Offer(device="cpu", backends=("cpp",), evaluator="referee 1; this CPU")
+    stop = asyncio.Event()
+    async with server.connection(await server.token("cpu")) as connection:
+        claims = ApiClaims(connection, VERSION, wait_s=0.5)
+        context = WorkerContext(orders=claims, workbench=workbench, offer=offer)
+        worker = ApiWorker(claims, context, "node", ClaimPace(ttl_s=5.0, beat_s=0.02), free_s=0.0)
+        working = asyncio.create_task(worker.run(stop))
+        try:
+            yield queue
+        finally:
+            await queue.close()
+            stop.set()
+            workbench.closed = True  # what hangs ends
+            await working
+            app.close()
+
+
 Opener = Callable[..., Opened]
+KEEPING = {"in process": in_process, "spool": through_a_spool, "spool by device": by_device}
+"""Those that look into the store of candidates first."""
+OPENERS = {**KEEPING, "api": through_the_api}
 
 
-@pytest.fixture(params=[in_process, through_a_spool, by_device], ids=["in process", "spool", "spool by device"])
+@pytest.fixture(params=list(OPENERS.values()), ids=list(OPENERS))
 def opener(request: pytest.FixtureRequest) -> Opener:
     chosen: Opener = request.param
     return chosen
@@ -227,6 +263,7 @@ async def test_closing_the_queue_in_this_process_closes_its_workbench() -> None:
     assert workbench.closed
 
 
+@pytest.mark.parametrize("opener", list(KEEPING.values()), ids=list(KEEPING), indirect=True)
 async def test_a_stored_report_answers_without_work(opener: Opener, tmp_path: Path) -> None:
     candidates = InMemoryCandidateStore(InMemoryDatabase())
     await candidates.finish(evaluation(), a_report(median_us=7.0))
@@ -234,3 +271,18 @@ async def test_a_stored_report_answers_without_work(opener: Opener, tmp_path: Pa
     async with opener(workbench, tmp_path, candidates) as queue:
         assert await queue.evaluate(evaluation()) == a_report(median_us=7.0)
         assert workbench.calls == []
+
+
+async def test_wake_ups_that_no_worker_takes_do_not_pile_up(tmp_path: Path) -> None:
+    app, clock = create_app(CelerySettings(broker_url="memory://")), SystemClock()
+    messages = WorkNotifier(app, clock)
+    messages.notify("cpu", times=2 * MOST_WAKE_UPS)
+    sending = asyncio.create_task(messages.run())
+    while await messages.length("cpu") < 2 * MOST_WAKE_UPS:  # noqa: ASYNC110 - another thread sends them
+        await asyncio.sleep(0.01)
+    sending.cancel()
+    async with through_the_api(RecordingWorkbench(), tmp_path) as queue:
+        assert await queue.evaluate(evaluation()) == a_report()
+        while await messages.length("cpu") > MOST_WAKE_UPS:  # noqa: ASYNC110 - the sweeper takes them away
+            await asyncio.sleep(0.05)
+    app.close()

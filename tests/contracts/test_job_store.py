@@ -324,6 +324,7 @@ async def test_a_job_moves_through_its_statuses_with_events_and_times(stores: St
         "message": "no template",
         "best_candidate_id": None,
         "speedup": None,
+        "gain": None,
         "rounds": 0,
     }
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from services.domain.nodes import NODE_TTL_S, NodeRole, NodeState, ServiceNode
+from services.domain.nodes import FAULT_TTL_S, NODE_TTL_S, NodeRole, NodeState, ServiceNode
 from services.ports.work import NodeRegistry
 from services.testing import FrozenClock, a_device
 from services.worker_registry import WorkerRegistry
-from tests.contracts.conftest import Stores
+from tests.contracts.conftest import WORK, Stores
+
+pytestmark = pytest.mark.parametrize("stores", WORK, indirect=True)
 
 
 def a_node(clock: FrozenClock, name: str = "kernelwright-cpu-1@here", **changed: Any) -> ServiceNode:
@@ -76,3 +79,43 @@ async def test_what_all_workers_offer_together_is_known(registry: NodeRegistry, 
     assert workers.devices() == {}
     await workers.refresh()
     assert workers.devices() == {"cpu": ("cpp",), "h200": ("triton", "cuda")}
+
+
+async def test_a_worker_that_could_not_begin_is_listed_with_its_reason_until_it_registers(
+    registry: NodeRegistry, clock: FrozenClock
+) -> None:
+    await registry.refuse(a_node(clock), "this node is version 0.9: install 1.0 here")
+    clock.advance(NODE_TTL_S + 1)
+    (node,) = await registry.living(NodeRole.WORKER)
+    assert (node.name, node.device, node.state) == ("kernelwright-cpu-1@here", "cpu", NodeState.REFUSED)
+    assert node.fault == "this node is version 0.9: install 1.0 here"
+    assert node.seen_at == clock.now() - timedelta(seconds=NODE_TTL_S + 1), "when it was refused"
+    await registry.register(a_node(clock))
+    (node,) = await registry.living()
+    assert (node.state, node.fault) == (NodeState.READY, None)
+
+
+async def test_a_refusal_is_forgotten_after_a_while(registry: NodeRegistry, clock: FrozenClock) -> None:
+    await registry.refuse(a_node(clock), "no card")
+    clock.advance(FAULT_TTL_S + 1)
+    assert await registry.living() == ()
+    await registry.register(a_node(clock, "another"))
+    assert [node.name for node in await registry.living()] == ["another"]
+
+
+async def test_a_refused_worker_offers_nothing_and_one_that_lives_overwrites_the_refusal(
+    registry: NodeRegistry, clock: FrozenClock
+) -> None:
+    await registry.refuse(a_node(clock), "no card")
+    workers = WorkerRegistry(registry)
+    assert await workers.refresh() == ()
+    assert workers.devices() == {}
+    assert await registry.beat("kernelwright-cpu-1@here") is False, "register again"
+
+
+async def test_a_worker_that_lives_tells_what_troubles_it(registry: NodeRegistry, clock: FrozenClock) -> None:
+    await registry.register(a_node(clock, fault="the sandbox image is missing"))
+    workers = WorkerRegistry(registry)
+    (node,) = await workers.refresh()
+    assert node.fault == "the sandbox image is missing"
+    assert workers.devices() == {"cpu": ("cpp",)}, "jobs wait for it"

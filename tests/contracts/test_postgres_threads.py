@@ -117,6 +117,7 @@ async def test_a_statement_that_takes_too_long_is_ended_and_told(postgres_addres
     for run, limit in limits:
         shown = await run(lambda connection: connection.execute(text("SHOW statement_timeout")).scalar_one())
         assert shown == limit
+    assert await runner.read(lambda connection: connection.execute(text("SHOW jit")).scalar_one()) == "off"
     with pytest.raises(StorageError, match="took too long and was ended"), clear_faults(url):
         await runner.read(lambda connection: connection.execute(text("SELECT pg_sleep(5)")).all())
     await runner.outside(lambda connection: connection.execute(text("SELECT pg_sleep(0.6)")).all())

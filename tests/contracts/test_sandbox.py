@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import socket
@@ -259,6 +260,22 @@ for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGKILL):
     inside = bench.run(code)
     assert inside.answer() == []
     assert inside.end().code == 0
+
+
+def test_it_can_make_no_namespaces_and_mounts_of_its_own(sandbox: Sandbox, bench: Bench) -> None:
+    if sandbox.isolation == "limits":
+        pytest.skip("without namespaces nothing filters system calls")
+    code = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+asked = {"user": 0x10000000, "mount": 0x00020000, "process": 0x20000000}
+result = {name: (libc.unshare(flags), ctypes.get_errno()) for name, flags in asked.items()}
+result["tmpfs"] = (libc.mount(b"tmpfs", b"/tmp", b"tmpfs", 0, None), ctypes.get_errno())
+"""
+    refused = [-1, errno.EPERM]
+    assert {name: list(told) for name, told in bench.result_of(code).items()} == dict.fromkeys(
+        ("user", "mount", "process", "tmpfs"), refused
+    )
 
 
 def test_descriptors_are_not_inherited(bench: Bench) -> None:

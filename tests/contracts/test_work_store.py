@@ -21,8 +21,10 @@ from services.testing import (
     an_analysis,
     an_evaluation_request,
 )
-from tests.contracts.conftest import Stores
+from tests.contracts.conftest import WORK, Stores
 from tests.contracts.test_node_registry import a_node
+
+pytestmark = pytest.mark.parametrize("stores", WORK, indirect=True)
 
 EVALUATION = order_of(an_evaluation_request(a_candidate(source="class ModelNew: ...  # ×")))
 VALIDATION = order_of(
@@ -96,6 +98,20 @@ async def test_an_answer_under_an_old_token_is_refused(setup: Setup) -> None:
     assert (await setup.store.state(EVALUATION.id)).result == a_report(median_us=2.0)
 
 
+async def test_a_claim_is_its_owners_and_no_others(setup: Setup) -> None:
+    await setup.store.place(EVALUATION)
+    claim = await claimed(setup)
+    owner = claim.owner
+    held = await setup.store.held(EVALUATION.id, owner, claim.token)
+    assert held is not None
+    assert (held.order, held.token, held.expires_at) == (EVALUATION, claim.token, claim.expires_at)
+    assert await setup.store.held(EVALUATION.id, "two", claim.token) is None
+    assert await setup.store.held(EVALUATION.id, owner, claim.token + 1) is None
+    assert await setup.store.held("eval-none", owner, claim.token) is None
+    await setup.store.finish(claim, a_report())
+    assert await setup.store.held(EVALUATION.id, owner, claim.token) is None
+
+
 async def test_a_renewed_claim_is_not_taken_over(setup: Setup) -> None:
     await setup.store.place(EVALUATION)
     claim = await claimed(setup)
@@ -119,6 +135,20 @@ async def test_a_poisonous_order_fails_after_some_claims(setup: Setup) -> None:
     state = await setup.store.state(EVALUATION.id)
     assert (state.status, state.result) == (WorkStatus.FAILED, None)
     assert "died" in str(state.fault)
+
+
+async def test_an_order_that_its_worker_put_back_is_as_if_nobody_had_claimed_it(setup: Setup) -> None:
+    await setup.store.place(EVALUATION)
+    for _ in range(ATTEMPTS + 1):  # it never counts as poisonous
+        claim = await claimed(setup)
+        assert await setup.store.release(claim) is True
+        state = await setup.store.state(EVALUATION.id)
+        assert (state.status, state.fault) == (WorkStatus.QUEUED, None)
+        assert await setup.store.waiting() == {EVALUATION.request.device: 1}
+    assert await setup.store.release(claim) is False
+    assert await setup.store.finish(claim, a_report()) is False, "it is not the worker's any more"
+    other = await claimed(setup, "two")
+    assert await setup.store.finish(other, a_report()) is True
 
 
 async def test_a_failed_order_that_is_placed_again_is_queued_again(setup: Setup) -> None:

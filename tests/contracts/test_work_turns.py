@@ -25,7 +25,9 @@ from services.testing import (
     an_analysis,
     an_evaluation_request,
 )
-from tests.contracts.conftest import Stores
+from tests.contracts.conftest import WORK, Stores
+
+pytestmark = pytest.mark.parametrize("stores", WORK, indirect=True)
 
 OFFER = Offer(device="cpu", backends=("cpp",), evaluator="referee 1; this CPU")
 
@@ -125,41 +127,97 @@ async def test_a_team_does_not_take_every_worker_that_is_free_at_once(floor: Flo
 
 
 async def test_validations_of_seconds_do_not_make_evaluations_of_minutes_cheap(floor: Floor) -> None:
-    for team in ("a", "b"):
-        for number in range(6):
-            await floor.job(f"{team}-{number}", team)
+    for number in range(6):
+        await floor.job(f"a-{number}", "a")
+    await floor.job("b-0", "b")
     for _ in range(2):
         await floor.done(100)  # what an evaluation takes is known of both teams
     for number in range(4):
         await floor.validation(f"a-urgent-{number}", "a")
     for _ in range(4):
         await floor.done(1)
-    taken = Counter([(await floor.take(f"worker-{n}")).order.request.team_id for n in range(6)])
-    assert taken == {"a": 3, "b": 3}
+    for number in range(1, 6):
+        await floor.job(f"b-{number}", "b")
+    taken = Counter([(await floor.take(f"worker-{n}")).order.request.team_id for n in range(5)])
+    assert taken == {"a": 2, "b": 3}, "of an odd number one team gets one more: not the one that had cheap validations"
 
 
 async def test_a_new_teams_first_orders_are_charged_what_others_take(floor: Floor) -> None:
-    for number in range(6):
+    for number in range(4):
         await floor.job(f"old-{number}", "old")
-    for _ in range(2):
-        await floor.done(50)
-    for number in range(6):
+    await floor.done(50)
+    await floor.job("other-0", "other")
+    await floor.done(40)
+    await floor.done(50)
+    await floor.job("other-1", "other")
+    for number in range(4):
         await floor.job(f"new-{number}", "new")
-    taken = [(await floor.take(f"worker-{n}")).order.request.team_id for n in range(6)]
-    assert taken[:3] == ["new", "new", "old"], "used so far: 20 (with its credit), 70, and 100"
+    taken = [(await floor.take(f"worker-{n}")).order.request.team_id for n in range(2)]
+    assert taken == ["new", "other"], "used so far: 20 (with its credit) and 40; then 65 and 40"
 
 
 async def test_an_order_that_takes_longer_than_it_was_charged_counts_while_it_runs(floor: Floor) -> None:
     for number in range(8):
-        await floor.job(f"a-{number}", "a")
-        await floor.job(f"b-{number}", "b")
-    for _ in range(2):
+        for team in ("a", "b", "c"):
+            await floor.job(f"{team}-{number}", team)
+    for _ in range(3):
         await floor.done(10)
     slow = await floor.take("slow")
-    other = {"a": "b", "b": "a"}[slow.order.request.team_id]
+    others = {"a", "b", "c"} - {slow.order.request.team_id}
     floor.clock.advance(100)
-    assert [(await floor.done(10))[0] for _ in range(7)] == [other] * 7
+    assert {(await floor.done(10))[0] for _ in range(10)} == others, (
+        "with one worker busy, nobody is entitled to another"
+    )
     assert (await floor.orders.finish(slow, a_report())) is True
+
+
+async def test_a_team_that_is_far_ahead_still_gets_the_workers_that_it_is_entitled_to(floor: Floor) -> None:
+    for number in range(12):
+        await floor.job(f"ahead-{number:02}", "ahead")
+    for _ in range(4):
+        await floor.done(200)
+    for number in range(12):
+        await floor.job(f"new-{number:02}", "new")
+    taken = Counter([(await floor.take(f"worker-{n}")).order.request.team_id for n in range(8)])
+    assert taken == {"ahead": 4, "new": 4}, "by what was used alone, the new team would get all eight"
+
+
+async def test_free_workers_go_by_weight(floor: Floor) -> None:
+    for number in range(12):
+        for team in ("heavy", "light", "other"):
+            await floor.job(f"{team}-{number:02}", team)
+    await floor.teams.set_weight("heavy", 2.0, "cli:root")
+    taken = Counter([(await floor.take(f"worker-{n}")).order.request.team_id for n in range(12)])
+    assert taken == {"heavy": 6, "light": 3, "other": 3}
+
+
+async def test_what_a_team_without_waiting_work_leaves_is_divided_among_the_others(floor: Floor) -> None:
+    await floor.job("large-0", "large")
+    await floor.teams.set_weight("large", 8.0, "cli:root")
+    for number in range(12):
+        await floor.job(f"ahead-{number:02}", "ahead")
+    first = [await floor.take(f"worker-{n}") for n in range(2)]
+    assert {claim.order.request.team_id for claim in first} == {"large", "ahead"}
+    floor.clock.advance(500)  # what the two claims take counts already
+    for number in range(12):
+        await floor.job(f"new-{number:02}", "new")
+    taken = Counter([(await floor.take(f"next-{n}")).order.request.team_id for n in range(9)])
+    assert taken == {"ahead": 4, "new": 5}, "five each: the large team's part is not kept for it"
+
+
+async def test_a_silent_worker_is_not_held_and_work_for_other_backends_does_not_count(floor: Floor) -> None:
+    for number in range(4):
+        await floor.job(f"a-{number}", "a")
+    for number in range(3):
+        assert await floor.orders.take(f"silent-{number}", 1, OFFER) is not None
+    floor.clock.advance(5)
+    await floor.job("b-0", "b")
+    await floor.jobs.create(replace(a_job("c-0"), team_id="c"))
+    elsewhere = replace(an_evaluation_request(a_candidate("c-0", 0)), team_id="c", backend="triton")
+    await floor.orders.place(order_of(elsewhere))
+    await floor.teams.set_weight("c", 100.0, "cli:root")
+    taken = [(await floor.take(f"worker-{n}")).order.request.team_id for n in range(2)]
+    assert sorted(taken) == ["a", "b"]
 
 
 async def test_a_team_that_asked_for_nothing_saves_up_no_more_than_a_little(floor: Floor) -> None:

@@ -6,15 +6,17 @@ import threading
 import time
 from collections.abc import Callable
 
-from services.domain.errors import ToolchainError
+from services.domain.errors import DeviceLostError, ToolchainError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.validations import ValidationReport, ValidationRequest
 from services.ports.work import Workbench
 from services.testing import a_device, a_report, an_analysis
 
+LOST = "lose the device"
+
 
 class RecordingWorkbench(Workbench):
-    """Sources say what to do: `hang` (until cancelled), `break` (no compiler), `bug`, `flaky` (breaks once)."""
+    """Sources say what to do: `hang` (until cancelled), `break` (no compiler), `bug`, `flaky` (breaks once), `LOST`."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         self._seconds = seconds
@@ -53,6 +55,8 @@ class RecordingWorkbench(Workbench):
             if cancelled() or self.closed:
                 return a_report(Verdict.INFRASTRUCTURE_ERROR)
             time.sleep(0.005)
+        if request.source == LOST:
+            raise DeviceLostError("GPU 0 is gone: reset the card or restart the machine")
         if request.source == "bug":
             raise ZeroDivisionError("a bug of ours")
         if request.source == "break" or (request.source == "flaky" and self.calls.count(request.evaluation_id) == 1):

@@ -1,4 +1,4 @@
-"""Pictures of every page at three widths, light and dark, of an installation with jobs of every outcome.
+"""Pictures of every page at four widths, light and dark, of an installation with jobs of every outcome.
 
 python -m tests.e2e.pictures                        all of them, into build/screenshots
 python -m tests.e2e.pictures job workers --width 390 --theme dark
@@ -22,7 +22,7 @@ from tests.e2e.browsing import AT_REST, Service, a_browser, settled, visiting
 from tests.e2e.programs import ROOT
 from tests.e2e.showcase import a_team, showcase
 
-WIDTHS = {390: 844, 1280: 800, 2560: 1440}
+WIDTHS = {390: 844, 1280: 800, 2560: 1440, 3840: 2160}
 THEMES = ("light", "dark")
 PAGES = {
     "jobs": "/",
@@ -31,7 +31,7 @@ PAGES = {
     "submit": "/submit",
     "submit-again": "/submit?from={job}",
     "leaderboard": "/leaderboard",
-    "leaderboard-suite": "/leaderboard?tag=run%202&against=run%201",
+    "leaderboard-suite": "/leaderboard?tag=run%202&beside=run%201",
     "job": "/jobs/{job}",
     "job-islands": "/jobs/{islands}",
     "job-archive": "/jobs/{archive}",

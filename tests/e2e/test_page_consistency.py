@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.e2e.browsing import Service, Visitor, visiting
+from tests.e2e.browsing import Service, Visitor, settled, visiting
+from tests.e2e.recordings import JOBS, RECORDED, answer, events_behind
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400), pytest.mark.filterwarnings("ignore::ResourceWarning")]
-RECORDED: dict[str, Any] = json.loads(
-    gzip.decompress((Path(__file__).parent / "recorded" / "jobs.json.gz").read_bytes())
-)
-"""Answers of the API about twenty jobs of the example problems, by path."""
-JOBS = sorted(path.rpartition("/")[2] for path in RECORDED if re.fullmatch(r"/api/v1/jobs/[^/]+", path))
 MICROS = {"µs": 1.0, "ms": 1e3, "s": 1e6}
 ROUNDING = 0.012
 """Medians are shown with three digits, ratios with two decimals: so far may a ratio of shown medians be off."""
@@ -29,20 +22,9 @@ ROUNDING = 0.012
 def visitor(browser: Any, service: Service) -> Iterator[Visitor]:
     """A tab that is told what was recorded, and of everything else what the service says."""
     with visiting(browser, service.address, viewport={"width": 1440, "height": 900}) as tab:
-        tab.page.route("**/api/v1/**", _answer)
+        tab.page.route("**/api/v1/**", answer)
         yield tab
         assert tab.complaints == []
-
-
-def _answer(route: Any) -> None:
-    found = urlsplit(route.request.url)
-    if found.path not in RECORDED:
-        route.continue_()
-        return
-    document = RECORDED[found.path]
-    if found.path.endswith("/log"):
-        document = _behind(route, document)["items"]
-    route.fulfill(json={"items": document, "next_cursor": None} if isinstance(document, list) else document)
 
 
 def shown_us(text: str) -> float:
@@ -161,17 +143,67 @@ def test_a_view_is_saved_and_opened_again(visitor: Visitor) -> None:
     assert page.get_by_role("columnheader", name="Model").count() == 0
 
 
+KEEPS_NOTHING = """for (const name of ["localStorage", "sessionStorage", "indexedDB"])
+    Object.defineProperty(window, name, {get() { throw new DOMException("no", "SecurityError") }})"""
+"""What a browser does that blocks third-party storage where the page is inside another site's."""
+BEST = RECORDED[f"/api/v1/jobs/{JOBS[0]}"]["best_candidate_id"]
+
+
 def test_a_browser_that_keeps_nothing_still_shows_the_list(visitor: Visitor) -> None:
     page, jobs = visitor.page, _many(3)
     page.route("**/api/v1/jobs?**", lambda route: route.fulfill(json={"items": jobs, "next_cursor": None}))
-    refuse = "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError') }})"
-    page.add_init_script(refuse)
+    page.add_init_script(KEEPS_NOTHING)
     page.goto("/")
     page.get_by_role("button", name="Views").click()
     page.get_by_label("Name of the view").fill("mine")
     page.get_by_role("button", name="Save").click()
     page.get_by_text("This browser keeps nothing for this site").wait_for()
     page.get_by_role("button", name="Views (1)").wait_for()
+
+
+@pytest.mark.parametrize(
+    ("address", "heading"),
+    [
+        ("/", "Jobs"),
+        ("/submit", "Submit"),
+        ("/leaderboard", "Leaderboard"),
+        (f"/jobs/{JOBS[0]}", None),
+        (f"/compare?job={JOBS[0]}&job={JOBS[1]}", "Compare"),
+        *((f"/candidates/{BEST}?tab={tab}", None) for tab in ("source", "diff", "gates", "evidence", "profile")),
+        ("/memory", "Memory"),
+        ("/workers", "Workers"),
+        ("/webhooks", "Webhooks"),
+        ("/team", "Team"),
+    ],
+)
+def test_a_browser_that_keeps_nothing_shows_every_page(visitor: Visitor, address: str, heading: str | None) -> None:
+    page, kernel = visitor.page, RECORDED[f"/api/v1/candidates/{BEST}"]
+    parent = kernel | {"id": kernel["parent_id"], "source": "import torch\n"}  # was not recorded
+    page.route(f"**/api/v1/candidates/{parent['id']}", lambda route: route.fulfill(json=parent))
+    page.add_init_script(KEEPS_NOTHING)
+    page.goto(address)
+    settled(page)
+    title = page.get_by_role("heading", level=1)
+    title.wait_for()
+    assert heading is None or heading in title.inner_text()
+    assert page.locator("main [role=alert]").all_inner_texts() == []
+
+
+def test_a_token_lasts_as_long_as_the_page_where_the_browser_keeps_nothing(visitor: Visitor) -> None:
+    page = visitor.page
+    page.add_init_script(KEEPS_NOTHING)
+
+    def guarded(route: Any) -> None:
+        if route.request.headers.get("authorization") == "Bearer kw_typed":
+            answer(route)
+        else:
+            route.fulfill(status=401, json={"type": "about:blank", "title": "Unauthorized", "status": 401})
+
+    page.route("**/api/v1/**", guarded)
+    page.goto(f"/jobs/{JOBS[0]}")
+    page.get_by_label("Token", exact=False).first.fill("kw_typed")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("region", name="Best kernel").wait_for()
 
 
 def test_a_kernel_of_a_hundred_thousand_lines_is_read_and_left_again(visitor: Visitor) -> None:
@@ -206,7 +238,7 @@ def test_charts_are_drawn_in_a_browser_without_webgl(visitor: Visitor) -> None:
 def test_a_stream_that_a_proxy_holds_back_is_polled_instead(visitor: Visitor) -> None:
     page, log = visitor.page, RECORDED[f"/api/v1/jobs/{JOBS[0]}/log"]
     known = [log[:-1]]
-    page.route(f"**/jobs/{JOBS[0]}/log?**", lambda route: route.fulfill(json=_behind(route, known[0])))
+    page.route(f"**/jobs/{JOBS[0]}/log?**", lambda route: route.fulfill(json=events_behind(route, known[0])))
     page.route(f"**/jobs/{JOBS[0]}/events", lambda route: None)  # neither head nor body ever comes through
     page.goto(f"/jobs/{JOBS[0]}")
     page.locator("[data-connection=polling]").wait_for()
@@ -215,10 +247,35 @@ def test_a_stream_that_a_proxy_holds_back_is_polled_instead(visitor: Visitor) ->
     assert page.locator("[data-connection]").get_attribute("data-seq") == str(log[-1]["seq"])
 
 
-def _behind(route: Any, events: list[dict[str, Any]]) -> dict[str, Any]:
-    """The events behind the last one that a page has seen."""
-    after = int(parse_qs(urlsplit(route.request.url).query).get("after", ["0"])[0])
-    return {"items": [event for event in events if event["seq"] > after], "next_cursor": None}
+HOLDS_BODIES = """const given = window.fetch
+const held = signal => new ReadableStream({
+    start: body => signal.addEventListener("abort", () => body.error(signal.reason))
+})
+window.fetch = (path, options) => String(path).endsWith("/events")
+    ? Promise.resolve(new Response(held(options.signal), {headers: {"Content-Type": "text/event-stream"}}))
+    : given(path, options)"""
+"""As a proxy that buffers: the head of a stream comes, its body does not until somebody gives up."""
+
+
+def test_a_stream_whose_head_comes_and_whose_body_is_held_back_is_polled_and_never_called_live(
+    visitor: Visitor,
+) -> None:
+    page, log = visitor.page, RECORDED[f"/api/v1/jobs/{JOBS[0]}/log"]
+    known = [log[:-1]]
+    seen: list[str | None] = []
+    page.route(f"**/jobs/{JOBS[0]}/log?**", lambda route: route.fulfill(json=events_behind(route, known[0])))
+    page.add_init_script(HOLDS_BODIES)
+    page.goto(f"/jobs/{JOBS[0]}")
+    connection = page.locator("[data-connection]")
+    connection.wait_for(state="attached")
+    while not seen or seen[-1] != "polling":
+        seen.append(connection.get_attribute("data-connection"))
+        page.wait_for_timeout(200)
+        assert len(seen) < 150, seen
+    assert "live" not in seen
+    known[0] = log
+    page.locator("[data-connection=ended]").wait_for(state="attached")
+    assert connection.get_attribute("data-seq") == str(log[-1]["seq"])
 
 
 def test_tables_are_lists_on_a_phone(visitor: Visitor) -> None:

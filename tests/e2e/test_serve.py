@@ -93,7 +93,7 @@ def test_cancel_ends_a_running_job_within_seconds(server: Server) -> None:
         watching.wait_for("^Cancelled by user")
 
 
-HOSTILE = ("segfault", "fork_bomb_unseen", "memory_hog", "forged_messages")
+HOSTILE = ("segfault", "fork_bomb_unseen", "forged_messages")
 """Others before the same evaluator: `tests/integration/test_evaluator.py`; all of them: `tests/integrity`."""
 
 

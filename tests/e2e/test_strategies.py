@@ -14,7 +14,7 @@ from services.domain.candidates import EvaluatedCandidate
 from services.domain.jobs import LOCAL_TEAM, Budget, Job, JobSpec, Stage
 from services.domain.problems import Problem
 from services.domain.steps import Step
-from tests.e2e.programs import SMALL, WELL
+from tests.e2e.programs import SMALL, WELL, give_a_sheet
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
 ROUNDS = 2
@@ -44,6 +44,7 @@ def a_spec(strategy: str, *, beam: int = 1, rounds: int = ROUNDS) -> JobSpec:
 def solved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Solved]:
     """Each strategy's job by its name, and that of a beam."""
     home = tmp_path_factory.mktemp("home")
+    give_a_sheet(home)
     specs = {name: a_spec(name) for name in sorted(STRATEGIES)}
     specs["beam"] = a_spec("greedy", beam=BEAM, rounds=BEAM + 1)
 

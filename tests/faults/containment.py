@@ -53,6 +53,10 @@ def _timed_out(status: ExitStatus) -> bool:
     return status.timed_out
 
 
+def _stopped(status: ExitStatus) -> bool:
+    return status.timed_out or status.exhausted == "processes"
+
+
 def _out_of_memory(status: ExitStatus) -> bool:
     return status.out_of_memory and not status.timed_out
 
@@ -73,7 +77,7 @@ while True:
         pass
 """,
         limits=SandboxLimits(wall_s=3.0, processes=64),
-        contained=_timed_out,
+        contained=_stopped,
     ),
     "memory bomb": Bomb(
         code="""

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -70,8 +70,10 @@ class RedisServer:
 class PostgresServer:
     """A PostgreSQL cluster that can be stopped."""
 
-    def __init__(self, folder: Path, log: Path | None = None, *, max_connections: int = 200) -> None:
-        """`log`: where its write-ahead log lies, when not with the data."""
+    def __init__(
+        self, folder: Path, log: Path | None = None, *, max_connections: int = 200, settings: Sequence[str] = ()
+    ) -> None:
+        """`log`: where its write-ahead log lies, when not with the data. `settings`: more of them, `name=value`."""
         self._programs = _postgres_programs()
         self._data = folder / "data"
         self._user = "postgres" if os.geteuid() == 0 else None
@@ -85,7 +87,8 @@ class PostgresServer:
             apart = [f"--waldir={log / 'wal'}"]
         initial = ["-D", str(self._data), "-U", "kernelwright", "-A", "trust", "--no-sync", "-E", "UTF8", *apart]
         self._run("initdb", *initial)
-        self._options = f"-p {self.port} -k {folder} -c listen_addresses=127.0.0.1 -c max_connections={max_connections}"
+        settings = ("listen_addresses=127.0.0.1", f"max_connections={max_connections}", *settings)
+        self._options = " ".join((f"-p {self.port} -k {folder}", *(f"-c {setting}" for setting in settings)))
         self.start()
 
     @property

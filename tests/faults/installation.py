@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,10 +92,12 @@ class Installation:
         }
         self.client: httpx.Client | None = None
 
-    def api(self) -> Part:
-        """The real API."""
-        port = a_free_port()
+    def api(self, port: int | None = None) -> Part:
+        """The real API; at the port of an earlier one, in its place."""
+        port = port or a_free_port()
         part = self._part(["kernelwright", "api", "--port", str(port)])
+        if self.client is not None:
+            self.client.close()
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}/api/v1", timeout=40)
         self.root = f"http://127.0.0.1:{port}"
         until(lambda: self._answers(), 60, "the API's first answer")
@@ -113,10 +116,25 @@ class Installation:
 
     def worker(self, **more: str) -> Part:
         """A worker whose kernels do nothing."""
+        part = self._begun_worker(**more)
+        self._until_ready([part])
+        return part
+
+    def _begun_worker(self, **more: str) -> Part:
         part = self._part(["tests.faults.processes", "worker"], **more)
         self._workers.append(part)
-        until(lambda: self.noted(part, "worker ready"), 90, "the worker's start")
         return part
+
+    def node(self, token: str) -> Part:
+        """A worker that reaches the API and nothing else."""
+        away = {"KERNELWRIGHT_DATABASE_URL": "postgresql://nobody@127.0.0.1:9/none", "KERNELWRIGHT_REDIS_URL": ""}
+        part = self._part(["tests.faults.processes", "node"], **away, KERNELWRIGHT_TOKEN=token, FAULT_SERVER=self.root)
+        until(lambda: self.noted(part, "worker ready"), 90, "the node's start")
+        return part
+
+    def _until_ready(self, workers: list[Part]) -> None:
+        for part in workers:
+            until(partial(self.noted, part, "worker ready"), 90, "the worker's start")
 
     def compile_worker(self) -> Part:
         """A real worker that only compiles."""
@@ -131,8 +149,7 @@ class Installation:
     def workers(self, count: int) -> list[Part]:
         """So many workers whose phases take a moment; those of an earlier fault go on."""
         self._workers = [part for part in self._workers if part.alive]
-        while len(self._workers) < count:
-            self.worker()
+        self._until_ready([self._begun_worker() for _ in range(len(self._workers), count)])
         for part in self._workers[count:]:
             part.close()
         self._workers = self._workers[:count]

@@ -61,6 +61,11 @@ class Nursery:
                 start_new_session=True,
             )
 
+    @property
+    def pid(self) -> int:
+        """Of the process whose children the orchestrators are."""
+        return self._process.pid
+
     def orchestrator(self, **more: str) -> Born:
         """A new one, with some settings of its own."""
         assert self._process.stdin is not None

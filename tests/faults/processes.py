@@ -1,6 +1,6 @@
 """The processes that the fault suite kills: the program's own parts, with a scripted model and kernels that do nothing.
 
-    python -m tests.faults.processes orchestrator|worker|nursery
+    python -m tests.faults.processes orchestrator|worker|node|nursery
 
 `FAULT_LOG` names the file where every model call and every phase of an evaluation is written down before it happens.
 `FAULT_AT=operation:number:before|during|after` makes an orchestrator kill itself (SIGKILL) at the n-th call of an
@@ -31,6 +31,7 @@ from kernelwright.admission import acquire_slot
 from kernelwright.cli.server import _observe
 from kernelwright.settings import Settings, load_settings
 from kernelwright.wiring.installation import open_installation
+from kernelwright.wiring.node import work_for_server
 from kernelwright.wiring.queues import open_queue
 from kernelwright.wiring.workers import celery_settings, open_registry, present, worker_node
 from services.domain.chat import ChatReply, ChatRequest
@@ -40,10 +41,11 @@ from services.domain.nodes import Offer
 from services.domain.usage import Usage
 from services.domain.validations import ValidationReport, ValidationRequest
 from services.ports.sandboxes import SandboxLimits
-from services.ports.work import Workbench
+from services.ports.work import Workbench, WorkClaims
 from services.runtime.clock import SystemClock
 from services.testing import ScriptedModel, a_device, a_report, agreeable_answers, an_analysis
 from workers.ipc.wire import Channel, WireError
+from workers.queue.orders import WorkerContext
 
 PHASES = ("compile", "correctness", "timing")
 EARLY = (
@@ -191,7 +193,7 @@ def worker(settings: Settings, device: str, evaluator: str) -> None:
     from storage.database import Database
     from storage.jobs.work_orders import SqlWorkStore
     from workers.queue.heartbeat import Heartbeat
-    from workers.queue.tasks import WorkerContext, create_app, worker_options
+    from workers.queue.tasks import create_app, worker_options
 
     slot = acquire_slot(device)
     bench = ContainedWorkbench if "FAULT_DOCKER" in os.environ else NoopWorkbench
@@ -209,6 +211,20 @@ def worker(settings: Settings, device: str, evaluator: str) -> None:
     app = create_app(celery_settings(settings), open_context, open_heartbeat)
     signals.worker_ready.connect(lambda **_: note("worker ready"), weak=False)
     app.worker_main(["worker", *worker_options(device, slot.name), "--loglevel", "INFO"])
+
+
+async def node(settings: Settings, device: str, evaluator: str) -> None:
+    """The same worker without database and broker, at the server that `FAULT_SERVER` names."""
+
+    def open_context(orders: WorkClaims) -> WorkerContext:
+        note("worker ready")
+        return WorkerContext(
+            orders=orders,
+            workbench=NoopWorkbench(float(os.environ.get("FAULT_PHASE_S", "0"))),
+            offer=Offer(device=device, backends=("cpp",), evaluator=evaluator),
+        )
+
+    await work_for_server(settings, os.environ["FAULT_SERVER"], device, open_context)
 
 
 async def orchestrator(settings: Settings) -> None:
@@ -291,6 +307,8 @@ if __name__ == "__main__":
     _observe(loaded, sys.argv[1])
     if sys.argv[1] == "worker":
         worker(loaded, "cpu", os.environ.get("FAULT_EVALUATOR", "noop 1"))
+    elif sys.argv[1] == "node":
+        asyncio.run(node(loaded, "cpu", os.environ.get("FAULT_EVALUATOR", "noop 1")))
     elif sys.argv[1] == "nursery":
         nursery()
     else:

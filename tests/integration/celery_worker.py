@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from services.domain.errors import DeviceLostError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.nodes import Offer
 from services.domain.validations import ValidationReport, ValidationRequest
@@ -16,12 +17,13 @@ from services.runtime.clock import SystemClock
 from services.testing import a_device, a_report, an_analysis
 from storage.database import Database
 from storage.jobs.work_orders import SqlWorkStore
-from workers.queue.tasks import CelerySettings, WorkerContext, create_app
+from workers.queue.orders import WorkerContext
+from workers.queue.tasks import CelerySettings, create_app
 
 
 class LoggingWorkbench(Workbench):
     """Writes down what it does; sources say what to do: `die` (SIGKILL to itself), `hang` (until cancelled),
-    `wait N` (N seconds)."""
+    `wait N` (N seconds), `lose` (the device is gone, when first asked)."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -34,6 +36,8 @@ class LoggingWorkbench(Workbench):
         self._note(f"{request.source} {request.candidate_id}")
         if request.source == "die":
             os.kill(os.getpid(), signal.SIGKILL)
+        if request.source == "lose" and self._path.read_text().count("lose ") == 1:
+            raise DeviceLostError("GPU 0 is gone: reset the card or restart the machine")
         if request.source.startswith("wait "):
             time.sleep(float(request.source.split()[1]))
         while request.source == "hang":

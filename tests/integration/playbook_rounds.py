@@ -25,7 +25,7 @@ from services.domain.evaluations import Environment, EvaluationReport, PhasesS, 
 from services.domain.jobs import Stage
 from services.domain.measurements import Baselines, Latency, Speedup
 from services.domain.problems import Problem, ProblemAnalysis
-from workers.referee.analysis import analyse
+from workers.referee.costs.analysis import analyse
 
 BANDWIDTH_GB_S, PEAK_GFLOP_S = 12.0, 150.0
 

@@ -276,8 +276,69 @@ def _together(group: list[Callable[..., object]]) -> Callable[..., object]:
     return forward
 
 
+def grids() -> list[Case]:
+    """Values from the other side of a border, by index, and distances."""
+
+    def rolls(x: Tensor) -> tuple[Tensor, ...]:
+        return x.roll(1, 0) - x.roll(-1, 0), x.roll((1, -1), (0, 1)), torch.roll(x, -1, -1).sum(1)
+
+    def by_index(table: Tensor, x: Tensor, rows: Tensor, places: Tensor) -> tuple[Tensor, ...]:
+        return (
+            table[rows] * 2.0,
+            (x[places] * places).sum(1),
+            table[places].amax(2),
+            table.index_select(0, places[:, 0]),
+        )
+
+    def draw(rows: int, width: int, count: int) -> Draw:
+        def drawn() -> list[object]:
+            generator = torch.Generator().manual_seed(rows)
+            floats = [torch.randn(rows, width, generator=generator), torch.randn(rows, generator=generator)]
+            signed = torch.randint(-rows, rows, (count,), generator=generator)
+            return [*floats, signed, torch.randint(rows, (count, 9), generator=generator)]
+
+        return drawn
+
+    def distances(one: Tensor, other: Tensor) -> tuple[Tensor, ...]:
+        return torch.cdist(one, other), torch.cdist(one, other, p=1.0).sum(1)
+
+    pairs = (tensors((17, 3), (29, 3)), tensors((70, 3), (5, 3), scale=9.0))
+    return [
+        case("rolls", rolls, tensors((5, 67)), tensors((3, 130)), tensors((2, 2)), tensors((1, 1))),
+        case("by_index", by_index, draw(40, 7, 23), draw(9, 5, 64)),
+        case("distances", distances, *pairs),
+    ]
+
+
+PLANES: dict[str, Callable[..., object]] = {
+    "average": lambda x: F.silu(F.avg_pool2d(x, 4)),
+    "average_apart": lambda x: F.avg_pool2d(x, (2, 3), stride=(3, 2)),
+    "average_padded": lambda x: F.avg_pool2d(x, 3, stride=2, padding=1),
+    "average_divided": lambda x: F.avg_pool2d(x, 3, stride=1, divisor_override=5),
+    "largest": lambda x: F.max_pool2d(x, 2),
+    "largest_padded": lambda x: F.max_pool2d(F.relu(x) - 0.5, 3, stride=2, padding=1),
+    "largest_dilated": lambda x: F.max_pool2d(x, (3, 2), stride=1, padding=(1, 0), dilation=(2, 3)),
+    "largest_of_rows": lambda x: F.max_pool1d(x.flatten(1, 2), 5, 2, 2),
+    "one_each": lambda x: F.adaptive_avg_pool2d(x, 1) + F.avg_pool2d(x, 4).sum((2, 3), keepdim=True),
+}
+
+
+def pools() -> list[Case]:
+    """Windows, of sizes that leave a rest."""
+    planes = (tensors((2, 3, 17, 19)), tensors((1, 5, 9, 70), scale=9.0), tensors((3, 1, 8, 8)))
+    volumes = (tensors((2, 3, 7, 8, 21)), tensors((1, 2, 4, 4, 4)))
+
+    def of_volumes(x: Tensor) -> tuple[Tensor, ...]:
+        return F.avg_pool3d(x, 2, padding=1), F.max_pool3d(x, (1, 3, 3), 2, (0, 1, 1)).amax(2)
+
+    halves = case(
+        "half_pools", lambda x: F.avg_pool2d(x, 3) + F.max_pool2d(x, 3), tensors((2, 9, 70), dtype=torch.bfloat16)
+    )
+    return [*bundle("pool", PLANES, planes), case("volumes", of_volumes, *volumes), halves]
+
+
 def table() -> list[Case]:
     """Every case."""
     found = bundle("rows", ACTIVATIONS, ROWS) + bundle("cube", REDUCTIONS, CUBES)
     pairs = case("pairs", _together(list(PAIR_LOSSES.values())), *PAIRS)
-    return [*found, pairs, *losses(), *sized(), *norms(), *dtypes()]
+    return [*found, pairs, *losses(), *sized(), *norms(), *dtypes(), *grids(), *pools()]

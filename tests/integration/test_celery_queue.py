@@ -46,6 +46,9 @@ class Setup:
     device: str
     log: Path
     jobs: SqlJobStore
+    workers: list[subprocess.Popen[bytes]]
+    """Those that were started, the first by the fixture."""
+    start_worker: Callable[[], None]
 
     def evaluation(self, source: str, step: int = 0, job_id: str = "job-1") -> EvaluationRequest:
         return replace(an_evaluation_request(a_candidate(job_id, step, source=source)), device=self.device)
@@ -74,28 +77,48 @@ async def setup(tmp_path: Path) -> AsyncIterator[Setup]:
 
 
 @asynccontextmanager
-async def opened(broker_url: str, folder: Path) -> AsyncIterator[Setup]:
-    """A queue over a broker, and its worker."""
+async def opened(broker_url: str, folder: Path, workers_url: str | None = None) -> AsyncIterator[Setup]:
+    """A queue over a broker, and its worker, which may have an account of its own."""
     device, log = f"test-{uuid.uuid4().hex[:8]}", folder / "did.txt"
     address = f"sqlite:///{folder / 'kernelwright.db'}"
     database = Database(address)
     await database.upgrade()
-    environment = {**os.environ, "TEST_BROKER": broker_url, "TEST_DATABASE": address, "TEST_LOG": str(log)}
+    environment = {
+        **os.environ,
+        "TEST_BROKER": workers_url or broker_url,
+        "TEST_DATABASE": address,
+        "TEST_LOG": str(log),
+    }
     environment["TEST_DEVICE"] = device
     command = [sys.executable, "-m", "celery", "-A", "tests.integration.celery_worker", "worker", "--loglevel"]
     command += ["WARNING", "-Q", queues_of(device), "-n", f"{device}@here", "--concurrency", "1"]
-    output = (folder / "worker.txt").open("wb")
-    worker = subprocess.Popen(  # noqa: ASYNC220 - starts at once, and its end is awaited in a thread
-        command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-    )
+    workers: list[subprocess.Popen[bytes]] = []
+
+    def start_worker() -> None:
+        with (folder / "worker.txt").open("ab") as output:
+            workers.append(
+                subprocess.Popen(
+                    command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+                )
+            )
+
+    start_worker()
     app = create_app(CelerySettings(broker_url=broker_url))
     queue = CeleryQueue(app, SqlWorkStore(database, SystemClock()), SystemClock(), poll_s=0.05, sweep_s=3.0)
     try:
-        yield Setup(queue=queue, app=app, device=device, log=log, jobs=SqlJobStore(database, SystemClock()))
+        yield Setup(
+            queue=queue,
+            app=app,
+            device=device,
+            log=log,
+            jobs=SqlJobStore(database, SystemClock()),
+            workers=workers,
+            start_worker=start_worker,
+        )
     finally:
         await queue.close()
-        await asyncio.to_thread(end, worker)
-        output.close()
+        for worker in workers:
+            await asyncio.to_thread(end, worker)
         await database.close()
         app.close()
 
@@ -140,6 +163,17 @@ async def test_a_poisonous_order_ends_and_the_worker_lives_on(setup: Setup) -> N
     assert "died 3 times" in report.gates[0].detail
     assert len([line for line in setup.did() if line.startswith("die")]) == 3
     assert await asyncio.wait_for(setup.queue.evaluate(setup.evaluation("ok", 1)), 60) == a_report()
+
+
+async def test_a_worker_whose_device_is_gone_ends_by_itself_and_another_does_its_order(setup: Setup) -> None:
+    asked = [asyncio.create_task(setup.queue.evaluate(setup.evaluation("lose")))]
+    await until(lambda: any(line.startswith("lose") for line in setup.did()))
+    asked += [asyncio.create_task(setup.queue.evaluate(setup.evaluation("ok", step))) for step in (1, 2)]
+    assert await asyncio.to_thread(setup.workers[0].wait, 30) == 0
+    assert len([line for line in setup.did() if line.startswith(("lose", "ok"))]) == 1, "it took nothing more"
+    assert not any(task.done() for task in asked)
+    setup.start_worker()
+    assert await asyncio.wait_for(asyncio.gather(*asked), 60) == [a_report()] * 3
 
 
 async def test_another_team_and_an_urgent_job_go_before_thirty_orders_that_wait(setup: Setup) -> None:

@@ -14,10 +14,11 @@ import pytest
 from services.adapters.queueing.compile_ahead import CompileAhead
 from services.domain.compilations import COMPILE, CompileReport, CompileRequest
 from services.domain.errors import InfrastructureError, ToolchainError
+from services.domain.evaluations import EvaluationRequest
 from services.domain.nodes import NodeRole, NodeState, Offer, ServiceNode
 from services.domain.work import WorkOrder, WorkStatus, order_of
 from services.ports.sandboxes import Sandbox
-from services.testing import FrozenClock, a_candidate, an_evaluation_request
+from services.testing import FrozenClock, a_candidate, a_device, an_evaluation_request
 from storage.database import Database
 from storage.jobs.work_orders import SqlWorkStore
 from storage.nodes import SqlNodeRegistry
@@ -160,6 +161,48 @@ async def test_an_evaluation_goes_on_when_its_compile_worker_fails_hangs_or_goes
     assert not await ahead.compiled(request, fails)
     assert not await ahead.compiled(request, hangs)
     assert not await CompileAhead(nodes, look_s=0.02, most_s=3600).compiled(request, goes)
+
+
+async def test_cuda_is_compiled_for_the_gpus_that_are_registered(database: Database) -> None:
+    clock = FrozenClock()
+    nodes = SqlNodeRegistry(database, clock)
+    await nodes.register(replace(a_compile_worker(clock.now()), backends=("cpp", "cuda")))
+    orders: list[WorkOrder] = []
+
+    async def built(order: WorkOrder) -> object:
+        orders.append(order)
+        return None
+
+    def request(device: str) -> EvaluationRequest:
+        return replace(an_evaluation_request(a_candidate()), backend="cuda", device=device)
+
+    for device, architecture in (("a100", "sm_80"), ("h100", "sm_90")):
+        sheet = replace(a_device(), name=device, instruction_set=(architecture,))
+        await nodes.register(
+            replace(a_compile_worker(clock.now()), name=f"{device}-1", device=device, backends=("cuda",), sheet=sheet)
+        )
+    ahead = CompileAhead(nodes)
+    assert await ahead.compiled(request("a100"), built)
+    assert await ahead.compiled(request("h100"), built)
+    assert not await ahead.compiled(request("rtx4090"), built), "no worker says what it would be compiled for"
+    asked = [order.request for order in orders]
+    assert [one.architecture for one in asked if isinstance(one, CompileRequest)] == ["sm_80", "sm_90"]
+
+
+def test_a_compile_worker_has_a_backend_for_each_gpu(sandbox: Sandbox, tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def cuda_for(architecture: str) -> CppBackend:
+        made.append(architecture)
+        return CppBackend(sandbox, tmp_path / architecture)
+
+    bench = CompileBench(sandbox, {"cpp": CppBackend(sandbox, tmp_path)}, cuda_for=cuda_for)
+    for name in ("sm_90", "sm_80", "sm_90", "sm_120"):
+        assert bench.compile(replace(REQUEST, backend="cuda", architecture=name), lambda: False).ok
+    assert made == ["90a", "80", "120a"]
+    assert list((tmp_path / "80").rglob("*.so"))
+    with pytest.raises(InfrastructureError, match="not a GPU architecture"):
+        bench.compile(replace(REQUEST, backend="cuda", architecture="../../etc"), lambda: False)
 
 
 def a_compile_worker(now: datetime) -> ServiceNode:

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from kernelwright.wiring.workbench import make_sandbox
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.problems import Problem
 from services.domain.validations import CompilerDraft, ValidationRequest
 from tests.integrity.conftest import SHEET
+from tests.repeated import evaluated
 from workers.backends.cpp import CppBackend, runtime_view
 from workers.judging.evaluator import Evaluator
-from workers.sandboxes.process import ProcessSandbox
 
 pytestmark = pytest.mark.integration
 
@@ -42,7 +43,7 @@ TAIL = "\ndef get_inputs():\n    return [torch.randn(64, 96)]\n"
 @pytest.fixture(scope="module")
 def evaluator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluator]:
     state = tmp_path_factory.mktemp("state")
-    with_sandbox = ProcessSandbox()
+    with_sandbox = make_sandbox()
     one = Evaluator(
         with_sandbox,
         {"cpp": CppBackend(with_sandbox, state)},
@@ -67,7 +68,8 @@ def drafted(evaluator: Evaluator, source: str) -> CompilerDraft:
 
 
 def judged(evaluator: Evaluator, problem: str, source: str) -> EvaluationReport:
-    return evaluator.evaluate(
+    return evaluated(
+        evaluator,
         EvaluationRequest(
             evaluation_id="eval",
             job_id="job",
@@ -78,7 +80,7 @@ def judged(evaluator: Evaluator, problem: str, source: str) -> EvaluationReport:
             device="cpu",
             backend="cpp",
             baselines=("eager",),
-        )
+        ),
     )
 
 

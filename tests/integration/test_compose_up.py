@@ -1,4 +1,4 @@
-"""The deployment of the compose file solves a job in Docker sandboxes."""
+"""The deployment of the compose file solves a job, without the Docker socket."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FINAL = ("solved", "no_gain", "unsolved", "refused", "failed", "cancelled")
 
 
 @pytest.mark.timeout(900)
-def test_the_deployment_solves_a_job_in_docker_sandboxes(tmp_path: Path) -> None:
+def test_the_deployment_solves_a_job_in_namespaces_of_its_workers(tmp_path: Path) -> None:
     with deployed(tmp_path) as deployment:
         check(deployment, job_timeout_s=420)
 
@@ -42,7 +42,7 @@ def check(deployment: Deployment, job_timeout_s: float) -> None:
         assert status(client, job) in ("solved", "no_gain"), client.get(f"/jobs/{job}").text
         best = client.get(f"/jobs/{job}/best").raise_for_status().json()
         assert best["report"]["verdict"] == "accepted"
-        assert best["report"]["environment"]["isolation"] == "docker"
+        assert best["report"]["environment"]["isolation"] == "namespaces"
 
 
 def answers(client: httpx.Client) -> int:

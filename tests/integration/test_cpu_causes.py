@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright.wiring.workbench import make_sandbox
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.problems import Problem
 from tests.integrity.conftest import SHEET
+from tests.repeated import evaluated
 from workers.backends.cpp import CppBackend, runtime_view
 from workers.judging.evaluator import Evaluator
 from workers.profilers.perf_counters import PerfProfiler
 from workers.sampler.handle import missing_permission
-from workers.sandboxes.process import ProcessSandbox
 
 pytestmark = [
     pytest.mark.integration,
@@ -29,7 +30,7 @@ KERNELS = sorted(PLANTED.glob("*.kernel.txt"))
 @pytest.fixture(scope="module")
 def evaluator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluator]:
     state = tmp_path_factory.mktemp("state")
-    sandbox = ProcessSandbox()
+    sandbox = make_sandbox()
     sheet = dataclasses.replace(SHEET, copy_bandwidth_gb_s=8.0)  # a busy machine is slower, and that is no cause
     backends = {"cpp": CppBackend(sandbox, state)}
     one = Evaluator(sandbox, backends, sheet, views={"cpp": runtime_view}, profiler=PerfProfiler("no-such-perf"))
@@ -42,7 +43,8 @@ def evaluator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluator]:
 
 def judged(evaluator: Evaluator, kernel: Path) -> EvaluationReport:
     problem = kernel.with_name(kernel.name.replace(".kernel.", ".problem."))
-    return evaluator.evaluate(
+    return evaluated(
+        evaluator,
         EvaluationRequest(
             evaluation_id=kernel.stem,
             job_id="causes",
@@ -53,7 +55,7 @@ def judged(evaluator: Evaluator, kernel: Path) -> EvaluationReport:
             device="cpu",
             backend="cpp",
             baselines=("eager",),
-        )
+        ),
     )
 
 

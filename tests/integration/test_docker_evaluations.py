@@ -14,7 +14,7 @@ from services.domain.gates import GateName, GateStatus
 from tests.contracts.sandboxes import KeptDockerSandbox, docker_sandbox
 from tests.docker_host import docker_address
 from tests.integrity.conftest import SHEET
-from tests.integrity.test_candidates import Declared, all_declared, explain, judge
+from tests.integrity.test_candidates import Declared, all_declared, explain, judge, request_for
 from workers.backends.cpp import CppBackend, runtime_view
 from workers.judging.evaluator import Evaluator
 from workers.sandboxes.docker.container_spec import WORKER
@@ -79,14 +79,14 @@ def test_containers_that_are_taken_away_are_no_fault_of_the_candidate(
     thief = threading.Thread(target=take_away)
     thief.start()
     try:
-        report = judge(evaluator, honest)
+        report = evaluator.evaluate(request_for(honest))
     finally:
         over.set()
         thief.join()
         api.close()
     assert report.verdict is Verdict.INFRASTRUCTURE_ERROR, explain(report)
     assert not [gate for gate in report.gates if gate.status is GateStatus.FAILED and gate.name.value == "correctness"]
-    later = [judge(evaluator, honest) for _ in range(3)]  # a container may be on its way out at first
+    later = [evaluator.evaluate(request_for(honest)) for _ in range(3)]  # a container may be on its way out at first
     works = {gate.name: gate.status for gate in later[-1].gates}
     # Whether its times are steady, on a machine that the other tests share, is not asked here.
     assert works[GateName.CORRECTNESS] is GateStatus.PASSED, explain(later[-1])

@@ -422,3 +422,13 @@ def test_a_container_that_is_taken_away_ends_its_process_and_is_replaced(
     with pytest.raises(SandboxError, match="went away"):
         inside.process.wait(15.0)
     assert bench.result_of("import os; result = os.getuid()") != uid
+
+
+def test_what_is_preloaded_may_be_a_call_as_on_gpus() -> None:
+    spec = ContainerSpec(image=toolchain_image(), host_python=True, preload=("workers.runner.triton_ready:make_ready",))
+    sandbox = DockerSandbox(spec, PLACE / "sandboxes", address=docker_address(), warm=1)
+    try:
+        sandbox.start()
+        sandbox.wait_warm()
+    finally:
+        sandbox.close()

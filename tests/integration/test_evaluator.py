@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright.wiring.workbench import MEMORY_BYTES, make_sandbox, make_workbench
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.gates import GateName
 from services.domain.problems import Problem
 from services.domain.validations import ValidationReport, ValidationRequest
+from tests.e2e.programs import give_a_sheet
 from tests.integrity.conftest import SHEET
+from tests.repeated import evaluated
 from workers.backends.cpp import CppBackend, runtime_view
 from workers.judging.evaluator import Evaluator
 from workers.sandboxes.process import ProcessSandbox
@@ -28,7 +31,7 @@ CHEATS = INTEGRITY / "cheats"
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[ProcessSandbox]:
-    one = ProcessSandbox()
+    one = make_sandbox()
     yield one
     one.close()
 
@@ -104,21 +107,24 @@ def test_an_unusable_problem_is_refused(
 
 
 def test_a_problem_that_never_ends_is_refused_with_its_line(evaluator: Evaluator) -> None:
-    endless = PROBLEM.replace("return [torch.randn(512, 768)]", "while True:\n        pass")
+    endless = PROBLEM.replace("import torch\n", "import time\n\nimport torch\n", 1)
+    endless = endless.replace("return [torch.randn(512, 768)]", "while True:\n        time.sleep(0.1)")
     refusal = validated(evaluator, endless).refusal
     assert refusal is not None
     assert "did not end" in refusal.reason
-    assert refusal.line in (11, 12)
+    assert refusal.line in (13, 14)  # one that computes meanwhile: tests/unit/workers/referee/test_watchdog.py
 
 
-@pytest.mark.parametrize("name", ["segfault", "exit_unseen", "forged_messages", "endless_loop", "prints_without_end"])
+@pytest.mark.parametrize(
+    "name", ["segfault", "exit_unseen", "forged_messages", "endless_loop", "memory_hog", "prints_without_end"]
+)
 def test_the_evaluation_after_a_bad_candidate_is_right(evaluator: Evaluator, name: str) -> None:
     assert evaluator.evaluate(evaluation(cheat(name), timeout_s=15.0)).verdict is Verdict.REJECTED
-    assert evaluator.evaluate(evaluation(HONEST)).verdict is Verdict.ACCEPTED
+    assert evaluated(evaluator, evaluation(HONEST)).verdict is Verdict.ACCEPTED
 
 
 def test_a_report_has_every_gate_figure_and_phase(evaluator: Evaluator) -> None:
-    report = evaluator.evaluate(evaluation(HONEST))
+    report = evaluated(evaluator, evaluation(HONEST))
     assert [gate.name for gate in report.gates] == list(GateName)
     assert report.latency is not None
     assert report.baselines.eager is not None
@@ -133,25 +139,34 @@ def test_a_report_has_every_gate_figure_and_phase(evaluator: Evaluator) -> None:
 
 
 def test_a_killed_referee_is_nobodys_fault_and_is_replaced(evaluator: Evaluator) -> None:
-    assert evaluator.evaluate(evaluation(HONEST)).accepted
+    assert evaluated(evaluator, evaluation(HONEST)).accepted
     referee = next(case.process for case in evaluator._cases.values() if case.process is not None)
     pid = referee._process.pid  # type: ignore[attr-defined]
     killer = threading.Timer(0.5, os.kill, (pid, signal.SIGKILL))
     killer.start()
-    reports: list[EvaluationReport] = [evaluator.evaluate(evaluation(HONEST + f"\n# {turn}\n")) for turn in range(3)]
+    reports: list[EvaluationReport] = [evaluator.evaluate(evaluation(HONEST + f"\n# {turn}\n")) for turn in range(2)]
     killer.join()
+    reports.append(evaluated(evaluator, evaluation(HONEST + "\n# after it\n")))
     verdicts = [report.verdict for report in reports]
     assert Verdict.REJECTED not in verdicts
     assert verdicts[-1] is Verdict.ACCEPTED
 
 
 def test_a_cancelled_evaluation_stops_long_before_its_limit(evaluator: Evaluator) -> None:
-    assert evaluator.evaluate(evaluation(HONEST)).accepted
+    assert evaluated(evaluator, evaluation(HONEST)).accepted
     started = time.monotonic()
     report = evaluator.evaluate(evaluation(cheat("endless_loop")), lambda: time.monotonic() - started > 2.0)
     assert report.verdict is Verdict.INFRASTRUCTURE_ERROR
     assert report.failed_gate is None
     assert time.monotonic() - started < 15.0
+
+
+def test_whatever_a_worker_runs_may_use_so_much_memory_and_no_more(tmp_path: Path) -> None:
+    give_a_sheet(tmp_path)
+    workbench = make_workbench(tmp_path)
+    terms = workbench._terms
+    workbench.close()
+    assert {limits.memory_bytes for limits in (terms.referee, terms.runner, terms.baseline)} == {MEMORY_BYTES}
 
 
 def test_a_sandbox_that_cannot_start_is_nobodys_fault(tmp_path: Path) -> None:
@@ -173,6 +188,6 @@ def test_an_unknown_device_or_backend_blames_nobody(evaluator: Evaluator) -> Non
 
 
 def test_a_closed_job_leaves_no_referee(evaluator: Evaluator) -> None:
-    assert evaluator.evaluate(evaluation(HONEST, job="short")).accepted
+    assert evaluated(evaluator, evaluation(HONEST, job="short")).accepted
     evaluator.close_job("short")
     assert all(case.job_id != "short" for case in evaluator._cases.values())

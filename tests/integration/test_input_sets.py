@@ -4,15 +4,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from kernelwright.wiring.workbench import make_sandbox
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.measurements import Gain
 from services.domain.objectives import described
 from services.domain.problems import Problem
 from services.domain.validations import ValidationReport, ValidationRequest
 from tests.integrity.conftest import SHEET
+from tests.repeated import evaluated
 from workers.backends.cpp import CppBackend, runtime_view
 from workers.judging.evaluator import Evaluator
-from workers.sandboxes.process import ProcessSandbox
 
 pytestmark = pytest.mark.integration
 
@@ -73,7 +74,7 @@ SPECIAL = KERNEL.replace(
 
 @pytest.fixture(scope="module")
 def evaluator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluator]:
-    sandbox = ProcessSandbox()
+    sandbox = make_sandbox()
     backend = CppBackend(sandbox, tmp_path_factory.mktemp("state"))
     one = Evaluator(sandbox, {"cpp": backend}, SHEET, views={"cpp": runtime_view}, memory_bytes=2 << 30)
     yield one
@@ -96,7 +97,7 @@ def judged(
         baselines=("eager",),
         times_held_out=held_out,
     )
-    return evaluator.evaluate(request)
+    return evaluated(evaluator, request)
 
 
 def validated(evaluator: Evaluator, source: str, objective: str = "") -> ValidationReport:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -102,9 +103,23 @@ def test_servers_are_hardened_and_the_worker_has_no_right_on_its_node(workloads:
             assert security["allowPrivilegeEscalation"] is False, name
 
 
-def test_the_worker_sees_the_narrow_database_role_only(workloads: dict[str, dict[str, Any]]) -> None:
-    (secrets,) = (volume["secret"] for volume in workloads["worker-gpu"]["volumes"] if "secret" in volume)
-    assert {item["key"] for item in secrets["items"]} == {"worker_database_url", "redis_url"}
+def test_the_worker_has_a_nodes_token_and_reaches_the_api_only(workloads: dict[str, dict[str, Any]]) -> None:
+    pod = workloads["worker-gpu"]
+    (secrets,) = (volume["secret"] for volume in pod["volumes"] if "secret" in volume)
+    assert secrets["secretName"] == "kernelwright-node"
+    named = {item["name"] for item in pod["containers"][0]["env"]}
+    assert "KERNELWRIGHT_TOKEN_FILE" in named
+    assert not {name for name in named if "DATABASE" in name or "REDIS" in name}
+    server = urlsplit(pod["containers"][0]["args"][2])
+    (api,) = (one for one in documents("base") if one["kind"] == "Service" and one["metadata"]["name"] == "api")
+    assert (server.hostname, server.port or 80) == ("api", api["spec"]["ports"][0]["port"])
+    ways = [one["spec"] for one in documents("base") if one["kind"] == "NetworkPolicy"]
+    own = [one["egress"] for one in ways if "worker-gpu" in json.dumps(one["podSelector"]) and "egress" in one]
+    assert [rule["to"][0]["podSelector"]["matchLabels"] for rule in own[0]] == [{"app": "api"}]
+    stores = [one for one in ways if "5432" in json.dumps(one)]
+    assert [one["podSelector"]["matchExpressions"][0]["values"] for one in stores] == [
+        ["api", "orchestrator", "migrate"]
+    ]
 
 
 def test_probes_ask_for_what_the_program_answers(workloads: dict[str, dict[str, Any]]) -> None:
@@ -113,19 +128,12 @@ def test_probes_ask_for_what_the_program_answers(workloads: dict[str, dict[str, 
         "/healthz",
         "/readyz",
     )
-    device = workloads["worker-gpu"]["containers"][0]["args"][-1]
-    asked = [
-        pod["containers"][0]["livenessProbe"]["exec"]["command"]
-        for pod in (workloads["orchestrator"], workloads["worker-gpu"])
-    ]
+    asked = workloads["orchestrator"]["containers"][0]["livenessProbe"]["exec"]["command"]
     help_text = subprocess.run(
         [sys.executable, "-m", "kernelwright", "doctor", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
-    assert asked == [
-        ["kernelwright", "doctor", "--check-orchestrator"],
-        ["kernelwright", "doctor", "--check-worker", device],
-    ]
-    assert all(command[2] in help_text for command in asked)
+    assert asked == ["kernelwright", "doctor", "--check-orchestrator"]
+    assert asked[2] in help_text
 
 
 def test_all_traffic_is_denied_unless_named() -> None:

@@ -18,7 +18,7 @@ from agents.playbook.schedule import Schedule
 from services.domain.problems import ProblemAnalysis
 from tests.integration.playbook_rounds import candidate, load
 from tests.integration.playbook_table import Case, table
-from workers.referee.analysis import analyse
+from workers.referee.costs.analysis import analyse
 
 pytestmark = pytest.mark.integration
 

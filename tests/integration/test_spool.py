@@ -18,10 +18,19 @@ from typing import Any
 import pytest
 
 from kernelwright import cli
+from kernelwright.distribution import version
+from kernelwright.settings import Settings
+from kernelwright.wiring.spool import open_spool_worker, spooled_orders
 from services.adapters.spool.layout import SpoolLayout, claim_named
+from services.adapters.spool.nodes import SpoolNodes
+from services.adapters.spool.sealed import SpoolKey
 from services.adapters.spool.service_side import SpoolPlace
+from services.domain.errors import ConfigurationError, DeviceLostError
+from services.domain.nodes import NodeState
+from services.runtime.clock import SystemClock
 from services.testing import a_report
-from tests.contracts.workbench import RecordingWorkbench
+from tests.contracts.workbench import LOST, RecordingWorkbench
+from tests.e2e.programs import give_a_sheet
 from tests.unit.services.spool.setup import a_spool, name_of
 from workers.queue.spool_worker import SpoolPace, SpoolWorker
 
@@ -246,6 +255,48 @@ def test_an_answer_that_finds_no_room_for_long_is_not_lost_but_its_order_is_put_
     answer = spool.orders.answer(name_of(request), request)
     assert answer is not None
     assert answer.report == a_report()
+
+
+def test_a_node_whose_device_is_gone_puts_its_order_back_and_takes_no_other(tmp_path: Path) -> None:
+    spool = a_spool(tmp_path / "spool")
+    requests = [spool.place(step, source=LOST) for step in range(2)]
+    bench = RecordingWorkbench()
+    worker_ = SpoolWorker(spool.node(), bench, spool.clock, SpoolPace(poll_s=0.01, beat_s=0.01), None)
+    with pytest.raises(DeviceLostError, match="GPU 0 is gone"):
+        worker_.run()
+    assert len(bench.calls) == 1
+    assert spool.files() == sorted(f"orders/{name_of(request)}" for request in requests)
+
+
+def test_a_node_whose_device_went_is_listed_with_the_reason(tmp_path: Path) -> None:
+    home, root = tmp_path / "home", tmp_path / "spool"
+    home.mkdir()
+    give_a_sheet(home)
+    key, settings = SpoolKey(SpoolKey.new()), Settings(home=home)
+    SpoolLayout(root).make()
+    spooled_orders(settings, root, key).open()
+    reason = "GPU 0 is gone: reset the card or restart the machine"
+    with pytest.raises(DeviceLostError), open_spool_worker(settings, root, "cpu", key, SpoolPace()):
+        raise DeviceLostError(reason)
+    (listed,) = SpoolNodes(SpoolLayout(root), key, SystemClock(), version()).living()
+    assert (listed.state, listed.fault) == (NodeState.REFUSED, reason)
+
+
+def test_a_node_without_a_compiler_is_refused_and_listed_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, key, settings = tmp_path / "spool", SpoolKey(SpoolKey.new()), Settings(home=tmp_path / "home")
+    spooled_orders(settings, root, key).open()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with (
+        pytest.raises(ConfigurationError, match="no C\\+\\+ compiler"),
+        open_spool_worker(settings, root, "cpu", key, SpoolPace()),
+    ):
+        raise AssertionError("it began")
+    (listed,) = SpoolNodes(SpoolLayout(root), key, SystemClock(), version()).living()
+    assert listed.state is NodeState.REFUSED
+    assert listed.fault is not None
+    assert "g++ is not installed" in listed.fault
 
 
 def test_the_name_of_a_claim_tells_whose_it_is(tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ from storage.jobs.checkpoints import SqlCheckpointSaver
 from tests.integration.test_orchestrator_on_sqlite import Place
 from tests.unit.orchestrator.world import Fuse
 from workers.queue import health_check
-from workers.queue.tasks import CelerySettings, WorkerContext, create_app
+from workers.queue.orders import WorkerContext
+from workers.queue.tasks import CelerySettings, create_app
 
 pytestmark = pytest.mark.integration
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from standardwebhooks.webhooks import WebhookVerificationError
 
-from services.adapters.webhooks.sender import WebhookSender, check_address
+from services.adapters.webhooks.sender import TIMEOUT_S, WebhookSender, check_address
 from services.domain.errors import ConfigurationError
 from services.domain.events import EventKind
 from services.domain.webhooks import (
@@ -24,7 +26,7 @@ from services.domain.webhooks import (
     new_secret,
 )
 from services.testing import FrozenClock, a_job
-from services.webhooks import LEASE_S, Dispatcher
+from services.webhooks import LEASE_S, MOST_WEBHOOKS, Dispatcher
 from storage.database import Database
 from storage.jobs.events import SqlEventLog
 from storage.jobs.store import SqlJobStore
@@ -137,6 +139,40 @@ async def test_a_message_whose_sender_died_is_sent_again_with_its_id(
     async with sending() as sender:
         await send_due(Dispatcher(store, sender, clock))
     assert [message.id for message in receiver.came] == [lost.id]
+
+
+async def test_receivers_that_accept_and_never_answer_delay_nobody_else(
+    database: Database, clock: FrozenClock, receiver: Receiver
+) -> None:
+    """Twenty of one team, as many as it may have, with four messages each under way; another team's receiver."""
+    held: list[asyncio.StreamWriter] = []
+
+    async def silent(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        held.append(writer)
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    store, jobs, events = SqlWebhookStore(database, clock), SqlJobStore(database, clock), SqlEventLog(database, clock)
+    ended = [replace(a_job(f"{team}-{number}"), team_id=team) for number in range(5) for team in ("red", "local")]
+    for job in ended:
+        await jobs.create(job)
+    for number in range(MOST_WEBHOOKS):
+        await store.add(replace(a_webhook(address), id=f"dead-{number:02}", team_id="red"))
+    await store.add(a_webhook(receiver.address))
+    for job in ended:
+        await events.append(job.id, EventKind.JOB_FINISHED, {"status": "solved"})
+    async with sending() as sender:
+        dispatcher = Dispatcher(store, sender, clock)
+        began = time.monotonic()
+        while len(receiver.came) < 5:
+            await dispatcher.begin_all()
+            await asyncio.sleep(0.05)
+            assert time.monotonic() - began < TIMEOUT_S, "it waited for those that never answer"
+        assert len(held) > MOST_WEBHOOKS, "they are being waited for"
+        await dispatcher.aclose()
+    for writer in held:
+        writer.close()
+    server.close()
 
 
 async def test_redirects_are_not_followed(receiver: Receiver) -> None:

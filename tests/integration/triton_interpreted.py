@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from agents.playbook.triton.catalogue import TritonKernel, kernels
-from workers.referee.analysis import analyse
+from workers.referee.costs.analysis import analyse
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,13 +8,13 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from kernelwright.wiring.workbench import make_sandbox
 from services.domain.evaluations import EvaluationReport, Verdict
 from tests.contracts.sandboxes import docker_sandbox
 from tests.integrity.conftest import SHEET
 from tests.integrity.test_candidates import Declared, all_declared, explain, judge
 from workers.backends.cpp import CppBackend, runtime_view
 from workers.judging.evaluator import Evaluator
-from workers.sandboxes.process import ProcessSandbox
 
 
 def main() -> int:
@@ -22,7 +22,7 @@ def main() -> int:
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as directory:
         state = Path(directory)
-        sandbox = docker_sandbox() if "docker" in sys.argv[1:] else ProcessSandbox()
+        sandbox = docker_sandbox() if "docker" in sys.argv[1:] else make_sandbox()
         backends = {"cpp": CppBackend(sandbox, state)}
         evaluator = Evaluator(sandbox, backends, SHEET, views={"cpp": runtime_view}, memory_bytes=2 << 30)
         try:

@@ -14,6 +14,7 @@ import pytest
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.gates import GateStatus
 from services.domain.problems import Problem
+from tests.repeated import evaluated
 from workers.judging.evaluator import Evaluator
 
 pytestmark = pytest.mark.integration
@@ -60,20 +61,23 @@ def all_declared(folder: str) -> list[Declared]:
 
 
 def judge(evaluator: Evaluator, one: Declared, backend: str = "cpp") -> EvaluationReport:
+    """The report on a candidate, repeated where the machine was at fault."""
+    return evaluated(evaluator, request_for(one, backend))
+
+
+def request_for(one: Declared, backend: str = "cpp") -> EvaluationRequest:
     problem = Problem(name=one.problem, source=(ROOT / "problems" / f"{one.problem}.txt").read_text())
-    return evaluator.evaluate(
-        EvaluationRequest(
-            evaluation_id=f"eval-{one.name}",
-            job_id="integrity",
-            team_id="local",
-            candidate_id=f"cand-{one.name}",
-            problem=problem,
-            source=one.source,
-            device="cpu",
-            backend=backend,
-            baselines=("eager",),
-            timeout_s=HANG_LIMIT_S,
-        )
+    return EvaluationRequest(
+        evaluation_id=f"eval-{one.name}",
+        job_id="integrity",
+        team_id="local",
+        candidate_id=f"cand-{one.name}",
+        problem=problem,
+        source=one.source,
+        device="cpu",
+        backend=backend,
+        baselines=("eager",),
+        timeout_s=HANG_LIMIT_S,
     )
 
 

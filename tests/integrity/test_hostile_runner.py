@@ -23,9 +23,9 @@ from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta
 from workers.ipc.wire import MAX_MESSAGE_BYTES, Channel, WireError
 from workers.referee.errors import FaultKind, RunnerFault
-from workers.referee.fetched import Fetched
-from workers.referee.runner_client import RunnerSession
-from workers.referee.slots import Slot
+from workers.referee.session.fetched import Fetched
+from workers.referee.session.runner_client import RunnerSession
+from workers.referee.session.slots import Slot
 
 pytestmark = pytest.mark.integration
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from kernelwright.wiring.workbench import make_sandbox
 from services.domain.evaluations import Verdict
 from services.domain.gates import GateName, GateStatus
 from tests.integrity.conftest import SHEET
 from tests.integrity.test_candidates import Declared, explain, judge
 from workers.backends.triton import InterpretedTritonBackend
 from workers.judging.evaluator import Evaluator
-from workers.sandboxes.process import ProcessSandbox
 
 pytestmark = [
     pytest.mark.integration,
@@ -52,7 +52,7 @@ CANDIDATE = Declared(name="triton", problem="silu_scale", verdict="", gates=(), 
 
 @pytest.fixture(scope="module")
 def interpreter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluator]:
-    sandbox = ProcessSandbox()
+    sandbox = make_sandbox()
     backend = InterpretedTritonBackend(sandbox, tmp_path_factory.mktemp("cache"))
     one = Evaluator(sandbox, {"triton": backend}, SHEET, views={"triton": backend.view})
     yield one

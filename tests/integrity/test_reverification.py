@@ -24,6 +24,7 @@ from storage.jobs.verdicts import SqlVerdictStore
 from storage.memory.records import SqlMemoryRecords
 from storage.memory.store import SqlMemory
 from tests.integrity.test_candidates import ROOT, explain
+from tests.repeated import evaluated
 from workers.judging.environments import REFEREE_VERSION
 from workers.judging.evaluator import Evaluator
 
@@ -97,7 +98,7 @@ async def test_a_cheat_that_a_weaker_referee_accepted_is_found_and_taken_back(
     reports: dict[str, EvaluationReport] = {}
 
     def judge(request: EvaluationRequest) -> EvaluationReport:
-        reports[request.candidate_id] = evaluator.evaluate(request)
+        reports[request.candidate_id] = evaluated(evaluator, request)
         return reports[request.candidate_id]
 
     found, elsewhere = await service.outdated(TEAM)

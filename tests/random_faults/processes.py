@@ -65,16 +65,24 @@ class ProcessGround:
         """End the orchestrators; the installation ends the rest."""
         self._nursery.close()
 
+    @property
+    def pids(self) -> dict[str, list[int]]:
+        """Processes that run now, by what they are."""
+        return {
+            "orchestrators": [self._nursery.pid],
+            "workers": [one.process.pid for one in self._workers if one.alive],
+        }
+
     def play(self, schedule: Schedule) -> Struck:
         """A schedule from its jobs to their ends. Raises `AssertionError` for what must not be."""
         chance, struck = random.Random(schedule.seed), Struck()
-        self._heal()
+        self.heal()
         until(partial(self._submitted, schedule.jobs, struck), 60, "the acceptance of jobs after healing")
         try:
             for life in schedule.lives:
                 self._live(life, schedule, chance, struck)
         finally:
-            self._heal()
+            self.heal()
         struck.healed_s = self._place.wait(struck.jobs, END_S)
         self._place.check(struck.jobs)
         return struck
@@ -97,9 +105,13 @@ class ProcessGround:
             due = began + LIFE_S * fault.at / (OPERATIONS * schedule.jobs)
             time.sleep(max(0.0, due - time.monotonic()))
             for _ in range(fault.times if fault.kind in _REPEATED else 1):
-                struck.happened[self._acts(chance)[fault.kind](fault)] += 1
+                struck.happened[self.strike(fault, chance)] += 1
         time.sleep(max(0.0, began + LIFE_S - time.monotonic()))
-        self._replace_dead()
+        self.replace_dead()
+
+    def strike(self, fault: Fault, chance: random.Random) -> str:
+        """Let a fault happen once, now; what it came to."""
+        return self._acts(chance)[fault.kind](fault)
 
     def _acts(self, chance: random.Random) -> dict[Kind, Callable[[Fault], str]]:
         return {
@@ -184,15 +196,15 @@ class ProcessGround:
         timer.start()
         self._timers.append(timer)
 
-    def _heal(self) -> None:
+    def heal(self) -> None:
         """Everything runs again, and nothing is due any more."""
         for timer in self._timers:
             timer.join()
         self._timers.clear()
         self._read_only("off")
-        self._replace_dead()
+        self.replace_dead()
 
-    def _replace_dead(self) -> None:
+    def replace_dead(self) -> None:
         """As many orchestrators and workers as there were."""
         self._workers = self._place.workers(WORKERS)
         self._orchestrators = [one for one in self._orchestrators if one.alive]

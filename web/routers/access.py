@@ -89,7 +89,8 @@ async def create_token(body: TokenBody, caller: Reader, services: Services) -> N
     """Make a token. Its text is in this answer and nowhere else; it never permits more than its maker may do."""
     access = services.access
     owner = await _owner(access, caller, body)
-    return NewTokenView.made(await access.create_token(caller, body.name, body.scopes, days=body.days, owner=owner))
+    made = await access.create_token(caller, body.name, body.scopes, days=body.days, owner=owner, devices=body.devices)
+    return NewTokenView.made(made)
 
 
 @router.delete("/tokens/{token_id}", status_code=204, responses=responses(404, 422, 503))

@@ -122,6 +122,8 @@ async def _next(source: AsyncIterator[Event]) -> Event | None:
 
 
 async def _written(found: AsyncIterator[list[Event]]) -> AsyncIterator[bytes]:
+    """A sign of life first: whoever does not get it at once knows that something on the way holds the stream back."""
+    yield KEEPALIVE_COMMENT
     async for batch in found:
         yield b"".join(map(_as_sent, batch)) or KEEPALIVE_COMMENT
 

@@ -38,13 +38,14 @@ async def metrics(_caller: Observer, services: Services) -> Response:
 
 @router.get("/workers", responses=responses(503))
 async def list_workers(_team: Team, services: Services) -> Page[WorkerView]:
-    """Workers that take evaluations."""
+    """Workers that take evaluations, and those that could not begin within the last hour, with the reason."""
     return page(WorkerView.model_validate(worker) for worker in await services.workers())
 
 
 @router.get("/nodes", responses=responses(503))
 async def list_nodes(_team: Team, services: Services) -> Page[NodeView]:
-    """Processes seen within the last half minute: orchestrators, and workers of their own."""
+    """Processes seen within the last half minute (orchestrators, and workers of their own), and workers refused within
+    the last hour."""
     return page(NodeView.model_validate(node) for node in await services.nodes())
 
 

@@ -27,6 +27,8 @@ class ConditionsBody(Body):
     """Any of these states of the job; for `job.status` and `job.finished`."""
     min_speedup: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
     """Least speedup over the fastest baseline; for `job.finished`, `step.finished` and `evaluation.finished`."""
+    faster: bool = False
+    """Only kernels that are faster with their whole 95 % interval; for `job.finished` and `evaluation.finished`."""
     first_place: bool = False
     """Only jobs that take the first place on the leaderboard for their problem and device; for `job.finished`."""
     tags: Annotated[tuple[Name, ...], Field(max_length=MOST_TAGS)] = ()

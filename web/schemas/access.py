@@ -84,6 +84,9 @@ class TokenBody(Body):
     login: Login | None = None
     """Whose token it is: it does what they may do, as long as they are a member. Default: the caller's own, and the
     team's where the caller is no user."""
+    devices: Annotated[tuple[Annotated[str, Field(max_length=63)], ...], Field(max_length=32)] = ()
+    """Devices whose work orders a node may take, with the scope `node` alone; only admins of the team that runs the
+    installation may."""
     of_team: bool = False
     """Make a token of the team itself, for CI or Prometheus; only admins may."""
 
@@ -103,11 +106,13 @@ class TokenView(View):
     revoked_at: datetime | None
     used_at: datetime | None
     """To the minute."""
+    devices: tuple[str, ...]
+    """Of a node's token: whose work orders it may take."""
 
     @classmethod
     def of(cls, token: ApiToken) -> TokenView:
         """The list's entry about a token."""
-        names = ("id", "name", "user_id", "created_at", "expires_at", "revoked_at", "used_at")
+        names = ("id", "name", "user_id", "created_at", "expires_at", "revoked_at", "used_at", "devices")
         known = {name: getattr(token, name) for name in names}
         return cls(prefix=f"kw_{token.id}_", scopes=in_order(token.scopes), **known)
 

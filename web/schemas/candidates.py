@@ -9,7 +9,7 @@ from services.domain.digests import digest_candidate
 from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.gates import GateName
 from services.domain.jobs import JobSpec, JobStatus
-from services.domain.measurements import Speedup, default_baselines
+from services.domain.measurements import Gain, Speedup, default_baselines
 from web.schemas.base import Source, View
 from web.schemas.jobs import TargetBody
 
@@ -57,9 +57,14 @@ class CandidateSummary(View):
     median_us: float | None
     ci95_us: tuple[float, float] | None
     speedup: Speedup | None
+    gain: Gain | None
+    """Whether it is faster than the fastest baseline; of accepted candidates only."""
     baselines_us: dict[str, float] | None
     """Medians of the baselines it was compared with."""
+    input_sets: int
+    """How many input sets it was timed with: the first one has a roofline."""
     roofline_fraction: float | None
+    """Lower bound over median of the first input set."""
     bottleneck: str | None
     tuned: int | None
     """Settings of its `TUNABLES` that were tried."""

@@ -31,9 +31,10 @@ class NodeView(View):
     done: int
     """Evaluations and validations ended since it started; 0 where nobody counts them."""
     fault: str | None
-    """Workers at a spool: why it takes no orders, or leaves some of them."""
+    """Workers: why it ended, takes no orders or leaves some of them, and what to do; null where all is well."""
     started_at: datetime
     seen_at: datetime
+    """When it was heard last; a refused one, when it was refused."""
 
 
 class WorkerView(View):

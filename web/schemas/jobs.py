@@ -10,7 +10,7 @@ from pydantic import Field, computed_field
 from services.domain.digests import BestSpeedup
 from services.domain.events import EventKind
 from services.domain.jobs import DEFAULT_STRATEGY, MAX_GUIDANCE, AgentsMode, Budget, Job, JobSpec, JobStatus
-from services.domain.measurements import default_baselines
+from services.domain.measurements import Gain, default_baselines
 from services.domain.problems import ProblemAnalysis
 from web.schemas.base import Body, Name, Page, Positive, Source, View, formerly
 from web.schemas.problems import ProblemBody
@@ -144,7 +144,9 @@ class JobView(View):
     best_speedup: float | None
     """Of the best candidate, against the fastest baseline."""
     best_ci95: tuple[float, float] | None
-    """95 % confidence interval of `best_speedup`: above 1 as a whole where the kernel is surely faster."""
+    """95 % confidence interval of `best_speedup`."""
+    best_gain: Gain | None
+    """Whether the best candidate is faster than the fastest baseline: `surely` where all of `best_ci95` is above 1."""
     cancel_requested: bool
     pause_requested: bool
     analysis: AnalysisView | None
@@ -179,6 +181,7 @@ class JobView(View):
             best_candidate_id=job.best_candidate_id,
             best_speedup=None if speedup is None else speedup.ratio,
             best_ci95=None if speedup is None else speedup.ci95,
+            best_gain=None if speedup is None else speedup.gain,
             cancel_requested=job.cancel_requested,
             pause_requested=job.pause_requested,
             analysis=None if job.analysis is None else AnalysisView.of(job.analysis),

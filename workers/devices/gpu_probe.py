@@ -24,6 +24,14 @@ def serve(connection: socket.socket) -> None:
     os._exit(0)
 
 
+def identify(connection: socket.socket) -> None:
+    """Send how many cards CUDA sees here, and the UUID of the first."""
+    properties = torch.cuda.get_device_properties(0)
+    uuid = getattr(properties, "uuid", None)  # torch before 2.5 does not tell it
+    Channel(connection).send({"cards": torch.cuda.device_count(), "uuid": None if uuid is None else str(uuid)})
+    os._exit(0)
+
+
 def measure() -> dict[str, JsonValue]:
     """Copies beyond and in the cache (GB/s read plus written), products in fp32 and fp16 (GFLOP/s), a launch (µs)."""
     torch.backends.cuda.matmul.allow_tf32 = False

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
+from services.domain.devices import CPU
 from services.domain.errors import InfrastructureError
 from workers.ipc.tensors import Block, DataError, Shared, TensorMeta
 
-CPU = "cpu"
 MAX_HOST_THREADS = 8
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4
 CANARY = 1 << 22
@@ -44,6 +44,9 @@ class TensorDevice:
 
     def release(self) -> None:
         """Give freed memory back to other processes."""
+
+    def spare(self) -> None:
+        """The same where it is much: not much time goes by until it is wanted again."""
 
     def check_health(self) -> None:
         """Have the device compute something known. Raises `InfrastructureError`."""
@@ -77,9 +80,9 @@ class CudaTensorDevice(TensorDevice):
     is_gpu = True
 
     def __init__(self) -> None:
-        from workers.ipc.cuda_tensors import CudaBlock
+        from workers.ipc.cuda_tensors import CudaBlock, make_room
 
-        self._blocks = CudaBlock
+        self._blocks, self._make_room = CudaBlock, make_room
         self._wait = torch._C._cuda_synchronize  # bound now: a candidate may replace torch.cuda.synchronize
         self.device = torch.device("cuda", 0)
         self._before = 0
@@ -104,6 +107,10 @@ class CudaTensorDevice(TensorDevice):
     def release(self) -> None:
         """Give freed memory back to other processes."""
         torch.cuda.empty_cache()
+
+    def spare(self) -> None:
+        """The same where it is much, or little is left."""
+        self._make_room(0)
 
     def check_health(self) -> None:
         """The canary: a kernel with a known result. Raises `InfrastructureError`."""

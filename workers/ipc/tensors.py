@@ -18,6 +18,8 @@ from typing import Any, Protocol
 
 import torch
 
+from workers.ipc.sparse import SparseForm, is_sparse, parts_of
+
 ALIGNMENT = 64
 MAX_DIMENSIONS = 64
 MAX_DEPTH = 16
@@ -41,6 +43,8 @@ _DTYPES = {
         torch.bool,
         torch.complex64,
         torch.complex128,
+        torch.float8_e4m3fn,
+        torch.float8_e5m2,
     )
 }
 
@@ -193,14 +197,20 @@ def _pieces(handle: Any) -> int:
 def encode(value: Any, tensors: list[torch.Tensor]) -> Any:
     """Plain JSON data of a value; its tensors are appended to `tensors` and referred to by index.
 
-    Raises `DataError` for anything but numbers, strings, None, dtypes, dense tensors, lists, tuples (named ones too),
-    dicts and dataclasses.
+    Raises `DataError` for anything but numbers, strings, None, dtypes, tensors (sparse ones by their parts), lists,
+    tuples (named ones too), dicts and dataclasses.
     """
     if isinstance(value, torch.Tensor):
+        if is_sparse(value):
+            return _encode_sparse(value, lambda part: encode(part, tensors))
         TensorMeta.of(value).torch_dtype  # noqa: B018 - raises for dtypes that cannot cross
         tensors.append(value)
         return {"tensor": len(tensors) - 1}
     return _encode_plain(value, lambda item: encode(item, tensors))
+
+
+def _encode_sparse(tensor: torch.Tensor, encode_part: Callable[[torch.Tensor], Any]) -> Any:
+    return {"sparse": [SparseForm.of(tensor).data(), [encode_part(part) for part in parts_of(tensor)]]}
 
 
 def _encode_plain(value: Any, encode_item: Callable[[Any], Any]) -> Any:
@@ -238,6 +248,8 @@ def _fields(value: Any) -> tuple[str, ...] | None:
 def structure(value: Any, tensors: list[torch.Tensor], depth: int = 0) -> Any:
     """As `encode`, for what a model returned: never raises; what cannot cross is named as `{"other": its type}`."""
     if isinstance(value, torch.Tensor):
+        if is_sparse(value):
+            return _encode_sparse(value, lambda part: structure(part, tensors, depth + 1))
         tensors.append(value)
         return {"tensor": len(tensors) - 1}
     try:
@@ -259,6 +271,8 @@ def decode(data: Any, tensors: Sequence[torch.Tensor]) -> Any:
     kind, content = next(iter(data.items()))
     if kind == "tensor":
         return tensors[content]
+    if kind == "sparse":
+        return SparseForm.parse(content[0]).tensor([decode(part, tensors) for part in content[1]])
     if kind == "float":
         return float(content)
     if kind == "dtype":
@@ -314,7 +328,7 @@ def _is_reached(distance: int, steps: Sequence[tuple[int, tuple[int, int]]]) -> 
 
 
 def flatten(value: Any) -> list[torch.Tensor]:
-    """The tensors of a nested value, in order."""
+    """The dense tensors of a nested value, in order; of sparse tensors their parts."""
     found: list[torch.Tensor] = []
     structure(value, found)
     return found
@@ -323,6 +337,8 @@ def flatten(value: Any) -> list[torch.Tensor]:
 def mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     """A nested value with its tensors replaced, in the order of `flatten`."""
     if isinstance(value, torch.Tensor):
+        if is_sparse(value):
+            return SparseForm.of(value).tensor([change(part) for part in parts_of(value)])
         return change(value)
     if isinstance(value, dict):
         return {key: mapped(item, change) for key, item in value.items()}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -11,8 +13,7 @@ from services.domain.measurements import Baselines
 from services.domain.problems import ProblemAnalysis
 from services.domain.validations import ProblemRefusal
 from workers.judging.referee_process import RefereeProcess
-from workers.judging.work import Work
-from workers.referee.protocol import RefereeRequest, RequestFailed, RequestRefused
+from workers.referee.protocol import RefereeReply, RequestFailed, RequestRefused
 
 T = TypeVar("T")
 
@@ -35,25 +36,29 @@ class Case:
         if baselines != self.baselines:
             self.baselines, self.measured_at = baselines, time.monotonic()
 
-    def ask(self, request: RefereeRequest, expected: type[T], work: Work, limit_s: float) -> T | ProblemRefusal:
-        """One conversation; whatever breaks it ends the referee, so that the next one starts afresh.
-
-        Raises `InfrastructureError`, for a reply of another kind too."""
+    @contextmanager
+    def conversation(self) -> Iterator[RefereeProcess]:
+        """The referee, for one request; whatever breaks the conversation ends it, so that the next one starts
+        afresh."""
         assert self.process is not None
         try:
-            reply = self.process.ask(request, work, limit_s=limit_s)
+            yield self.process
         except BaseException:
             self.discard()
             raise
-        if isinstance(reply, RequestRefused):
-            return reply.refusal
-        if isinstance(reply, expected):
-            return reply
-        reason = reply.reason if isinstance(reply, RequestFailed) else "the referee answered something else"
-        raise InfrastructureError(reason)
 
     def discard(self) -> None:
         """End the referee."""
         process, self.process = self.process, None
         if process is not None:
             process.close()
+
+
+def answer_in(reply: RefereeReply, expected: type[T]) -> T | ProblemRefusal:
+    """What a referee's reply says. Raises `InfrastructureError` where it failed, and for a reply of another kind."""
+    if isinstance(reply, RequestRefused):
+        return reply.refusal
+    if isinstance(reply, expected):
+        return reply
+    reason = reply.reason if isinstance(reply, RequestFailed) else "the referee answered something else"
+    raise InfrastructureError(reason)

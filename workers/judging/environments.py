@@ -12,16 +12,18 @@ from services.domain.errors import InfrastructureError
 from services.domain.evaluations import Environment
 from services.ports.devices import KernelBackend
 from services.ports.sandboxes import Sandbox
+from workers.devices.cards import Gpu
 from workers.devices.gpu import gpu_state
-from workers.ipc.placement import CPU
 
-REFEREE_VERSION = "5"
+REFEREE_VERSION = "7"
 """Raised whenever the gates become stricter: `reverify` looks for results of older ones."""
 BETWEEN_CALLS = {"docker": "stopped", "namespaces": "stopped", "limits": "running"}
 """Whether candidates are stopped unless they are asked, by the isolation reached: that takes a PID namespace."""
 
 
-def environment_of(device: DeviceSheet, sandbox: Sandbox, backend: KernelBackend | None) -> Environment:
+def environment_of(
+    device: DeviceSheet, sandbox: Sandbox, backend: KernelBackend | None, gpu: Gpu | None = None
+) -> Environment:
     """What is known before anything runs; a toolchain or an isolation that cannot be found out is left open."""
     toolkit = None
     with contextlib.suppress(InfrastructureError):
@@ -31,6 +33,7 @@ def environment_of(device: DeviceSheet, sandbox: Sandbox, backend: KernelBackend
         isolation = sandbox.isolation
     return Environment(
         device=device.name,
+        card=None if gpu is None else gpu.uuid,
         driver=None,
         torch=_version("torch"),
         triton=_version("triton"),
@@ -45,9 +48,9 @@ def environment_of(device: DeviceSheet, sandbox: Sandbox, backend: KernelBackend
 
 def with_clocks(environment: Environment) -> Environment:
     """With the GPU's driver, clocks and reasons for slowing down, read when it has just worked; a CPU's as it is."""
-    if environment.device == CPU:
+    if environment.card is None:
         return environment
-    driver, clocks = gpu_state()
+    driver, clocks = gpu_state(environment.card)
     return dataclasses.replace(environment, driver=driver, clocks=clocks)
 
 

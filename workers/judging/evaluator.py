@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from services.domain.candidates import content_hash
-from services.domain.devices import DeviceSheet
-from services.domain.errors import ConfigurationError, InfrastructureError
+from services.domain.devices import CPU, DeviceSheet
+from services.domain.errors import ConfigurationError, DeviceLostError, InfrastructureError
 from services.domain.evaluations import Environment, EvaluationReport, EvaluationRequest, Verdict
 from services.domain.measurements import BASELINES
 from services.domain.models import ModelProfile
@@ -26,9 +26,9 @@ from services.domain.validations import CompilerDraft, ProblemRefusal, Validatio
 from services.ports.devices import BuildResult, KernelBackend
 from services.ports.sandboxes import Mount, Sandbox
 from workers.backends.cpp import runtime_view
+from workers.devices.cards import Gpu, check_present, on_card
 from workers.devices.gpu_lock import DeviceLock
-from workers.ipc.placement import CPU
-from workers.judging.case import Case
+from workers.judging.case import Case, answer_in
 from workers.judging.causes import with_cause
 from workers.judging.environments import REFEREE_VERSION, environment_of, with_clocks
 from workers.judging.referee_process import RefereeLostError, RefereeProcess
@@ -38,6 +38,7 @@ from workers.judging.work import CancelledError, Work
 from workers.profilers.host import HostClock
 from workers.profilers.perf_counters import PerfProfiler
 from workers.referee.compose import compose_infrastructure_error
+from workers.referee.costs.roofline import roofline
 from workers.referee.protocol import (
     BaselinesMeasured,
     CandidateDrafted,
@@ -49,8 +50,8 @@ from workers.referee.protocol import (
     PrepareProblem,
     ProblemPrepared,
     ProfileModel,
+    RefereeRequest,
 )
-from workers.referee.roofline import roofline
 
 T = TypeVar("T")
 
@@ -70,11 +71,11 @@ class Evaluator:
     """Validates problems and evaluates candidates on one device, one thing at a time.
 
     `backends` by name; `views` gives, per backend, the mounts and environment with which a runner finds a build
-    (default: the `cpp` backend's). `lock` keeps other workers of this machine off the device.
-    `profiler` counts where this machine permits it.
-    `memory_bytes` bounds each sandboxed process. Baselines older than `baselines_max_age_s`, or from which the machine
-    has drifted, are measured again; `measure_again` measures the device where a figure contradicts its sheet. Reports
-    never raise for a candidate's sake; `validate` raises `InfrastructureError`.
+    (default: the `cpp` backend's). `gpu` is the card that they are given, `lock` keeps other workers of this machine
+    off it. `profiler` counts where this machine permits it. `memory_bytes` bounds each sandboxed process. Baselines
+    older than `baselines_max_age_s`, or from which the machine has drifted, are measured again; `measure_again`
+    measures the device where a figure contradicts its sheet. Reports never raise for a candidate's sake; `validate`
+    raises `InfrastructureError`.
     """
 
     def __init__(
@@ -85,19 +86,24 @@ class Evaluator:
         *,
         views: Mapping[str, View] | None = None,
         profiler: PerfProfiler | None = None,
+        gpu: Gpu | None = None,
         lock: DeviceLock | None = None,
         memory_bytes: int = 8 << 30,
         baselines_max_age_s: float = 3600.0,
         measure_again: Callable[[], DeviceSheet] | None = None,
         owns_sandbox: bool = False,
+        lacking: str | None = None,
     ) -> None:
+        """`lacking`: which orders for its device it cannot do, and why."""
+        self.lacking = lacking
         self._sandbox = sandbox
         self._backends = dict(backends)
         self._views = dict({"cpp": runtime_view} if views is None else views)
         self._device = device
         self._profiler = profiler or PerfProfiler()
         self._device_lock = lock
-        self._terms = terms_for(device, memory_bytes)
+        self._gpu = gpu
+        self._terms = terms_for(device, memory_bytes, gpu)
         self._baselines_max_age_s = baselines_max_age_s
         self._measure_again = measure_again
         self._sure_until = -math.inf
@@ -125,7 +131,7 @@ class Evaluator:
     def validate(self, request: ValidationRequest, cancelled: Callable[[], bool] = lambda: False) -> ValidationReport:
         """Run the problem's reference: an analysis with baselines, or a refusal. Raises `InfrastructureError`."""
         started = time.monotonic()
-        with self._exclusively(cancelled):
+        with self._exclusively(cancelled), on_card(self._gpu):
             self._backend(request.device, request.backend)
             self._sandbox.dedicate(request.job_id)
             case = self._case(request.job_id, request.problem)
@@ -133,11 +139,13 @@ class Evaluator:
             refusal = self._prepare(case, request.problem, work, again=True)
             if refusal is not None:
                 case.discard()
+                check_present(self._gpu)
                 return _refused(refusal, self._device, started)
             wanted = BASELINES if request.draft else DEFAULT_BASELINES  # a draft is made the compiler's fastest way
             names = tuple(name for name in wanted if name in request.baselines)
-            answer = case.ask(MeasureBaselines(names=names), BaselinesMeasured, work, BASELINES_LIMIT_S)
+            answer = _asked(case, MeasureBaselines(names=names), BaselinesMeasured, work, BASELINES_LIMIT_S)
             if isinstance(answer, ProblemRefusal):
+                check_present(self._gpu)
                 return _refused(answer, self._device, started)
             case.know(answer.baselines)
             draft = self._draft(case, request, work) if request.draft else None
@@ -156,7 +164,7 @@ class Evaluator:
         reason = _without_draft(request.device, request.backend)
         if reason is not None:
             return CompilerDraft(reason=reason)
-        answer = case.ask(DraftCandidate(), CandidateDrafted, work, BASELINES_LIMIT_S)
+        answer = _asked(case, DraftCandidate(), CandidateDrafted, work, BASELINES_LIMIT_S)
         if isinstance(answer, ProblemRefusal):
             raise InfrastructureError(f"the referee gave no draft: {answer.reason}")
         draft = answer.draft
@@ -165,6 +173,10 @@ class Evaluator:
         if len(draft.source) > MAX_DRAFT_CHARACTERS:
             return CompilerDraft(reason=f"the compiler's code has {len(draft.source)} characters")
         return draft
+
+    def check_device(self) -> None:
+        """Raise `DeviceLostError` where the device is gone."""
+        check_present(self._gpu)
 
     def profile(
         self, job_id: str, problem: Problem, cancelled: Callable[[], bool] = lambda: False
@@ -178,16 +190,23 @@ class Evaluator:
             refusal = self._prepare(case, problem, work, again=True)
             if refusal is not None:
                 return refusal
-            answer = case.ask(ProfileModel(), ModelProfiled, work, MODEL_LIMIT_S)
+            answer = _asked(case, ProfileModel(), ModelProfiled, work, MODEL_LIMIT_S)
             return answer if isinstance(answer, ProblemRefusal) else answer.profile
 
     def evaluate(self, request: EvaluationRequest, cancelled: Callable[[], bool] = lambda: False) -> EvaluationReport:
-        """The report on one candidate. The machine's failures, and a cancellation, are `infrastructure_error`."""
+        """The report on one candidate. The machine's failures, and a cancellation, are `infrastructure_error`.
+
+        Raises `DeviceLostError` where the device is gone: that is no answer, another worker can give one."""
         started = time.monotonic()
         environment = self.environment(request.backend)
         try:
-            with self._exclusively(cancelled):
-                return self._evaluate(request, environment, cancelled)
+            with self._exclusively(cancelled), on_card(self._gpu):
+                report = self._evaluate(request, environment, cancelled)
+                if not report.accepted:
+                    check_present(self._gpu)
+                return report
+        except DeviceLostError:
+            raise
         except (InfrastructureError, ConfigurationError) as error:
             phases = {"total": time.monotonic() - started}
             reason = str(error).strip() or f"{type(error).__name__} without a message"
@@ -195,7 +214,7 @@ class Evaluator:
 
     def environment(self, backend: str) -> Environment:
         """What a report made now would say that its figures depend on."""
-        return environment_of(self._device, self._sandbox, self._backends.get(backend))
+        return environment_of(self._device, self._sandbox, self._backends.get(backend), self._gpu)
 
     def close_job(self, job_id: str) -> None:
         """End a job's referees. A running evaluation of the job is waited for; cancel it first."""
@@ -234,7 +253,7 @@ class Evaluator:
             request=request, environment=environment, baselines_max_age_s=self._baselines_max_age_s
         )
         host = HostClock.now()
-        answer = case.ask(asked, CandidateEvaluated, work, request.timeout_s + BASELINES_LIMIT_S)
+        answer = _asked(case, asked, CandidateEvaluated, work, request.timeout_s + BASELINES_LIMIT_S)
         if isinstance(answer, ProblemRefusal):
             raise InfrastructureError(f"the referee gave no report: {str(answer)[:500]}")
         case.know(answer.baselines)
@@ -271,7 +290,7 @@ class Evaluator:
             return report
         self._sure_until = time.monotonic() + SURE_S
         with contextlib.suppress(InfrastructureError):
-            better = _better(self._device, self._measure_again())
+            better = self._device.with_higher_ceilings(self._measure_again())
             if better == self._device:
                 return report
             self._device = better
@@ -295,7 +314,7 @@ class Evaluator:
             analysis=case.analysis,
         )
         try:
-            answer = case.ask(asked, ProblemPrepared, work, PREPARE_LIMIT_S)
+            answer = _asked(case, asked, ProblemPrepared, work, PREPARE_LIMIT_S)
         except RefereeLostError as lost:  # its socket closed: by the problem's own code, or by the machine
             refusal = refusal_of(lost)
             if refusal is None:
@@ -342,18 +361,19 @@ class Evaluator:
             self._lock.release()
 
 
+def _asked(case: Case, request: RefereeRequest, expected: type[T], work: Work, limit_s: float) -> T | ProblemRefusal:
+    """A request to a case's referee. Raises `InfrastructureError`."""
+    with case.conversation() as referee:
+        reply = referee.ask(request, work, limit_s=limit_s)
+    return answer_in(reply, expected)
+
+
 def _without_draft(device: str, backend: str) -> str | None:
     """Why the compiler's code is no candidate for a backend; None where it is one."""
     written = "cpp" if device == CPU else "triton"
     if backend == written:
         return None
     return f"torch.compile writes {written} for the device {device}, and the job is about {backend}"
-
-
-def _better(known: DeviceSheet, found: DeviceSheet) -> DeviceSheet:
-    """The higher of two measurements of each ceiling: nothing makes a device look faster than it is."""
-    ceilings = ("copy_bandwidth_gb_s", "cache_bandwidth_gb_s", "peak_gflop_s")
-    return dataclasses.replace(known, **{name: max(getattr(known, name), getattr(found, name)) for name in ceilings})
 
 
 def _listing(

@@ -38,7 +38,8 @@ from workers.referee.questions import (
 )
 from workers.sampler.handle import SamplerHandle
 
-MAX_RUNNERS = 8
+MAX_RUNNERS = 14
+"""Of one referee: its baselines, the finalists of a search over settings, and those that are started together."""
 STOPPED_ROLES = ("candidate", "baseline")
 """Processes that run only while they are asked; those below a profiler belong to it."""
 EXIT_WAIT_S = 2.0

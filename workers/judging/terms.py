@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 
 from services.domain.devices import DeviceSheet
 from services.ports.sandboxes import Mount, SandboxLimits
-from workers.devices.gpu import gpu_mounts, profiler_mounts
-from workers.ipc.placement import CPU
+from workers.devices.cards import Gpu
+from workers.devices.gpu import gpu_environment, gpu_mounts, profiler_mounts
 
 GPU_HOST_BYTES = 32 << 30
 """Host memory of a process that uses a GPU."""
 MAX_HOST_THREADS = 8
 FOREVER_S = 86400.0
-ENTRIES = {"candidate": "workers.runner.session:serve", "baseline": "workers.referee.baseline:serve"}
+ENTRIES = {"candidate": "workers.runner.session:serve", "baseline": "workers.referee.baselines.baseline:serve"}
 GPU_ENTRIES = {
     "candidate": "workers.runner.session:serve_on_gpu",
-    "baseline": "workers.referee.baseline:serve_on_gpu",
+    "baseline": "workers.referee.baselines.baseline:serve_on_gpu",
     "counted": "workers.runner.counted:serve_counted",
     "traced": "workers.runner.counted:serve_traced",
 }
@@ -41,10 +41,11 @@ class Terms:
     """Seconds for a message that was begun to arrive, and for an answer to be read."""
 
 
-def terms_for(device: DeviceSheet, memory_bytes: int) -> Terms:
-    """Limits and environment of referee, runner and baselines; `memory_bytes` bounds each process."""
-    if device.name != CPU:
-        return _gpu_terms(memory_bytes)
+def terms_for(device: DeviceSheet, memory_bytes: int, gpu: Gpu | None = None) -> Terms:
+    """Limits and environment of referee, runner and baselines; `memory_bytes` bounds each process, `gpu` is the card
+    that they are given."""
+    if gpu is not None:
+        return _gpu_terms(memory_bytes, gpu)
     environment = {
         "OMP_NUM_THREADS": str(device.units),
         "OMP_WAIT_POLICY": "passive",  # two pools that spin against each other on few cores ruin every figure
@@ -58,8 +59,8 @@ def terms_for(device: DeviceSheet, memory_bytes: int) -> Terms:
     )
 
 
-def _gpu_terms(memory_bytes: int) -> Terms:
-    """For a GPU: its device nodes, the entry points that use it, and room for CUDA's threads and mappings."""
+def _gpu_terms(memory_bytes: int, gpu: Gpu) -> Terms:
+    """For a GPU: its own device nodes, the entry points that use it, and room for CUDA's threads and mappings."""
     threads = str(MAX_HOST_THREADS)
     memory = max(memory_bytes, GPU_HOST_BYTES)
     return Terms(
@@ -70,8 +71,9 @@ def _gpu_terms(memory_bytes: int) -> Terms:
             "OMP_NUM_THREADS": threads,
             "OMP_WAIT_POLICY": "passive",
             "PYTHONDONTWRITEBYTECODE": "1",
+            **gpu_environment(gpu),
         },
-        mounts=gpu_mounts(),
+        mounts=gpu_mounts(gpu),
         profiler_mounts=profiler_mounts(),
         entries=GPU_ENTRIES,
     )

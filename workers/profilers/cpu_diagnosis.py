@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from services.domain.figures import percent
 from services.domain.profiles import LineShare, Profile, Roofline
 from workers.profilers.hot_spots import HotSpots
 
@@ -110,7 +111,7 @@ def _cause(roof: Roofline, seen: CpuEvidence, metrics: Mapping[str, float]) -> t
     if roof.bound == "latency":
         return "latency", "a call costs little more than starting it"
     if roof.fraction >= NEAR_ROOF:
-        return roof.bound, f"it reaches {roof.fraction:.0%} of the {roof.bound} roof"
+        return roof.bound, f"it reaches {percent(roof.fraction)} of the {roof.bound} roof"
     if work < ENOUGH:
         return _unclear(roof, f"only {work} samples of it at work")
     return (
@@ -183,7 +184,7 @@ def _by_counters(roof: Roofline, metrics: Mapping[str, float]) -> tuple[str, str
     per_cycle = metrics.get("instructions", 0.0) / cycles if cycles else 0.0
     if per_cycle <= 1.5:
         return None
-    return "compute", f"it is {roof.fraction:.0%} of the {roof.bound} roof at {per_cycle:.1f} instructions a cycle"
+    return "compute", f"it is {percent(roof.fraction)} of the {roof.bound} roof at {per_cycle:.1f} instructions a cycle"
 
 
 def _shape(seen: CpuEvidence) -> str:
@@ -197,5 +198,5 @@ def _shape(seen: CpuEvidence) -> str:
 def _unclear(roof: Roofline, more: str) -> tuple[str, str]:
     """Near enough to a roof to be limited by it, or neither roof binds."""
     if roof.fraction >= BINDING:
-        return roof.bound, f"it reaches {roof.fraction:.0%} of the {roof.bound} roof; {more}"
-    return "neither", f"neither roof binds: it reaches {roof.fraction:.0%} of the {roof.bound} roof; {more}"
+        return roof.bound, f"it reaches {percent(roof.fraction)} of the {roof.bound} roof; {more}"
+    return "neither", f"neither roof binds: it reaches {percent(roof.fraction)} of the {roof.bound} roof; {more}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import NoReturn
 
+import kernelwright_rt
 from services.domain.compilations import COMPILE, CompileReport, CompileRequest
 from services.domain.errors import InfrastructureError, ToolchainError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
@@ -14,13 +16,26 @@ from services.ports.devices import KernelBackend
 from services.ports.sandboxes import Sandbox
 from services.ports.work import Workbench
 
+_CAPABILITY = re.compile(r"sm_(\d{1,2})(\d)")
+"""`sm_90`, `sm_120`: major and minor number."""
+
 
 class CompileBench(Workbench):
     """Compiles; judges nothing."""
 
-    def __init__(self, sandbox: Sandbox, backends: Mapping[str, KernelBackend]) -> None:
-        """Of `backends` those count whose compiler is installed. Raises `ToolchainError` where none is."""
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        backends: Mapping[str, KernelBackend],
+        *,
+        cuda_for: Callable[[str], KernelBackend] | None = None,
+    ) -> None:
+        """Of `backends` those count whose compiler is installed; `cuda_for` makes the one that compiles for a GPU, as
+        nvcc names it (`90a`). Raises `ToolchainError` where no compiler is."""
         self._sandbox = sandbox
+        self._cuda_for = cuda_for
+        self._aimed: dict[str, KernelBackend] = {}
+        """Backends for a GPU, by its architecture."""
         self._backends = {name: backend for name, backend in backends.items() if _has_compiler(backend)}
         if not self._backends:
             raise ToolchainError("a compile worker needs a compiler: install g++, or nvcc for CUDA")
@@ -41,8 +56,21 @@ class CompileBench(Workbench):
         if cancelled():
             raise InfrastructureError("cancelled")
         self._sandbox.dedicate(request.job_id)
-        result = self._backends[request.backend].build(request.source)
+        result = self._backend(request).build(request.source)
         return CompileReport(ok=result.ok, libraries=len(result.artefacts), seconds=result.seconds)
+
+    def _backend(self, request: CompileRequest) -> KernelBackend:
+        """What builds for the GPU that the candidate is meant for."""
+        name = request.architecture
+        if request.backend != "cuda" or name is None or self._cuda_for is None:
+            return self._backends[request.backend]
+        if name not in self._aimed:
+            numbers = _CAPABILITY.fullmatch(name)
+            if numbers is None:
+                raise InfrastructureError(f"not a GPU architecture: {name[:20]!r}")
+            target = kernelwright_rt.architecture_of(int(numbers.group(1)), int(numbers.group(2)))
+            self._aimed[name] = self._cuda_for(target)
+        return self._aimed[name]
 
     def validate(self, request: ValidationRequest, cancelled: Callable[[], bool] = lambda: False) -> NoReturn:
         """Raises `InfrastructureError`: it has no device."""

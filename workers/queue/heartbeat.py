@@ -13,7 +13,7 @@ from dataclasses import replace
 from services.domain.devices import DeviceSheet
 from services.domain.errors import InfrastructureError
 from services.domain.nodes import Offer, ServiceNode
-from services.ports.work import NodeRegistry
+from services.ports.work import NodePresence
 
 log = logging.getLogger(__name__)
 BEAT_S = 5.0
@@ -25,7 +25,7 @@ class Heartbeat:
     def __init__(
         self,
         node: ServiceNode,
-        registry: Callable[[], AbstractAsyncContextManager[NodeRegistry]],
+        registry: Callable[[], AbstractAsyncContextManager[NodePresence]],
         *,
         beat_s: float = BEAT_S,
     ) -> None:
@@ -41,13 +41,26 @@ class Heartbeat:
         """Begin."""
         self._thread.start()
 
-    def measured(self, offer: Offer, sheet: DeviceSheet | None = None, isolation: str | None = None) -> None:
-        """The device and the sandbox are known now: what they can do is written at the next beat."""
+    def measured(
+        self,
+        offer: Offer,
+        sheet: DeviceSheet | None = None,
+        isolation: str | None = None,
+        *,
+        lacking: str | None = None,
+    ) -> None:
+        """The device and the sandbox are known now: what they can do, and what is `lacking`, is written at the next
+        beat."""
         known = replace(self._node, backends=offer.backends, evaluator=offer.evaluator, isolation=isolation)
         if sheet is None:  # it only compiles: its evaluator is its compilers
             self._node = replace(known, toolchain=offer.evaluator)
         else:
             self._node = replace(known, sheet=sheet, toolchain=sheet.toolchain, units=sheet.units)
+        self.troubled(lacking)
+
+    def troubled(self, fault: str | None) -> None:
+        """Why the worker takes no orders or leaves some, written at the next beat; None where all is well."""
+        self._node = replace(self._node, fault=fault)
         self._registered = False
 
     def worked(self, seconds: float) -> None:
@@ -72,7 +85,7 @@ class Heartbeat:
                 await asyncio.to_thread(self._stopped.wait, self._beat_s)
             await self._guarded(registry.leave(self._node.name))
 
-    async def _beat(self, registry: NodeRegistry) -> None:
+    async def _beat(self, registry: NodePresence) -> None:
         node = self._node
         if self._registered:
             load = os.getloadavg()[0] / (os.cpu_count() or 1)

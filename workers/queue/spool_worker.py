@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from services.adapters.spool.node_side import SpoolClaim, SpoolClaims
 from services.adapters.spool.nodes import SpoolPresence
 from services.adapters.spool.sealed import SpooledReport
-from services.domain.errors import InfrastructureError, StorageError
+from services.domain.errors import DeviceLostError, InfrastructureError, StorageError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.validations import ValidationReport
 from services.ports.runtime import Clock
 from services.ports.work import Workbench
 from services.telemetry.logs import log_context
+from workers.queue.device_check import DeviceCheck
 
 log = logging.getLogger(__name__)
 ANSWER_RETRY_S = 600.0
@@ -42,13 +43,23 @@ class SpoolWorker:
     """Does the orders of a spool, one at a time."""
 
     def __init__(
-        self, claims: SpoolClaims, workbench: Workbench, clock: Clock, pace: SpoolPace, presence: SpoolPresence | None
+        self,
+        claims: SpoolClaims,
+        workbench: Workbench,
+        clock: Clock,
+        pace: SpoolPace,
+        presence: SpoolPresence | None,
+        device: DeviceCheck | None = None,
+        lacking: str | None = None,
     ) -> None:
+        """`lacking`: which orders it leaves to others, and why."""
+        self._lacking = lacking
         self._claims = claims
         self._workbench = workbench
         self._clock = clock
         self._pace = pace
         self._presence = presence
+        self._device = device
         self._warm: set[str] = set()
         """Jobs that the workbench may keep something for."""
         self._stopping = threading.Event()
@@ -63,10 +74,14 @@ class SpoolWorker:
         self._stopping.set()
 
     def run(self) -> int:
-        """Work until told to stop, or as the pace says; how many orders were answered."""
+        """Work until told to stop, or as the pace says; how many orders were answered.
+
+        Raises `DeviceLostError` where the device is gone; then nothing was taken, or it was put back."""
         idle_since = self._clock.monotonic()
         away = False
         while not self._stopping.is_set():
+            if self._device is not None:
+                self._device.now_and_then()
             try:
                 claim = self._claims.take()
                 away = False
@@ -96,7 +111,7 @@ class SpoolWorker:
         for job_id in [job_id for job_id in self._warm if self._claims.has_ended(job_id)]:
             self._free(job_id)
         if self._presence is not None:
-            self._presence.troubled(next(iter(self._claims.left.values()), None))
+            self._presence.troubled(next(iter(self._claims.left.values()), self._lacking))
         self._stopping.wait(self._pace.poll_s)
 
     def _free(self, job_id: str) -> None:
@@ -108,7 +123,11 @@ class SpoolWorker:
         began = time.monotonic()
         keeping = _KeptClaim(self._claims, claim, self._pace.beat_s, self._aborting)
         with log_context(job=claim.request.job_id, order=claim.order.about), keeping as kept:
-            answer = self._answer(claim, kept)
+            try:
+                answer = self._answer(claim, kept)
+            except DeviceLostError as error:
+                self._put_back(claim, error)
+                raise
             if kept.lost:
                 log.info("nobody wants the order %s any more", claim.order.about)
                 self._free(claim.request.job_id)
@@ -126,6 +145,8 @@ class SpoolWorker:
         self._warm.add(claim.request.job_id)
         try:
             report = _judged(self._workbench, claim, kept.is_stopped)
+        except DeviceLostError:
+            raise
         except InfrastructureError as error:
             return str(error) or type(error).__name__
         except Exception as error:
@@ -155,8 +176,8 @@ class SpoolWorker:
                 log.info("answered %s (%s) %s", claim.order.about, claim.order.label, _told(answer))
             return
 
-    def _put_back(self, claim: SpoolClaim, why: StorageError) -> None:
-        log.error("the answer to %s cannot be left, and its order is put back: %s", claim.order.about, why)
+    def _put_back(self, claim: SpoolClaim, why: InfrastructureError) -> None:
+        log.error("there is no answer to %s, and its order is put back: %s", claim.order.about, why)
         try:
             self._claims.release(claim)
         except StorageError as error:  # its lease runs out, and another node takes it

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
+import os
+import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,25 +16,15 @@ from celery import Celery, Task, signals
 from kombu.common import Broadcast
 
 from services.adapters.queueing.notifier import ENDED_QUEUE, ENDED_TASK, TASK, device_queue, ended_exchange
-from services.domain.devices import DeviceSheet
-from services.domain.errors import InfrastructureError, StorageError
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
-from services.domain.nodes import Offer
-from services.domain.work import Report, WorkClaim
-from services.machine_code import with_machine_code_kept
-from services.ports.jobs import ArtefactStore
-from services.ports.work import Workbench, WorkStore
-from services.telemetry.logs import log_context
-from services.telemetry.traces import order_span
+from services.domain.errors import DeviceLostError, InfrastructureError, KernelwrightError
+from services.domain.nodes import as_fault
 from workers.queue import health_check
-from workers.queue.compile_worker import do
 from workers.queue.connection import SteadyConnection, transport_options
 from workers.queue.heartbeat import Heartbeat
+from workers.queue.orders import ClaimPace, WorkerContext, execute
 from workers.queue.pool import TaskPool
 
 log = logging.getLogger(__name__)
-ANSWER_RETRY_S = 600.0
-"""So long an answer is kept for a database that is away."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,21 +44,10 @@ class CelerySettings:
     soft_shutdown_s: float = 60.0
     """How long a worker that was told twice to stop may still work."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class WorkerContext:
-    """What a worker process works with."""
-
-    orders: WorkStore
-    workbench: Workbench
-    offer: Offer
-    """What the worker takes."""
-    sheet: DeviceSheet | None = None
-    """What was measured of the worker's device, where it has one."""
-    isolation: str | None = None
-    """The level that its sandbox reached."""
-    artefacts: ArtefactStore | None = None
-    """Keeps the machine code that comes with reports."""
+    @property
+    def pace(self) -> ClaimPace:
+        """How claims are kept."""
+        return ClaimPace(ttl_s=self.claim_ttl_s, beat_s=self.beat_s)
 
 
 def create_app(
@@ -113,8 +93,13 @@ class WorkerProcess:
         open_heartbeat: Callable[[], Heartbeat] | None = None,
         *,
         ready: bool = False,
+        end_worker: Callable[[], object] = lambda: os.kill(os.getppid(), signal.SIGTERM),
     ) -> None:
+        """`end_worker` tells the worker, whose child this is, to take nothing more and end."""
         self._ready = ready
+        self._end_worker = end_worker
+        self._lost = False
+        """Whether the device is gone: nothing is taken any more."""
         self._settings = settings
         self._open_context = open_context
         self._open_heartbeat = open_heartbeat
@@ -134,19 +119,37 @@ class WorkerProcess:
                 log.warning("the worker will try again at its first order: %s", error)
 
     def run(self, owner: str) -> None:
-        """Take an order and do it, if there is one."""
+        """Take an order and do it, if there is one. Where the device is gone, nothing is taken and the worker ends."""
+        if self._lost:
+            return  # woken before the worker heard that it shall end; others are woken again
+        try:
+            self._run(owner)
+        except DeviceLostError as error:
+            self._lost = True
+            log.critical("this worker takes no more orders and ends: %s", error)
+            if self._heartbeat is not None:
+                self._heartbeat.troubled(as_fault(error))
+            self._end_worker()
+
+    def _run(self, owner: str) -> None:
         context = self._opened()
         if self._runner is None:
             self._runner = asyncio.Runner()
         began = time.monotonic()
-        if self._runner.run(execute(context, owner, self._settings)) and self._heartbeat is not None:
+        if self._runner.run(execute(context, owner, self._settings.pace)) and self._heartbeat is not None:
             self._heartbeat.worked(time.monotonic() - began)
 
     def _opened(self) -> WorkerContext:
         if self._context is None:
-            self._context = self._open_context()
+            try:
+                self._context = self._open_context()
+            except KernelwrightError as error:
+                if self._heartbeat is not None:
+                    self._heartbeat.troubled(as_fault(error))
+                raise
             if self._heartbeat is not None:
-                self._heartbeat.measured(self._context.offer, self._context.sheet, self._context.isolation)
+                known = self._context
+                self._heartbeat.measured(known.offer, known.sheet, known.isolation, lacking=known.lacking)
         return self._context
 
     def job_ended(self, job_id: str) -> None:
@@ -163,76 +166,6 @@ class WorkerProcess:
         if self._runner is not None:
             self._runner.close()
         self._context = self._runner = None
-
-
-async def execute(context: WorkerContext, owner: str, settings: CelerySettings) -> bool:
-    """Take an order, work on it while its claim is kept alive, and store the answer under the claim's token. Whether
-    there was something to do."""
-    claim = await context.orders.take(owner, settings.claim_ttl_s, context.offer)
-    if claim is None:
-        return False
-    with log_context(job=claim.order.request.job_id, order=claim.order.id), order_span(claim.order):
-        await _execute(context, claim, settings)
-    return True
-
-
-async def _execute(context: WorkerContext, claim: WorkClaim, settings: CelerySettings) -> None:
-    stopped = threading.Event()
-    keeping = asyncio.create_task(_keep(context.orders, claim, settings, stopped))
-    try:
-        result = await asyncio.to_thread(do, context.workbench, claim.order.request, stopped.is_set)
-    except InfrastructureError as error:
-        await _fail(context.orders, claim, str(error))
-    except Exception as error:
-        log.exception("order %s failed for a fault of this program", claim.order.id)
-        await _fail(context.orders, claim, f"internal error: {type(error).__name__}: {error}")
-    else:
-        request = claim.order.request
-        if isinstance(result, EvaluationReport) and isinstance(request, EvaluationRequest):
-            result = await with_machine_code_kept(result, request, context.artefacts)
-        await _answer(context.orders, claim, result)
-    finally:
-        keeping.cancel()
-        await asyncio.gather(keeping, return_exceptions=True)
-    if stopped.is_set():
-        await asyncio.to_thread(context.workbench.close_job, claim.order.request.job_id)
-
-
-async def _answer(orders: WorkStore, claim: WorkClaim, result: Report) -> None:
-    if isinstance(result, EvaluationReport) and result.verdict is Verdict.INFRASTRUCTURE_ERROR:
-        reasons = "; ".join(gate.detail for gate in result.gates if gate.detail)
-        await _fail(orders, claim, reasons or "the worker could not evaluate it")
-    elif not await _stored(lambda: orders.finish(claim, result)):
-        log.warning("the answer to %s came too late: its claim %d is not the current one", claim.order.id, claim.token)
-
-
-async def _fail(orders: WorkStore, claim: WorkClaim, fault: str) -> None:
-    await _stored(lambda: orders.fail(claim, fault))
-
-
-async def _stored(write: Callable[[], Awaitable[bool]]) -> bool:
-    """Write an answer that cost minutes, again while the database is away; the token keeps a late one harmless."""
-    deadline = time.monotonic() + ANSWER_RETRY_S
-    while True:
-        try:
-            return await write()
-        except StorageError as error:
-            if time.monotonic() > deadline:
-                raise
-            log.warning("the answer waits for the database: %s", error)
-        await asyncio.sleep(1.0)
-
-
-async def _keep(orders: WorkStore, claim: WorkClaim, settings: CelerySettings, stopped: threading.Event) -> None:
-    """Renew the claim until it is refused; a database out of reach for a moment is no reason to stop."""
-    while True:
-        await asyncio.sleep(settings.beat_s)
-        try:
-            if not await orders.renew(claim, settings.claim_ttl_s):
-                stopped.set()
-                return
-        except InfrastructureError as error:
-            log.warning("could not renew the claim on %s: %s", claim.order.id, error)
 
 
 def _register(app: Celery, process: WorkerProcess) -> None:

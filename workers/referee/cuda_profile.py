@@ -6,13 +6,14 @@ import contextlib
 import time
 from collections.abc import Iterator
 
+from services.domain.figures import percent
 from services.domain.profiles import Profile, ProfilerFile, Roofline
 from workers.ipc.tensors import flatten
 from workers.profilers import ncu
-from workers.referee.draws import OWN
 from workers.referee.errors import RunnerFault
-from workers.referee.problem import cloned
-from workers.referee.slots import Slot
+from workers.referee.inputs.draws import OWN
+from workers.referee.problem.reference_problem import cloned
+from workers.referee.session.slots import Slot
 from workers.referee.trial import Trial
 from workers.referee.worker_client import Runner
 from workers.runner.answers import Acknowledged, KernelsTraced, ProfilerOutput
@@ -42,7 +43,7 @@ def profile_on_gpu(trial: Trial, roof: Roofline) -> Profile:
         )
     why = ncu.explain(text)
     metrics = ncu.summary(_traced(trial))
-    reason = f"{roof.bound} is the higher floor, and it reaches {roof.fraction:.0%} of it; no counters: {why}"
+    reason = f"{roof.bound} is the higher floor, and it reaches {percent(roof.fraction)} of it; no counters: {why}"
     return Profile(
         source="torch" if metrics else "none",
         metrics=metrics,

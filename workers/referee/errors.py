@@ -22,6 +22,8 @@ class RunnerFault(CandidateError):  # noqa: N818 - a fault, found in a reply
 
     def __init__(self, kind: FaultKind, detail: str) -> None:
         self.kind = kind
+        self.of_baseline = False
+        """Whether it was the baselines' process instead, which runs the reference."""
         super().__init__(detail)
 
 

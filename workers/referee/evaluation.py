@@ -14,12 +14,12 @@ import torch
 from services.domain.errors import InfrastructureError
 from services.domain.evaluations import Environment, EvaluationReport, EvaluationRequest
 from services.domain.gates import GateName, GateResult, GateStatus
-from services.domain.objectives import Objective
+from services.domain.objectives import Objective, headline
 from services.domain.profiles import Profile, Roofline
 from services.domain.tunables import described
 from workers.ipc.wire import WireError
 from workers.referee.compose import Figures, compose, compose_infrastructure_error
-from workers.referee.draws import OWN
+from workers.referee.costs.roofline import diagnose, roofline
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.correctness import CorrectnessGate
 from workers.referee.gates.generalization import GeneralizationGate
@@ -37,8 +37,8 @@ from workers.referee.gates.load import LoadGate
 from workers.referee.gates.quick import QuickCorrectnessGate, QuickTimingGate, UnexaminedGate
 from workers.referee.gates.reading import CompileGate, ScreenGate
 from workers.referee.gates.timing import TimingGate, page_baselines
+from workers.referee.inputs.draws import OWN
 from workers.referee.questions import Counters
-from workers.referee.roofline import diagnose, roofline
 from workers.referee.state import ReferenceState, ensure_set
 from workers.referee.trial import Gate, GateFinding, Trial, blamed_gate, failed
 from workers.referee.tuning import tune
@@ -103,10 +103,13 @@ def evaluate(
     trial = Trial(request=request, state=state, deadline=started + request.timeout_s, notes=list(notes))
     results: list[GateResult] = []
     try:
+        state.keep_weights_secret()
         interpreted = is_interpreted(trial)
         with trial.phase("warm"):
             if not interpreted:
                 _ensure_baselines(trial)
+        if state.is_large:
+            state.bench.rest()
         trial.deadline = time.monotonic() + request.timeout_s
         for gate in gates or _gates(request, interpreted=interpreted):
             if gate.name not in WITHOUT_DEVICE:
@@ -169,6 +172,7 @@ def _run(gate: Gate, trial: Trial) -> list[GateResult]:
         finding = gate.examine(trial)
     except RunnerFault as fault:
         trial.state.care.doubtful |= fault.kind in BREAKDOWNS
+        _check_baseline(trial, fault)
         finding = failed(_blame(trial, fault), blamed_gate(fault, gate.name))
     finally:
         trial.errors.gate = None
@@ -178,6 +182,16 @@ def _run(gate: Gate, trial: Trial) -> list[GateResult]:
     seconds = time.monotonic() - started
     trial.phases[gate.name.value] = trial.phases.get(gate.name.value, 0.0) + seconds - timing
     return _results(gate, finding, seconds)
+
+
+def _check_baseline(trial: Trial, fault: RunnerFault) -> None:
+    """Raises `InfrastructureError` where the baselines' process failed, which is no candidate's doing: unless it lacked
+    memory, which the candidate may have taken."""
+    if not fault.of_baseline:
+        return
+    trial.state.bench.restart()
+    if fault.kind is not FaultKind.MEMORY:
+        raise InfrastructureError(f"the baselines' process failed: {fault}")
 
 
 def _blame(trial: Trial, fault: RunnerFault) -> str:
@@ -225,11 +239,15 @@ def _figures(trial: Trial) -> Figures:
         passes=trial.passes,
         shapes=tuple(trial.shapes),
         held_out=tuple(trial.held_out),
-        objective=state.problem.objective if trial.request.every_gate else Objective(),
+        objective=_objective(trial),
         roofline=roof,
         profile=profile,
         tuned=trial.tuned,
     )
+
+
+def _objective(trial: Trial) -> Objective:
+    return trial.state.problem.objective if trial.request.every_gate else Objective()
 
 
 def _on_cpu(trial: Trial, roof: Roofline) -> Profile:
@@ -243,9 +261,16 @@ def _on_gpu(trial: Trial, roof: Roofline) -> Profile:
     """The profile of a run of its own, where one is wanted; it never fails."""
     if not (trial.request.profile and trial.request.every_gate):
         return diagnose(roof, "none", {}, "no profile was asked for")
+    least = trial.request.least_profiled_speedup
+    speedup = headline(_objective(trial), tuple(trial.shapes), tuple(trial.held_out)).speedup.best_baseline
+    if least is not None and speedup is not None and speedup < least:
+        return diagnose(roof, "none", {}, f"not profiled: at {speedup:.2f}× it is slower than the leader")
     from workers.referee.cuda_profile import profile_on_gpu
 
     try:
+        if trial.state.is_large:
+            trial.rest()
+            trial.state.bench.rest()
         return profile_on_gpu(trial, roof)
     except (InfrastructureError, RunnerFault, WireError) as error:
         return diagnose(roof, "none", {}, str(error)[:300])

@@ -9,7 +9,7 @@ from collections import defaultdict
 from typing import Any
 
 from workers.ipc.tensors import flatten
-from workers.referee.draws import OWN, TELLING, Distribution
+from workers.referee.inputs.draws import OWN, TELLING, Distribution
 from workers.referee.state import ReferenceState
 
 LEAST_DRAWS = 5

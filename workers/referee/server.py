@@ -15,11 +15,10 @@ from services.domain.validations import CompilerDraft, ProblemRefusal
 from workers.ipc.messages import MessageError
 from workers.ipc.placement import keep_freed_memory, place_of
 from workers.ipc.wire import Channel, WireClosedError
-from workers.referee.draws import OWN
 from workers.referee.errors import Refused
 from workers.referee.evaluation import evaluate
-from workers.referee.model_profile import profiled
-from workers.referee.problem import ReferenceProblem
+from workers.referee.inputs.draws import OWN
+from workers.referee.problem.reference_problem import ReferenceProblem
 from workers.referee.protocol import (
     REPLIES,
     REQUESTS,
@@ -40,8 +39,9 @@ from workers.referee.protocol import (
 )
 from workers.referee.questions import QUESTIONS, StepBegun
 from workers.referee.state import ReferenceState, ensure_set
-from workers.referee.validation import analysed, examine, load
+from workers.referee.validation import analysed, examine, keep_state, load
 from workers.referee.watchdog import Watchdog
+from workers.referee.whole_models.model_profile import profiled
 from workers.referee.worker_client import WorkerLink
 
 IDLE_LIMIT_S = 86400.0
@@ -64,6 +64,8 @@ class Referee:
         self._channel = channel
         self._link = WorkerLink(channel)
         self._state: ReferenceState | None = None
+        self._notes: list[str] = []
+        """Of the problem, for every report on a candidate."""
         self._watchdog = Watchdog(channel)
 
     def run(self) -> None:
@@ -108,6 +110,7 @@ class Referee:
         with self._watchdog.watching(problem.path):
             reference = load(problem, self._progress, place, memory_bytes=request.memory_bytes)
             analysis = self._analysis(reference, device, request.analysis)
+            told = keep_state(reference, self._progress)
         torch.set_num_threads(threads if _largest(analysis) >= PARALLEL_ELEMENTS else 1)
         self._state = ReferenceState(
             problem=reference,
@@ -117,7 +120,8 @@ class Referee:
             baselines=request.baselines,
             baselines_age_s=request.baselines_age_s,
         )
-        return ProblemPrepared(analysis=analysis, notes=reference.notes)
+        self._notes = [] if told is None else [told]
+        return ProblemPrepared(analysis=analysis, notes=(*reference.notes, *self._notes))
 
     def _measure_baselines(self, request: MeasureBaselines) -> BaselinesMeasured:
         """Measure baselines, and find out how exact the reference is, before the first candidate asks."""
@@ -125,6 +129,9 @@ class Referee:
         arguments = state.draw(0, OWN)
         baselines = state.bench.ensure(request.names, arguments, state.metas(0))
         state.bench.warm(request.names, arguments, state.metas(0))
+        del arguments  # they may be large
+        if state.is_large:
+            state.bench.rest()
         for number in state.set_numbers:
             state.usable(number)
         for number in state.set_numbers[1:]:
@@ -137,6 +144,8 @@ class Referee:
         if state.problem.step is not None:
             reason = "the compiler's code is drafted for a forward pass only, not for a backward"
             return CandidateDrafted(draft=CompilerDraft(reason=reason))
+        if state.is_large:
+            state.bench.rest()
         numbers = list(state.set_numbers)[:DRAFTED_SETS]
         inputs = [(state.draw(number, OWN), state.metas(number)) for number in numbers]
         return CandidateDrafted(draft=state.bench.draft(inputs, state.problem.library))
@@ -155,8 +164,8 @@ class Referee:
     def _evaluate(self, asked: EvaluateCandidate) -> CandidateEvaluated:
         state = self._loaded()
         stale = state.bench.refresh(asked.baselines_max_age_s)
-        notes = [] if stale is None else [f"baselines measured again: {stale}"]
-        report = evaluate(state, asked.request, asked.environment, notes=notes)
+        measured_again = [] if stale is None else [f"baselines measured again: {stale}"]
+        report = evaluate(state, asked.request, asked.environment, notes=[*self._notes, *measured_again])
         return CandidateEvaluated(report=report, baselines=state.bench.baselines)
 
     def _loaded(self) -> ReferenceState:

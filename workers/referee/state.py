@@ -15,44 +15,52 @@ from services.domain.devices import DeviceSheet
 from services.domain.measurements import Baselines
 from services.domain.problems import ProblemAnalysis
 from workers.ipc.tensors import TensorMeta, flatten, overlap
-from workers.referee.bench import STATIC_SETS, BaselineBench
-from workers.referee.comparison import ERROR_MULTIPLE, ErrorScale, all_finite, partly_finite, worse
-from workers.referee.contract import Answer
-from workers.referee.device_care import DeviceCare
-from workers.referee.draws import (
-    BIG,
-    COARSE,
-    CODES,
-    CONSTANTS,
-    LAYOUTS,
-    OTHERS,
-    OWN,
-    ROUNDING,
-    TELLING,
-    WHOLE,
-    WIDE,
-    Distribution,
-    changes,
-    drawn,
-    nudged,
-)
-from workers.referee.error_scales import (
+from workers.referee.baselines.bench import STATIC_SETS, BaselineBench
+from workers.referee.baselines.slowness import ReferenceCost
+from workers.referee.comparing.comparison import ERROR_MULTIPLE, ErrorScale, all_finite, partly_finite, worse
+from workers.referee.comparing.error_scales import (
+    is_counted,
     jumps,
     largest_finite,
     lies_in,
-    real_pairs,
     same_bytes,
     scales_of,
     with_shift,
     with_steps,
 )
+from workers.referee.comparing.line_errors import real_pairs
+from workers.referee.comparing.usual_magnitudes import usual_magnitudes
+from workers.referee.costs.operator_costs import base_name
+from workers.referee.costs.operator_traits import CHOOSERS, EXPONENTIALS, KINKED, SEES_NAN
+from workers.referee.device_care import DeviceCare
 from workers.referee.errors import Refused
-from workers.referee.fresh_values import FreshValues, mixable
-from workers.referee.operator_costs import base_name
-from workers.referee.operator_traits import CHOOSERS, EXPONENTIALS, KINKED
-from workers.referee.problem import ReferenceProblem, cloned, output_tensors
-from workers.referee.stopwatch import stopwatch_for
-from workers.referee.value_kinds import is_code, is_constant, is_whole
+from workers.referee.inputs.draws import (
+    BIG,
+    COARSE,
+    CODES,
+    CONSTANTS,
+    FLAGS,
+    LAYOUTS,
+    NOT_FINITE,
+    OTHERS,
+    OWN,
+    ROUNDING,
+    TELLING,
+    UNEVEN,
+    WHOLE,
+    WIDE,
+    Distribution,
+    changes,
+    drawn,
+    loose,
+    nudged,
+)
+from workers.referee.inputs.fresh_values import FreshValues, mixable
+from workers.referee.inputs.large import is_large, telling_part
+from workers.referee.inputs.value_kinds import is_code, is_constant, is_flag, is_whole
+from workers.referee.problem.contract import Answer
+from workers.referee.problem.reference_problem import ReferenceProblem, cloned, output_tensors
+from workers.referee.timing.stopwatch import stopwatch_for
 from workers.referee.worker_client import WorkerLink
 
 SEED_BITS = 31
@@ -105,13 +113,23 @@ class ReferenceState:
         self.care = DeviceCare(self.place, link.hold_device)
         self.reference_bytes = 0
         """The most device memory that a run of the reference took, beside its inputs."""
+        self.reference_costs: dict[str, ReferenceCost] = {}
+        """By baseline, where that was looked at."""
         self._scales: dict[tuple[int, str], tuple[ErrorScale, ...] | None] = {}
         self._usable: dict[int, list[Distribution]] = {}
         self._metas: dict[int, list[TensorMeta]] = {}
         self._mixable: dict[int, list[bool]] = {}
+        self._is_large: bool | None = None
         self._mutates: bool | None = None
-        self._aliases: bool | None = None
-        self._shares: bool | None = None
+        self._aliases: frozenset[tuple[int, int]] | None = None
+        self._shares: frozenset[tuple[int, int | None]] | None = None
+
+    def keep_weights_secret(self) -> None:
+        """Where a candidate was given the seed of the weights, draw others for the next, in the baselines' process too.
+        How exact the reference is, and what it can take, is not a matter of the very weights."""
+        if self.problem.seed_is_out:
+            self.problem.draw_weights_anew()
+            self.bench.restart()
 
     def draw(self, number: int, distribution: Distribution) -> list[Any]:
         """Fresh arguments for an input set."""
@@ -158,13 +176,17 @@ class ReferenceState:
             kept = set(random.SystemRandom().sample(range(len(others)), FEW if number == 0 else fewest))
             others = [d for index, d in enumerate(others) if index in kept]
         wide = [BIG if d is WIDE and self.scales(number, WIDE) is None else d for d in others]
-        whole = [d for d in WHOLE if not d.has_ties or self._has_ties_in_hand()] if any(map(is_whole, tensors)) else []
+        free = loose(tensors)
+        whole = [d for d in WHOLE if not d.has_ties or self._has_ties_in_hand()] if any(map(is_whole, free)) else []
         if self.place.is_gpu:  # an index out of range costs the process its device
             whole = [d for d in whole if d.has_ties]
-        codes = CODES if self._has_ties_in_hand() and any(map(is_code, tensors)) else ()
+        codes = CODES if self._has_ties_in_hand() and any(map(is_code, free)) else ()
         constants = CONSTANTS if any(map(is_constant, tensors)) else ()
         layouts = () if self.problem.step is None else LAYOUTS
-        return [*TELLING, *whole, *codes, *constants, *wide, *layouts]
+        flags = FLAGS if any(map(is_flag, free)) else ()
+        further = [UNEVEN] if len(free) < len(tensors) else []
+        further += [NOT_FINITE] if self._names() & SEES_NAN else []
+        return [*TELLING, *whole, *codes, *constants, *flags, *further, *wide, *layouts]
 
     def _has_ties_in_hand(self) -> bool:
         """Whether what the reference does with equal values is known."""
@@ -187,6 +209,13 @@ class ReferenceState:
         return self._metas[number]
 
     @property
+    def is_large(self) -> bool:
+        """Whether a call's tensors are such that copies of them must be few; see `workers.referee.inputs.large`."""
+        if self._is_large is None:
+            self._is_large = self.place.is_gpu and is_large(self.place, flatten(self.draw(0, OWN)), self.metas(0))
+        return self._is_large
+
+    @property
     def mutates(self) -> bool:
         """Whether the reference changes its arguments."""
         if self._mutates is None:
@@ -194,18 +223,21 @@ class ReferenceState:
         return bool(self._mutates)
 
     @property
-    def aliases(self) -> bool:
-        """Whether the reference returns (part of) its arguments."""
+    def aliases(self) -> frozenset[tuple[int, int]]:
+        """Outputs of the reference that lie in the memory of arguments: the number of each, and of the argument."""
         if self._aliases is None:
             self._learn_manners()
-        return bool(self._aliases)
+        assert self._aliases is not None
+        return self._aliases
 
     @property
-    def shares(self) -> bool:
-        """Whether outputs of the reference lie in each other's memory, or in that of the model."""
+    def shares(self) -> frozenset[tuple[int, int | None]]:
+        """Outputs of the reference that lie in each other's memory: the later one's number and the earlier one's, or
+        None where that is the model's."""
         if self._shares is None:
             self._learn_manners()
-        return bool(self._shares)
+        assert self._shares is not None
+        return self._shares
 
     @property
     def set_numbers(self) -> list[int]:
@@ -233,10 +265,10 @@ class ReferenceState:
         )
 
     def _measure_scales(self, number: int, distribution: Distribution) -> tuple[ErrorScale, ...] | None:
-        given = self.problem.make_inputs(number, secrets.randbits(SEED_BITS))
-        if not changes(given, distribution):
+        arguments = self.problem.make_inputs(number, secrets.randbits(SEED_BITS))
+        if not changes(arguments, distribution):
             return None  # whether the reference takes it is not known
-        arguments = drawn(given, distribution)
+        arguments = drawn(arguments, distribution)
         try:
             outputs = self.expected(arguments).tensors
         except Refused:
@@ -245,12 +277,29 @@ class ReferenceState:
             return None  # it was not written for such values
         if distribution.transform is None:
             self._metas[number] = [TensorMeta.of(tensor) for tensor in outputs]
-        elif not (all_finite(list(map(real_pairs, outputs))) if distribution.finite else partly_finite(outputs)):
+        elif not self._can_judge(outputs, distribution):
             return None
         elif [TensorMeta.of(tensor) for tensor in outputs] != self.metas(number):
             return None  # outputs as large as the inputs' values say
         scales = self.scales_on(arguments, outputs, distribution)
         return None if scales is None or (distribution != OWN and self._cancels(scales, outputs)) else scales
+
+    def _in_part(self, arguments: list[Any], outputs: list[torch.Tensor]) -> tuple[list[Any], list[torch.Tensor]]:
+        """Arguments and outputs that leave room for a run in float64: themselves, or a stretch of large ones."""
+        part = telling_part(arguments, outputs) if self.problem.step is None else None
+        if part is None:
+            return arguments, outputs
+        try:
+            made = self.expected(part).tensors
+        except Refused:
+            return arguments, outputs
+        return (part, made) if [one.dtype for one in made] == [one.dtype for one in outputs] else (arguments, outputs)
+
+    def _can_judge(self, outputs: list[torch.Tensor], distribution: Distribution) -> bool:
+        """Whether what the reference makes of a changed draw is fit to be compared with."""
+        if distribution.about_nan:
+            return True
+        return all_finite(list(map(real_pairs, outputs))) if distribution.finite else partly_finite(outputs)
 
     def _cancels(self, scales: Sequence[ErrorScale], outputs: Sequence[torch.Tensor]) -> bool:
         """Whether a gradient is what is left of terms that cancel each other."""
@@ -261,23 +310,30 @@ class ReferenceState:
     def scales_on(
         self, arguments: list[Any], outputs: list[torch.Tensor], distribution: Distribution
     ) -> tuple[ErrorScale, ...] | None:
-        """How exact the reference's outputs are for these very arguments; None where a rounding decides too much."""
+        """How exact the reference's outputs are for these very arguments, or a part of large ones; None where a
+        rounding decides too much."""
+        wholes = outputs
+        arguments, outputs = self._in_part(arguments, outputs)
         exact = self.problem.run_double(cloned(arguments) if self.mutates else arguments)
         exact_tensors = output_tensors(exact) if exact is not None else []
+        usual = usual_magnitudes(arguments, outputs, lambda given: self.expected(given).tensors)
         scales = tuple(
-            self._with_depth(scale, output, ties=distribution.has_ties)
-            for scale, output in zip(scales_of(outputs, exact_tensors), outputs, strict=True)
+            self.with_depth(scale, whole, ties=distribution.has_ties)
+            for scale, whole in zip(scales_of(outputs, exact_tensors, usual), wholes, strict=True)
         )
         if distribution.piles_up:
-            scales = tuple(dataclasses.replace(scale, row=1.0, column=1.0, block=1.0) for scale in scales)
-        whole = any(not (tensor.is_floating_point() or tensor.is_complex()) for tensor in outputs)
+            scales = tuple(
+                dataclasses.replace(scale, row=1.0, column=1.0, block=1.0, faint_row=1.0, faint_column=1.0, slot=1.0)
+                for scale in scales
+            )
+        whole = any(is_counted(tensor) for tensor in outputs)
         harsh = distribution.harsh or self._has_kinks()
         if exact_tensors and (harsh or whole):
             moved = output_tensors(self.problem.run_double(nudged(arguments)))
             if distribution.transform is not None and any(map(jumps, moved, exact_tensors)):
                 return None  # whole numbers too large for a float to tell one from the next
             if harsh:
-                scales = tuple(map(worse, scales, scales_of(moved, exact_tensors)))
+                scales = tuple(map(worse, scales, scales_of(moved, exact_tensors, usual)))
         if exact_tensors and distribution.harsh and self._has_exponentials():
             by = ROUNDING * max((largest_finite(tensor) for tensor in flatten(arguments)), default=0.0)
             scales = tuple(with_shift(scale, output, by) for scale, output in zip(scales, outputs, strict=True))
@@ -289,7 +345,7 @@ class ReferenceState:
     def _moved_coarsely(self, arguments: list[Any]) -> list[torch.Tensor]:
         return output_tensors(self.problem.run_double(nudged(arguments, COARSE)))
 
-    def _with_depth(self, scale: ErrorScale, output: torch.Tensor, *, ties: bool) -> ErrorScale:
+    def with_depth(self, scale: ErrorScale, output: torch.Tensor, *, ties: bool) -> ErrorScale:
         """With the error of a long sum in float, one term after the other, whatever the reference sums in."""
         if output.dtype is not torch.float32:
             return scale
@@ -320,11 +376,21 @@ class ReferenceState:
         outputs = output_tensors(self.problem.run(given))
         tensors = flatten(given)
         self._mutates = not all(same_bytes(a, b) for a, b in zip(flatten(arguments), tensors, strict=True))
-        self._aliases = any(lies_in(out, tensor) for out in outputs for tensor in tensors)
-        pairs = itertools.combinations([out for out in outputs if out.layout is torch.strided], 2)
-        self._shares = any(overlap(*pair) for pair in pairs) or any(
-            lies_in(out, tensor) for out in outputs for _, tensor in self.problem.state()
+        self._aliases = frozenset(
+            (index, number)
+            for index, out in enumerate(outputs)
+            for number, tensor in enumerate(tensors)
+            if lies_in(out, tensor)
         )
+        strided = [(index, out) for index, out in enumerate(outputs) if out.layout is torch.strided]
+        pairs = {
+            (later, earlier)
+            for (earlier, one), (later, other) in itertools.combinations(strided, 2)
+            if overlap(one, other)
+        }
+        state = self.problem.state()
+        of_model = {index for index, out in enumerate(outputs) if any(lies_in(out, tensor) for _, tensor in state)}
+        self._shares = frozenset(pairs | {(index, None) for index in of_model})
 
 
 def ensure_set(state: ReferenceState, names: tuple[str, ...], number: int) -> None:

@@ -15,20 +15,21 @@ from services.domain.evaluations import EvaluationRequest, HeldOutResult, ShapeR
 from services.domain.gates import GateName, GateStatus
 from services.domain.measurements import Passes
 from workers.ipc.tensors import TensorMeta, flatten, shares_memory
-from workers.referee.comparison import ErrorScale, examine, finite_slices, worse
-from workers.referee.contract import Answer, ContractError, places
-from workers.referee.draws import Distribution, drawn, rebuilt
-from workers.referee.error_scales import same_bytes
+from workers.referee.comparing.comparison import ErrorScale, examine, finite_slices, worse
+from workers.referee.comparing.error_scales import same_bytes
+from workers.referee.comparing.output_errors import Account, ErrorLog
 from workers.referee.errors import FaultKind, RunnerFault
-from workers.referee.fetched import Fetched, Output
-from workers.referee.fresh_values import FreshValues
-from workers.referee.output_errors import Account, ErrorLog
+from workers.referee.inputs.draws import Distribution, drawn, rebuilt
+from workers.referee.inputs.eight_bits import widened
+from workers.referee.inputs.fresh_values import FreshValues
 from workers.referee.preparation import Preparation
+from workers.referee.problem.contract import Answer, ContractError, places
 from workers.referee.questions import Build
-from workers.referee.runner_client import RunnerSession
-from workers.referee.slots import Slot
+from workers.referee.session.fetched import Fetched, Output
+from workers.referee.session.runner_client import RunnerSession
+from workers.referee.session.slots import Slot
 from workers.referee.state import ReferenceState
-from workers.referee.timing import Samples, Side
+from workers.referee.timing.single_calls import Samples, Side
 from workers.referee.worker_client import Runner, SeenTime
 
 LEAST_TURNED = 64 << 10
@@ -205,6 +206,13 @@ class Trial:
             slot.close()
         self.slots.clear()
 
+    def rest(self) -> None:
+        """Have the candidate's process give its device memory back until it is next asked. Raises `RunnerFault`."""
+        try:
+            self.session.forget(list(self.slots.values()))
+        finally:
+            self.close_slots()
+
     def end_runner(self) -> None:
         """End the candidate's process, where there is one."""
         runner, self.runner = self.runner, None
@@ -257,7 +265,8 @@ def _judged(
         return failed(f"{where}: an output is not described", GateName.INTEGRITY)
     for index, (output, wanted) in enumerate(zip(outputs, answer.tensors, strict=True)):
         label = _called(trial, index, len(outputs))
-        wrong, account = _compared(trial, output, wanted, scales[index], finite_only=finite_only)
+        place = _misplaced(trial, index, output, order, wanted)
+        wrong, account = _compared(trial, output, wanted, scales[index], place, finite_only=finite_only)
         if account is not None:
             accounts.append((label.removeprefix("the "), account))
         if wrong is not None:
@@ -266,14 +275,14 @@ def _judged(
 
 
 def _compared(
-    trial: Trial, output: Output, wanted: torch.Tensor, scale: ErrorScale, *, finite_only: bool
+    trial: Trial, output: Output, wanted: torch.Tensor, scale: ErrorScale, place: str | None, *, finite_only: bool
 ) -> tuple[str | None, Account | None]:
     """What is wrong with one output, in words that follow its name, and how far it is off, where that was compared."""
     if output.meta != TensorMeta.of(wanted):
         return f"is {output.meta}, expected {TensorMeta.of(wanted)}", None
     if output.value is None:
         return "could not be read as dense memory: return a strided tensor on the problem's device", None
-    if (place := _misplaced(trial, output, wanted)) is not None:
+    if place is not None:
         return place, None
     value = output.value
     if finite_only:
@@ -317,11 +326,12 @@ def _called(trial: Trial, index: int, count: int) -> str:
     return f"output {index}" if own > 1 else "the output"
 
 
-def _misplaced(trial: Trial, output: Output, wanted: torch.Tensor) -> str | None:
-    """Where an output lies that the reference's does not."""
-    if output.alias is not None and not trial.state.aliases:
+def _misplaced(trial: Trial, index: int, output: Output, order: Sequence[int], wanted: torch.Tensor) -> str | None:
+    """Where an output lies that the reference's, which has the number `index`, does not. `order` has the numbers by
+    which the candidate speaks of its own."""
+    if output.alias is not None and (index, output.alias) not in trial.state.aliases:
         return f"lies in the memory of input {output.alias}, the reference's does not"
-    if output.shared is not None and not trial.state.shares:
+    if output.shared is not None and (index, _number_of(output.shared, order)) not in trial.state.shares:
         return f"lies in the memory of {output.shared}, the reference's does not: give it memory of its own"
     if not output.written_out and not (shares_memory(wanted) or wanted.is_conj() or wanted.is_neg()):
         return "has elements that share memory, or are negated by whoever reads; the reference's has none: write it out"
@@ -331,6 +341,12 @@ def _misplaced(trial: Trial, output: Output, wanted: torch.Tensor) -> str | None
             f"have to turn it; return it in row-major order or in the reference's"
         )
     return None
+
+
+def _number_of(shared: str, order: Sequence[int]) -> int | None:
+    """The reference's number of the output that another one is said to lie in; None for the model's memory."""
+    place = shared.removeprefix("output ")
+    return order.index(int(place)) if place.isdecimal() and int(place) in order else None
 
 
 def is_turned(strides: Sequence[int], wanted: torch.Tensor) -> bool:
@@ -347,6 +363,7 @@ def is_turned(strides: Sequence[int], wanted: torch.Tensor) -> bool:
 
 def note_non_finite(trial: Trial, value: torch.Tensor, wanted: torch.Tensor) -> None:
     """Remark where NaN and infinities of the inputs come out otherwise than from the reference."""
+    value, wanted = widened(value), widened(wanted)
     same = torch.equal(torch.isnan(value), torch.isnan(wanted)) and torch.equal(torch.isinf(value), torch.isinf(wanted))
     if not same and NOT_PASSED_ON not in trial.notes:
         trial.notes.append(NOT_PASSED_ON)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +20,13 @@ from services.domain.evaluations import EvaluationRequest, Tuned, TunedSetting
 from services.domain.tunables import Plain, combinations, declared, described, settings, with_values
 from workers.ipc.tensors import flatten
 from workers.ipc.wire import WireError
-from workers.referee.contract import Answer
-from workers.referee.draws import OWN
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.gates.load import LoadGate
-from workers.referee.timing import ProtocolCost, SamplingBudget
+from workers.referee.inputs.draws import OWN
+from workers.referee.problem.contract import Answer
+from workers.referee.session.runner_client import TimedCall
+from workers.referee.session.slots import Slot
+from workers.referee.timing.single_calls import ProtocolCost, SamplingBudget
 from workers.referee.trial import Trial, judge_inputs, judge_outputs
 
 MOST_SETTINGS = 32
@@ -31,10 +35,24 @@ SHARE = 0.4
 BUILD_SHARE = 0.5
 """Of the search's time."""
 BUILDS_AT_ONCE = 4
+FIRST_CALLS_AT_ONCE = 6
+"""On a GPU, where a first call compiles (Triton does). With the finalists, fewer than a worker lets a referee hold."""
+FREE_SHARE = 0.5
+"""Of a GPU's free memory, for settings whose first calls run at once."""
 FINALISTS = 4
-"""Settings whose processes are kept; fewer than a worker lets a referee hold."""
+"""Settings whose processes are kept."""
 FIRST_LOOK = SamplingBudget(seconds=0.06, least=3, most=12)
 CLOSER_LOOKS = (SamplingBudget(seconds=0.15, least=7, most=30), SamplingBudget(seconds=0.3, least=11, most=60))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started:
+    """One setting whose process makes its first call."""
+
+    setting: dict[str, Plain]
+    trial: Trial
+    slot: Slot
+    first_call: Future[TimedCall]
 
 
 @dataclass(kw_only=True)
@@ -87,10 +105,8 @@ class _Search:
         self._until, self._trial.deadline = self._until + waited, self._trial.deadline + waited
         self._arguments = self._state.draw(0, OWN)
         with self._trial.phase("timing"):
-            for setting in built:
-                if self._over() and self._entrants:
-                    break
-                self._admit(setting)
+            self._admit_all(built)
+            self._expected = None  # it may be large, and is of no more use
             for budget in CLOSER_LOOKS:
                 self._halve(budget)
         return self._entrants[0].setting if self._entrants else None
@@ -132,42 +148,95 @@ class _Search:
                     self._wrong += 1
         return built
 
-    def _admit(self, setting: dict[str, Plain]) -> None:
-        """Start a setting, look whether it is right and how fast, and keep it while it is among the fastest."""
-        state = self._state
-        state.link.setting = setting
-        trial = Trial(request=_with(self._trial, setting), state=state, deadline=self._trial.deadline)
-        kept = False
+    def _admit_all(self, built: Sequence[dict[str, Plain]]) -> None:
+        """Look at the settings in their order, some of them together, until the search's time is over."""
+        at_once = self._at_once()
+        with ThreadPoolExecutor(at_once) as pool:
+            for start in range(0, len(built), at_once):
+                if self._over() and self._entrants:
+                    return
+                self._admit(built[start : start + at_once], pool)
+
+    def _at_once(self) -> int:
+        """How many settings make their first calls side by side. On a CPU they are compiled before, and would only
+        wait for one another."""
+        place = self._state.place
+        if not place.is_gpu or self._state.is_large:
+            return 1
+        self._expected = self._state.expected(self._arguments)
+        each = sum(tensor.nbytes for tensor in flatten(self._arguments)) + self._state.reference_bytes
+        fitting = int(FREE_SHARE * (place.free_bytes() or 0) / max(1, each))
+        return max(1, min(FIRST_CALLS_AT_ONCE, fitting, len(os.sched_getaffinity(0)) // 2))
+
+    def _admit(self, together: Sequence[dict[str, Plain]], pool: ThreadPoolExecutor) -> None:
+        """Have settings make their first calls; when all have ended, look whether each is right and how fast, and
+        keep those among the fastest."""
+        started: list[Started] = []
         try:
-            LoadGate().examine(trial)
-            if self._is_right(trial):
-                median = self._medians[described(setting)] = self._median(trial, FIRST_LOOK)
-                self._entrants.append(Entrant(setting=setting, trial=trial, median_s=median))
-                kept = True
-        except RunnerFault as fault:
-            if fault.kind is FaultKind.FORGED:
-                raise
+            for setting in together:
+                self._start(setting, pool, started)
+            wait(each.first_call for each in started)
+            while started:
+                self._examine(started.pop(0))
         finally:
-            if not kept:
-                self._wrong += 1
-                _end(trial)
+            wait(each.first_call for each in started)
+            for each in started:
+                _end(each.trial)
         self._keep(self._ranked()[:FINALISTS])
 
-    def _is_right(self, trial: Trial) -> bool:
-        """Whether one call on the problem's own values is right."""
-        slot, tensors = trial.slot(0, self._arguments), flatten(self._arguments)
-        slot.write(tensors)
-        trial.session.call(slot)
-        fetched = trial.session.fetch(slot)
+    def _start(self, setting: dict[str, Plain], pool: ThreadPoolExecutor, started: list[Started]) -> None:
+        self._state.link.setting = setting
+        trial = Trial(request=_with(self._trial, setting), state=self._state, deadline=self._trial.deadline)
+        with self._dismissing(trial):
+            LoadGate().examine(trial)
+            slot = trial.slot(0, self._arguments)
+            slot.write(flatten(self._arguments))
+            call = pool.submit(trial.session.call, slot)
+            started.append(Started(setting=setting, trial=trial, slot=slot, first_call=call))
+
+    def _examine(self, started: Started) -> None:
+        trial = started.trial
+        with self._dismissing(trial):
+            started.first_call.result()
+            if not self._is_right(started):
+                self._dismiss(trial)
+                return
+            median = self._medians[described(started.setting)] = self._median(trial, FIRST_LOOK)
+            self._entrants.append(Entrant(setting=started.setting, trial=trial, median_s=median))
+
+    @contextlib.contextmanager
+    def _dismissing(self, trial: Trial) -> Iterator[None]:
+        """End a setting that breaks down within. Raises `RunnerFault` where it forges messages."""
+        try:
+            yield
+        except RunnerFault as fault:
+            self._dismiss(trial)
+            if fault.kind is FaultKind.FORGED:
+                raise
+        except BaseException:
+            _end(trial)
+            raise
+
+    def _dismiss(self, trial: Trial) -> None:
+        self._wrong += 1
+        _end(trial)
+
+    def _is_right(self, started: Started) -> bool:
+        """Whether the first call, on the problem's own values, was right."""
+        trial, tensors = started.trial, flatten(self._arguments)
+        fetched = trial.session.fetch(started.slot)
         if self._expected is None:
             self._expected = self._state.expected(self._arguments)
-        if judge_inputs(trial, slot, tensors, self._expected, "tuning") is not None:
+        if judge_inputs(trial, started.slot, tensors, self._expected, "tuning") is not None:
             return False
         return judge_outputs(trial, fetched, self._expected, self._state.scales(0, OWN) or (), "tuning") is None
 
     def _median(self, trial: Trial, budget: SamplingBudget) -> float:
         side = trial.side(0, self._arguments)
-        return statistics.median(self._state.stopwatch.solo(side, flatten(self._arguments), budget, ProtocolCost()))
+        timed = self._state.stopwatch.solo(side, flatten(self._arguments), budget, ProtocolCost())
+        if self._state.is_large:
+            trial.rest()  # others are timed before it is again
+        return statistics.median(timed.seconds)
 
     def _halve(self, budget: SamplingBudget) -> None:
         """Look longer at those that are left, and keep the better half."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,15 +12,21 @@ from services.domain.devices import DeviceSheet
 from services.domain.problems import Problem, ProblemAnalysis
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import flatten
-from workers.referee.analysis import analyse
-from workers.referee.backward_costs import with_backward
-from workers.referee.comparison import all_finite
-from workers.referee.error_scales import same_bytes
-from workers.referee.pieces import pieces
-from workers.referee.problem import ReferenceProblem, cloned, output_tensors, seed_everything
+from workers.referee.comparing.comparison import all_finite
+from workers.referee.comparing.error_scales import same_bytes
+from workers.referee.comparing.pieces import pieces
+from workers.referee.costs.analysis import analyse
+from workers.referee.costs.backward_costs import with_backward
+from workers.referee.costs.roofline import MICROSECONDS, floor_s
+from workers.referee.inputs.eight_bits import widened
+from workers.referee.problem.model_state import changed_names
+from workers.referee.problem.reference_problem import ReferenceProblem, cloned, output_tensors, seed_everything
+from workers.referee.problem.untouched import changed
 
 REPEAT_RTOL = 1e-5
 CONSTANT_RTOL = 1e-7
+SHOWN = 4
+"""Of the names of buffers that a call changes."""
 Progress = Callable[[str, int | None], None]
 """Told what is about to run and the line it is defined at, so that a hang or a kill can be explained."""
 
@@ -40,11 +47,16 @@ def examine(problem: ReferenceProblem, progress: Progress) -> None:
         first, second = problem.make_inputs(number, 1), problem.make_inputs(number, 2)
         progress("Model.forward", problem.line_of("Model.forward"))
         outputs = _outputs(problem, first)
+        _check_untouched(problem)
         _check_repeatable(problem, first, outputs)
         _check_finite(problem, outputs)
         _check_dependent(problem, name, (first, second), outputs)
         _check_not_constant(problem, _of_forward(problem, outputs))
         _check_gradients(problem, outputs)
+    for number in range(len(problem.init_sets)):
+        progress("INIT_SETS", problem.line_of("INIT_SETS"))
+        with problem.other_settings(number):
+            _check_finite(problem, _outputs(problem, problem.make_inputs(0, 1)))
 
 
 def analysed(
@@ -62,7 +74,18 @@ def analysed(
         cache_bytes=device.cache_bytes,
         size_numbers=size_numbers,
     )
-    return with_backward(found, problem, device)
+    floor_us = MICROSECONDS * max(floor_s(found, device))
+    return with_backward(replace(found, floor_us=floor_us), problem, device)
+
+
+def keep_state(problem: ReferenceProblem, progress: Progress) -> str | None:
+    """Have each call find the model as it was built. What is said where calls change its parameters or buffers, as
+    batch normalisation does in training: a candidate's are compared with them. Raises `Refused`."""
+    progress("Model.forward", problem.line_of("Model.forward"))
+    names = changed_names(problem)
+    problem.keep(names)
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"a call changes the model's {', '.join(names[:SHOWN])}{more}: a kernel's are compared" if names else None
 
 
 def _outputs(problem: ReferenceProblem, arguments: list[Any]) -> list[torch.Tensor]:
@@ -71,6 +94,13 @@ def _outputs(problem: ReferenceProblem, arguments: list[Any]) -> list[torch.Tens
         remedy = "Return a tensor, or a tuple of tensors."
         raise problem.refusal("Model.forward returns no tensor", remedy, "Model.forward")
     return outputs
+
+
+def _check_untouched(problem: ReferenceProblem) -> None:
+    name = changed(problem.torch_found)
+    if name is not None:
+        remedy = "Leave PyTorch as it is: the change would also affect the baseline and the judging."
+        raise problem.refusal(f"the problem changes {name}", remedy)
 
 
 def _check_repeatable(problem: ReferenceProblem, arguments: list[Any], outputs: list[torch.Tensor]) -> None:
@@ -142,7 +172,7 @@ def _check_not_constant(problem: ReferenceProblem, outputs: list[torch.Tensor]) 
     for tensor in outputs:
         if tensor.numel() < 2 or not tensor.is_floating_point():
             return
-        low, high = float(tensor.min()), float(tensor.max())
+        low, high = (float(end) for end in widened(tensor).aminmax())
         if high - low > CONSTANT_RTOL * max(abs(low), abs(high)):
             return
     remedy = "Compute something that varies over the output."

@@ -47,10 +47,11 @@ class RunQueue:
 
 
 class Watchdog:
-    """Ends a referee whose problem does not come back, after saying where it hangs."""
+    """Ends a referee whose problem does not come back in `limit_s` seconds, after saying where it hangs."""
 
-    def __init__(self, channel: Channel, queue: RunQueue | None = None) -> None:
+    def __init__(self, channel: Channel, queue: RunQueue | None = None, *, limit_s: float = REFERENCE_LIMIT_S) -> None:
         self._channel = channel
+        self._limit_s = limit_s
         self._queue = queue or RunQueue()
         self._path: str | None = None
         self._what = ""
@@ -78,7 +79,7 @@ class Watchdog:
 
     def _watch(self) -> None:
         while self._path is not None:
-            if is_over(time.monotonic() - self._started, self._queue.waited_s):
+            if is_over(time.monotonic() - self._started, self._queue.waited_s, self._limit_s):
                 self._give_up(self._path)
             time.sleep(0.1)
 
@@ -88,7 +89,7 @@ class Watchdog:
             line = frame.f_lineno if frame.f_code.co_filename == path else None
             frame = frame.f_back
         refusal = ProblemRefusal(
-            reason=f"{self._what} did not end within {REFERENCE_LIMIT_S:.0f} s",
+            reason=f"{self._what} did not end within {self._limit_s:.0f} s",
             remedy="Make it end, or make the problem smaller.",
             line=line,
         )
@@ -96,8 +97,8 @@ class Watchdog:
         os._exit(3)
 
 
-def is_over(elapsed_s: float, waited_s: Callable[[], float]) -> bool:
+def is_over(elapsed_s: float, waited_s: Callable[[], float], limit_s: float = REFERENCE_LIMIT_S) -> bool:
     """Whether a step has used up its time; what the machine kept it waiting is taken off."""
-    if elapsed_s <= REFERENCE_LIMIT_S:
+    if elapsed_s <= limit_s:
         return False
-    return elapsed_s > LONGEST_S or elapsed_s - waited_s() > REFERENCE_LIMIT_S
+    return elapsed_s > LONGEST_S or elapsed_s - waited_s() > limit_s

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -45,7 +46,7 @@ from workers.referee.questions import (
     SwitchSampling,
     TimeShares,
 )
-from workers.referee.runner_client import RunnerSession
+from workers.referee.session.runner_client import RunnerSession
 
 WORKER_LIMIT_S = 600.0
 A = TypeVar("A")
@@ -74,14 +75,16 @@ class WorkerLink:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
+        self._asking = threading.Lock()
         self.place = TensorDevice()
         """Where runners have their tensors."""
         self.setting: Mapping[str, Plain] | None = None
         """The values of the candidate's `TUNABLES` that builds and runners are asked for; None for it as it stands."""
 
     def _ask(self, question: Question, expected: type[A]) -> tuple[A, tuple[int, ...]]:
-        self._channel.send(QUESTIONS.encode(question))
-        message = self._channel.receive(timeout_s=WORKER_LIMIT_S)
+        with self._asking:  # runners may end while several of them are called at once
+            self._channel.send(QUESTIONS.encode(question))
+            message = self._channel.receive(timeout_s=WORKER_LIMIT_S)
         try:
             answer = ANSWERS.decode(message.body)
         except MessageError as error:
@@ -114,6 +117,7 @@ class WorkerLink:
         freezer = Freezer(socket.socket(fileno=descriptors[1])) if len(descriptors) == 2 else None
         reader = self._exit_reader(spawned.handle)
         session = RunnerSession(channel, reader, deadline=deadline, place=self.place, freezer=freezer)
+        session.is_baseline = role == "baseline"
         return Runner(handle=spawned.handle, session=session)
 
     def kill(self, runner: Runner) -> bool:

@@ -72,6 +72,43 @@ class ModelLoaded:
 
 
 @dataclass(frozen=True, kw_only=True)
+class StateRead:
+    """To `ReadState`."""
+
+    names: tuple[str, ...]
+    """Of the reference's names, those whose tensors the model has, in the same shape and dtype."""
+
+    def data(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {"names": list(self.names)}
+
+    @classmethod
+    def parse(cls, body: Body) -> Self:
+        """The answer in a received object. Raises `MessageError`."""
+        names = body.get("names")
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise MessageError("the state that was read is not named")
+        return cls(names=tuple(names))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputsKept:
+    """To `AskWhatIsKept`."""
+
+    kept: bool
+    """Whether the model holds memory that it has returned."""
+
+    def data(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {"kept": self.kept}
+
+    @classmethod
+    def parse(cls, body: Body) -> Self:
+        """The answer in a received object."""
+        return cls(kept=body.get("kept") is True)
+
+
+@dataclass(frozen=True, kw_only=True)
 class OutputClaim:
     """What a runner says of one output."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -45,6 +45,21 @@ def construct(module: ModuleType, class_name: str, init_inputs: Any, seed: int) 
 def state_of(model: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
     """Parameters, then buffers (persistent or not), in order of registration."""
     return [*model.named_parameters(), *model.named_buffers()]
+
+
+def read_state(
+    model: torch.nn.Module, own_names: Mapping[str, str], names: Sequence[str], targets: Sequence[torch.Tensor]
+) -> tuple[str, ...]:
+    """Copy the model's state to `targets`, which have the reference's `names`; the names of those that it has.
+
+    `own_names` is what `copy_state` said."""
+    own, found = dict(state_of(model)), list[str]()
+    for name, target in zip(names, targets, strict=True):
+        tensor = own.get(own_names.get(name, ""))
+        if tensor is not None and tensor.shape == target.shape and tensor.dtype == target.dtype:
+            target.copy_(tensor)
+            found.append(name)
+    return tuple(found)
 
 
 def copy_state(model: torch.nn.Module, names: Sequence[str], tensors: Sequence[torch.Tensor]) -> dict[str, str] | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from workers.ipc.messages import Messages
 from workers.ipc.tensors import TensorMeta
-from workers.runner.stepping import StepPlan
+from workers.runner.stepping import DENSE, StepPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +58,37 @@ class CallModel:
     """Keep what it returns as a caller would who needs it later."""
     observe: bool = False
     """Record PyTorch's operators."""
+    at_once: bool = False
+    """On the CPU: copy what it returns before anything is said, not after the word that it has returned."""
+    layout: int = DENSE
+    """How the tensors that it is given lie in memory; see `workers.runner.stepping`. All but dense ones are copies."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeState:
+    """Give the model's parameters and buffers other values, in place, as a step of training does."""
+
+    state_names: tuple[str, ...]
+    state_metas: tuple[TensorMeta, ...]
+    """Their values are in block 0."""
+    handles: tuple[Any, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadState:
+    """Hand over the model's parameters and buffers as they are now, under the reference's names."""
+
+    state_names: tuple[str, ...]
+    state_metas: tuple[TensorMeta, ...]
+    """They go to block 0."""
+    handles: tuple[Any, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskWhatIsKept:
+    """On the CPU: run the model once, let go of what it returns, and say whether the memory of that is still there."""
+
+    slot: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,6 +191,9 @@ RunnerRequest = (
     | LoadModel
     | AttachSlot
     | CallModel
+    | ChangeState
+    | ReadState
+    | AskWhatIsKept
     | HandOverHeld
     | TimeBatch
     | CallLate
@@ -181,6 +215,9 @@ REQUESTS: Messages[RunnerRequest] = Messages(
         "load": LoadModel,
         "slot": AttachSlot,
         "call": CallModel,
+        "state": ChangeState,
+        "left": ReadState,
+        "kept": AskWhatIsKept,
         "held": HandOverHeld,
         "time": TimeBatch,
         "look": CallLate,
@@ -196,5 +233,5 @@ REQUESTS: Messages[RunnerRequest] = Messages(
         "draft": DraftCode,
     },
 )
-RUNNING = (CallModel, TimeBatch, CallLate)
+RUNNING = (CallModel, AskWhatIsKept, TimeBatch, CallLate)
 """Requests in which the model runs."""

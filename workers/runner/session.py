@@ -8,10 +8,7 @@ stopped. On a GPU the copy is made in the order of the stream, and `fetch` descr
 
 from __future__ import annotations
 
-import ctypes
-import itertools
 import os
-import random
 import socket
 import time
 import traceback
@@ -28,8 +25,7 @@ from workers.ipc.tensors import (
     decode,
     descriptors_of,
     flatten,
-    overlap,
-    shares_memory,
+    mapped,
     structure,
 )
 from workers.ipc.wire import Channel, Message, WireClosedError
@@ -44,40 +40,42 @@ from workers.runner.answers import (
     HandedOver,
     ModelCalled,
     ModelLoaded,
-    OutputClaim,
+    OutputsKept,
     RunnerAnswer,
     RunnerError,
+    StateRead,
 )
 from workers.runner.batches import Batch, run_batch
-from workers.runner.loading import construct, copy_state, import_source, state_of
+from workers.runner.handing_over import describe_output, shared_with, write
+from workers.runner.keeping import keeps_outputs
+from workers.runner.loading import construct, copy_state, import_source, read_state, state_of
 from workers.runner.observation import observe
 from workers.runner.protocol import (
     REQUESTS,
+    AskWhatIsKept,
     AttachSlot,
     CallLate,
     CallModel,
     CaptureGraph,
+    ChangeState,
     DropOutputs,
     FetchOutputs,
     ForgetSlots,
     HandOverHeld,
     LoadModel,
+    ReadState,
     RoundTrip,
     RunnerRequest,
     TimeBatch,
 )
-from workers.runner.stepping import ModelStep, StepError, StepPlan, matched
+from workers.runner.stepping import DENSE, ModelStep, StepError, StepPlan, laid_out, matched
 from workers.runner.streams import captured, run_held_up
 
 IDLE_LIMIT_S = 3600.0
 FORWARD_OF = "forward of "
 """What a step's forward pass alone is called, before the model's own name."""
 NO_MEMORY = ("can't allocate memory", "CUDA error: out of memory", "CUDA out of memory")
-LEAST_IN_PARTS = 64 << 10
-"""Bytes of an output from which on it is copied in parts."""
-PARTS = 16
 _now = time.perf_counter
-_shuffled = random.SystemRandom()
 Act = Callable[[Any, Message], RunnerAnswer]
 """What is done for one kind of request."""
 
@@ -97,8 +95,11 @@ class RunnerServer:
         self._operations = self._acts()
         self._models: dict[str, Callable[..., Any]] = {}
         self._slots: dict[int, tuple[Any, Shared, Shared]] = {}
+        self._model = torch.nn.Module()
         self._state: list[torch.Tensor] = []
         """The model's parameters and buffers."""
+        self._names: dict[str, str] = {}
+        """The model's own names of the reference's parameters and buffers."""
         self._token: Any = None
         """Of the request that is being answered."""
         self._slot = 0
@@ -138,6 +139,9 @@ class RunnerServer:
             LoadModel: self._load,
             AttachSlot: self._attach,
             CallModel: self._call,
+            ChangeState: self._change_state,
+            ReadState: self._read_state,
+            AskWhatIsKept: self._tell_what_is_kept,
             HandOverHeld: self._hand_over_held,
             TimeBatch: self._time,
             CallLate: self._call_late,
@@ -165,11 +169,28 @@ class RunnerServer:
         init_inputs = decode(asked.init, [tensor.clone() for tensor in init.tensors])
         with self._place.device:
             model = construct(module, self.class_name, init_inputs, asked.seed)
+        torch.set_num_threads(asked.threads)  # whatever the module has set
         model = model.to(self._place.device)
         names = copy_state(model, asked.state_names, state.tensors) if asked.copy_state else {}
-        self._state = [tensor for _, tensor in state_of(model)]
+        init.close()
+        state.close()  # on a GPU this waits for the copies
+        self._model, self._state = model, [tensor for _, tensor in state_of(model)]
+        self._names = names or {}
         self._add("plain", model if asked.step is None else self._step(model, asked.step, names))
         return ModelLoaded(matched=names is not None)
+
+    def _change_state(self, asked: ChangeState, message: Message) -> ModelLoaded:
+        state = self._block(message, asked.handles, 0, asked.state_metas)
+        names = copy_state(self._model, asked.state_names, state.tensors)
+        state.close()
+        self._names = names or {}
+        return ModelLoaded(matched=names is not None)
+
+    def _read_state(self, asked: ReadState, message: Message) -> StateRead:
+        left = self._block(message, asked.handles, 0, asked.state_metas)
+        found = read_state(self._model, self._names, asked.state_names, left.tensors)
+        left.close()
+        return StateRead(names=found)
 
     def _step(self, model: torch.nn.Module, plan: StepPlan, names: dict[str, str] | None) -> ModelStep:
         """The model's forward and backward. Raises `StepError` where a parameter has no counterpart."""
@@ -182,9 +203,12 @@ class RunnerServer:
         step.before_backward = None if self._place.is_gpu else self._wait_for_cotangents
         return step
 
-    def _wait_for_cotangents(self) -> None:
-        """Say that the forward has ended, and go on when the referee has put the cotangents in."""
+    def _wait_for_cotangents(self, result: Any) -> None:
+        """Hand over what the forward returned, say that it has ended, and go on when the referee has put the cotangents
+        in."""
         started = _now()
+        if self._out is not None:
+            write(flatten(result), self._out.tensors[0])
         self._channel.send({"token": self._token, ENDED_FORWARD: self._slot})
         self._channel.receive(timeout_s=IDLE_LIMIT_S).close()
         self._waited_s += _now() - started
@@ -202,6 +226,9 @@ class RunnerServer:
         else:
             out = self._slots[asked.outputs_of][2]
         arguments = decode(asked.arguments, inputs.tensors)
+        if asked.slot in self._slots:
+            self._let_go()
+            self._give_back(asked.slot)
         self._slots[asked.slot] = (arguments, inputs, out)
         return Acknowledged()
 
@@ -215,16 +242,25 @@ class RunnerServer:
                 return ModelCalled(operators=elements, handed=self._hand_over())
             self._finish_call()
             return ModelCalled(operators=elements)
+        if asked.layout != DENSE:
+            arguments = mapped(arguments, lambda tensor: laid_out(tensor, asked.layout))
         started, self._waited_s = _now(), 0.0
         self._outputs = model(*arguments)
         if asked.hold:
             self._held = self._outputs
         if not self._place.is_gpu:
             seconds = _now() - started - self._waited_s
+            if asked.at_once and self._out is not None:
+                self._written = write(flatten(self._outputs), self._out.tensors[0])
             self._channel.send({"token": message.body.get("token"), **RETURNED})
             return ModelCalled(seconds=seconds, handed=self._hand_over())
         self._finish_call()
         return ModelCalled(seconds=_now() - started)
+
+    def _tell_what_is_kept(self, asked: AskWhatIsKept, _message: Message) -> OutputsKept:
+        arguments, inputs, self._out = self._slots[asked.slot]
+        self._inputs, self._slot = inputs.tensors, asked.slot
+        return OutputsKept(kept=keeps_outputs(self._models["plain"], arguments))
 
     def _hand_over_held(self, asked: HandOverHeld, _message: Message) -> HandedOver:
         _arguments, inputs, self._out = self._slots[asked.slot]
@@ -236,12 +272,12 @@ class RunnerServer:
         outputs, self._outputs = self._outputs, None
         items: list[torch.Tensor] = []
         nesting = structure(outputs, items)
+        written = self._written or (self._out is not None and write(items, self._out.tensors[0]))
+        self._written = False
         described = tuple(
-            _describe_output(item, self._inputs, self._place.device, _shared(item, items[:index], self._state))
+            describe_output(item, self._inputs, self._place.device, shared_with(item, items[:index], self._state))
             for index, item in enumerate(items)
         )
-        written = self._written or (self._out is not None and _write(items, self._out.tensors[0]))
-        self._written = False
         return HandedOver(outputs=described, structure=nesting, written=written)
 
     def _finish_call(self) -> None:
@@ -249,7 +285,7 @@ class RunnerServer:
 
         Work on another stream that was not joined is not in the copy."""
         if self._place.is_gpu and self._out is not None:
-            self._written = _write(flatten(self._outputs), self._out.tensors[0])
+            self._written = write(flatten(self._outputs), self._out.tensors[0])
         self._place.synchronize()
 
     def _time(self, asked: TimeBatch, _message: Message) -> BatchTimed | BatchCalled:
@@ -290,18 +326,25 @@ class RunnerServer:
         return GraphCaptured(said=captured(self._models["plain"], arguments)[:MAX_TEXT])
 
     def _forget(self, asked: ForgetSlots, _message: Message) -> Acknowledged:
-        self._outputs, self._batch, self._inputs = None, None, ()
-        self._out = None
+        self._let_go()
         for number in asked.slots:
-            _arguments, inputs, out = self._slots.pop(number)
-            inputs.close()
-            if all(out is not other[2] for other in self._slots.values()):
-                out.close()
+            self._give_back(number)
         self._place.release()
         return Acknowledged()
 
+    def _let_go(self) -> None:
+        self._outputs, self._batch, self._inputs, self._out = None, None, (), None
+
+    def _give_back(self, number: int) -> None:
+        """Give the memory of a slot back, that for outputs where no other slot has it too."""
+        _arguments, inputs, out = self._slots.pop(number)
+        inputs.close()
+        if all(out is not other[2] for other in self._slots.values()):
+            out.close()
+
     def _drop(self, _asked: DropOutputs, _message: Message) -> Acknowledged:
         self._outputs, self._batch = None, None
+        self._place.spare()
         return Acknowledged()
 
     def _fetch(self, asked: FetchOutputs, _message: Message) -> HandedOver:
@@ -312,6 +355,8 @@ class RunnerServer:
             self._inputs = inputs.tensors
         answer = self._hand_over()
         self._place.synchronize()
+        if asked.index is None:  # of a batch, others may be fetched, and the next one is timed
+            self._place.spare()
         return answer
 
     def _block(self, message: Message, handles: Sequence[Any], index: int, metas: Sequence[TensorMeta]) -> Shared:
@@ -328,79 +373,6 @@ def serve_on_gpu(connection: socket.socket) -> None:
     """The same for candidates that run on the GPU."""
     RunnerServer(Channel(connection), CudaTensorDevice()).run()
     os._exit(0)
-
-
-def _write(items: Sequence[Any], target: torch.Tensor) -> bool:
-    """Copy outputs as dense bytes, one after the other, each at a multiple of 64; False when they do not fit."""
-    offset = 0
-    for item in items:
-        if type(item) is not torch.Tensor or item.layout is not torch.strided or item.device != target.device:
-            return False
-        count = item.numel() * item.element_size()
-        if offset + count > target.numel():
-            return False
-        _copy(item, target[offset : offset + count])
-        offset += -(-count // 64) * 64
-    return True
-
-
-def _copy(item: torch.Tensor, target: torch.Tensor) -> None:
-    """Copy an output's elements; by one thread where it is dense, so that the time depends on size alone. On the CPU in
-    an order that nobody knows: what is still being computed cannot keep ahead of the copy."""
-    if item.is_contiguous() and item.is_cpu and not (item.is_conj() or item.is_neg()):
-        for start, end in _parts(target.numel()):
-            ctypes.memmove(target.data_ptr() + start, item.data_ptr() + start, end - start)
-        return
-    written = target.view(item.dtype).view(item.shape)
-    if not item.is_cpu or item.dim() == 0 or target.numel() < LEAST_IN_PARTS:
-        written.copy_(item)
-        return
-    for start, end in _parts(item.shape[0], 1):
-        written[start:end].copy_(item[start:end])
-
-
-def _parts(size: int, least: int = LEAST_IN_PARTS) -> list[tuple[int, int]]:
-    """Where parts of something begin and end, in random order; one part of less than `least`."""
-    count = PARTS if size >= least else 1
-    borders = [size * index // count for index in range(count + 1)]
-    return _shuffled.sample(list(itertools.pairwise(borders)), count)
-
-
-def _describe_output(
-    item: Any, inputs: Sequence[torch.Tensor], device: torch.device, shared: str | None
-) -> OutputClaim:
-    if type(item) is not torch.Tensor:
-        return OutputClaim(kind=f"{type(item).__module__}.{type(item).__qualname__}"[:200], shared=shared)
-    if item.device.type != device.type:
-        return OutputClaim(kind=f"a tensor on the {item.device.type}", shared=shared)
-    written_out = item.layout is torch.strided and not (shares_memory(item) or item.is_conj() or item.is_neg())
-    return OutputClaim(
-        kind="tensor",
-        meta=TensorMeta.of(item),
-        alias=_alias(item, inputs),
-        written_out=written_out,
-        strides=tuple(item.stride()) if item.layout is torch.strided else None,
-        shared=shared,
-    )
-
-
-def _shared(item: torch.Tensor, earlier: Sequence[torch.Tensor], state: Sequence[torch.Tensor]) -> str | None:
-    """What an output has elements in common with, beside the inputs: an earlier output, or the model itself."""
-    if type(item) is not torch.Tensor or item.layout is not torch.strided:
-        return None
-    for index, other in enumerate(earlier):
-        if type(other) is torch.Tensor and other.layout is torch.strided and overlap(item, other):
-            return f"output {index}"
-    return "a parameter or buffer of the model" if _alias(item, state) is not None else None
-
-
-def _alias(item: torch.Tensor, inputs: Sequence[torch.Tensor]) -> int | None:
-    """Index of the input whose memory an output lies in."""
-    for index, tensor in enumerate(inputs):
-        start = tensor.data_ptr()
-        if tensor.numel() and start <= item.data_ptr() < start + tensor.numel() * tensor.element_size():
-            return index
-    return None
 
 
 def _described(error: BaseException, module_name: str, *, broken: bool) -> RunnerError:

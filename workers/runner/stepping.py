@@ -58,8 +58,8 @@ class ModelStep(torch.nn.Module):
         self.model = model
         self.plan = plan
         self._call = call
-        self.before_backward: Callable[[], None] | None = None
-        """Called when the forward has ended."""
+        self.before_backward: Callable[[Any], None] | None = None
+        """Called with what the forward returned, when it has ended."""
 
     def forward(self, *arguments: Any) -> tuple[Any, tuple[torch.Tensor, ...]]:
         """What the model returns, and the gradients of inputs, then of parameters. Raises `StepError`."""
@@ -91,7 +91,7 @@ class ModelStep(torch.nn.Module):
         call = self.model if self._call is None else self._call
         result = call(*mapped(given, lambda _: next(following)))
         if self.before_backward is not None:
-            self.before_backward()
+            self.before_backward(mapped(result, torch.Tensor.detach))
         return result, [*leaves.values(), *(self.model.get_parameter(name) for name in self.plan.parameters)]
 
     def _differentiable(self, result: Any, cotangents: Sequence[torch.Tensor]) -> list[torch.Tensor]:

@@ -6,7 +6,6 @@ plain user, and each process it forks gets fresh ones. When the worker goes away
 
 from __future__ import annotations
 
-import importlib
 import os
 import socket
 import sys
@@ -26,8 +25,7 @@ def main(preload: tuple[str, ...]) -> None:
     """Connect, become warm, serve."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.connect(SOCKET)
-    for name in ("torch", *preload):
-        importlib.import_module(name)
+    zygote.become_warm(preload)
     about: dict[str, JsonValue] = {
         "system": to_data(system_binds()),
         "python": to_data(python_binds()),

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from pathlib import Path
 
 from workers.ipc.freezer import FREEZE, INSPECT, RAN, STILL, THAW
 
@@ -97,10 +96,10 @@ def _processes() -> list[str]:
 def _is_stopped(process: str) -> bool:
     """Stopped, traced, dead, or gone."""
     try:
-        text = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace")
+        text = _read(f"/proc/{process}/stat")
     except OSError:
         return True
-    return text.rpartition(")")[2].split()[0] in "TtZX"
+    return text.rpartition(b")")[2].split()[0] in (b"T", b"t", b"Z", b"X")
 
 
 def _run_times() -> dict[str, int]:
@@ -114,7 +113,16 @@ def _run_times() -> dict[str, int]:
         for thread in threads:
             place = f"/proc/{process}/task/{thread}/schedstat"
             try:
-                found[place] = int(Path(place).read_bytes().split()[0])
+                found[place] = int(_read(place).split()[0])
             except (OSError, ValueError, IndexError):
                 continue
     return found
+
+
+def _read(place: str) -> bytes:
+    """A file of /proc in one read, without what `pathlib` and `io` make: each stop reads one per thread, twice."""
+    descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, 4096)
+    finally:
+        os.close(descriptor)

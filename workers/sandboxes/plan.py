@@ -61,7 +61,9 @@ class SandboxPlan:
     """Whether memory must be limited by RLIMIT_DATA, there being no cgroup."""
     contained: bool = False
     """Whether this runs inside a container: what it is shown comes in an archive beside the request, the container
-    counts what was killed for memory, and system calls are filtered."""
+    counts what was killed for memory, and the process is the first to go when that is used up."""
+    filtered: bool = False
+    """Whether the entry may make no namespaces and mounts of its own: its system calls are filtered."""
     given: tuple[str, ...] = ()
     """Paths in that archive which are shown, read-only."""
     workspace: bool = False

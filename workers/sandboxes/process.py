@@ -16,7 +16,7 @@ from services.domain.codec import to_data
 from services.domain.errors import SandboxError, ToolchainError
 from services.ports.sandboxes import ExitStatus, Mount, SandboxLimits
 from workers.ipc.wire import Channel, WireError
-from workers.sandboxes import bubblewrap
+from workers.sandboxes import bubblewrap, seccomp
 from workers.sandboxes import environment as surroundings
 from workers.sandboxes.cgroups import ControlGroup, Hierarchy, MemoryGroup, core_group, find_hierarchy
 from workers.sandboxes.forked import ForkedProcess, NotStartedError
@@ -243,6 +243,7 @@ class ProcessSandbox:
                 binds=tuple(binds),
                 environment=surroundings.inside(temporary, environment),
                 limit_data=group is None,
+                filtered=_is_filtered(level, entry, binds),
             )
             if change_user:
                 _hand_over(plan)
@@ -311,6 +312,12 @@ def _binds(mounts: Sequence[Mount]) -> list[Bind]:
             raise SandboxError(f"cannot show {mount.path} in a sandbox: it must be absolute and exist")
         found.append(Bind(source=str(mount.path.resolve()), target=str(mount.path), writable=mount.writable))
     return found
+
+
+def _is_filtered(level: Level, entry: str | None, binds: Sequence[Bind]) -> bool:
+    """Whether a process may make no namespaces of its own. Programs may: bubblewrap does; GPU drivers load helpers."""
+    has_devices = any(bind.target.startswith("/dev/") for bind in binds)
+    return level is not Level.LIMITS and entry is not None and not has_devices and seccomp.can_filter()
 
 
 def _hand_over(plan: SandboxPlan) -> None:

@@ -2,6 +2,7 @@
 
 The container's profile allows what Python, torch, compilers and kernels need, and the namespaces and mounts by which
 its trusted first process confines what it forks. The added filter takes those away again: both filters must agree.
+A container in which a worker runs its process sandbox has the same profile (`docker/worker-seccomp.json`).
 """
 
 from __future__ import annotations
@@ -88,6 +89,11 @@ _LOAD, _JUMP_EQUAL, _JUMP_ANY_BIT, _JUMP_AT_LEAST, _RETURN = 0x20, 0x15, 0x45, 0
 _KILL, _REFUSE, _ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
 _NUMBER_AT, _ARCHITECTURE_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
+
+
+def can_filter() -> bool:
+    """Whether the filter is known for this machine."""
+    return platform.machine() in _NUMBERS
 
 
 def profile() -> str:

@@ -162,6 +162,8 @@ class Supervisor:
         until = time.monotonic() + 10.0
         while time.monotonic() < until:
             if self.plan.level is Level.LIMITS:
+                if self.ended is None:  # as long as it is not reaped, nobody else's group has its number
+                    kill_group(self.process)
                 kill_without_namespace(self.plan, os.getpid())
             else:
                 _kill_everybody()
@@ -211,6 +213,12 @@ def _kill_everybody() -> None:
         os.kill(-1, signal.SIGKILL)
     except ProcessLookupError:
         return
+
+
+def kill_group(leader: int) -> None:
+    """Kill a process group at once, which no fork outruns: a fork bomb whose processes stayed in it is over."""
+    with contextlib.suppress(OSError):  # it ended before it made a group of its own
+        os.killpg(leader, signal.SIGKILL)
 
 
 def kill_without_namespace(plan: SandboxPlan, root: int) -> None:

@@ -155,24 +155,28 @@ def split(call: OperatorCall) -> Value:
 def cat(call: OperatorCall) -> Value:
     """Tensors one after another: the index says which; each is read at an index clamped into it."""
     nodes = [node for node in _nodes(call) if node.shape != (ZERO,)]
-    dim = call.dim(1, rank=len(nodes[0].shape))
+    if not nodes:
+        raise call.unable("of nothing")
+    return joined(call, nodes, call.dim(1, rank=len(nodes[0].shape)))
+
+
+def joined(call: OperatorCall, nodes: list[Node], dim: int) -> Node:
+    """One or more nodes, one after another along a dimension."""
     total = ZERO
     for node in nodes:
         total = total + node.shape[dim]
     rest = call.b.broadcast((*node.shape[:dim], ONE, *node.shape[dim + 1 :]) for node in nodes)
     shape = (*rest[:dim], total, *rest[dim + 1 :])
     position = Index(shape=shape, dtype="int64", dim=dim)
-    result, start = None, ZERO
-    for node in nodes:
+    result, start = nodes[0], ZERO
+    for number, node in enumerate(nodes):
         formulas = [ZERO if size == ONE else item for size, item in zip(node.shape, identity(shape), strict=True)]
         last = node.shape[dim] - 1
         formulas[dim] = symbol(f"kw_within({axis(dim)} - {start.c()}, {last.c()})")
         piece = call.b.cast(view(node, shape, formulas), call.dtype)
         behind = call.b.map("ge", "bool", position, expand(call.b.size(start, "int64"), shape))
-        result = piece if result is None else call.b.map("where", call.dtype, behind, piece, result)
+        result = piece if number == 0 else call.b.map("where", call.dtype, behind, piece, result)
         start = start + node.shape[dim]
-    if result is None:
-        raise call.unable("of nothing")
     return result
 
 

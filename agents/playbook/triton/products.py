@@ -41,9 +41,10 @@ SMALL_32: tuple[Tile, ...] = (
     (64, 32, 64, 4, 3), (32, 32, 64, 4, 4), (16, 64, 64, 4, 4),
 )  # fmt: skip
 DESCRIBED_16: tuple[Tile, ...] = (
-    (128, 256, 64, 8, 3), (128, 128, 64, 8, 4), (128, 256, 64, 8, 4), (128, 128, 64, 4, 4), (256, 128, 64, 8, 3),
-    (128, 128, 128, 8, 2),
+    (128, 256, 64, 8, 3, 1, 2), (128, 256, 64, 8, 4, 0, 2), (128, 256, 64, 8, 3, 0, 1), (128, 128, 64, 8, 4, 1, 1),
+    (256, 128, 64, 8, 3, 1, 2), (128, 128, 64, 4, 4, 1, 1), (256, 128, 64, 8, 4, 0, 2), (128, 128, 128, 8, 3, 0, 2),
 )  # fmt: skip
+"""(rows, columns, inner, warps, stages, whether loops are flattened, parts of the result)."""
 APART: tuple[Tile, ...] = (
     (128, 128, 32, 8, 3), (128, 128, 32, 8, 2), (128, 256, 32, 8, 2), (256, 128, 32, 8, 2),
     (64, 128, 32, 4, 3), (128, 64, 32, 4, 3), (64, 128, 64, 4, 2), (128, 128, 64, 8, 1),
@@ -132,7 +133,7 @@ def _persistent() -> _Way:
         "loses with few tiles, and where rows are no multiples of 16 bytes",
         texts=(kernels.POSITION, kernels.TILE_SUM, f"UNITS = {UNITS}\n", tiled, kernels.DESCRIBED),
         settings=_settings(DESCRIBED_16, "ieee"),
-        names="BLOCK_M, BLOCK_N, BLOCK_K, WARPS, STAGES, PRECISION",
+        names="BLOCK_M, BLOCK_N, BLOCK_K, WARPS, STAGES, FLAT, PARTS, PRECISION",
     )
 
 
@@ -190,7 +191,11 @@ def _vector(found: Product) -> _Way:
 def _source(analysis: ProblemAnalysis, found: Product, way: _Way) -> str:
     operands = _operands(found)
     body = filled(
-        "\n".join(way.texts), skip=_skip(found), finish=_finish(found, operands), **_passed(operands, "sb sm sn")
+        "\n".join(way.texts),
+        skip=_skip(found),
+        finish=_finish(found, operands),
+        result=_result(found, operands),
+        **_passed(operands, "sb sm sn"),
     )
     functions, forward = (
         found.chain.functions,
@@ -225,6 +230,8 @@ def _passed(operands: Sequence[Operand], strides: str) -> dict[str, str]:
         "arguments": "".join(f", {name}" for name in names),
         "arguments_in": "".join(f" {name}," for name in names),
         "strides_in": "".join(f" *{name}.stride()," for name in names),
+        "arguments_through": "".join(f" {name}_ptr," for name in names),
+        "strides_through": "".join(f" {name}_{suffix}," for name in names for suffix in suffixes),
     }
 
 
@@ -256,6 +263,12 @@ def _skip(found: Product) -> list[str]:
 
 def _finish(found: Product, operands: Sequence[Operand]) -> list[str]:
     """From the sums to the output: operands are loaded, the chain is computed, the tile is stored."""
+    at = "batch * y_sb + rows.to(tl.int64)[:, None] * y_sm + columns.to(tl.int64)[None, :] * y_sn"
+    return [*_result(found, operands), f"tl.store(y_ptr + {at}, result, mask=inside)"]
+
+
+def _result(found: Product, operands: Sequence[Operand]) -> list[str]:
+    """The statements up to `result`, the values that are stored."""
     lines = []
     for item in operands:
         name = item.name
@@ -266,10 +279,7 @@ def _finish(found: Product, operands: Sequence[Operand]) -> list[str]:
         total += " + c" if found.addend_scale == "1.0" else f" + c * {found.addend_scale}"
     if total != "acc":
         lines.append(f"acc = {total}")
-    lines += found.chain.statements
-    at = "batch * y_sb + rows.to(tl.int64)[:, None] * y_sm + columns.to(tl.int64)[None, :] * y_sn"
-    lines.append(f"tl.store(y_ptr + {at}, {found.chain.result}.to(y_ptr.dtype.element_ty), mask=inside)")
-    return lines
+    return [*lines, *found.chain.statements, f"result = {found.chain.result}.to(y_ptr.dtype.element_ty)"]
 
 
 def _finish_rows(tail: RowTail) -> list[str]:

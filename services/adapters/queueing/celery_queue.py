@@ -60,6 +60,8 @@ class CeleryQueue(EvaluationQueue):
         self._ahead = ahead
         self._notifier = WorkNotifier(app, clock)
         self._waiting: dict[str, asyncio.Future[WorkState]] = {}
+        self._devices: set[str] = set()
+        """Devices that orders were placed for."""
         self._tasks: list[asyncio.Task[None]] = []
         self._closed = False
 
@@ -104,6 +106,7 @@ class CeleryQueue(EvaluationQueue):
             answer = self._waiting.get(order.id)
             if answer is None:
                 answer = self._waiting[order.id] = asyncio.get_running_loop().create_future()
+                self._devices.add(order.request.device)
                 self._notifier.notify(order.request.device)
             state = await asyncio.shield(answer)
         if state.result is None:
@@ -147,9 +150,12 @@ class CeleryQueue(EvaluationQueue):
         if self._notifier.away_s > self._give_up_s:
             self._fail_all(QueueError(f"the message broker cannot be reached: {self._notifier.fault}"))
         await self._orders.expire(self._no_worker_s)
-        for device, count in (await self._orders.waiting()).items():
-            lost = count - await self._notifier.length(device)
-            self._notifier.notify(device, times=min(lost, MOST_WAKE_UPS))
+        waiting = await self._orders.waiting()
+        for device in self._devices | waiting.keys():
+            count, held = waiting.get(device, 0), await self._notifier.length(device)
+            if held > count + MOST_WAKE_UPS:  # nobody takes them: its nodes come for their orders at the API
+                held = await self._notifier.empty(device)
+            self._notifier.notify(device, times=min(count - held, MOST_WAKE_UPS))
 
     def _fail_all(self, error: QueueError) -> None:
         for answer in self._waiting.values():

@@ -9,12 +9,13 @@ from collections.abc import Awaitable, Callable
 from services.domain.compilations import COMPILE, CompileRequest
 from services.domain.errors import InfrastructureError
 from services.domain.evaluations import EvaluationRequest
-from services.domain.nodes import NodeRole
+from services.domain.nodes import NodeRole, ServiceNode, taking_orders
 from services.domain.work import WorkOrder, order_of
 from services.ports.work import NodeRegistry
 
 LOOK_S = 5.0
 """How long what is known of the workers is believed."""
+CUDA = "cuda"
 MOST_S = 180.0
 """So long an evaluation waits for its compilation; then the device's worker compiles."""
 
@@ -27,12 +28,17 @@ class CompileAhead:
         self._look_s = look_s
         self._most_s = most_s
         self._backends: frozenset[str] = frozenset()
+        self._architectures: dict[str, str] = {}
+        """Of the GPUs whose workers are there, by device."""
         self._looked_at = float("-inf")
 
     async def compiled(self, request: EvaluationRequest, done: Callable[[WorkOrder], Awaitable[object]]) -> bool:
         """Have the candidate of a request built, through `done`, which waits for an order's end; whether it was."""
         if not await self._has_worker(request.backend):
             return False
+        architecture = self._architectures.get(request.device)
+        if request.backend == CUDA and architecture is None:
+            return False  # built for the wrong GPU it would be built in vain
         order = order_of(
             CompileRequest(
                 id=f"cmp-{request.evaluation_id}",
@@ -40,6 +46,7 @@ class CompileAhead:
                 team_id=request.team_id,
                 source=request.source,
                 backend=request.backend,
+                architecture=architecture,
             )
         )
         waiting = asyncio.ensure_future(done(order))
@@ -64,8 +71,14 @@ class CompileAhead:
         if now - self._looked_at >= self._look_s:
             self._looked_at = now
             try:
-                living = await self._nodes.living(NodeRole.WORKER)
+                living = taking_orders(await self._nodes.living(NodeRole.WORKER))
             except InfrastructureError:  # whoever places the order waits for the database
                 return False
             self._backends = frozenset(name for node in living if node.device == COMPILE for name in node.backends)
+            self._architectures = {node.device: name for node in living for name in _architecture(node) if node.device}
         return backend in self._backends
+
+
+def _architecture(node: ServiceNode) -> tuple[str, ...]:
+    """The compute capability in its device's sheet, where it has one."""
+    return () if node.sheet is None else tuple(name for name in node.sheet.instruction_set if name.startswith("sm_"))

@@ -85,6 +85,13 @@ class WorkNotifier:
         except _BROKER_FAULTS as error:
             raise QueueError(f"the message broker cannot be reached: {error}") from error
 
+    async def empty(self, device: str) -> int:
+        """Take the wake-ups that wait in a device's queue away; how many are left. Raises `QueueError`."""
+        try:
+            return await asyncio.to_thread(self._empty, device_queue(device))
+        except _BROKER_FAULTS as error:
+            raise QueueError(f"the message broker cannot be reached: {error}") from error
+
     async def _sent(self, device: str) -> bool:
         queue = device_queue(device)
         try:
@@ -105,6 +112,12 @@ class WorkNotifier:
                 return int(channel.queue_declare(queue, passive=True).message_count)
             except ChannelError:  # a queue without messages does not exist
                 return 0
+
+    def _empty(self, queue: str) -> int:
+        with self._app.connection_for_write() as connection:
+            channel: Any = connection.default_channel
+            channel.queue_purge(queue)
+        return self._length(queue)
 
     def _tell_all(self, job_id: str) -> None:
         # The exchange is declared here too: a broker that does not know it as a fanout would queue the message once.

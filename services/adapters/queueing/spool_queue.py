@@ -149,6 +149,8 @@ class SpoolQueue(EvaluationQueue):
             try:
                 await self._placed(name, wait)
             except StorageError as error:
+                if not waited_s:
+                    log.warning("the order %s waits for the spool: %s", name, error)
                 if waited_s > self._give_up_s:
                     self._give_up(name, wait, error)
             except Exception as error:

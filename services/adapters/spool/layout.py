@@ -76,6 +76,14 @@ class SpoolLayout:
         with contextlib.suppress(StorageError):
             write_whole(self.reason_of(aside), f"{reason}\n".encode())
 
+    def why_refused(self, name: str) -> str:
+        """What was written down about a refused file."""
+        try:
+            text = self.reason_of(self.refused / name).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return "no reason was kept"
+        return text.strip() or "no reason was kept"
+
     @staticmethod
     def reason_of(aside: Path) -> Path:
         """The text beside a refused file."""

@@ -128,11 +128,15 @@ class SpoolClaims:
 
     def beat(self, claim: SpoolClaim) -> bool:
         """Say that the node is at work on an order; False when the claim is gone: stop, nobody wants the answer."""
-        if not (self._layout.claims / claim.named.file).exists():
+        held, heartbeat = self._layout.claims / claim.named.file, self._layout.beats / claim.named.file
+        if not held.exists():
             return False
         self._beats += 1
-        overwrite(self._layout.beats / claim.named.file, f"{self._beats:{_BEAT_DIGITS}d}".encode())
-        return True
+        overwrite(heartbeat, f"{self._beats:{_BEAT_DIGITS}d}".encode())
+        if held.exists():
+            return True
+        remove(heartbeat)  # answered meanwhile, by another thread of this process
+        return False
 
     def answer(self, claim: SpoolClaim, report: SpooledReport) -> bool:
         """Leave a report; False when the claim was lost or another answer lies there already, which then stays. Raises

@@ -5,24 +5,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import shutil
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
-from services.adapters.spool.files import UnusableFileError, names_in, read_whole, remove, write_whole
+from services.adapters.spool.files import UnusableFileError, names_in, read_whole, remove, storing, write_whole
 from services.adapters.spool.layout import SpoolLayout, part_of
+from services.adapters.spool.probe import LEAST_FREE_BYTES
 from services.adapters.spool.sealed import IncompleteError, SealError, SpoolKey, SpoolKind, SpoolMessage, check_timely
 from services.adapters.spool.watch import Watch
 from services.domain.codec import CodecError, from_data, to_data
 from services.domain.errors import StorageError
-from services.domain.nodes import NODE_TTL_S, NodeRole, ServiceNode
+from services.domain.nodes import FAULT_TTL_S, NODE_TTL_S, NodeRole, NodeState, ServiceNode
 from services.ports.runtime import Clock
 from services.ports.work import NodeRegistry
 
 log = logging.getLogger(__name__)
 BEAT_S = 5.0
-FAULT_TTL_S = 3600.0
-"""So long a node that refused to work is still listed with its reason."""
 
 
 class SpoolPresence:
@@ -50,7 +51,7 @@ class SpoolPresence:
 
     def refuse(self, fault: str) -> None:
         """Say, instead of beginning, why the node takes nothing. Raises `StorageError`."""
-        self._node = replace(self._node, fault=fault)
+        self._node = replace(self._node, state=NodeState.REFUSED, fault=fault)
         self._say()
 
     def stop(self) -> None:
@@ -88,11 +89,21 @@ class SpoolNodes:
     """The nodes of a spool as this process sees them. A file that does not change for a while is a node that is gone:
     the clocks of two machines are never compared."""
 
-    def __init__(self, layout: SpoolLayout, key: SpoolKey, clock: Clock, version: str) -> None:
+    def __init__(
+        self,
+        layout: SpoolLayout,
+        key: SpoolKey,
+        clock: Clock,
+        version: str,
+        *,
+        least_free_bytes: int = LEAST_FREE_BYTES,
+    ) -> None:
+        """`least_free_bytes`: below that the spool's disk counts as nearly full."""
         self._layout = layout
         self._key = key
         self._clock = clock
         self._version = version
+        self._least_free_bytes = least_free_bytes
         self._watch = Watch(clock)
 
     def living(self) -> tuple[ServiceNode, ...]:
@@ -100,6 +111,37 @@ class SpoolNodes:
         names = names_in(self._layout.nodes)
         self._watch.keep(set(names))
         return tuple(node for name in names if (node := self._read(name)) is not None)
+
+    def troubled(self) -> ServiceNode | None:
+        """The spool itself as an entry beside its nodes, where something is wrong with it: on a full disk nodes cannot
+        even say so."""
+        try:
+            faults = list(self._faults())
+        except StorageError as error:
+            faults = [str(error)]
+        return self.as_node("; ".join(faults)) if faults else None
+
+    def as_node(self, fault: str) -> ServiceNode:
+        """The spool as an entry that says what is wrong with it."""
+        now = self._clock.now()
+        return ServiceNode(
+            name=f"spool {self._layout.root}",
+            role=NodeRole.WORKER,
+            version=self._version,
+            state=NodeState.DRAINING,
+            fault=fault,
+            started_at=now,
+            seen_at=now,
+        )
+
+    def _faults(self) -> Iterator[str]:
+        with storing(self._layout.nodes / "."):
+            free = shutil.disk_usage(self._layout.root).free
+        if free < self._least_free_bytes:
+            yield f"{free >> 20} MiB free on its disk: orders and answers wait when it is full, and none is lost"
+        refused = [name for name in names_in(self._layout.refused) if not name.endswith(".txt")]
+        if refused:
+            yield f"{len(refused)} refused, such as {refused[-1]}: {self._layout.why_refused(refused[-1])}"
 
     def _read(self, name: str) -> ServiceNode | None:
         path = self._layout.nodes / name
@@ -158,12 +200,22 @@ class SpoolNodeRegistry(NodeRegistry):
         """Remove a node's row."""
         await self._registry.leave(name)
 
+    async def refuse(self, node: ServiceNode, fault: str) -> None:
+        """List a worker that could not begin, with the reason."""
+        await self._registry.refuse(node, fault)
+
     async def living(self, role: NodeRole | None = None) -> tuple[ServiceNode, ...]:
-        """Nodes seen lately, by name. A spool that cannot be read hides its nodes only."""
+        """Nodes seen lately or refused, by name, and the spool itself where something is wrong with it."""
         found = list(await self._registry.living(role))
         if role in (None, NodeRole.WORKER):
-            try:
-                found += await asyncio.to_thread(self._nodes.living)
-            except StorageError as error:
-                log.warning("the nodes of the spool are not listed: %s", error)
+            found += await asyncio.to_thread(self._at_spool)
         return tuple(sorted(found, key=lambda node: node.name))
+
+    def _at_spool(self) -> list[ServiceNode]:
+        try:
+            nodes = list(self._nodes.living())
+        except StorageError as error:
+            log.warning("the nodes of the spool are not listed: %s", error)
+            return [self._nodes.as_node(str(error))]
+        trouble = self._nodes.troubled()
+        return nodes if trouble is None else [*nodes, trouble]

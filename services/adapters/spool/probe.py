@@ -25,6 +25,8 @@ from services.adapters.spool.sealed import MOST_SKEW_S, IncompleteError, SealErr
 from services.domain.errors import ConfigurationError, StorageError
 
 NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "lustre", "gpfs", "beegfs", "ceph", "fuse.sshfs", "afs")
+LEAST_FREE_BYTES = 256 << 20
+"""Below that a spool is about to be full: reports carry machine code and profiles."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -199,7 +199,7 @@ class SpooledOrders:
         """What was refused, by the name it had, with the reason. Raises `StorageError`."""
         for name in names_in(self._layout.refused):
             if not name.endswith(".txt"):
-                yield name, _text(self._layout.reason_of(self._layout.refused / name))
+                yield name, self._layout.why_refused(name)
 
     def _checked(self, message: SpoolMessage, name: str, request: SpooledRequest | None) -> SpoolAnswer:
         """The answer that a message is. Raises `SealError`."""
@@ -220,7 +220,7 @@ class SpooledOrders:
                 yield self._layout.refused / file
 
     def _reasons(self, name: str) -> str:
-        return "; ".join(_text(self._layout.reason_of(aside)) for aside in self._refused(name))
+        return "; ".join(self._layout.why_refused(aside.name) for aside in self._refused(name))
 
     def _tidy(self) -> None:
         """Remove old words of jobs that have ended, and what killed writers left, by the age that this machine sees."""
@@ -234,10 +234,3 @@ class SpooledOrders:
                 continue
             if old:
                 remove(path)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip() or "no reason was kept"
-    except OSError:
-        return "no reason was kept"

@@ -82,7 +82,7 @@ def test_failures_before_the_first_success_are_no_plateau() -> None:
 def test_the_roof_ends_the_search() -> None:
     state = a_state(accepted(0, 82.0), best=0)
 
-    assert Greedy().stop(state) == "stopped early: within 5% of the roofline"
+    assert Greedy().stop(state) == "stopped early: within 5 % of the roofline"
 
 
 def test_strategies_are_found_by_name() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agents.leaderboard import kept_rounds, leader, next_move, searched, unconfirmed
+from agents.leaderboard import kept_rounds, leader, least_profiled_speedup, next_move, searched, unconfirmed
 from services.domain.chat import AttemptFact
 from services.domain.evaluations import Verdict
+from services.domain.jobs import JobSpec
+from services.domain.problems import Problem
 from services.testing import a_report
 from services.testing.builders import a_latency
 from tests.unit.agents.some_facts import an_attempt
@@ -91,3 +93,14 @@ def test_while_nothing_is_accepted_every_round_is_a_try() -> None:
 def test_the_search_is_over_what_came_before_the_first_second_measurement() -> None:
     first = at(0, 70.0)
     assert searched((first, again(1, first, 71.0))) == (first,)
+
+
+def test_what_is_nearly_as_fast_as_the_leader_is_worth_a_profile() -> None:
+    lead = at(0, 70.0)
+    report = lead.report
+    assert report is not None
+    assert report.speedup.best_baseline is not None
+    spec = JobSpec(problem=Problem(name="p", source="", path="p.py"))
+    assert least_profiled_speedup((lead, at(1, 90.0)), spec) == 0.9 * report.speedup.best_baseline
+    assert least_profiled_speedup((), spec) is None
+    assert least_profiled_speedup((lead,), replace(spec, beam=2)) is None

@@ -19,7 +19,7 @@ from agents.playbook.search import experienced, sensible
 from agents.replies import CoderReply, DraftCritique, PlannerReply, ProfilerReply, RefineCritique, parse_reply
 from services.domain.chat import AgentRole, AttemptFact, ChatRequest, Facts
 from services.domain.devices import DeviceSheet
-from services.domain.evaluations import Environment, EvaluationReport, PhasesS, Verdict
+from services.domain.evaluations import Environment, EvaluationReport, PhasesS, ShapeResult, Verdict
 from services.domain.experiences import Experience, ExperienceKind, RecalledExperience
 from services.domain.gates import GateName, GateResult, GateStatus
 from services.domain.jobs import Stage
@@ -149,6 +149,17 @@ def test_the_first_draft_is_plain_then_the_opening_then_one_detail_at_a_time() -
     ]
     assert read(found[2][1].source) == Schedule(fuse=True, threads=0, lanes=64, wide=True)
     assert found[2][0].start_point == "cand-1"
+
+
+def test_the_distance_from_the_roofline_is_that_of_the_set_it_is_of() -> None:
+    (_, written), *_ = rounds(rmsnorm(), 1)
+    timed = report(1000.0)
+    assert timed.latency is not None
+    other = ShapeResult(shapes=((64, 128),), latency=timed.latency, speedup=Speedup(), baselines=Baselines())
+    several = replace(timed, shapes=(other, other), roofline=replace(timed.roofline, fraction=0.05))  # type: ignore[type-var]
+    words = [plan(facts(rmsnorm(), (attempt(0, written.source, one),))).hypothesis for one in (timed, several)]
+    assert words[0].endswith("now 1 ms, 151.5 times the roofline floor")
+    assert words[1].endswith("now 1 ms, 20.0 times the roofline floor of the first input set")
 
 
 def test_no_candidate_is_ever_proposed_twice() -> None:

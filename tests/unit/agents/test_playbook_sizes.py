@@ -8,7 +8,7 @@ from agents.playbook.errors import NoTemplateError
 from agents.playbook.mathlib import prelude
 from agents.playbook.sizes import ONE, ZERO, Sizes, poly, product, strides, symbol
 from services.domain.problems import Operator, TensorSpec, ValueRef
-from workers.referee.operator_costs import family_of
+from workers.referee.costs.operator_costs import family_of
 
 
 def operator(target: str, *shape: int) -> Operator:

@@ -12,8 +12,8 @@ from torch import nn
 from agents.playbook.triton.catalogue import kernels
 from services.domain.problems import ProblemAnalysis
 from services.domain.tunables import combinations, declared
-from workers.referee.analysis import analyse
-from workers.referee.screen import screen
+from workers.referee.costs.analysis import analyse
+from workers.referee.screening.screen import screen
 
 
 class Formula(nn.Module):

@@ -33,7 +33,7 @@ def test_every_strategy_drafts_first_and_decides_the_same_again(name: str) -> No
 def test_every_strategy_stops_at_the_roof_and_on_a_plateau(name: str) -> None:
     flat = [accepted(0, 200.0), *(rejected(step) for step in range(1, 60))]
 
-    assert strategy(name).stop(a_state(accepted(0, 82.0))) == "stopped early: within 5% of the roofline"
+    assert strategy(name).stop(a_state(accepted(0, 82.0))) == "stopped early: within 5 % of the roofline"
     assert (strategy(name).stop(a_state(*flat)) or "").startswith("no gain in the last")
     assert strategy(name).stop(a_state(*flat[:3])) is None
     assert strategy(name).stop(a_state(*(rejected(step) for step in range(60)))) is None

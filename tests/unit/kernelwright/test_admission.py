@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import uuid
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,9 +14,13 @@ import pytest
 
 from kernelwright.admission import acquire_slot, check_clock, check_version
 from kernelwright.doctor import server
+from kernelwright.settings import load_settings
+from kernelwright.wiring.refusals import forget_refusal, refusal_listed
+from kernelwright.wiring.workers import open_registry
 from services.domain.errors import ConfigurationError
 from services.domain.nodes import NodeRole, NodeState, ServiceNode
 from services.testing.builders import MOMENT
+from storage.database import Database
 
 
 def orchestrator(version: str) -> ServiceNode:
@@ -102,3 +109,60 @@ def test_a_server_is_examined_from_afar() -> None:
     }
     assert "1.0 here, 1.1 there" in findings["version"].detail
     assert "cannot be reached" in findings["database"].detail
+
+
+def test_a_refused_worker_is_a_finding_with_its_reason_and_serves_nothing() -> None:
+    node = {"state": "refused", "fault": "there is no card 2: name a card by its index or UUID"}
+    worker: dict[str, Any] = {
+        "name": "kernelwright-h200-1@there",
+        "device": "h200",
+        "backends": [],
+        "isolation": None,
+        "node": node,
+    }
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/api/v1/workers":
+            return httpx.Response(200, json={"items": [worker], "next_cursor": None})
+        status, content = answer(request.url.path)
+        return httpx.Response(status, text=content if isinstance(content, str) else json.dumps(content))
+
+    transport = httpx.MockTransport(respond)
+    findings = {found.name: found for found in server.diagnose_remote("http://there", None, "1.0", transport)}
+    assert findings["workers"].state == "warning"
+    assert "kernelwright-h200-1@there: there is no card 2" in findings["workers"].detail
+    assert "4 for h200" in findings["queues"].detail
+
+
+def test_what_keeps_a_worker_from_beginning_is_in_the_database_until_it_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KERNELWRIGHT_HOME", str(tmp_path))
+    settings, device = load_settings(), f"test-{uuid.uuid4().hex[:8]}"
+
+    async def listed() -> list[tuple[str | None, str | None]]:
+        async with open_registry(settings) as registry:
+            return [(node.device, node.fault) for node in await registry.living()]
+
+    database = Database(settings.database)
+    asyncio.run(migrated(database))
+    with pytest.raises(ConfigurationError, match="no card"), refusal_listed(settings, device):
+        raise ConfigurationError("there is no card 2:\nname another")
+    assert asyncio.run(listed()) == [(device, "there is no card 2: name another")]
+    forget_refusal(settings, device)
+    assert asyncio.run(listed()) == []
+
+
+async def migrated(database: Database) -> None:
+    await database.upgrade()
+    await database.close()
+
+
+def test_a_reason_that_cannot_be_listed_is_raised_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("KERNELWRIGHT_HOME", str(tmp_path))
+    monkeypatch.setenv("KERNELWRIGHT_TOKEN", "kw_0_0")
+    with pytest.raises(ConfigurationError, match="no card"), refusal_listed(load_settings(), "x", "http://127.0.0.1:9"):
+        raise ConfigurationError("no card")
+    assert "do not learn" in caplog.text

@@ -166,6 +166,18 @@ def test_help_and_clients_load_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_a_worker_leaves_torch_to_its_sandbox() -> None:
+    script = (
+        "import sys; import kernelwright.wiring.workers, workers.judging.evaluator, workers.queue.tasks; "
+        "print([name for name in ('torch', 'numpy') if name in sys.modules])"
+    )
+    root = Path(__file__).parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, cwd=root, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
 def test_evaluate_needs_no_database_web_or_settings_package() -> None:
     script = (
         "import sys; import kernelwright.evaluate; "

@@ -10,9 +10,8 @@ import pytest
 from rich.console import Console
 
 from kernelwright import cli
-from kernelwright.cli.jobs import age, gain, job_table
+from kernelwright.cli.jobs import age, job_table
 from services.domain.jobs import JobStatus
-from services.domain.measurements import Gain
 from tests.unit.kernelwright.servers import Reply, answering
 
 NOW = datetime(2026, 9, 3, 12, tzinfo=UTC)
@@ -27,7 +26,7 @@ def a_job(status: str = "solved", **fields: Any) -> dict[str, Any]:
         "model": "playbook",
         "steps_done": 8,
         "best_speedup": 1.61,
-        "best_ci95": [1.55, 1.68],
+        "best_gain": "surely",
         "created_at": (NOW - timedelta(hours=3)).isoformat(),
         **fields,
     }
@@ -35,9 +34,11 @@ def a_job(status: str = "solved", **fields: Any) -> dict[str, Any]:
 
 JOBS = (
     a_job(),
-    a_job("no_gain", best_speedup=1.02, best_ci95=[0.97, 1.05], steps_done=1000, problem="a_problem_with_a_long_name"),
-    a_job("validating", best_speedup=None, best_ci95=None, steps_done=0),
-    a_job("cancelled", best_speedup=12.34, best_ci95=[0.5, 0.9]),
+    a_job(
+        "no_gain", best_speedup=1.02, best_gain="within_noise", steps_done=1000, problem="a_problem_with_a_long_name"
+    ),
+    a_job("validating", best_speedup=None, best_gain=None, steps_done=0),
+    a_job("cancelled", best_speedup=12.34, best_gain="none"),
 )
 
 
@@ -71,20 +72,19 @@ def test_a_wide_terminal_has_times_and_models() -> None:
     assert row.endswith("2026-09-03 09:00  playbook  rmsnorm")
 
 
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        ({"best_ci95": [1.01, 1.2]}, Gain.SURELY),
-        ({"best_ci95": [0.99, 1.2]}, Gain.WITHIN_NOISE),
-        ({"best_ci95": [0.7, 0.9]}, Gain.NONE),
-        ({"best_ci95": None}, None),
-        ({}, None),
-    ],
-)
-def test_the_gain_is_what_the_interval_says_and_an_older_server_tells_none(
-    fields: dict[str, Any], expected: Gain | None
-) -> None:
-    assert gain({"best_speedup": 1.1, **fields}) is expected
+def test_the_server_tells_the_gain_and_an_older_one_tells_none() -> None:
+    older = a_job()
+    del older["best_gain"]
+    assert "faster" not in lines(older, width=200)[1]
+
+
+def test_only_what_is_surely_faster_is_green() -> None:
+    console = Console(file=io.StringIO(), width=200, force_terminal=True, color_system="standard")
+    console.print(job_table(JOBS, NOW, wide=False))
+    assert isinstance(console.file, io.StringIO)
+    green = [line for line in console.file.getvalue().splitlines() if "\x1b[32m" in line]
+    assert len(green) == 1
+    assert "1.61×" in green[0]
 
 
 @pytest.mark.parametrize(

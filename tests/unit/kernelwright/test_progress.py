@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console, RenderableType
+from rich.panel import Panel
 
 from kernelwright.cli.card import file_lines, report_card, result_card
-from kernelwright.cli.progress import MARGIN, Progress, figures_line
+from kernelwright.progress import MARGIN, Progress, figures_line
 from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.gates import ErrorCheck, GateName, OutputError, WorstElement
 from services.domain.jobs import Budget, JobStatus
@@ -99,7 +100,7 @@ def test_an_accepted_candidate_takes_two_lines(width: int) -> None:
     lines = shown("evaluation.finished", {"verdict": "accepted", "detail": None}, report, width=width)
     assert lines == [
         f"  referee   accepted: {len(report.gates)} gates passed",
-        "            2.06 ms, 12.95× eager, 11.34× compile, 84% of the compute roof",
+        "            2.06 ms, 12.95× eager, 11.34× compile, 84 % of the compute roof",
     ]
 
 
@@ -151,13 +152,18 @@ def test_figures_without_a_roofline_are_only_times() -> None:
     assert figures_line(report) == "100 µs"
 
 
+def test_the_fastest_baseline_is_told_where_it_is_another_on_each_input_set() -> None:
+    report = replace(a_report(), roofline=None, speedup=Speedup(eager=2.27, compile=2.72, best_baseline=1.36))
+    assert figures_line(report) == "100 µs, 2.27× eager, 2.72× compile, 1.36× the fastest"
+
+
 def test_the_card_says_what_the_roofline_fraction_is_a_fraction_of() -> None:
     report = replace(
         a_report(median_us=2057.0),
         roofline=Roofline(bytes=33_600_000, flops=1, floor_us=1720.0, fraction=0.836, bound="memory"),
     )
     text = drawn(result_card(a_job(), report), 120)
-    assert "84% of the best possible speed (memory bound: moving 33.6 MB takes this device 1.72 ms at least)" in text
+    assert "84 % of the best possible speed (memory bound: moving 33.6 MB takes this device 1.72 ms at least)" in text
     assert "accepted" in text
 
 
@@ -248,3 +254,23 @@ def test_the_card_of_a_problem_with_a_backward_pass_divides_the_call() -> None:
     assert re.search(r"of eager +forward 100 µs, backward 250 µs", text)
     assert re.search(r"of torch.compile +forward 90 µs, backward at most 30 µs", text)
     assert "forward" not in drawn(report_card(a_report()), 120)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "colour", "word"),
+    [(1.01, 1.2, "green", "faster"), (0.98, 1.2, "yellow", "within noise"), (0.4, 0.5, "yellow", "slower")],
+)
+def test_only_a_kernel_that_is_surely_faster_is_green(low: float, high: float, colour: str, word: str) -> None:
+    report = a_report(median_us=100, eager_us=110)
+    report = replace(report, speedup=replace(report.speedup, ci95=(low, high)))
+    for card in (result_card(a_job(), report), report_card(report)):
+        assert isinstance(card, Panel)
+        assert card.border_style == colour
+        assert f"gain  {word}" in " ".join(drawn(card, 100).split()).replace("gain ", "gain  ")
+
+
+@pytest.mark.parametrize("gain", ["surely", "within_noise", "none", None])
+def test_a_round_is_green_only_where_its_kernel_is_surely_faster(gain: str | None) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, color_system="standard", highlight=False)
+    Progress(console).show("evaluation.finished", {"verdict": "accepted", "gain": gain}, a_report())
+    assert any("\x1b[32maccepted" in line for line in written(console)) is (gain == "surely")

@@ -106,7 +106,7 @@ def test_what_was_refused_is_collected_with_the_reason(capsys: pytest.CaptureFix
         (["worker", "--idle-exit", "3"], "name its directory with --spool"),
         (["worker", "--spool", "spool", "--device", "compile"], "no device to judge on"),
         (["worker", "--spool", "typo"], "typo is no spool"),
-        (["worker"], "KERNELWRIGHT_QUEUE=celery, or --spool DIR"),
+        (["worker"], "KERNELWRIGHT_QUEUE=celery, --server URL or --spool DIR"),
     ],
 )
 def test_wrong_use_is_refused_in_one_line(

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from kernelwright import cli
+from services.client import client
 from tests.unit.kernelwright.servers import Reply, answering
 
 CLIENTS = (("jobs",), ("webhooks", "list"), ("watch", "job-1"), ("pause", "job-1"))
@@ -127,3 +128,14 @@ def test_a_proxy_without_its_server_says_so(capsys: pytest.CaptureFixture[str]) 
 )
 def test_what_is_no_address_is_refused(capsys: pytest.CaptureFixture[str], address: str, words: str) -> None:
     assert line_of(capsys, address) == words
+
+
+def test_a_server_that_is_busy_is_not_said_to_be_away(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "TIMEOUT_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # the kernel accepts, and nobody answers
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        line = line_of(capsys, address, "requests", "list")
+    assert line.startswith(f"{address} took the request and did not answer in time: it is busy")
+    assert line.endswith("Look before you repeat it (kernelwright jobs)")

@@ -45,6 +45,19 @@ async def test_a_rejected_draft_goes_back_to_the_coder_and_the_best_is_refined()
     assert [item.parent_id for item in candidates] == [step.start_point for step in steps]
 
 
+@pytest.mark.parametrize(("strategy", "asked"), [("greedy", [False, True, True]), ("tree", [False, False, False])])
+async def test_where_only_leaders_are_gone_on_from_only_they_are_worth_a_profile(
+    strategy: str, asked: list[bool]
+) -> None:
+    world = World(queue=FakeQueue([a_report(median_us=100.0), a_report(median_us=90.0), a_report(median_us=80.0)]))
+
+    job = a_job(budget=Budget(rounds=3))
+
+    await world.run(replace(job, spec=replace(job.spec, strategy=strategy)))
+
+    assert [request.least_profiled_speedup is not None for request in world.queue.evaluated] == asked
+
+
 async def test_every_step_keeps_prompt_reply_usage_and_experiences_used() -> None:
     world = World()
     await world.memory.remember([an_experience("exp-known")])
@@ -364,7 +377,7 @@ async def test_the_roof_ends_the_search() -> None:
     job = await world.run(a_job(budget=Budget(rounds=10)))
 
     assert job.status is JobStatus.SOLVED
-    assert job.message == "stopped early: within 5% of the roofline"
+    assert job.message == "stopped early: within 5 % of the roofline"
     assert len(world.steps()) == 1
 
 

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from services.domain.events import EventKind
+from services.domain.events import Event, EventKind
 from services.domain.jobs import JobStatus
-from services.domain.webhook_conditions import MOST_TAGS, WebhookConditions, faults, told_speedup
+from services.domain.webhook_conditions import MOST_TAGS, WebhookConditions, WebhookJob, faults, permits, told_speedup
 
 FINISHED = (EventKind.JOB_FINISHED,)
 
@@ -19,6 +20,7 @@ FINISHED = (EventKind.JOB_FINISHED,)
         ({"min_speedup": math.nan}, FINISHED, "must be a number above 0"),
         ({"min_speedup": 1.2}, (EventKind.JOB_STATUS, EventKind.JOB_FINISHED), "leave out job.status or min_speedup"),
         ({"statuses": (JobStatus.SOLVED,)}, (EventKind.JOB_NOTICE,), "leave out job.notice or statuses"),
+        ({"faster": True}, (EventKind.STEP_FINISHED,), "leave out step.finished or faster"),
         ({"first_place": True}, (EventKind.STEP_FINISHED,), "leave out step.finished or first_place"),
         ({"statuses": (JobStatus.RUNNING,)}, FINISHED, "add the event job.status"),
         ({"tags": ("",)}, FINISHED, "none of them empty"),
@@ -33,11 +35,32 @@ def test_conditions_that_can_never_hold_are_refused(
 
 def test_conditions_that_can_hold_are_taken() -> None:
     every = WebhookConditions(
-        statuses=(JobStatus.SOLVED, JobStatus.NO_GAIN), min_speedup=1.2, first_place=True, tags=("nightly",)
+        statuses=(JobStatus.SOLVED, JobStatus.NO_GAIN),
+        min_speedup=1.2,
+        faster=True,
+        first_place=True,
+        tags=("nightly",),
     )
     assert faults(every, FINISHED) is None
     assert faults(WebhookConditions(statuses=(JobStatus.RUNNING,)), (EventKind.JOB_STATUS,)) is None
     assert faults(WebhookConditions(), tuple(EventKind)) is None
+
+
+@pytest.mark.parametrize(
+    ("data", "fires"),
+    [
+        ({"speedup": 1.5, "gain": "surely"}, True),
+        ({"speedup": 9.5, "gain": "within_noise"}, False),
+        ({"speedup": 0.5, "gain": "none"}, False),
+        ({"speedup": None, "gain": None}, False),
+        ({"speedup": 1.5}, False),
+    ],
+)
+def test_only_a_sure_gain_fires_where_that_is_asked(data: dict[str, Any], fires: bool) -> None:
+    event = Event(job_id="job-1", seq=1, kind=EventKind.JOB_FINISHED, data=data, at=datetime(2026, 1, 1, tzinfo=UTC))
+    job = WebhookJob(tags=(), leads=lambda _speedup: True)
+    assert permits(WebhookConditions(faster=True), event, job) is fires
+    assert permits(WebhookConditions(), event, job)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from services.domain.jobs import LOCAL_TEAM
+from services.domain.measurements import gain_within
 from tests.unit.web.test_api import PROBLEM, Installation, assert_problem
 from web.openapi import document
 
@@ -116,6 +117,7 @@ async def test_the_listing_shows_how_fast_the_best_is(built: Installation) -> No
     best = (await built.client.get(f"/jobs/{job_id}/best")).json()["report"]["speedup"]
     (listed,) = (await built.client.get("/jobs")).json()["items"]
     assert (listed["best_speedup"], listed["best_ci95"]) == (best["best_baseline"], best["ci95"])
+    assert listed["best_gain"] == (None if best["ci95"] is None else gain_within(tuple(best["ci95"])))
     assert (await built.client.get(f"/jobs/{job_id}")).json() == listed
 
 

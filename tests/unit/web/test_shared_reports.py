@@ -15,6 +15,7 @@ from services.domain.digests import CandidateDigest, digest_candidate
 from services.domain.evaluations import EvaluationReport, Tuned, Verdict
 from services.domain.gates import GateName
 from services.domain.jobs import JobSpec, JobStatus
+from services.domain.measurements import Speedup
 from services.exports import pictures
 from services.exports.static_report import QUESTIONS, static_report
 from services.report_links import ShareService
@@ -88,7 +89,7 @@ def test_the_page_says_why_to_believe_its_number_with_gates_pictures_and_source(
         judged(1, a_report(median_us=100.0), 0, source="class ModelNew: 2\n"),
     )
     page = Page(a_page(first, second))
-    assert "The 95 % interval of that ratio is 1.94× to 2.06×, which excludes 1×" in page.text
+    assert "The 95 % interval of that ratio is 1.94× to 2.06×, all of it above 1×: the kernel is faster." in page.text
     assert "100 calls, fresh inputs each" in page.text
     for gate in GateName:
         assert QUESTIONS[gate.value] in page.text
@@ -98,6 +99,31 @@ def test_the_page_says_why_to_believe_its_number_with_gates_pictures_and_source(
     assert sum(tag == "circle" for tag, _ in page.tags) == 2
     assert sum(tag == "svg" for tag, _ in page.tags) == 2
     page.assert_harmless()
+
+
+def test_a_ratio_that_is_not_that_of_the_shown_medians_carries_its_reason() -> None:
+    plain = a_page(judged(0, a_report(median_us=100.0, eager_us=200.0)))
+    assert "data-note" not in plain
+    found = a_report(median_us=100.0, eager_us=200.0)
+    drifted = replace(found, speedup=Speedup(eager=1.7, best_baseline=1.7, ci95=(1.6, 1.8)))
+    text = a_page(judged(0, drifted))
+    assert "the medians alone give 2.00× (eager)." in text
+    row = text[text.index('data-variant="eager"') :]
+    assert re.findall(r"([\d.]+)×", row[: row.index("</tr>")]) == ["1.70", "2.00"]
+
+
+@pytest.mark.parametrize(
+    ("ci95", "words"),
+    [
+        ((1.1, 1.3), "all of it above 1×: the kernel is faster."),
+        ((0.9, 1.3), "which includes 1×: the difference is within noise."),
+        ((1.0, 1.3), "which includes 1×: the difference is within noise."),
+        ((0.7, 0.9), "all of it below 1×: the kernel is slower."),
+    ],
+)
+def test_the_page_says_what_the_interval_means(ci95: tuple[float, float], words: str) -> None:
+    found = replace(a_report(), speedup=Speedup(eager=1.0, best_baseline=1.0, ci95=ci95))
+    assert words in a_page(judged(0, found))
 
 
 def test_nothing_that_people_models_or_compilers_wrote_becomes_markup() -> None:

@@ -95,7 +95,7 @@ async def test_a_team_has_a_bounded_number_of_webhooks(here: Installation) -> No
 
 
 async def test_conditions_are_stored_shown_and_obeyed(here: Installation) -> None:
-    given = {"statuses": ["no_gain"], "min_speedup": 1.5, "first_place": False, "tags": ["nightly"]}
+    given = {"statuses": ["no_gain"], "min_speedup": 1.5, "faster": False, "first_place": False, "tags": ["nightly"]}
     made = await here.client.post("/webhooks", json={"url": URL, "conditions": given})
     assert made.status_code == 201, made.text
     (listed,) = (await here.client.get("/webhooks")).json()["items"]

@@ -13,7 +13,8 @@ from services.domain.errors import QueueError
 from services.runtime.clock import SystemClock
 from tests.e2e.programs import a_free_port
 from workers.queue.connection import ANSWER_S, RETRY_S
-from workers.queue.tasks import CelerySettings, WorkerContext, create_app
+from workers.queue.orders import WorkerContext
+from workers.queue.tasks import CelerySettings, create_app
 
 
 class _EnoughSeenError(Exception):

@@ -7,7 +7,7 @@ import pytest
 from kernelwright.wiring import workbench
 from kernelwright.wiring.workbench import check_device, devices
 from services.domain.errors import ConfigurationError
-from workers.devices import gpu
+from workers.devices import cards
 from workers.ipc.placement import TensorDevice, place_of
 
 
@@ -22,7 +22,7 @@ from workers.ipc.placement import TensorDevice, place_of
     ],
 )
 def test_models_have_short_names(model: str, name: str) -> None:
-    assert gpu.short_name(model) == name
+    assert cards.short_name(model) == name
 
 
 def test_the_cpu_needs_no_gpu() -> None:

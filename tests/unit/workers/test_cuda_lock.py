@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from workers.devices.gpu import Gpu, lock_path
+from workers.devices.cards import Gpu
+from workers.devices.gpu import lock_path
 from workers.devices.gpu_lock import DeviceLock
 
 HOLDER = """

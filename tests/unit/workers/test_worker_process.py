@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import cast
 
 import pytest
 
 from services.domain.errors import SandboxError
-from services.domain.nodes import Offer
-from services.ports.work import Workbench, WorkStore
-from workers.queue.tasks import CelerySettings, WorkerContext, WorkerProcess
+from services.domain.nodes import NodeRole, NodeState, Offer, ServiceNode
+from services.ports.work import NodePresence, Workbench, WorkStore
+from services.testing import InMemoryDatabase, InMemoryNodeRegistry
+from services.testing.builders import MOMENT
+from workers.queue.heartbeat import Heartbeat
+from workers.queue.orders import WorkerContext
+from workers.queue.tasks import CelerySettings, WorkerProcess
 
 SETTINGS = CelerySettings(broker_url="redis://127.0.0.1:1/0")
 
@@ -28,7 +36,41 @@ class NoOrders:
         """None."""
 
 
-def a_process(failures: int = 0, *, ready: bool) -> tuple[WorkerProcess, list[str]]:
+def until(condition: Callable[[], bool], patience_s: float = 30.0) -> None:
+    deadline = time.monotonic() + patience_s
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+class Registry:
+    """Opens a registry that keeps nodes in memory, for heartbeats in threads of their own."""
+
+    def __init__(self) -> None:
+        self.nodes = InMemoryNodeRegistry(InMemoryDatabase())
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[NodePresence]:
+        yield self.nodes
+
+    def faults(self) -> list[str | None]:
+        return [node.fault for node in asyncio.run(self.nodes.living())]
+
+
+def a_heartbeat(registry: Registry) -> Heartbeat:
+    node = ServiceNode(
+        name="one",
+        role=NodeRole.WORKER,
+        version="1.0",
+        state=NodeState.READY,
+        device="cpu",
+        started_at=MOMENT,
+        seen_at=MOMENT,
+    )
+    return Heartbeat(node, registry, beat_s=0.01)
+
+
+def a_process(failures: int = 0, *, ready: bool, registry: Registry | None = None) -> tuple[WorkerProcess, list[str]]:
     opened: list[str] = []
 
     def open_context() -> WorkerContext:
@@ -38,7 +80,8 @@ def a_process(failures: int = 0, *, ready: bool) -> tuple[WorkerProcess, list[st
         offer = Offer(device="cpu", backends=("cpp",), evaluator="none")
         return WorkerContext(orders=cast("WorkStore", NoOrders()), workbench=cast("Workbench", Closing()), offer=offer)
 
-    return WorkerProcess(SETTINGS, open_context, ready=ready), opened
+    beating = None if registry is None else lambda: a_heartbeat(registry)
+    return WorkerProcess(SETTINGS, open_context, beating, ready=ready), opened
 
 
 def test_the_context_is_opened_at_the_first_order_and_kept() -> None:
@@ -69,3 +112,14 @@ def test_a_context_that_cannot_be_opened_at_the_start_is_tried_again_at_an_order
     process.run("one")
     assert opened == ["opened", "opened"]
     process.close()
+
+
+def test_a_worker_that_cannot_open_its_device_is_listed_with_the_reason_until_it_can() -> None:
+    registry = Registry()
+    process, _ = a_process(failures=1, ready=True, registry=registry)
+    process.begin()
+    until(lambda: registry.faults() == ["no room for a sandbox"])
+    process.run("one")
+    until(lambda: registry.faults() == [None])
+    process.close()
+    assert registry.faults() == []

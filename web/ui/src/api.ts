@@ -17,10 +17,28 @@ export class ApiError extends Error {
   }
 }
 
+/** The token where the browser keeps nothing for this site (third-party storage blocked): it lasts as long as the page. */
+let unkept: string | null = null;
+
+/** What the browser's storage gives, or null where touching it is refused. */
+function stored<T>(use: (kept: Storage) => T): T | null {
+  try {
+    return use(window.sessionStorage);
+  } catch {
+    return null;
+  }
+}
+
 export const token = {
-  read: (): string | null => sessionStorage.getItem(TOKEN),
-  write: (value: string): void => sessionStorage.setItem(TOKEN, value),
-  clear: (): void => sessionStorage.removeItem(TOKEN),
+  read: (): string | null => stored((kept) => kept.getItem(TOKEN)) ?? unkept,
+  write: (value: string): void => {
+    unkept = value;
+    stored((kept) => kept.setItem(TOKEN, value));
+  },
+  clear: (): void => {
+    unkept = null;
+    stored((kept) => kept.removeItem(TOKEN));
+  },
 };
 
 export function onSignedOut(listener: Listener): Listener {

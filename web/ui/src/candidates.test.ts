@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { boundAt, decades, gainOf, kindOf, layOut, progress, roofLine, roofPoint, sorted } from "./candidates";
+import { boundAt, decades, GAINS, kindOf, layOut, progress, roofLine, roofPoint, roofPoints, sorted } from "./candidates";
 import type { CandidateSummary } from "./client";
 
 function candidate(step: number, more: Partial<CandidateSummary> = {}): CandidateSummary {
   return {
     id: `cand-${step}`, job_id: "job-1", step, parent_id: null, origin: "draft", backend: "cpp", summary: "", created_at: "",
-    verdict: "accepted", failed_gate: null, median_us: null, ci95_us: null, speedup: null, baselines_us: null,
-    roofline_fraction: null, bottleneck: null, tuned: null, device_s: 0, ...more,
+    verdict: "accepted", failed_gate: null, median_us: null, ci95_us: null, speedup: null, gain: null, baselines_us: null,
+    input_sets: 1, roofline_fraction: null, bottleneck: null, tuned: null, device_s: 0, ...more,
   };
 }
 
@@ -74,20 +74,27 @@ test("only the job's best is best, and a candidate without verdict is being judg
 });
 
 test("only a kernel that is surely faster than the fastest baseline is shown as a gain", () => {
-  const told = (low: number, high: number) => {
-    const one = candidate(0, { speedup: { best_baseline: (low + high) / 2, ci95: [low, high] } });
-    return [gainOf(one.speedup), kindOf(one, null)];
-  };
-  expect(told(1.01, 1.2)).toEqual(["faster", "accepted"]);
-  expect(told(0.98, 1.2)).toEqual(["within_noise", "correct"]);
-  expect(told(0.2, 0.3)).toEqual(["slower", "correct"]);
-  expect(gainOf(null)).toBeNull();
+  const told = (gain: CandidateSummary["gain"]) => kindOf(candidate(0, { gain }), null);
+  expect([told("surely"), told("within_noise"), told("none"), told(null)]).toEqual(["accepted", "correct", "correct", "correct"]);
+  expect(Object.entries(GAINS).flatMap(([gain, { ink }]) => (ink === "accepted" ? [gain] : []))).toEqual(["surely"]);
 });
 
 test("a kernel at the memory floor touches the roof", () => {
   const point = roofPoint("k", "best", 20, 1e6, 1e6);
   expect(point.gflops).toBeCloseTo(50);
   expect(roofLine(500, 50, 0.1, 100)).toEqual([[0.1, 5], [10, 500], [100, 500]]);
+});
+
+test("baselines under the roof are those beside the best kernel", () => {
+  const work = { flops: 1e6, bytes: 1e6, floorUs: 10 };
+  const rows = [candidate(0, { median_us: 20, baselines_us: { eager: 40 } }), candidate(1, { median_us: 30, baselines_us: { eager: 99 } })];
+  expect(roofPoints(rows, "cand-0", work).map((one) => [one.name, one.medianUs])).toEqual([["round 1", 20], ["round 2", 30], ["eager", 40]]);
+});
+
+test("of several input sets the point under the roof is the first one's", () => {
+  const work = { flops: 1e6, bytes: 1e6, floorUs: 10 };
+  const rows = [candidate(0, { median_us: 55, ci95_us: [50, 60], input_sets: 3, roofline_fraction: 0.5, baselines_us: { eager: 99 } })];
+  expect(roofPoints(rows, "cand-0", work)).toEqual([expect.objectContaining({ medianUs: 20, bounds: null })]);
 });
 
 test("a roof names what binds, on both sides of its ridge", () => {

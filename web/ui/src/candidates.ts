@@ -1,23 +1,14 @@
 /** Candidates of a job as rows, as a tree and over time. */
-import type { CandidateSummary, Speedup } from "./client";
+import type { CandidateSummary, Gain } from "./client";
 import { ratio } from "./format";
 import { boundsOf } from "./ratios";
 
-/** Whether a kernel is faster than the fastest baseline, by the 95 % interval of their paired measurement. */
-export type Gain = "faster" | "within_noise" | "slower";
-
+/** How the server's word on whether a kernel is faster than the fastest baseline is shown: green is `surely` only. */
 export const GAINS: Record<Gain, { label: string; mark: string; ink: string }> = {
-  faster: { label: "faster", mark: "▲", ink: "accepted" },
+  surely: { label: "faster", mark: "▲", ink: "accepted" },
   within_noise: { label: "within noise", mark: "≈", ink: "no-gain" },
-  slower: { label: "slower", mark: "▼", ink: "pending" },
+  none: { label: "slower", mark: "▼", ink: "pending" },
 };
-
-/** What the interval says; null where nothing was measured. */
-export function gainOf(speedup: Speedup | null | undefined): Gain | null {
-  const [low, high] = speedup?.ci95 ?? [null, null];
-  if (low === null || high === null) return null;
-  return low > 1 ? "faster" : high < 1 ? "slower" : "within_noise";
-}
 
 /** `correct`: accepted, and not surely faster than the fastest baseline. */
 export type Kind = "best" | "accepted" | "correct" | "suspicious" | "rejected" | "machine" | "pending" | "stopped";
@@ -25,7 +16,7 @@ export type Kind = "best" | "accepted" | "correct" | "suspicious" | "rejected" |
 /** What a candidate is shown as: words and colour say the same. `over`: its job has ended, so nobody judges it any more. */
 export function kindOf(candidate: CandidateSummary, bestId: string | null, over = false): Kind {
   if (candidate.id === bestId) return "best";
-  if (candidate.verdict === "accepted") return gainOf(candidate.speedup) === "faster" ? "accepted" : "correct";
+  if (candidate.verdict === "accepted") return candidate.gain === "surely" ? "accepted" : "correct";
   if (candidate.verdict === "suspicious" || candidate.verdict === "rejected") return candidate.verdict;
   if (candidate.verdict === "infrastructure_error") return "machine";
   return over ? "stopped" : "pending";
@@ -143,7 +134,7 @@ export function progress(candidates: readonly CandidateSummary[], baseline: Base
     const again = one.origin === "confirmation";
     const value = one.verdict === "accepted" ? one.speedup?.[baseline] : null;
     if (typeof value === "number") {
-      const point = { step: one.step + 1, value, id: one.id, faster: gainOf(one.speedup) === "faster", bounds: boundsOf(one.speedup, baseline) };
+      const point = { step: one.step + 1, value, id: one.id, faster: one.gain === "surely", bounds: boundsOf(one.speedup, baseline) };
       points.push(point);
       (again ? confirmed : once).push(point);
     } else if (again && (one.verdict === "rejected" || one.verdict === "suspicious")) {
@@ -185,6 +176,20 @@ export function roofPoint(name: string, kind: RoofPoint["kind"], medianUs: numbe
   const rate = (us: number): number => flops / (us * 1e3);
   const [low, high] = ci95Us ?? [];
   return { name, kind, medianUs, intensity: flops / bytes, gflops: rate(medianUs), bounds: low && high ? [rate(high), rate(low)] : null };
+}
+
+/** Accepted candidates and the baselines that the best of them was measured beside. Figures of several input sets are not those of
+ * the first one, which the roof is of: its median follows from the share of the roof that was reached, and its baselines are not told. */
+export function roofPoints(candidates: readonly CandidateSummary[], bestId: string | null, { flops, bytes, floorUs }: { flops: number; bytes: number; floorUs: number }): RoofPoint[] {
+  const timed = candidates.filter((one) => one.verdict === "accepted" && one.median_us);
+  const points = timed.flatMap((one): RoofPoint[] => {
+    const [name, kind] = [`round ${one.step + 1}`, kindOf(one, bestId)];
+    if (one.input_sets <= 1) return [roofPoint(name, kind, one.median_us!, flops, bytes, one.ci95_us)];
+    return one.roofline_fraction && floorUs > 0 ? [roofPoint(name, kind, floorUs / one.roofline_fraction, flops, bytes)] : [];
+  });
+  const beside = timed.find((one) => one.id === bestId) ?? timed.at(-1);
+  const baselines = beside && beside.input_sets <= 1 ? Object.entries(beside.baselines_us ?? {}) : [];
+  return [...points, ...baselines.map(([name, median]) => roofPoint(name, "baseline", median, flops, bytes))];
 }
 
 /** Which roof holds at an intensity, and what it permits there in GFLOP/s. */

@@ -32,7 +32,15 @@ export function dollars(value: number | null | undefined): string {
 const counted = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 export const count = (value: number | null | undefined): string => (value === null || value === undefined ? NOTHING : counted.format(value));
 
-export const percent = (value: number | null | undefined): string => (value === null || value === undefined ? NOTHING : `${(value * 100).toFixed(0)} %`);
+/** A share with two significant figures, from 10 % on without decimals. */
+export function percent(value: number | null | undefined): string {
+  if (value === null || value === undefined) return NOTHING;
+  const shown = value * 100;
+  return `${shown === 0 || Math.abs(shown) >= 9.95 ? shown.toFixed(0) : Number(shown.toPrecision(2))} %`;
+}
+
+/** The class of a kernel's limit. */
+export const limitOf = (bottleneck: string): string => (bottleneck === "neither" ? "no single limit" : bottleneck.replaceAll("_", " "));
 
 const SIZES = ["B", "kB", "MB", "GB", "TB"];
 
@@ -51,7 +59,7 @@ export function shortened(text: string, most: number): string {
 }
 
 export const signed = (value: number | null | undefined, digits = 2): string =>
-  value === null || value === undefined ? NOTHING : `${value > 0 ? "+" : ""}${value.toFixed(digits)}`;
+  value === null || value === undefined ? NOTHING : `${value > 0 ? "+" : value < 0 ? "−" : ""}${Math.abs(value).toFixed(digits)}`;
 
 const UNITS: [number, Intl.RelativeTimeFormatUnit][] = [
   [60, "second"],

@@ -5,7 +5,7 @@ import { byFamily, compared, leaderboard, summarised } from "./leaderboard";
 
 function job(id: number, more: Partial<JobView> = {}): JobView {
   return {
-    id: `job-${id}`, problem: "softmax", status: "solved", best_speedup: null, best_ci95: null, steps_done: 1, model: "playbook", backend: "cpp",
+    id: `job-${id}`, problem: "softmax", status: "solved", best_speedup: null, best_ci95: null, best_gain: null, steps_done: 1, model: "playbook", backend: "cpp",
     device: "cpu", strategy: "greedy", analysis: null, tags: [], created_at: new Date(id * 1000).toISOString(), started_at: null, finished_at: null, ...more,
   } as JobView;
 }
@@ -72,8 +72,13 @@ test("a leaderboard ranks within a problem and a device", () => {
   ]);
 });
 
+test("a sure speedup ranks above a higher one that is not", () => {
+  const jobs = [job(1, { best_speedup: 2.08, best_ci95: [0.9, 4.1] }), job(2, { best_speedup: 1.33, best_ci95: [1.3, 1.36] }), job(3, { best_speedup: 5 })];
+  expect(leaderboard(jobs).map((place) => ids(place.ranked))).toEqual([["2", "1", "3"]]);
+});
+
 test("a suite is summed up by the geometric mean, also where nothing is correct yet", () => {
-  const jobs = [job(1, { best_speedup: 2, best_ci95: [1.5, 2.5] }), job(2, { best_speedup: 8, best_ci95: [0.9, 9] }), job(3, { status: "running" })];
+  const jobs = [job(1, { best_speedup: 2, best_gain: "surely" }), job(2, { best_speedup: 8, best_gain: "within_noise" }), job(3, { status: "running" })];
   expect(summarised(jobs)).toEqual({ total: 3, ended: 2, correct: 2, faster: 1, mean: expect.closeTo(4) });
   expect(summarised([])).toEqual({ total: 0, ended: 0, correct: 0, faster: 0, mean: null });
   expect(byFamily(jobs).map(([name, sum]) => [name, sum.total])).toEqual([["not validated", 3]]);

@@ -1,5 +1,4 @@
 /** Jobs ranked by problem, and a tag's jobs as a suite: progress, per family, beside another run. */
-import { gainOf } from "./candidates";
 import type { JobStatus, JobView } from "./client";
 import { sortedJobs } from "./jobTable";
 
@@ -9,12 +8,15 @@ export interface Place {
   problem: string;
   /** Where it ran: kernels on other devices are not compared. */
   device: string;
-  /** Fastest first; jobs without a correct kernel are not ranked. */
+  /** By what is sure of their speedup, the most first; jobs without a correct kernel are not ranked. */
   ranked: JobView[];
   jobs: number;
 }
 
-/** Problems by name, each with its jobs, fastest over their best baseline first. */
+/** What a speedup is at least, with 95 % confidence. Without an interval nothing is sure. */
+const atLeast = (job: JobView): number => job.best_ci95?.[0] ?? 0;
+
+/** Problems by name, each with its jobs; a noisy 2x does not rank above a sure 1.5x. */
 export function leaderboard(jobs: readonly JobView[]): Place[] {
   const places = new Map<string, Place>();
   for (const job of jobs) {
@@ -25,7 +27,7 @@ export function leaderboard(jobs: readonly JobView[]): Place[] {
     places.set(key, place);
   }
   const all = [...places.values()].sort((a, b) => a.problem.localeCompare(b.problem) || a.device.localeCompare(b.device));
-  for (const place of all) place.ranked = sortedJobs(place.ranked, { key: "speedup", down: true });
+  for (const place of all) place.ranked = sortedJobs(place.ranked, { key: "speedup", down: true }).sort((a, b) => atLeast(b) - atLeast(a));
   return all;
 }
 
@@ -40,7 +42,7 @@ export interface Summary {
 
 export function summarised(jobs: readonly JobView[]): Summary {
   const speedups = jobs.flatMap((job) => (job.best_speedup ? [job.best_speedup] : []));
-  const faster = jobs.filter((job) => gainOf({ ci95: job.best_ci95 }) === "faster").length;
+  const faster = jobs.filter((job) => job.best_gain === "surely").length;
   const mean = speedups.length > 0 ? Math.exp(speedups.reduce((sum, one) => sum + Math.log(one), 0) / speedups.length) : null;
   return { total: jobs.length, ended: jobs.filter((job) => FINAL.has(job.status)).length, correct: speedups.length, faster, mean };
 }

@@ -1,6 +1,6 @@
 /** Which candidate came from which, with long unbranched stretches folded. */
-import { gainOf, layOut, type Gain, type Placed } from "./candidates";
-import type { CandidateSummary } from "./client";
+import { layOut, type Placed } from "./candidates";
+import type { CandidateSummary, Gain } from "./client";
 
 /** Candidates in a row, each the only child of the one before, from which on they are folded. */
 export const LEAST_FOLDED = 4;
@@ -54,7 +54,7 @@ export function lineage(candidates: readonly CandidateSummary[], kept: ReadonlyS
 
 /** The colour of a gain, and how strong it is: 0 at the baseline's own speed, 1 at four times it or a quarter. */
 export function tint(candidate: CandidateSummary): { gain: Gain; strength: number } | null {
-  const gain = candidate.verdict === "accepted" ? gainOf(candidate.speedup) : null;
+  const { gain } = candidate;
   const value = candidate.speedup?.best_baseline;
   if (gain === null || !value || value <= 0) return null;
   return { gain, strength: gain === "within_noise" ? 0.3 : Math.min(1, Math.abs(Math.log2(value)) / 2) };

@@ -126,6 +126,29 @@ test("a browser without decoding streams is never asked to read one", async () =
   vi.unstubAllGlobals();
 });
 
+test("a stream whose head comes and whose body is held back is never called live, and polled", async () => {
+  vi.useFakeTimers();
+  const server = new Server();
+  server.log = [event(1)];
+  server.request = ((inner) => async (path: string, init?: RequestInit) => {
+    if (path.includes("/log")) return inner(path, init);
+    const held = new ReadableStream({
+      start: (controller) => init!.signal!.addEventListener("abort", () => controller.error(init!.signal!.reason)),
+    });
+    setTimeout(() => server.log.push(event(2), event(3, "job.finished")), 9_000);
+    return new Response(held);
+  })(server.request);
+  const seen = new Set<string>();
+  const job = new LiveJob("job-1", { request: server.request, schedule: (work) => queueMicrotask(work), wait: async () => undefined });
+  const stop = job.subscribe(() => seen.add(job.snapshot().connection));
+  await vi.advanceTimersByTimeAsync(11_000);
+  expect(job.snapshot().connection).toBe("ended");
+  expect(seqs(job.snapshot())).toEqual([1, 2, 3]);
+  expect(seen).not.toContain("live");
+  stop();
+  vi.useRealTimers();
+});
+
 test("a finished job whose last event was never written ends by 204", async () => {
   const server = new Server();
   server.log = [event(1)];

@@ -36,7 +36,7 @@ const PAGE = 5000;
 const WAITS = [200, 500, 1000, 2000, 4000];
 /** The server sends a sign of life every 15 s. */
 const SILENCE_MS = 40_000;
-/** The head of a stream comes at once, or a proxy keeps it back. */
+/** The head of a stream comes at once and a first sign of life with it, or a proxy keeps them back. */
 const HEAD_MS = 10_000;
 const POLL_MS = 1000;
 
@@ -138,12 +138,12 @@ export class LiveJob {
       this.streams = false;
       return this.poll(signal);
     }
-    this.tell("live");
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     const parser = new SseParser();
     for (;;) {
-      const { done, value } = await listen(reader.read(), SILENCE_MS);
+      const { done, value } = await listen(reader.read(), heard ? SILENCE_MS : HEAD_MS);
       if (done) return this.finished;
+      if (!heard) this.tell("live");
       heard = true;
       for (const sent of parser.push(value)) {
         const event = JSON.parse(sent.data) as JobEvent;

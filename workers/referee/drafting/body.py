@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from workers.referee.drafting.graph import CompiledGraph, NoDraftError
-from workers.referee.rules import permitted
+from workers.referee.screening.rules import permitted
 
 _DROPPED_CALLS = ("assert_alignment", "torch.cuda.set_device", "args.clear")
 _ALLOCATIONS = ("empty_strided_cpu", "empty_strided_cuda")

@@ -31,6 +31,8 @@ _SIZE = re.compile(r"L\['(\w+)'\]\.size\(\)\[(\d+)\]")
 _STATE = re.compile(r"L\['self'\]((?:\._(?:modules|parameters|buffers)\['[^']+'\]|\.\w+)+)")
 _STEP = re.compile(r"\._(?:modules|parameters|buffers)\['([^']+)'\]|\.(\w+)")
 _MOST_WORDS = 300
+MOST_COPIED = 2 << 30
+"""Bytes of arguments that are copied for the compiler: beside more of them there is no room on a GPU."""
 
 
 class _Caught(BaseException):
@@ -61,7 +63,7 @@ def capture(model: torch.nn.Module, arguments: Sequence[Any], *, dynamic: bool, 
     torch._dynamo.reset()
     with _settings(dynamic=dynamic), _texts_to(keep), torch.no_grad():
         try:
-            torch.compile(model, backend=backend, dynamic=dynamic, fullgraph=True)(*copy.deepcopy(list(arguments)))
+            torch.compile(model, backend=backend, dynamic=dynamic, fullgraph=True)(*_of_its_own(arguments))
         except _Caught:
             pass
         except Exception as error:  # noqa: BLE001 - a compiler under foreign code may raise anything
@@ -69,6 +71,12 @@ def capture(model: torch.nn.Module, arguments: Sequence[Any], *, dynamic: bool, 
     if len(found) != 1:
         raise NoDraftError(f"the compiler wrote {len(found)} programs where one was expected")
     return _graph(model, arguments, found[0], seen, dynamic=dynamic, gpu=gpu)
+
+
+def _of_its_own(arguments: Sequence[Any]) -> list[Any]:
+    """Arguments in memory of their own, so that code for any size is found for several; large ones as they are."""
+    size = sum(one.nbytes for one in arguments if isinstance(one, torch.Tensor))
+    return list(arguments) if size > MOST_COPIED else copy.deepcopy(list(arguments))
 
 
 @contextlib.contextmanager
@@ -226,7 +234,7 @@ def vector_macros() -> tuple[str, ...]:
 def returns_tuple(model: torch.nn.Module, arguments: Sequence[Any]) -> bool:
     """Whether `forward` gives a tuple or list of tensors. Raises `NoDraftError` for anything but that and a tensor."""
     with torch.no_grad():
-        given = model(*copy.deepcopy(list(arguments)))
+        given = model(*_of_its_own(arguments))
     if isinstance(given, torch.Tensor):
         return False
     if isinstance(given, list | tuple) and all(isinstance(one, torch.Tensor) for one in given):

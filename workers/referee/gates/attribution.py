@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 
 from services.domain.gates import GateName
 from workers.ipc.tensors import flatten
-from workers.referee.draws import OWN, TELLING, Distribution
 from workers.referee.gates.correctness import try_draw
+from workers.referee.inputs.draws import OWN, TELLING, Distribution
 from workers.referee.questions import TimeShares
-from workers.referee.rules import LIBRARY_ALIASES
-from workers.referee.slots import Slot
+from workers.referee.screening.rules import LIBRARY_ALIASES
+from workers.referee.session.slots import Slot
 from workers.referee.trial import GateFinding, Trial, failed, judge_inputs, judge_on_values, suspicious
 from workers.referee.worker_client import SeenTime
 from workers.runner.answers import BatchTimed
@@ -52,8 +52,8 @@ WATCHED_S = 0.02
 STILL_S = 1.0
 """How long an input set's further kinds of values are tried: long calls would use up the evaluation's time."""
 _FAMILIES = {
-    "matmul": r"gem[mv]|_dot|mkl_blas|dnnl|openblas|blas",
-    "linear": r"gem[mv]|_dot|mkl_blas|dnnl|openblas|blas",
+    "matmul": r"gem[mv]|_dot|mkl_blas|dnnl|openblas|blas|omp_parallel_[ab]copy|xbyak",
+    "linear": r"gem[mv]|_dot|mkl_blas|dnnl|openblas|blas|omp_parallel_[ab]copy|xbyak",
     "conv": r"conv|dnnl|gem[mv]|mkl_blas|im2col|vol2col",
     "attention": r"attention|gem[mv]|mkl_blas|dnnl|softmax|exp",
 }
@@ -92,7 +92,7 @@ def _watched_batch(trial: Trial, number: int, slots: Sequence[Slot]) -> GateFind
     """On a GPU, where a single call differs from those of a batch: a batch like a timed one, of which some calls, on
     values of any kinds, are judged."""
     generator = random.SystemRandom()
-    size = generator.choice([len(slots), len(slots) // 2])
+    size = max(1, generator.choice([len(slots), len(slots) // 2]))
     judged = generator.sample(range(size), min(WATCHED_OF_BATCH, size))
     kinds = [OWN] * size
     for place in judged:

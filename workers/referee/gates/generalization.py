@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 
-from services.domain.gates import GateName
-from workers.ipc.tensors import TensorMeta, flatten
-from workers.referee.comparison import all_finite
-from workers.referee.draws import OWN, rebuilt
-from workers.referee.error_scales import same_bytes
+from services.domain.gates import GateName, GateStatus
+from workers.ipc.sparse import holds_sparse
+from workers.ipc.tensors import flatten, mapped, structure
+from workers.referee.comparing.comparison import all_finite
+from workers.referee.comparing.error_scales import same_bytes
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.held_out import time_held_out
-from workers.referee.gates.parameters import with_other_parameters
-from workers.referee.problem import cloned, moved, output_tensors
-from workers.referee.resizing import cut_along, cut_sizes, resized
+from workers.referee.gates.left_state import leaves_state
+from workers.referee.gates.parameters import after_training, with_other_parameters, with_other_settings
+from workers.referee.gates.single_call import try_values
+from workers.referee.gates.strided import on_strided
+from workers.referee.inputs.draws import OWN, Distribution, drawn, rebuilt
+from workers.referee.inputs.index_structure import IndexStructure, first_rows, index_structure, row_count
+from workers.referee.inputs.resizing import cut_along, cut_sizes, resized
+from workers.referee.problem.reference_problem import cloned, output_tensors
 from workers.referee.state import ReferenceState
-from workers.referee.trial import GateFinding, Trial, judge_inputs, judge_on_values, passed
+from workers.referee.trial import GateFinding, Trial, passed
+from workers.runner.stepping import DENSE
 
 DERIVED_SLOT = 1000
 LARGEST_BYTES = 64 << 20
 """Inputs of a call from which on nothing larger is tried: the reference and the candidate would take their time."""
 GROWTH = 1.5
+MORE_KINDS = 0.3
+"""Share of the shapes that are tried on two further kinds of values."""
 IN_BETWEEN = 68
 """Sizes from here on, up to the announced one, are tried beside smaller ones."""
 
@@ -38,73 +47,129 @@ class GeneralizationGate:
 
     def examine(self, trial: Trial) -> GateFinding:
         """Fails with the first mismatch."""
+        notes = list[str]()
+        finding = self._on_held_out(trial) or self._on_derived(trial, notes) or with_other_settings(trial)
+        if finding is not None:
+            return finding
+        doubt = None if notes and self.suffices(trial) else self._later(trial)
+        if doubt is not None and doubt.status is GateStatus.FAILED:
+            return doubt
+        finding = time_held_out(trial) or doubt
+        if finding is not None:
+            return finding
+        if not self.suffices(trial):
+            notes += on_strided(trial)
+        held_out = len(trial.state.held_out_numbers)
+        counted = [f"passed on {held_out} held-out input {'set' if held_out == 1 else 'sets'}"] if held_out else []
+        return passed("; ".join([*counted, *notes]))
+
+    def _later(self, trial: Trial) -> GateFinding | None:
+        """What is wrong with other parameters, and with what calls leave in the model after so many others."""
+        doubt = with_other_parameters(trial)
+        if doubt is not None and doubt.status is GateStatus.FAILED:
+            return doubt
+        return after_training(trial) or leaves_state(trial) or doubt
+
+    def _on_held_out(self, trial: Trial) -> GateFinding | None:
+        """What is wrong on the held-out input sets."""
         for number in trial.state.held_out_numbers:
-            finding = self._try(trial, trial.draw(number, OWN), number, f"held-out input set {-number}")
+            where = f"held-out input set {-number}"
+            arguments = trial.draw(number, OWN)
+            finding = try_values(trial, arguments, number, where) or self._changed(trial, arguments, number, where)
             if finding is not None:
                 return finding
-        notes = list[str]()
+        return None
+
+    def _on_derived(self, trial: Trial, notes: list[str]) -> GateFinding | None:
+        """What is wrong on other shapes and numbers; `notes` gets what became of each."""
         numbers = _other_numbers(trial)
-        for index, arguments in enumerate([*_derived(trial), *numbers]):
+        for index, arguments in enumerate(itertools.chain(_derived(trial), numbers)):
             if notes and self.suffices(trial):
                 notes.append("there was no time for other shapes")
                 break
             has_numbers = any(arguments is one for one in numbers)
             where = "other numbers" if has_numbers else f"derived shapes {_shown(trial.shapes_of(arguments))}"
             try:
-                finding = self._try(trial, arguments, DERIVED_SLOT + index, where)
+                finding = try_values(trial, arguments, DERIVED_SLOT + index, where)
             except RunnerFault as fault:
                 if fault.kind is not FaultKind.RAISED:
                     raise RunnerFault(fault.kind, f"{where}: {fault}") from None
                 notes.append(f"{where}: refused with {str(fault)[:200]}")
                 continue
+            if finding is None and not self.suffices(trial):
+                finding = self._changed(trial, arguments, DERIVED_SLOT + index, where)
             if finding is not None:
                 return finding
             notes.append(f"passed on {where}")
-        finding = None if notes and self.suffices(trial) else with_other_parameters(trial)
-        if finding is not None:
-            return finding
-        finding = time_held_out(trial)
-        if finding is not None:
-            return finding
-        held_out = len(trial.state.held_out_numbers)
-        counted = [f"passed on {held_out} held-out input {'set' if held_out == 1 else 'sets'}"] if held_out else []
-        return passed("; ".join([*counted, *notes]))
+        return None
 
     def suffices(self, trial: Trial) -> bool:  # noqa: ARG002 - for those who can do with less
         """Whether the shapes tried so far are enough."""
         return False
 
-    def _try(self, trial: Trial, arguments: list[Any], number: int, where: str) -> GateFinding | None:
+    def _changed(self, trial: Trial, arguments: list[Any], number: int, where: str) -> GateFinding | None:
+        """What is wrong on further values of these shapes, changed as those of the open input sets were, where the
+        reference takes that: a kernel that is right on any values of some sizes may take a short cut at others."""
         state = trial.state
-        expected = state.expected(arguments)
-        slot = trial.session.open_slot(number, arguments, [TensorMeta.of(tensor) for tensor in expected.tensors])
-        try:
-            slot.write(flatten(arguments))
-            trial.session.call(slot)
-            fetched = trial.session.fetch(slot)
-            return judge_inputs(trial, slot, flatten(arguments), expected, where) or judge_on_values(
-                trial, fetched, arguments, expected, OWN, state.scales(0, OWN) or (), where
-            )
-        finally:
-            slot.close()
+        for kind in _other_kinds(trial):
+            changed = drawn(arguments, kind)
+            try:
+                expected = state.expected(changed)
+            except Refused:
+                continue
+            if not all_finite(expected.tensors):
+                continue
+            finding = try_values(trial, changed, number, f"{where}, {kind.name} values", kind, expected)
+            if finding is not None and state.scales_on(changed, expected.tensors, kind) is not None:
+                return finding
+        return None
 
 
-def _derived(trial: Trial) -> list[list[Any]]:
-    """Other shapes that the reference takes: smaller ones, a single slice, larger ones and, on a CPU, none at all."""
-    found = []
+def _other_kinds(trial: Trial) -> list[Distribution]:
+    """A kind of values of which some are large, and another one now and then, of those tried on the first input set."""
+    generator = random.SystemRandom()
+    kinds = [one for one in trial.state.usable(0) if one.finite and not one.has_ties and one.layout == DENSE]
+    harsh = [one for one in kinds if one.harsh]
+    others = [one for one in kinds if not one.harsh and one.transform is not None]
+    chosen = [generator.choice(harsh)] if harsh else []
+    if others and (not chosen or generator.random() < MORE_KINDS):
+        chosen.append(generator.choice(others))
+    return chosen
+
+
+def _derived(trial: Trial) -> Iterator[list[Any]]:
+    """Other shapes that the reference takes: smaller ones, a single slice, larger ones and, on a CPU, none at all. One
+    after the other, since cuts of large inputs may be large."""
+    arguments = _announced(trial)
+    indices = index_structure(flatten(arguments))
+    if indices is not None or holds_sparse(structure(arguments, [])):
+        yield from _fewer_rows(trial.state, arguments, indices)
+        return
+    del arguments
     for last in (False, True):
         arguments = _announced(trial)
         tensors = cut_along(flatten(arguments), last=last, generator=random.SystemRandom())
         if tensors is not None and (taken := _taken(trial.state, arguments, tensors)):
-            found.append(taken)
+            del arguments, tensors
+            yield taken
     arguments = _announced(trial)
-    cuts = cut_sizes(flatten(arguments), random.SystemRandom())
-    found += [taken for cut in cuts if (taken := _taken(trial.state, arguments, cut))]
+    for cut in cut_sizes(flatten(arguments), random.SystemRandom()):
+        if taken := _taken(trial.state, arguments, cut):
+            yield taken
     for size, last in _other_sizes(trial.state, flatten(arguments)):
         tensors = resized(flatten(arguments), size, last=last)
         if tensors is not None and (taken := _taken(trial.state, arguments, tensors)):
-            found.append(taken)
-    return found
+            yield taken
+
+
+def _fewer_rows(state: ReferenceState, arguments: list[Any], found: IndexStructure | None) -> list[list[Any]]:
+    """Sparse matrices of fewer rows: their indices can be cut together only."""
+    if found is None:
+        return []
+    tensors, most = flatten(arguments), row_count(flatten(arguments), found)
+    counts = dict.fromkeys((min(most, 67), random.SystemRandom().randrange(1, most + 1), 1))
+    cuts = [first_rows(tensors, found, count) for count in counts if count < most]
+    return [taken for cut in cuts if (taken := _taken(state, arguments, cut))]
 
 
 def _announced(trial: Trial) -> list[Any]:
@@ -166,7 +231,8 @@ def _taken(state: ReferenceState, arguments: list[Any], tensors: list[torch.Tens
         return None
     try:
         other = state.problem.with_cotangents(other)
-        outputs = output_tensors(state.problem.run(cloned(other)))
+        with torch.sparse.check_sparse_tensor_invariants(True):  # type: ignore[no-untyped-call]
+            outputs = output_tensors(state.problem.run(cloned(other)))
     except Refused:
         return None
     return other if len(outputs) == len(state.metas(0)) and all_finite(outputs) else None
@@ -181,7 +247,7 @@ def _rehearsed(state: ReferenceState, arguments: list[Any]) -> bool:
     model = copy.deepcopy(state.problem.model).to(host)
     try:
         with torch.no_grad():
-            model(*moved(arguments, host))
+            model(*mapped(arguments, lambda tensor: tensor.to(host)))
     except Exception:  # noqa: BLE001 - untrusted code that was not written for these shapes
         return False
     return True

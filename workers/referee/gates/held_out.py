@@ -5,7 +5,7 @@ from __future__ import annotations
 from services.domain.evaluations import HeldOutResult
 from workers.referee.gates.integrity import CheatFoundError, measured_steadily
 from workers.referee.gates.timing import shape_result
-from workers.referee.statistics import is_stable
+from workers.referee.timing.statistics import NoFigureError, is_stable
 from workers.referee.trial import GateFinding, Trial
 
 
@@ -25,6 +25,10 @@ def time_held_out(trial: Trial) -> GateFinding | None:
         if not is_stable(measured.samples.candidate):
             trial.notes.append(f"no stable measurement on held-out input set {-number}")
             continue
-        result = shape_result(measured, trial.state.bench.known(number))
+        try:
+            result = shape_result(measured, trial.state.bench.known(number))
+        except NoFigureError as error:
+            trial.notes.append(f"no figure on held-out input set {-number}: {error}")
+            continue
         trial.held_out.append(HeldOutResult(number=-number, latency=result.latency, speedup=result.speedup))
     return None

@@ -17,8 +17,8 @@ import torch
 
 from workers.ipc.tensors import flatten
 from workers.profilers.usage import Activity
-from workers.referee.draws import OWN
-from workers.referee.slots import Slot
+from workers.referee.inputs.draws import OWN
+from workers.referee.session.slots import Slot
 from workers.referee.trial import GateFinding, Trial, failed, suspicious
 
 GRACE_S = 0.015

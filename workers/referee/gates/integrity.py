@@ -6,22 +6,24 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from services.domain.gates import GateName
 from workers.ipc.tensors import flatten
-from workers.referee.beside import Beside
-from workers.referee.draws import OWN, rebuilt
+from workers.referee.costs.roofline import cheating_floor_s
 from workers.referee.gates.attribution import foreign_time, sampling, seen_time, still_right, watched_calls
 from workers.referee.gates.correctness import try_draw
 from workers.referee.gates.idleness import still_working, work_outside
 from workers.referee.gates.joining import late_streams
+from workers.referee.gates.keeping import called_on
 from workers.referee.gates.load import load_again
 from workers.referee.gates.remembering import remembered
-from workers.referee.roofline import cheating_floor_s
-from workers.referee.rules import CHEAP_OPERATORS, permitted
-from workers.referee.slots import Slot
-from workers.referee.statistics import is_stable
-from workers.referee.timing import Checked, Samples, SamplingBudget, timed_fetch
+from workers.referee.inputs.draws import OWN, rebuilt
+from workers.referee.screening.rules import CHEAP_OPERATORS, permitted
+from workers.referee.session.slots import Slot
+from workers.referee.timing.beside import Beside
+from workers.referee.timing.single_calls import Checked, Samples, SamplingBudget, Side, timed_fetch
+from workers.referee.timing.statistics import is_stable, is_told
 from workers.referee.trial import (
     GateFinding,
     Measured,
@@ -35,9 +37,11 @@ from workers.referee.trial import (
 )
 
 POOL = 3
-LARGE_BYTES = 2 << 30
+ONE_DRAW_BYTES = 2 << 30
 """Inputs of a call from which on one draw is mixed with itself: the device holds a dozen sets of them besides."""
 REPEATS = 3
+UNTOLD_S = 8.0
+"""How long sittings go on that leave a measurement without a figure, beyond the first `REPEATS`."""
 FIRST_BUDGET = SamplingBudget(seconds=0.5)
 OTHER_BUDGET = SamplingBudget(seconds=0.2)
 ONE_OF_MANY_BUDGET = SamplingBudget(seconds=0.1, most=30)
@@ -83,7 +87,7 @@ class IntegrityGate:
                     sampling(trial, on=False)
                     measured = measured_steadily(trial, number)
                 trial.measured.append(measured)
-                if number == 0:
+                if number == 0 and is_told(measured.samples.baseline, measured.samples.off):
                     trial.state.bench.observe(measured.baseline, statistics.median(measured.samples.baseline))
                 one_of_many = number != 0 and trial.state.is_one_of_many
                 found = _put_off(measured)
@@ -100,9 +104,13 @@ class IntegrityGate:
                     trial.state.bench.release(number)
         except CheatFoundError as found:
             return found.finding
+        if trial.state.is_large:
+            trial.timed.clear()
+            trial.state.bench.rest()
         trial.seen_time = seen_time(trial, timed_from)
         return (
-            changed_later(trial)
+            called_on(trial)
+            or changed_later(trial)
             or late_streams(trial)
             or _foreign_time(trial)
             or still_working(trial)
@@ -146,19 +154,73 @@ def library_work(trial: Trial) -> GateFinding | None:
 
 
 def measured_steadily(trial: Trial, number: int) -> Measured:
-    """The measurement; taken again, the protocol's cost too, while a busy machine leaves it without meaning, and in a
-    new process while it speaks against the candidate by its times alone: a process that was given a slow core or slow
-    memory pays for that all its life, a cheat does in each what it does."""
-    for sitting in range(REPEATS):
-        measured = _measure(trial, number)
-        _read_again(trial, measured)
-        if not is_stable(measured.samples.candidate):
-            continue
-        many = number != 0 and trial.state.is_one_of_many  # single sets of many accuse nobody
-        if sitting == REPEATS - 1 or many or not _speaks_against(measured):
+    """The measurement. It is taken again, the protocol's cost too, while a busy machine leaves it without a figure
+    (then all samples count together), and in a new process while it speaks against the candidate by its times alone: a
+    process that was given a slow core or slow memory pays for that all its life, a cheat does in each what it does. So
+    it is with the baseline's process, which may have been lucky: the last sitting has another one."""
+    measured = _with_figure(trial, number)
+    many = number != 0 and trial.state.is_one_of_many  # single sets of many accuse nobody
+    for sitting in range(1, REPEATS):
+        if many or not _speaks_against(measured):
             break
+        if sitting == REPEATS - 1:
+            _change_rival(trial, measured)
         _start_again(trial)
+        measured = _with_figure(trial, number)
     return measured
+
+
+def _with_figure(trial: Trial, number: int) -> Measured:
+    """A measurement in as many sittings as it takes to have a figure, within reason."""
+    began, sittings = time.monotonic(), 1
+    measured = _read_again(trial, _measure(trial, number))
+    while not _has_figure(measured.samples) and (sittings < REPEATS or time.monotonic() - began < UNTOLD_S):
+        later = _read_again(trial, _measure(trial, number))
+        sittings += 1
+        measured = later if _has_figure(later.samples) else together(measured, later)
+    return measured
+
+
+def _change_rival(trial: Trial, measured: Measured) -> None:
+    """Have the baseline in a new process, compiled."""
+    trial.state.bench.restart()
+    _rival(trial, measured.baseline, measured.number, trial.draw(measured.number, OWN))
+
+
+def _rival(trial: Trial, baseline: str, number: int, arguments: list[Any]) -> Side:
+    """A baseline's side. Where it has to be started and compiled first, the candidate has as much time as before."""
+    began, state = time.monotonic(), trial.state
+    side = state.bench.side(baseline, number, arguments, state.metas(number))
+    took = time.monotonic() - began
+    trial.deadline += took
+    if trial.runner is not None:
+        trial.session.deadline += took
+    return side
+
+
+def together(earlier: Measured, later: Measured) -> Measured:
+    """Samples of the same candidate, taken in two sittings; the later ones alone where they are of another kind."""
+    one, two = earlier.samples, later.samples
+    if one.batched != two.batched or not two.paired or earlier.baseline != later.baseline:
+        return later
+    samples = replace(
+        two,
+        candidate=one.candidate + two.candidate,
+        baseline=one.baseline + two.baseline,
+        claimed=one.claimed + two.claimed,
+        fresh=one.fresh + two.fresh,
+        candidate_fetch=one.candidate_fetch + two.candidate_fetch,
+        baseline_fetch=one.baseline_fetch + two.baseline_fetch,
+        off=one.off.pooled(len(one.baseline), two.off, len(two.baseline)),
+    )
+    return replace(later, samples=samples)
+
+
+def _has_figure(samples: Samples) -> bool:
+    """Whether both sides' times can be told from none, and the candidate's mean anything."""
+    if not is_stable(samples.candidate):
+        return False
+    return is_told(samples.candidate, samples.off) and is_told(samples.baseline, samples.off)
 
 
 def _speaks_against(measured: Measured) -> bool:
@@ -182,12 +244,13 @@ def _measure(trial: Trial, number: int) -> Measured:
     """The interleaved measurement with the fastest baseline, on inputs that are new for every call."""
     state = trial.state
     arguments = [trial.draw(number, OWN)]
-    few = sum(tensor.nbytes for tensor in flatten(arguments)) > LARGE_BYTES
+    few = sum(tensor.nbytes for tensor in flatten(arguments)) > ONE_DRAW_BYTES
     arguments += [trial.draw(number, OWN) for _ in range(0 if few else POOL - 1)]
     names = tuple(trial.request.baselines) or ("eager",)
     baseline = state.bench.fastest(names, number)
-    rival = state.bench.side(baseline, number, arguments[0], state.metas(number))
-    rival = replace(rival, trusted=not state.mutates)
+    rival = replace(_rival(trial, baseline, number, arguments[0]), trusted=not state.mutates)
+    if state.is_large and rival.trusted:  # it keeps its inputs: the referee needs no copy of them
+        arguments = [list(rebuilt(arguments[0], rival.slot.inputs.tensors))]
     side = trial.side(number, arguments[0])
     values = state.values(number, [flatten(item) for item in arguments], lambda: flatten(trial.draw(number, OWN)))
     trial.timed[number] = arguments[0], values
@@ -228,7 +291,9 @@ def _checker(trial: Trial, number: int, slot: Slot, like: list[object]) -> Calla
             raise CheatFoundError(failed(f"{finding.detail} (earlier calls were right)", GateName.INTEGRITY))
         if checked.brief or (trial.state.place.is_gpu and not checked.others):
             return
-        finding = watched_calls(trial, number, checked.others or [checked.slot or slot])
+        slots = checked.others or [checked.slot or slot]
+        del checked, arguments, answer  # further calls follow, and tensors may be large
+        finding = watched_calls(trial, number, slots)
         if finding is not None:
             raise CheatFoundError(failed(f"among the timed calls: {finding.detail} (earlier calls were right)"))
 
@@ -254,20 +319,22 @@ def _put_off(measured: Measured) -> GateFinding | None:
     return failed(f"reading the outputs took {extra:.0f} µs longer than for the reference: work was put off")
 
 
-def _read_again(trial: Trial, measured: Measured) -> None:
-    """More reads of both sides where the candidate's took longer: a busy machine delays single ones."""
+def _read_again(trial: Trial, measured: Measured) -> Measured:
+    """The measurement, with more reads of both sides where the candidate's took longer: a busy machine delays single
+    ones."""
     samples = measured.samples
-    if _put_off_s(samples) <= 0.0:
-        return
     state = trial.state
+    if _put_off_s(samples) <= 0.0 or state.is_large:  # the reference's outputs are not read there
+        return measured
     arguments = trial.draw(measured.number, OWN)
-    rival = state.bench.side(measured.baseline, measured.number, arguments, state.metas(measured.number))
+    rival = _rival(trial, measured.baseline, measured.number, arguments)
     sides = ((trial.side(measured.number, arguments), samples.candidate_fetch), (rival, samples.baseline_fetch))
     for _ in range(SECOND_LOOK):
         for side, seen in sides:
             seen.append(timed_fetch(side, flatten(arguments)))
         if _put_off_s(samples) <= 0.0:
-            return
+            break
+    return measured
 
 
 def _put_off_s(samples: Samples) -> float:

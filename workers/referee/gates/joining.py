@@ -12,8 +12,8 @@ import statistics
 
 from services.domain.gates import GateName, GateResult, GateStatus
 from workers.ipc.tensors import flatten
-from workers.referee.draws import OWN
 from workers.referee.errors import RunnerFault
+from workers.referee.inputs.draws import OWN
 from workers.referee.trial import GateFinding, Trial, failed, judge_outputs
 
 SOURCE_SLOT = 900_000
@@ -31,14 +31,15 @@ def late_streams(trial: Trial) -> GateFinding | None:
     """A call with late inputs, or with other streams held up, gives a wrong output."""
     if not trial.state.place.is_gpu:
         return None
-    stale, arguments = trial.draw(0, OWN), trial.draw(0, OWN)
+    arguments = trial.draw(0, OWN)
     expected = trial.state.expected(arguments)
-    slot = trial.slot(0, stale)
+    slot = trial.slot(0, arguments)
     source = trial.session.open_sibling(slot, SOURCE_SLOT)
     try:
         source.write(flatten(arguments))
+        del arguments  # they may be large
         for hold, where in LOOKS.items():
-            slot.write(flatten(stale))
+            slot.write(flatten(trial.draw(0, OWN)))
             trial.session.look(slot, source, _delay_s(trial), hold=hold)
             scales = trial.state.scales(0, OWN) or ()
             finding = judge_outputs(trial, trial.session.fetch(slot), expected, scales, where)
@@ -52,10 +53,14 @@ def late_streams(trial: Trial) -> GateFinding | None:
 
 def unjoined_forks(trial: Trial) -> list[GateResult]:
     """A hint where CUDA refuses to record a call because of a fork that is never joined. Ends the runner's use."""
-    if not trial.state.place.is_gpu or trial.runner is None or 0 not in trial.slots:
+    if not trial.state.place.is_gpu or trial.runner is None:
         return []
     try:
-        said = trial.session.capture(trial.slots[0])
+        arguments = trial.draw(0, OWN)
+        slot = trial.slot(0, arguments)
+        slot.write(flatten(arguments))
+        del arguments
+        said = trial.session.capture(slot)
     except RunnerFault:  # a call that cannot be recorded may end anyhow
         return []
     if "unjoined" not in said:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 
 from services.domain.gates import GateName
-from workers.referee.problem import cloned
+from workers.referee.problem.reference_problem import cloned
 from workers.referee.trial import GateFinding, Trial, passed
 
 LOAD_LIMIT_S = 30.0
@@ -29,6 +29,7 @@ class LoadGate:
         state = trial.state.problem.state()
         if self.load(trial, seed=secrets.randbits(31), copy_state=True):
             return passed(_loaded(len(state)))
+        trial.state.problem.seed_is_out = True
         self.load(trial, seed=trial.state.problem.init_seed, copy_state=False)
         return passed("built; its parameters do not match the reference's, so it was built under the reference's seed")
 

@@ -1,8 +1,8 @@
-"""Does a candidate read its parameters? Before any training a norm's weight is one and its bias zero: who leaves them
-out is right by chance.
+"""Does a candidate read its parameters, and what it is built with?
 
-A second process is given a state in which whatever holds one value only holds others, and is called once. What is not
-trained (masks, tables, positions: any buffer but a batch norm's statistics) stays as it is.
+Before any training a norm's weight is one and its bias zero: who leaves them out is right by chance. A second process
+is given a state in which whatever holds one value only holds others, and is called once. What is not trained (masks,
+tables, positions: any buffer but a batch norm's statistics) stays as it is. Entries of `INIT_SETS` have processes too.
 """
 
 from __future__ import annotations
@@ -11,26 +11,38 @@ import dataclasses
 import secrets
 from typing import Any
 
-from workers.referee.comparison import all_finite
-from workers.referee.draws import OWN
+from services.domain.gates import GateStatus
+from workers.referee.comparing.comparison import all_finite
 from workers.referee.errors import Refused, RunnerFault
 from workers.referee.gates.correctness import try_draw
 from workers.referee.gates.load import LoadGate
-from workers.referee.trial import GateFinding, Trial
+from workers.referee.gates.single_call import try_values
+from workers.referee.inputs.draws import OWN
+from workers.referee.problem.other_parameters import moved_parameters, other_parameters
+from workers.referee.trial import GateFinding, Trial, suspicious
 
 WHERE = "with other parameters than those before any training (they are copied once the model is built)"
+TRAINED = "once its parameters have changed in place, as a step of training changes them"
+UNKNOWN = (
+    "its parameters do not match the reference's, some of which hold a single value (ones, zeros): whether it reads "
+    "them is not known, since no others can be put in their place. Register the reference's, by name and shape"
+)
+
+SETTINGS_SLOT = 2000
 
 
 def with_other_parameters(trial: Trial) -> GateFinding | None:
     """What is wrong with the output for parameters that are no longer ones and zeros; None where there are none such,
-    where the reference cannot take others, or where the candidate has no parameters to match."""
+    or where the reference cannot take others. A hint where the candidate's parameters match nobody's."""
     state = trial.state
-    with state.problem.other_parameters() as has_any:
+    with other_parameters(state.problem) as has_any:
         if not has_any:
             return None
         arguments = trial.draw(0, OWN)
         if not _is_taken(trial, arguments):
             return None
+        if state.is_large:
+            trial.rest()
         other = Trial(request=trial.request, state=state, deadline=trial.deadline)
         try:
             finding = _tried(other, arguments, trial.session.call_limit_s)
@@ -39,7 +51,47 @@ def with_other_parameters(trial: Trial) -> GateFinding | None:
         finally:
             other.close_slots()
             other.end_runner()
-    return None if finding is None else dataclasses.replace(finding, detail=f"{WHERE}: {finding.detail}")
+    if finding is None or finding.status is GateStatus.SUSPICIOUS:
+        return finding
+    return dataclasses.replace(finding, detail=f"{WHERE}: {finding.detail}")
+
+
+def after_training(trial: Trial) -> GateFinding | None:
+    """What is wrong with the output once the parameters have changed in the process that has been called so often:
+    what was made of them before is of no use then. None where no gradients are judged."""
+    problem, finding = trial.state.problem, None
+    with moved_parameters(problem) as has_any:
+        if not has_any:
+            return None
+        arguments = trial.draw(0, OWN)
+        if not _is_taken(trial, arguments) or not trial.session.change_state(problem.state()):
+            return None
+        finding = try_draw(trial, 0, OWN, arguments, observe=False)
+    trial.session.change_state(problem.state())
+    return None if finding is None else dataclasses.replace(finding, detail=f"{TRAINED}: {finding.detail}")
+
+
+def with_other_settings(trial: Trial) -> GateFinding | None:
+    """What is wrong with the output of a model that is built with an entry of `INIT_SETS`; None where nothing is."""
+    state = trial.state
+    for number in range(len(state.problem.init_sets)):
+        where = f"built with INIT_SETS[{number}]"
+        if state.is_large:
+            trial.rest()
+        with state.problem.other_settings(number):
+            other = Trial(request=trial.request, state=state, deadline=trial.deadline)
+            try:
+                LoadGate().examine(other)
+                other.session.call_limit_s = trial.session.call_limit_s
+                finding = try_values(other, other.draw(0, OWN), SETTINGS_SLOT, where)
+            except RunnerFault as fault:
+                raise RunnerFault(fault.kind, f"{where}: {fault}") from None
+            finally:
+                other.close_slots()
+                other.end_runner()
+        if finding is not None:
+            return finding
+    return None
 
 
 def _is_taken(trial: Trial, arguments: list[Any]) -> bool:
@@ -51,9 +103,9 @@ def _is_taken(trial: Trial, arguments: list[Any]) -> bool:
 
 
 def _tried(trial: Trial, arguments: list[Any], limit_s: float) -> GateFinding | None:
-    """What is wrong with one call in a process of its own; None too where its parameters match nobody's."""
+    """What is wrong with one call in a process of its own; a hint where its parameters match nobody's."""
     trial.runner = trial.state.link.spawn("candidate", deadline=trial.deadline)
     trial.session.call_limit_s = limit_s
     if not LoadGate().load(trial, seed=secrets.randbits(31), copy_state=True):
-        return None
+        return suspicious(UNKNOWN)
     return try_draw(trial, 0, OWN, arguments, observe=False)

@@ -19,12 +19,12 @@ from typing import Any
 from services.domain.gates import GateName
 from services.domain.measurements import BASELINES, Baselines, Passes, PassTimes
 from workers.ipc.tensors import flatten
-from workers.referee.comparison import ErrorScale
-from workers.referee.contract import Answer
-from workers.referee.draws import OWN, rebuilt
+from workers.referee.comparing.comparison import ErrorScale
 from workers.referee.errors import RunnerFault
-from workers.referee.statistics import median_and_gap
-from workers.referee.timing import Checked, Samples, SamplingBudget, Side
+from workers.referee.inputs.draws import OWN, rebuilt
+from workers.referee.problem.contract import Answer
+from workers.referee.timing.single_calls import Checked, Samples, SamplingBudget, Side
+from workers.referee.timing.statistics import NoFigureError, is_told, median_and_gap
 from workers.referee.trial import GateFinding, Measured, Trial, failed, judge_outputs
 from workers.runner.session import FORWARD_OF
 
@@ -42,7 +42,8 @@ class WrongForwardError(Exception):
 
 
 def times_of_passes(trial: Trial, measured: Measured, page: Baselines) -> Passes | None:
-    """The passes' times on the first input set, which was measured; None where the problem has no backward pass.
+    """The passes' times on the first input set, which was measured; None where the problem has no backward pass, or one
+    that takes no time that shows.
 
     `page` has the baselines as the report shows them. Raises `WrongForwardError`, and `RunnerFault` where the candidate
     fails."""
@@ -53,9 +54,13 @@ def times_of_passes(trial: Trial, measured: Measured, page: Baselines) -> Passes
     rival = _rival(trial, measured.baseline, pool[0])
     own = replace(trial.side(0, pool[0]), model=f"{FORWARD_OF}plain")
     samples = _beside(trial, own, rival, pool, _checker(trial, pool[0]))
-    candidate = _divided(
-        _relative(measured.samples), _relative(samples), statistics.median(measured.samples.candidate) * 1e6
-    )
+    try:
+        candidate = _divided(
+            _relative(measured.samples), _relative(samples), statistics.median(measured.samples.candidate) * 1e6
+        )
+    except NoFigureError as error:
+        trial.notes.append(f"no separate times of forward and backward: {error}")
+        return None
     return Passes(candidate=candidate, **{name: _of_baseline(trial, name, pool, page) for name in BASELINES})
 
 
@@ -71,7 +76,10 @@ def _of_baseline(trial: Trial, name: str, pool: list[list[Any]], page: Baselines
     except RunnerFault:  # its process is started anew when it is next asked for
         trial.state.bench.restart()
         return None
-    return _divided([1.0], _relative(samples), shown.median_us)
+    try:
+        return _divided([1.0], _relative(samples), shown.median_us)
+    except NoFigureError:
+        return None
 
 
 def _rival(trial: Trial, name: str, arguments: list[Any]) -> Side:
@@ -99,18 +107,23 @@ def _beside(
 
 
 def _relative(samples: Samples) -> list[float]:
-    """Calls over the baseline's beside them."""
+    """Calls over the baseline's beside them. Raises `NoFigureError` where either take no time that shows."""
+    if not (is_told(samples.candidate, samples.off) and is_told(samples.baseline, samples.off)):
+        raise NoFigureError("its calls cannot be told from calls that compute nothing")
     if samples.paired:
         pairs = zip(samples.candidate, samples.baseline, strict=True)
-        return [own / max(other, 1e-12) for own, other in pairs]
-    usual = max(statistics.median(samples.baseline), 1e-12)
+        return [own / other for own, other in pairs if other > 0]
+    usual = statistics.median(samples.baseline)
     return [own / usual for own in samples.candidate]
 
 
 def _divided(both: Sequence[float], forward: Sequence[float], both_us: float) -> PassTimes:
-    """The passes of a call that takes `both_us`, from what both passes and the forward take by one measure."""
-    unit = both_us / max(statistics.median(both), 1e-12)
+    """The passes of a call that takes `both_us`, from what both passes and the forward take by one measure. Raises
+    `NoFigureError`."""
     alone, gap = median_and_gap(both, forward)
+    if gap.value <= 0:
+        raise NoFigureError("the backward pass is too short to be measured beside the forward")
+    unit = both_us / statistics.median(both)
     return PassTimes(
         forward_us=unit * alone.value,
         forward_ci95_us=(unit * alone.ci95[0], unit * alone.ci95[1]),

@@ -6,10 +6,10 @@ from services.domain.evaluations import ShapeResult
 from services.domain.gates import GateName
 from services.domain.measurements import BASELINES, Latency, Speedup
 from workers.ipc.tensors import flatten
-from workers.referee.draws import OWN
 from workers.referee.gates.correctness import try_draw
-from workers.referee.statistics import latency
-from workers.referee.timing import SamplingBudget
+from workers.referee.inputs.draws import OWN
+from workers.referee.timing.single_calls import SamplingBudget
+from workers.referee.timing.statistics import NoFigureError, latency
 from workers.referee.trial import GateFinding, Trial, passed, suspicious
 
 DRAWS = 5
@@ -51,8 +51,11 @@ class QuickTimingGate:
         arguments = trial.draw(0, OWN)
         with trial.phase("timing"):
             cost = trial.state.bench.own_cost(0, arguments, trial.state.metas(0))
-            seconds = trial.state.stopwatch.solo(trial.side(0, arguments), flatten(arguments), TRIALS, cost)
-        found = latency(seconds)
+            timed = trial.state.stopwatch.solo(trial.side(0, arguments), flatten(arguments), TRIALS, cost)
+        try:
+            found = latency(timed.seconds, timed.off)
+        except NoFigureError as error:
+            return suspicious(f"too fast to be measured one call at a time, as a quick look does: {error}")
         shapes = trial.shapes_of(arguments)
         trial.shapes.append(
             ShapeResult(

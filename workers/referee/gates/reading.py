@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 
 from services.domain.gates import GateName, GateStatus
-from workers.referee.built_rules import examine_built, examine_reached
 from workers.referee.questions import Build
-from workers.referee.remarks import Remark
-from workers.referee.screen import screen, screen_compiled
+from workers.referee.screening.built_rules import examine_built, examine_reached
+from workers.referee.screening.remarks import Remark
+from workers.referee.screening.screen import screen, screen_compiled
 from workers.referee.trial import GateFinding, Trial, failed, passed, suspicious
 
 MAX_REMARKS = 8

@@ -9,8 +9,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable
 
-from workers.referee.statistics import quantile
-from workers.referee.timing import Samples
+from workers.referee.timing.single_calls import Samples
+from workers.referee.timing.statistics import quantile
 from workers.referee.trial import GateFinding, Measured, failed, suspicious
 
 LEAST = 3
@@ -22,16 +22,17 @@ HINT, EVIDENCE = 1.3, 1.6
 def slower_on_unseen(samples: Samples) -> float:
     """How many times as long the candidate takes on values drawn for a call alone; 1 where that is not clear.
 
-    Clear is what every such call shows against the typical other one."""
+    Clear is what every such call shows against the typical other one. Pairs of which a half took no time that shows
+    have no ratio."""
     pace = [1.0] * len(samples.candidate)
     if samples.paired and len(samples.baseline) == len(samples.candidate):
-        pace = [max(seconds, 1e-9) for seconds in samples.baseline]
-    marked = list(zip(samples.candidate, pace, samples.fresh, strict=False))
+        pace = samples.baseline
+    marked = [one for one in zip(samples.candidate, pace, samples.fresh, strict=False) if min(one[:2]) > 0.0]
     unseen = [own / other for own, other, fresh in marked if fresh]
     others = [own / other for own, other, fresh in marked if not fresh]
     if min(len(unseen), len(others)) < LEAST:
         return 1.0
-    usual = max(statistics.median(others), 1e-12)
+    usual = statistics.median(others)
     if quantile(sorted(unseen), 0.1) <= usual:  # never below the fastest, however far apart they lie
         return 1.0
     return statistics.median(unseen) / usual

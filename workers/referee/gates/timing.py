@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
@@ -9,14 +10,33 @@ from services.domain.errors import InfrastructureError
 from services.domain.evaluations import ShapeResult
 from services.domain.gates import GateName
 from services.domain.measurements import BASELINES, Baselines, Latency, Speedup
-from services.domain.objectives import described, headline
+from services.domain.objectives import Objective, described, headline
+from workers.referee.baselines.slowness import ReferenceCost
 from workers.referee.gates.passes import WrongForwardError, times_of_passes
-from workers.referee.statistics import is_stable, latency, paired_ratio, unpaired_ratio
-from workers.referee.trial import GateFinding, Measured, Trial, failed, passed
+from workers.referee.reference_cost import reference_cost
+from workers.referee.timing.single_calls import WIDEST_SPREAD_S, Samples
+from workers.referee.timing.statistics import (
+    NoFigureError,
+    is_stable,
+    is_told,
+    latency,
+    paired_ratio,
+    reach_s,
+    unpaired_ratio,
+)
+from workers.referee.trial import GateFinding, Measured, Trial, failed, passed, suspicious
 
 UNSTEADY_SETS = 0.25
-"""Share of the input sets, the first one aside, whose figures may be unsteady: of forty some are by chance, and their
-wide intervals are part of the objective's."""
+"""Share of the input sets, the first one aside, whose figures may be unsteady or lacking: of forty some are by chance.
+Wide intervals are part of the objective's; sets without a figure are left out of it, and named."""
+
+
+ASKED_FROM = 1.2
+"""Speedup from which on it is asked whether the reference is slow: beside one that is, every kernel is faster."""
+NO_STEADIER = 2.0
+"""How many times as wide as that of the reference's calls the interval of a candidate's is on the same machine."""
+WIDEST_OF_BATCHES_S = 2e-6
+"""How well a call that computes nothing is known by batches, at worst, on a machine that is not too busy for them."""
 
 
 class TimingGate:
@@ -26,17 +46,21 @@ class TimingGate:
 
     def examine(self, trial: Trial) -> GateFinding:
         """Fails only where no stable measurement exists. Raises `InfrastructureError` where the reference's own calls,
-        taken in turns with the candidate's, are no steadier: then it is the machine's doing."""
+        taken in turns with the candidate's, are no steadier, or a baseline has no figure: then it is the machine's
+        doing."""
+        _check_rivals(trial)
         unsteady = 0
         for measured in trial.measured:
-            result = trial.named(shape_result(measured, trial.state.bench.known(measured.number)), measured.number)
-            trial.shapes.append(result)
-            typical, resolution = median(measured.samples.candidate), measured.samples.resolution_s
-            if typical <= resolution:
-                return failed(
-                    f"too fast to be measured: a call cannot be told from one that computes nothing (steps of "
-                    f"{1e6 * resolution:.1f} µs); make the problem larger"
-                )
+            try:
+                result = shape_result(measured, trial.state.bench.known(measured.number))
+            except NoFigureError:
+                unsteady += 1
+                if _may_lack(trial, measured.number) and unsteady <= UNSTEADY_SETS * len(trial.measured):
+                    name = trial.state.problem.set_names[measured.number]
+                    trial.notes.append(f"left out: {name}, whose calls cannot be told from calls that compute nothing")
+                    continue
+                return _without_figure(measured)
+            trial.shapes.append(trial.named(result, measured.number))
             low, high = result.latency.ci95_us
             if not is_stable(measured.samples.candidate):
                 unsteady += 1
@@ -57,7 +81,30 @@ class TimingGate:
         if not trial.session.is_stopped_between_calls:
             notes.append("not protected: this sandbox cannot stop a candidate between its calls")
         notes += _why_not_the_medians(trial.measured[0], first)
+        cost = _reference_cost(trial)
+        if cost is not None and cost.is_slow:
+            return suspicious("; ".join([*_told(trial), str(cost), *notes]))
         return passed("; ".join([*_told(trial), *notes]))
+
+
+def _reference_cost(trial: Trial) -> ReferenceCost | None:
+    """What the reference and its operators take, where the kernel is so much faster that it matters."""
+    if max(shape.speedup.best_baseline or 0.0 for shape in trial.shapes) < ASKED_FROM:
+        return None
+    return reference_cost(trial.state, trial.measured[0].baseline)
+
+
+def _check_rivals(trial: Trial) -> None:
+    """Raises `InfrastructureError` where a baseline, which might have been the fastest, has no figure on the first set:
+    on others the fastest of the first takes its turns."""
+    untold = trial.state.bench.untold
+    for without in (untold[name, 0] for name in trial.request.baselines if (name, 0) in untold):
+        raise InfrastructureError(f"the machine is too busy: {without}; try again when it is quieter")
+
+
+def _may_lack(trial: Trial, number: int) -> bool:
+    """Whether an input set may be without a figure: one of many whose mean counts, all alike. Slow kernels have one."""
+    return number != 0 and trial.state.is_one_of_many and trial.state.problem.objective == Objective()
 
 
 def _told(trial: Trial) -> list[str]:
@@ -74,24 +121,58 @@ def _told(trial: Trial) -> list[str]:
     return told if collapse is None else [*told, f"it collapses: {collapse}"]
 
 
+def _without_figure(measured: Measured) -> GateFinding:
+    """Why there is none: the candidate's doing only where all else could be measured.
+
+    Raises `InfrastructureError` where that is not so: a machine that is too busy does not know what its own protocol
+    takes, or cannot tell the reference's calls from none either."""
+    samples = measured.samples
+    known = f"known only to within {1e6 * samples.off.shorter_s:.1f} µs"
+    if samples.off.shorter_s > widest(samples) or not is_told(samples.baseline, samples.off):
+        raise InfrastructureError(
+            f"the machine is too busy to time calls this short: the cost of a call that computes nothing is {known}, "
+            f"calls of the kernel take {_in_us(samples.candidate)} µs and calls of {measured.baseline} "
+            f"{_in_us(samples.baseline)} µs; try again when it is quieter"
+        )
+    if is_told(samples.candidate, samples.off) or not is_stable(samples.candidate):
+        _blame_the_machine(measured)
+        return failed(f"no stable measurement: calls of about {_in_us(samples.candidate)} µs vary too much")
+    return failed(
+        f"too fast to be measured: a call cannot be told from one that computes nothing, whose cost is {known}; make "
+        f"the problem larger"
+    )
+
+
+def widest(samples: Samples) -> float:
+    """How well a call that computes nothing is known, at worst, where the machine is quiet enough."""
+    return WIDEST_OF_BATCHES_S if samples.batched else WIDEST_SPREAD_S
+
+
+def _in_us(seconds: Sequence[float]) -> str:
+    return f"{1e6 * median(seconds):.1f}"
+
+
 def _blame_the_machine(measured: Measured) -> None:
-    if is_stable(measured.samples.baseline):
+    """Raises `InfrastructureError` where the reference's own calls, taken in turns with the candidate's, were no
+    steadier: by what they take themselves, or by the seconds between them, which weigh less in longer calls."""
+    samples = measured.samples
+    if is_stable(samples.baseline) and reach_s(samples.candidate) > NO_STEADIER * reach_s(samples.baseline):
         return
-    low, high = latency(measured.samples.baseline).ci95_us
     raise InfrastructureError(
-        f"the machine is too busy to time anything: the median of {measured.baseline}, which is the reference's own "
-        f"code, lies between {low:.0f} and {high:.0f} µs; try again when less runs beside it"
+        f"the machine is too busy to time anything: calls of {measured.baseline}, which is the reference's own code, "
+        f"vary too much around their median of {_in_us(measured.samples.baseline)} µs; try again when it is quieter"
     )
 
 
 def shape_result(measured: Measured, known: Baselines) -> ShapeResult:
-    """Figures of one input set. Baselines outside the pair are scaled by the pair's, which was measured now."""
+    """Figures of one input set. Baselines outside the pair are scaled by the pair's, which was measured now. Raises
+    `NoFigureError`."""
     samples = measured.samples
-    ratio = (paired_ratio if samples.paired else unpaired_ratio)(samples.baseline, samples.candidate)
+    ratio = (paired_ratio if samples.paired else unpaired_ratio)(samples.baseline, samples.candidate, samples.off)
     speedups = {name: _scaled(known, name, measured.baseline, ratio.value) for name in BASELINES}
     return ShapeResult(
         shapes=measured.shapes,
-        latency=latency(samples.candidate),
+        latency=latency(samples.candidate, samples.off),
         baselines=page_baselines(known, measured),
         bytes=measured.bytes,
         speedup=Speedup(
@@ -106,9 +187,10 @@ def shape_result(measured: Measured, known: Baselines) -> ShapeResult:
 
 def page_baselines(known: Baselines, measured: Measured) -> Baselines:
     """The baselines as a report shows them beside this measurement: the one in the pair as it was in the pair, the
-    others at its pace, as they were measured beside it before. So ratios can be checked on the page."""
+    others at its pace, as they were measured beside it before. So ratios can be checked on the page. Raises
+    `NoFigureError`."""
     beside: Latency | None = getattr(known, measured.baseline)
-    now = latency(measured.samples.baseline)
+    now = latency(measured.samples.baseline, measured.samples.off)
     found: dict[str, Latency | None] = {measured.baseline: now}
     for name in BASELINES:
         own: Latency | None = getattr(known, name)
@@ -131,7 +213,7 @@ def _paced(figures: Latency, factor: float) -> Latency:
 
 def _why_not_the_medians(measured: Measured, result: ShapeResult) -> list[str]:
     """A note where the speedup is not what the medians of the page give."""
-    of_medians = median(measured.samples.baseline) / max(result.latency.median_us * 1e-6, 1e-12)
+    of_medians = median(measured.samples.baseline) / (result.latency.median_us * 1e-6)
     value = result.speedup.best_baseline or 0.0
     if abs(of_medians - value) <= 0.01 * value:
         return []

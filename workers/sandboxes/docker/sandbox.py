@@ -74,14 +74,14 @@ def find_image(api: APIClient, image: str, version: str | None) -> str:
             found = api.inspect_image(image)
         except ImageNotFound:
             raise ConfigurationError(
-                f"the sandbox image {image} is not on this Docker host: build it with `make sandbox-image`, or name "
-                f"another in KERNELWRIGHT_SANDBOX_IMAGE"
+                f"the sandbox image {image} is not on this Docker host: build it with `make sandbox-image` (for GPUs "
+                f"`make gpu-images`), or name another in KERNELWRIGHT_SANDBOX_IMAGE"
             ) from None
     labelled = (found["Config"].get("Labels") or {}).get(VERSION_LABEL)
     if version is not None and labelled != version:
         raise ConfigurationError(
             f"the sandbox image {image} belongs to Kernelwright {labelled or 'of an unknown version'}, this is "
-            f"{version}: build it again with `make sandbox-image`"
+            f"{version}: build it again with `make sandbox-image` (for GPUs `make gpu-images`)"
         )
     return str(found["Id"])
 
@@ -302,6 +302,7 @@ def _plan(
         environment=surroundings.inside(TEMPORARY, environment),
         limit_data=False,
         contained=True,
+        filtered=True,
         given=tuple(str(mount.path) for mount in given),
         workspace=bool(command),
     )

@@ -89,15 +89,36 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 
 @triton.jit
+def put(
+    acc, y_desc, y_ptr,<<pointers>>
+    batch, row, column, M, N, y_sb, y_sm, y_sn,<<strides>>
+    HEIGHT: tl.constexpr, WIDTH: tl.constexpr, Y_DESCRIBED: tl.constexpr,
+):
+    \"\"\"What follows the product, for a part of a tile that begins at a row and a column; it is stored.\"\"\"
+    rows, columns = row + tl.arange(0, HEIGHT), column + tl.arange(0, WIDTH)
+    inside = (rows[:, None] < M) & (columns[None, :] < N)
+    <<result>>
+    if Y_DESCRIBED:
+        y_desc.store([row, column], result)
+    else:
+        at = batch * y_sb + rows.to(tl.int64)[:, None] * y_sm + columns.to(tl.int64)[None, :] * y_sn
+        tl.store(y_ptr + at, result, mask=inside)
+
+
+@triton.jit
 def described_kernel(
-    a_desc, b_desc, y_ptr,<<pointers>>
+    a_desc, b_desc, y_desc, y_ptr,<<pointers>>
     M, N, K, y_sb, y_sm, y_sn,<<strides>>
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr,
-    PROGRAMS: tl.constexpr, A_BY_ROWS: tl.constexpr, B_BY_ROWS: tl.constexpr,
+    PROGRAMS: tl.constexpr, A_BY_ROWS: tl.constexpr, B_BY_ROWS: tl.constexpr, Y_DESCRIBED: tl.constexpr,
+    FLAT: tl.constexpr, PARTS: tl.constexpr,
 ):
-    \"\"\"Tile after tile per program; blocks come to shared memory by descriptor, with zeros beyond the edges.\"\"\"
+    \"\"\"Tile after tile per program; blocks come to shared memory by descriptor, with zeros beyond the edges.
+
+    `FLAT`: the next tile's blocks are fetched while this one's result is stored. `PARTS`: a tile's result goes by
+    halves, which leaves shared memory for another stage.\"\"\"
     tiles = tl.cdiv(M, BLOCK_M) * tl.cdiv(N, BLOCK_N)
-    for place in tl.range(tl.program_id(0), tiles, PROGRAMS):
+    for place in tl.range(tl.program_id(0), tiles, PROGRAMS, flatten=FLAT):
         batch, tile_m, tile_n = tile_of(place, M, N, BLOCK_M, BLOCK_N, GROUP)
         acc = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
         for k in range(0, K, BLOCK_K):
@@ -110,10 +131,25 @@ def described_kernel(
             else:
                 right = b_desc.load([tile_n * BLOCK_N, k]).T
             acc = tl.dot(left, right, acc)
-        rows = tile_m * BLOCK_M + tl.arange(0, BLOCK_M)
-        columns = tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
-        inside = (rows[:, None] < M) & (columns[None, :] < N)
-        <<finish>>
+        row, column = tile_m * BLOCK_M, tile_n * BLOCK_N
+        if PARTS == 2:
+            left, right = tl.split(tl.permute(tl.reshape(acc, (BLOCK_M, 2, BLOCK_N // 2)), (0, 2, 1)))
+            put(
+                left, y_desc, y_ptr,<<arguments_through>>
+                batch, row, column, M, N, y_sb, y_sm, y_sn,<<strides_through>>
+                BLOCK_M, BLOCK_N // 2, Y_DESCRIBED,
+            )
+            put(
+                right, y_desc, y_ptr,<<arguments_through>>
+                batch, row, column + BLOCK_N // 2, M, N, y_sb, y_sm, y_sn,<<strides_through>>
+                BLOCK_M, BLOCK_N // 2, Y_DESCRIBED,
+            )
+        else:
+            put(
+                acc, y_desc, y_ptr,<<arguments_through>>
+                batch, row, column, M, N, y_sb, y_sm, y_sn,<<strides_through>>
+                BLOCK_M, BLOCK_N, Y_DESCRIBED,
+            )
 
 
 def description(x, rows, columns):
@@ -135,17 +171,19 @@ def product(a, b, y<<arguments>>):
     tiles = triton.cdiv(rows, BLOCK_M) * triton.cdiv(columns, BLOCK_N)
     a_desc = b_desc = None
     if batch == 1 and tiles > 0 and inner > 0:
-        a_desc, a_by_rows = description(a[0], BLOCK_M, BLOCK_K)
-        b_desc, b_by_rows = description(b[0], BLOCK_K, BLOCK_N)
+        a_desc, a_by_rows = description(a.select(0, 0), BLOCK_M, BLOCK_K)
+        b_desc, b_by_rows = description(b.select(0, 0), BLOCK_K, BLOCK_N)
     if a_desc is None or b_desc is None:
         tiled_product(a, b, y<<arguments>>)
         return
+    y_desc, y_by_rows = description(y.select(0, 0), BLOCK_M, BLOCK_N // PARTS)
     programs = min(tiles, UNITS)
     described_kernel[(programs,)](
-        a_desc, b_desc, y,<<arguments_in>>
+        a_desc, b_desc, y_desc if y_by_rows else None, y,<<arguments_in>>
         rows, columns, inner, *y.stride(),<<strides_in>>
         BLOCK_M=BLOCK_M, BLOCK_N=BLOCK_N, BLOCK_K=BLOCK_K, GROUP=8,
-        PROGRAMS=programs, A_BY_ROWS=a_by_rows, B_BY_ROWS=b_by_rows, num_warps=WARPS, num_stages=STAGES,
+        PROGRAMS=programs, A_BY_ROWS=a_by_rows, B_BY_ROWS=b_by_rows, Y_DESCRIBED=y_by_rows and y_desc is not None,
+        FLAT=FLAT, PARTS=PARTS, num_warps=WARPS, num_stages=STAGES,
     )
 """
 

@@ -1,5 +1,5 @@
 # problem: silu
-# about: finds the C library's clock by its own reading of the library's header in memory
+# about: finds the C library's clock by its own reading of the library's header in memory. Open: a process may read its own memory; it gains no figure, since the clock is the referee's
 import kernelwright_rt
 import torch
 

@@ -73,6 +73,7 @@ def a_row(
         "bounds": {name: (value - width, value + width) for name, value in measured.items() if value is not None},
         "gain": Gain.SURELY if accepted else None,
         "roofline_fraction": 0.5 if accepted else None,
+        "first_set_speedup": strongest if accepted else None,
         "roofline_bound": "memory" if accepted else None,
         "rounds": 2,
         "candidates": 2,

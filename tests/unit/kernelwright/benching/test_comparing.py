@@ -35,6 +35,12 @@ def test_the_sol_score_is_half_at_the_baseline_and_one_at_the_roofline() -> None
     )
 
 
+def test_the_sol_score_is_of_the_set_that_the_roofline_is_of() -> None:
+    """Over all sets the kernel is three times as fast, on the first one, whose roofline it is, twice."""
+    assert sol_score(a_row(strongest=3.0, first_set_speedup=2.0, roofline_fraction=0.5)) == pytest.approx(0.75)
+    assert sol_score(a_row(strongest=3.0, first_set_speedup=None, roofline_fraction=0.5)) == 0.0
+
+
 def test_a_suites_own_categories_are_totalled_beside_ours() -> None:
     rows = [a_row(1, group="gemm"), a_row(2, group="gemm", eager=None, strongest=None), a_row(3, group="norm")]
     document = summarise(rows, some_terms())

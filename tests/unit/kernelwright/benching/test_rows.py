@@ -14,10 +14,11 @@ from services.domain import codec
 from services.domain.candidates import EvaluatedCandidate, Origin
 from services.domain.digests import CandidateDigest, digest_candidate
 from services.domain.errors import ProblemError
-from services.domain.evaluations import Verdict
+from services.domain.evaluations import ShapeResult, Verdict
 from services.domain.events import Event, EventKind, JsonValue
 from services.domain.gates import GateName
 from services.domain.jobs import JobStatus
+from services.domain.measurements import Speedup
 from services.domain.usage import Usage
 from services.testing import a_candidate, a_report
 from services.testing.builders import MOMENT
@@ -130,3 +131,14 @@ def test_a_problem_that_reading_refuses_has_a_row_without_a_job() -> None:
         "1_relu.py: there is no Model. Write one.",
     )
     assert codec.loads(BenchRow, codec.dumps(row)) == row
+
+
+def test_the_first_sets_speedup_is_kept_beside_that_over_all_sets() -> None:
+    report = a_report(median_us=100, eager_us=300)
+    assert report.latency is not None
+    first = ShapeResult(
+        shapes=((64, 64),), latency=report.latency, speedup=Speedup(best_baseline=2.0), baselines=report.baselines
+    )
+    other = replace(first, speedup=Speedup(best_baseline=4.5))
+    row = made(report=replace(report, shapes=(first, other)))
+    assert (row.figures["strongest"], row.first_set_speedup) == (3.0, 2.0)

@@ -30,7 +30,7 @@ def test_markdown_tells_terms_totals_problems_and_reasons() -> None:
     text = as_markdown(a_document())
     assert text.startswith("# kernelbench level 1 on cpu (Test CPU)\n\ncpp, playbook, greedy, 2 rounds, referee 3, ")
     assert "referee 3, 2026-01-01 to 2026-01-02\n" in text
-    assert "| 1_relu | yes | 4.00× | 2.00× | 2.00× | [1.90, 2.10] | 50% | playbook | 8.0 |" in text
+    assert "| 1_relu | yes | 4.00× | 2.00× | 2.00× | [1.90, 2.10] | 50 % | playbook | 8.0 |" in text
     assert "| 2_relu | no (unsolved) | – | – | – | – | – | – | 8.0 |" in text
     assert "| eager | 50% | 50% | 50% | 50% | 50% | 1 | 4.00× (of 1) |" in text
     assert "| activation | 1 of 2 | 4.00× (of 1) | 50% | 2.00× (of 1) | 50% |" in text

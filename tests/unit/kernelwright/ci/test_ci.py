@@ -103,6 +103,31 @@ def test_a_kernel_below_its_threshold_is_red(repository: Path) -> None:
     assert "2.00× the fastest baseline is below the threshold 2.50×" in result.reason
 
 
+def bounded(low: float, high: float) -> Judged:
+    report = a_report(median_us=100, eager_us=110)
+    return Judged(report=replace(report, speedup=replace(report.speedup, ci95=(low, high))))
+
+
+@pytest.mark.parametrize(
+    ("least", "bounds", "colour", "words"),
+    [
+        (1.0, (1.01, 1.2), Colour.GREEN, "accepted"),
+        (1.0, (0.99, 1.2), Colour.RED, "may be below the threshold 1.00×: the interval starts at 0.99×"),
+        (0.9, (0.92, 1.2), Colour.HOLDS, "not surely faster"),
+        (0.9, (0.85, 1.2), Colour.RED, "may be below"),
+        (0.9, (1.01, 1.2), Colour.GREEN, "accepted"),
+    ],
+)
+def test_the_lower_end_of_the_interval_decides(
+    repository: Path, least: float, bounds: tuple[float, float], colour: Colour, words: str
+) -> None:
+    result = decide(a_task(repository, min_speedup=least), bounded(*bounds))
+    assert (result.colour, exit_code([result])) == (colour, int(colour is Colour.RED))
+    assert words in result.reason
+    assert ("✅" in markdown([result])) is (bounds[0] > 1)
+    assert len(workflow_commands([result])) == int(colour is Colour.RED)
+
+
 def test_a_kernel_that_lost_more_than_noise_and_tolerance_is_red(repository: Path) -> None:
     task = a_task(repository, recorded=3.0)
     assert decide(task, Judged(report=a_report(median_us=100, eager_us=200))).reason.startswith("regressed: 2.00×")

@@ -10,7 +10,7 @@ import torch
 
 from services.domain.problems import Problem
 from services.problems import lint_problem, public_source
-from workers.referee.problem import ReferenceProblem
+from workers.referee.problem.reference_problem import ReferenceProblem
 
 CHECKOUTS = Path(__file__).parents[3] / "suites"
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
-from services.adapters.spool.files import write_whole
+from services.adapters.spool import node_side
+from services.adapters.spool.files import overwrite, write_whole
 from services.adapters.spool.node_side import LEASE_S, SpoolClaim, SpoolClaims
 from services.adapters.spool.reading import SETTLE_S
 from services.adapters.spool.sealed import MOST_SKEW_S
@@ -84,6 +86,22 @@ def test_a_beating_node_keeps_its_order_however_long_it_takes(spool: Spool) -> N
         assert other.take() is None
         spool.clock.advance(LEASE_S / 2)
     assert other.undecided == 0  # it was seen to live: `--once` does not wait for it
+
+
+def test_a_heartbeat_leaves_nothing_behind_when_the_answer_comes_meanwhile(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool.place()
+    node = spool.node("busy")
+    claim = taken(node)
+
+    def answered_meanwhile(path: Path, content: bytes) -> None:
+        node.answer(claim, a_report())
+        overwrite(path, content)
+
+    monkeypatch.setattr(node_side, "overwrite", answered_meanwhile)
+    assert not node.beat(claim)
+    assert spool.files() == [f"reports/{claim.named.name}"]
 
 
 def test_a_node_whose_process_is_known_to_have_ended_is_not_waited_for(spool: Spool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
 import tarfile
 from datetime import timedelta
 from pathlib import Path
@@ -13,13 +14,13 @@ import pytest
 from services.adapters.spool.carrying import pack, unpack
 from services.adapters.spool.files import MOST_BYTES
 from services.adapters.spool.layout import SpoolLayout
-from services.adapters.spool.nodes import FAULT_TTL_S, SpoolNodeRegistry, SpoolNodes, SpoolPresence
+from services.adapters.spool.nodes import SpoolNodeRegistry, SpoolNodes, SpoolPresence
 from services.adapters.spool.probe import check_service, check_skew, examine, filesystem_of
 from services.adapters.spool.reading import SETTLE_S
 from services.adapters.spool.sealed import SpoolKey
 from services.adapters.spool.service_side import ENDED_KEPT_S, SpoolPlace
 from services.domain.errors import ConfigurationError, StorageError, UserError
-from services.domain.nodes import NODE_TTL_S, NodeRole, NodeState, ServiceNode
+from services.domain.nodes import FAULT_TTL_S, NODE_TTL_S, NodeRole, NodeState, ServiceNode
 from services.testing import FrozenClock, InMemoryDatabase, a_report
 from services.testing.nodes import InMemoryNodeRegistry
 from tests.unit.services.spool.setup import SECRET, VERSION, Spool, a_request, a_spool, name_of
@@ -248,6 +249,24 @@ def test_a_node_of_another_version_is_listed_with_the_reason_and_a_forged_one_is
     assert [node.name for node in nodes] == ["old"]
     assert "its orders and reports are refused: it was made by version 0.9, and this is 1.2.3" in (nodes[0].fault or "")
     assert "signature is wrong" in spool.refused()["nodes,forged"]
+
+
+async def test_what_is_wrong_with_a_spool_is_listed_beside_its_nodes(spool: Spool) -> None:
+    def registry(**limits: int) -> SpoolNodeRegistry:
+        nodes = SpoolNodes(spool.layout, KEY, spool.clock, VERSION, **limits)
+        return SpoolNodeRegistry(InMemoryNodeRegistry(InMemoryDatabase()), nodes)
+
+    assert await registry().living() == ()
+    (full,) = await registry(least_free_bytes=1 << 62).living()
+    assert full.name == f"spool {spool.layout.root}"
+    assert "MiB free on its disk: orders and answers wait when it is full, and none is lost" in (full.fault or "")
+    assert full.device is None, "it is no worker that jobs could go to"
+    SpoolPresence(spool.layout, SpoolKey("9" * 64), spool.clock, a_node("forged")).refuse("?")
+    (listed,) = await registry().living()
+    assert "1 refused, such as nodes,forged: its signature is wrong" in (listed.fault or "")
+    shutil.rmtree(spool.layout.root)
+    (away,) = await registry().living()
+    assert "the spool" in (away.fault or "")
 
 
 def test_a_spool_is_tried_out_and_left_as_it_was(spool: Spool) -> None:

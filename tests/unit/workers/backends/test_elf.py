@@ -8,7 +8,7 @@ import pytest
 
 from services.ports.devices import BuiltLibrary
 from workers.backends.elf import read_library
-from workers.referee.built_rules import examine_built
+from workers.referee.screening.built_rules import examine_built
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ (apt install g++)")
 OWN = """

@@ -79,7 +79,7 @@ def test_the_cause_is_named(profile: Profile, cause: str) -> None:
 
 
 def test_neither_roof_binds_at_seven_percent() -> None:
-    assert "neither roof binds: it reaches 7% of the memory roof" in diagnosed(roof(0.07), own=100).reason
+    assert "neither roof binds: it reaches 7 % of the memory roof" in diagnosed(roof(0.07), own=100).reason
 
 
 def test_the_line_and_the_compiler_s_remark_are_named() -> None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from services.domain.problems import ProblemAnalysis, TensorSpec, ValueRef
-from workers.referee.analysis import analyse
+from workers.referee.costs.analysis import analyse
 
 
 def analysed(module: nn.Module, *inputs: object, init: tuple[object, ...] = ()) -> ProblemAnalysis:

@@ -14,10 +14,10 @@ from services.domain.devices import DeviceSheet
 from services.domain.problems import Problem
 from tests.integrity.conftest import SHEET
 from workers.ipc.placement import TensorDevice
-from workers.referee.backward_costs import with_backward
-from workers.referee.draws import EXPANDED_COTANGENTS, OWN, TURNED_COTANGENTS
+from workers.referee.costs.backward_costs import with_backward
 from workers.referee.errors import Refused
-from workers.referee.problem import ReferenceProblem, output_tensors
+from workers.referee.inputs.draws import EXPANDED_COTANGENTS, OWN, TURNED_COTANGENTS
+from workers.referee.problem.reference_problem import ReferenceProblem, output_tensors
 from workers.referee.validation import analysed, examine, load
 from workers.runner.stepping import DENSE, EXPANDED, TURNED, ModelStep, StepError, StepPlan, laid_out, matched
 

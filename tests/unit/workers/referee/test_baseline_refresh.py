@@ -4,8 +4,8 @@ from typing import cast
 
 from services.domain.measurements import Baselines
 from services.testing.builders import a_latency
-from workers.referee.bench import DRIFT, LEAST_AGE_S, BaselineBench
-from workers.referee.problem import ReferenceProblem
+from workers.referee.baselines.bench import DRIFT, LEAST_AGE_S, BaselineBench
+from workers.referee.problem.reference_problem import ReferenceProblem
 from workers.referee.worker_client import WorkerLink
 
 KNOWN = Baselines(eager=a_latency(1000.0), compile=a_latency(400.0))

@@ -10,11 +10,11 @@ import torch
 
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta
-from workers.referee.batched_timing import LEAST_ROUNDS, LONGEST_SHORT, batched
-from workers.referee.fetched import Fetched, Output
-from workers.referee.fresh_values import FreshValues
-from workers.referee.slots import Slot
-from workers.referee.timing import Checked, SamplingBudget, Side
+from workers.referee.inputs.fresh_values import FreshValues
+from workers.referee.session.fetched import Fetched, Output
+from workers.referee.session.slots import Slot
+from workers.referee.timing.batches import LEAST_ROUNDS, LONGEST_SHORT, batched
+from workers.referee.timing.single_calls import Checked, SamplingBudget, Side
 
 BUDGET = SamplingBudget(seconds=0.0)
 

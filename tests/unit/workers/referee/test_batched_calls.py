@@ -9,7 +9,7 @@ import pytest
 
 from services.domain.gates import GateStatus
 from workers.referee.gates import integrity
-from workers.referee.timing import Samples
+from workers.referee.timing.single_calls import Samples
 from workers.referee.trial import Measured
 
 CALL_S = 2e-6

@@ -6,10 +6,10 @@ import torch
 
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta
-from workers.referee.beside import BLOCK, BLOCKS, Beside
-from workers.referee.comparison import tolerances
-from workers.referee.fetched import Fetched, Output
-from workers.referee.slots import POISON, Slot
+from workers.referee.comparing.comparison import tolerances
+from workers.referee.session.fetched import Fetched, Output
+from workers.referee.session.slots import POISON, Slot
+from workers.referee.timing.beside import BLOCK, BLOCKS, Beside
 
 
 def returned(*values: torch.Tensor) -> Fetched:

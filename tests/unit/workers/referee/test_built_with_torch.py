@@ -3,7 +3,7 @@
 import pytest
 
 from services.ports.devices import BuiltLibrary
-from workers.referee.built_rules import examine_built
+from workers.referee.screening.built_rules import examine_built
 
 SOURCE = '#include <ATen/cpu/vec/vec.h>\nextern "C" void run(const float* x, float* y, long n) {}\n'
 SLEEF = "Sleef_expf8_u10"
@@ -96,3 +96,50 @@ def test_a_clock_that_the_source_names_is_left_to_the_rules_on_sources() -> None
 def test_the_c_library_s_streams_are_there_to_print_to(source: str, permitted: bool) -> None:
     built = BuiltLibrary(name="a.so", language="cpp", imports=("stdout", "stderr"))
     assert (examine_built([built], [source], frozenset()) == []) is permitted
+
+
+@pytest.mark.parametrize(
+    "name", ["PyTuple_New", "PyObject_GetAttrString", "PyGILState_Ensure", "PyModule_AddObject", "_Py_Dealloc"]
+)
+def test_an_extension_works_with_objects_of_its_own(name: str) -> None:
+    assert remarks("torch", name) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["PyImport_ImportModule", "PyEval_GetFrame", "PyFunction_GetGlobals", "PySys_GetObject", "PyThreadState_GetFrame"],
+)
+def test_modules_and_frames_are_on_no_list(name: str) -> None:
+    (told,) = remarks("torch", name)
+    assert "on no list of what an extension needs of the interpreter" in told
+
+
+GUARD = "_ZN3c104impl23ExcludeDispatchKeyGuardC1ENS_14DispatchKeySetE"
+
+
+@pytest.mark.parametrize("name", [GUARD, "PyEval_GetBuiltins", "PyFrame_GetBack"])
+def test_what_only_headers_call_is_permitted_where_the_source_does_not_speak_of_it(name: str) -> None:
+    speaks = f"#include <torch/extension.h>\nvoid run() {{ auto kept = {name}(); c10::DispatchKeySet keys; }}\n"
+    renames = '#include <torch/extension.h>\nextern "C" void* own() asm("P" "y");\n'
+    built = BuiltLibrary(name="a.so", language="torch", needed=(), imports=(name,))
+    assert examine_built([built], [SOURCE], frozenset()) == []
+    assert examine_built([built], [speaks], frozenset())
+    assert examine_built([built], [renames], frozenset())
+
+
+@pytest.mark.parametrize("name", ["set_fast_math", "__cpu_indicator_init"])
+def test_what_compilers_have_run_at_load_time_is_permitted_unless_the_source_speaks_of_it(name: str) -> None:
+    built = BuiltLibrary(name="a.so", language="cpp", needed=(), imports=(), starters=(name,))
+    assert examine_built([built], ["int f();"], frozenset()) == []
+    (told,) = examine_built([built], [f"int {name}();"], frozenset())
+    assert "runs when it is loaded" in told.text
+
+
+def test_of_an_extension_for_cuda_the_interpreter_s_names_are_judged_too() -> None:
+    def told(*imports: str) -> list[str]:
+        built = BuiltLibrary(name="a.so", language="torch_cuda", needed=(), imports=imports)
+        return [remark.text for remark in examine_built([built], [SOURCE], frozenset())]
+
+    assert told("PyObject_Str", "PyGILState_Check", "dlopen", "ioctl") == []
+    (text,) = told("PyImport_ImportModule", "dlopen")
+    assert "PyImport_ImportModule" in text

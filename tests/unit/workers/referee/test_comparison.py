@@ -4,7 +4,7 @@ import math
 import pytest
 import torch
 
-from workers.referee.comparison import ErrorScale, compare, error_scale, step_scale, tolerances
+from workers.referee.comparing.comparison import ErrorScale, compare, error_scale, step_scale, tolerances
 
 TABLE = tolerances(None)
 EXACT = ErrorScale()
@@ -158,3 +158,37 @@ def test_a_block_of_neighbours_has_a_bound_of_its_own() -> None:
     expected = torch.sin(draw(512, 1024)) * scale.repeat_interleave(64, 0).repeat_interleave(128, 1)
     actual = torch.where(expected.abs() < 1e-5, 0.0, expected)
     assert compare(actual, expected, error_scale(expected, expected.double()), TABLE) is not None
+
+
+def statistics(rows: int, faint: float) -> torch.Tensor:
+    x = draw(rows, 512).double()
+    return torch.stack([x.square().sum(-1), faint * x.mean(-1)], dim=-1)
+
+
+@pytest.mark.parametrize("faint", [1e-3, 1e-7, 1e-12])
+def test_a_column_far_fainter_than_its_neighbour_has_a_bound_of_its_own(faint: float) -> None:
+    exact = statistics(256, faint)
+    expected = exact.float()
+    scale = error_scale(expected, exact)
+    assert compare(expected * (1 + 1e-6), expected, scale, TABLE) is None
+    missing, halved = expected.clone(), expected.clone()
+    missing[:, 1], halved[:, 1] = 0.0, halved[:, 1] * 0.999
+    for wrong in (missing, halved):
+        assert compare(wrong, expected, scale, TABLE) is not None
+    missing, expected, exact = missing.T.contiguous(), expected.T.contiguous(), exact.T.contiguous()
+    assert compare(missing, expected, error_scale(expected, exact), TABLE) is not None
+
+
+def test_a_faint_column_that_is_left_of_rounding_may_be_another() -> None:
+    exact = statistics(256, 0.0)
+    expected, actual = exact.float(), exact.float()
+    expected[:, 1], actual[:, 1] = draw(256, scale=1e-6), -draw(256, scale=1e-6)
+    assert compare(actual, expected, error_scale(expected, exact), TABLE) is None
+
+
+def test_each_of_few_elements_has_a_bound_by_what_it_usually_is() -> None:
+    expected = torch.tensor([1000.0, 1e-9])
+    scale = ErrorScale(known=True, usual=(1000.0, 1e-9))
+    assert compare(expected * (1 + 1e-6), expected, scale, TABLE) is None
+    assert compare(torch.tensor([1000.0, 0.0]), expected, scale, TABLE) is not None
+    assert compare(torch.tensor([1000.0, 0.0]), expected, dataclasses.replace(scale, slot=0.5), TABLE) is None

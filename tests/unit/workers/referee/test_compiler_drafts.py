@@ -12,7 +12,7 @@ from services.domain.codec import from_data
 from services.domain.tunables import declared
 from workers.referee.drafting.graph import CompiledGraph, DraftedProblem, NoDraftError, StateTensor
 from workers.referee.drafting.module import written
-from workers.referee.screen import screen
+from workers.referee.screening.screen import screen
 
 RECORDED = Path(__file__).parent / "recorded"
 NO_LIBRARY: frozenset[str] = frozenset()

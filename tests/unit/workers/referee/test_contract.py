@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from workers.ipc.tensors import decode, encode, flatten, mapped, structure
-from workers.referee.contract import ContractError, places
+from workers.referee.problem.contract import ContractError, places
 
 Pair = namedtuple("Pair", ["low", "high"])
 Other = namedtuple("Other", ["high", "low"])

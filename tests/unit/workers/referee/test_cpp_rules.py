@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from workers.referee.cpp_reading import SourceFacts, read_cpp, scan_cpp
-from workers.referee.cpp_rules import CppRemark, examine_cpp, looks_like_cpp
+from workers.referee.screening.cpp_reading import SourceFacts, read_cpp, scan_cpp
+from workers.referee.screening.cpp_rules import CppRemark, examine_cpp, looks_like_cpp
 
 HEAD = "#include <cstdint>\n"
 

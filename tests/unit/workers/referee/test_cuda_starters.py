@@ -1,7 +1,7 @@
 """What runs when a CUDA library is loaded: the runtime's own registration, and nothing of the candidate's."""
 
 from services.ports.devices import BuiltLibrary
-from workers.referee.built_rules import examine_built
+from workers.referee.screening.built_rules import examine_built
 
 RUNTIME = ("libcudart_static_" + "7b" * 20, "_ZL24__sti____cudaRegisterAllv")
 SOURCE = 'extern "C" void f(cudaStream_t stream) {}'

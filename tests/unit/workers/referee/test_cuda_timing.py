@@ -13,8 +13,11 @@ import torch
 from workers.ipc.messages import MessageError
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta
-from workers.referee import cuda_timing
-from workers.referee.cuda_timing import (
+from workers.referee.inputs.fresh_values import FreshValues
+from workers.referee.session.fetched import Fetched
+from workers.referee.session.slots import Slot
+from workers.referee.timing import cuda_events
+from workers.referee.timing.cuda_events import (
     FRESH_CALLS,
     LEAST_TRUSTED,
     LOOKS,
@@ -31,10 +34,7 @@ from workers.referee.cuda_timing import (
     _round,
     hidden_s,
 )
-from workers.referee.fetched import Fetched
-from workers.referee.fresh_values import FreshValues
-from workers.referee.slots import Slot
-from workers.referee.timing import Checked, ProtocolCost, SamplingBudget, Side
+from workers.referee.timing.single_calls import Checked, ProtocolCost, SamplingBudget, Side
 from workers.runner.answers import BatchTimed
 from workers.runner.protocol import TimeBatch
 
@@ -59,6 +59,18 @@ def small_values() -> FreshValues:
 
 def test_small_problems_are_timed_in_long_batches() -> None:
     assert _batch_size(slot_of(16)) == MOST_CALLS
+
+
+def test_large_problems_are_timed_one_call_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda_events, "BATCH_BYTES", 3 * 4096)
+    assert [_batch_size(slot_of(elements)) for elements in (1024, 2048)] == [2, 1]
+
+
+def test_what_the_events_did_not_see_of_single_calls_is_told_by_empty_batches() -> None:
+    slots = [slot_of(4)]
+    side = Side(session=None, slot=slots[0], model="plain")  # type: ignore[arg-type]
+    single = _Batches(side=side, slots=slots, seconds=[5e-3], long_walls=[6e-3, 7e-3], pairs=[(0.5e-3, 6e-3)])
+    assert single.slopes() == pytest.approx((0.5e-3, 0.5e-3))
 
 
 def test_what_the_events_did_not_see_is_the_slope_beyond_them() -> None:
@@ -162,8 +174,8 @@ def test_a_batch_is_compared_with_its_own_values_where_a_check_put_others_in(
     ours, theirs = batches_of([]), batches_of([])
     ours.side, theirs.side = (replace(one.side, session=Answering()) for one in (ours, theirs))  # type: ignore[arg-type]
     opened = {id(ours.side): ours, id(theirs.side): theirs}
-    monkeypatch.setattr(cuda_timing, "LATER_CHECKS", later)
-    monkeypatch.setattr(cuda_timing, "_opened", lambda side: _entered(opened[id(side)]))
+    monkeypatch.setattr(cuda_events, "LATER_CHECKS", later)
+    monkeypatch.setattr(cuda_events, "_opened", lambda side: _entered(opened[id(side)]))
     looked = []
 
     def check(checked: Checked) -> None:
@@ -181,3 +193,23 @@ def test_a_batch_is_compared_with_its_own_values_where_a_check_put_others_in(
 
 def _entered(batches: _Batches) -> AbstractContextManager[_Batches]:
     return nullcontext(batches)
+
+
+def test_a_rival_without_memory_for_outputs_is_not_fetched_from_and_each_single_call_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slot, bare = slot_of(4), Slot(0, [torch.zeros(4)], [], TensorDevice())
+    session, rival = Answering(), Answering()
+    ours = _Batches(side=Side(session=session, slot=slot, model="plain"), slots=[slot])  # type: ignore[arg-type]
+    theirs = _Batches(side=Side(session=rival, slot=bare, model="plain", trusted=True), slots=[bare])  # type: ignore[arg-type]
+    monkeypatch.setattr(cuda_events, "_opened", lambda side: _entered(ours if side is ours.side else theirs))
+    monkeypatch.setattr(cuda_events, "SINGLE_LOOKS", 1.0)
+    looked = list[Checked]()
+    samples = DeviceStopwatch().interleaved(
+        ours.side, theirs.side, small_values(), SamplingBudget(seconds=0.01), cost=ProtocolCost(), check=looked.append
+    )
+    assert set(session.sizes) == {0, 1}
+    assert len(looked) >= len(samples.candidate) - 4  # those that warm up, and those that settle a doubt
+    assert not rival.fetched
+    assert samples.baseline_fetch
+    assert max(samples.baseline_fetch) < 1.0

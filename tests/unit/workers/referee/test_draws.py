@@ -1,11 +1,23 @@
 import random
+from collections.abc import Callable
 
 import pytest
 import torch
 
-from workers.referee.draws import CODES, CONSTANTS, DISTRIBUTIONS, WHOLE, Distribution, changes, drawn, rebuilt
-from workers.referee.resizing import cut_along, resized
-from workers.referee.value_kinds import is_code, is_constant, is_continuous, is_whole
+from workers.referee.inputs.draws import (
+    CODES,
+    CONSTANTS,
+    DISTRIBUTIONS,
+    FLAGS,
+    WHOLE,
+    Distribution,
+    changes,
+    drawn,
+    nudged,
+    rebuilt,
+)
+from workers.referee.inputs.resizing import cut_along, resized
+from workers.referee.inputs.value_kinds import is_code, is_constant, is_continuous, is_flag, is_whole
 
 
 def test_masks_labels_and_constants_are_not_scaled() -> None:
@@ -136,12 +148,26 @@ def test_other_whole_draws_hold_values_that_occurred() -> None:
         assert bool(torch.isin(changed, indices).all())
 
 
-def test_masks_labels_and_bytes_that_are_drawn_for_each_place_are_codes() -> None:
-    torch.manual_seed(0)
-    assert is_code(torch.rand(64, 64) < 0.5)
-    assert is_code((torch.rand(64, 64) < 0.5).float())
-    assert is_code(torch.randint(0, 10, (1000,)))
-    assert is_code(torch.randint(0, 256, (64, 256), dtype=torch.uint8))
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: torch.rand(64, 64) < 0.5,
+        lambda: (torch.rand(64, 64) < 0.5).float(),
+        lambda: torch.randint(0, 10, (1000,)),
+        lambda: torch.randint(0, 256, (64, 256), dtype=torch.uint8),
+    ],
+)
+def test_masks_labels_and_bytes_that_are_drawn_for_each_place_are_codes(draw: Callable[[], torch.Tensor]) -> None:
+    """Nothing is seeded: rows, columns and neighbours of independent elements are beyond the bounds with a chance below
+    1e-8 (neighbours: six standard deviations; the variance of 64 rows' sums: chi-squared below 14 or above 275)."""
+    assert all(is_code(draw()) for _ in range(100))
+
+
+def test_a_mask_of_which_exactly_half_is_set_is_a_code() -> None:
+    """One fair mask of 4096 in eighty is; it was held for a structure."""
+    half = torch.arange(4096)[torch.randperm(4096)].view(64, 64) < 2048
+    assert is_code(half)
+    assert is_code(half.float())
 
 
 def test_structures_are_no_codes() -> None:
@@ -240,3 +266,40 @@ def test_a_kind_of_values_that_finds_nothing_to_change_is_told() -> None:
     assert not changes([x, torch.arange(64)], CODES[0])
     assert not changes([x], CONSTANTS[0])
     assert changes([x], DISTRIBUTIONS[1])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [torch.ones(64, 32, dtype=torch.bool), torch.zeros(64, 32, dtype=torch.bool), torch.ones(512, dtype=torch.int64)],
+)
+def test_flags_of_one_value_get_others_here_and_there(value: torch.Tensor) -> None:
+    (flags,) = FLAGS
+    assert is_flag(value)
+    assert changes([value], flags)
+    (changed,) = drawn([value], flags)
+    assert 0.0 < float((changed != value).double().mean()) < 0.4
+    assert changed.dtype is value.dtype
+    assert int(changed.min()) >= 0
+    assert int(changed.max()) <= 1
+
+
+def test_whole_numbers_of_one_value_become_smaller_ones() -> None:
+    lengths = torch.full((512,), 100)
+    (changed,) = drawn([lengths], FLAGS[0])
+    assert len(changed.unique()) > 10
+    assert int(changed.min()) >= 1
+    assert int(changed.max()) <= 100
+
+
+@pytest.mark.parametrize("value", [torch.zeros(8, dtype=torch.int64), torch.arange(8), torch.ones(8), torch.tensor(3)])
+def test_what_may_mean_anything_is_no_flag(value: torch.Tensor) -> None:
+    assert not is_flag(value)
+
+
+def test_a_nudge_leaves_what_is_not_finite() -> None:
+    given = torch.tensor([1.0, float("inf"), float("-inf"), float("nan")])
+    for _ in range(8):
+        (moved,) = nudged([given])
+        assert moved[1:3].tolist() == [float("inf"), float("-inf")]
+        assert bool(moved[3].isnan())
+        assert abs(float(moved[0]) - 1.0) < 1e-6

@@ -1,11 +1,12 @@
 """Values of timed calls: new every time, plausible, and mixed only where any place could hold any value."""
 
+import itertools
 import random
 
 import pytest
 import torch
 
-from workers.referee.fresh_values import DRAWN_BYTES, FreshValues, mixable
+from workers.referee.inputs.fresh_values import DRAWN_BYTES, FreshValues, mixable
 
 ROWS, COLUMNS = 512, 1024
 
@@ -73,7 +74,7 @@ def test_one_draw_is_enough_to_mix() -> None:
 
 def test_whole_numbers_come_from_a_draw_and_change_with_each_that_is_made() -> None:
     def draw() -> list[torch.Tensor]:
-        return [torch.randn(ROWS, COLUMNS), torch.randint(0, 100, (ROWS, COLUMNS))]
+        return [torch.randn(ROWS, COLUMNS), torch.randint(0, 100, (4 * ROWS, COLUMNS))]
 
     values = FreshValues([draw() for _ in range(3)], draw, random.Random(5))
     assert values.mixable == [True, False]
@@ -83,6 +84,16 @@ def test_whole_numbers_come_from_a_draw_and_change_with_each_that_is_made() -> N
     drawn = values.drawn()
     assert any(tensors[1] is drawn.tensors[1] for tensors in values.pool)
     assert sum(tensors[1] is old for tensors, old in zip(values.pool, before, strict=True)) == 2
+
+
+def test_every_call_is_drawn_where_much_cannot_be_mixed_and_drawing_is_quick() -> None:
+    def draw() -> list[torch.Tensor]:
+        return [torch.randn(ROWS, COLUMNS), torch.randint(0, 100, (ROWS, COLUMNS))]
+
+    values = FreshValues([draw() for _ in range(3)], draw, random.Random(5))
+    assert values.always_drawn
+    seen = [values.next().tensors[1] for _ in range(8)]
+    assert not any(torch.equal(one, other) for one, other in itertools.combinations(seen, 2))
 
 
 def test_where_nothing_can_be_mixed_every_call_is_drawn() -> None:

@@ -11,8 +11,8 @@ from services.domain.problems import Problem
 from services.problems import lint_problem
 from services.testing import a_device
 from workers.referee.errors import Refused
-from workers.referee.model_profile import profiled
-from workers.referee.problem import ReferenceProblem
+from workers.referee.problem.reference_problem import ReferenceProblem
+from workers.referee.whole_models.model_profile import profiled
 from workers.runner.loading import copy_state
 
 BLOCKS = """import torch

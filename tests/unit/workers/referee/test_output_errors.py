@@ -8,8 +8,8 @@ from services.domain import codec
 from services.domain.evaluations import EvaluationReport
 from services.domain.gates import ErrorCheck, GateName, OutputError
 from services.testing.builders import a_report
-from workers.referee.comparison import ErrorScale, error_scale, examine, tolerances
-from workers.referee.output_errors import CACHED, Account, ErrorLog, ulp_distance, worst_element
+from workers.referee.comparing.comparison import ErrorScale, error_scale, examine, tolerances
+from workers.referee.comparing.output_errors import CACHED, Account, ErrorLog, ulp_distance, worst_element
 
 TABLE = tolerances(None)
 EXACT = ErrorScale()

@@ -5,7 +5,7 @@ import pytest
 from services.domain.measurements import Baselines
 from services.testing.builders import a_latency
 from workers.referee.gates.timing import page_baselines, shape_result
-from workers.referee.timing import Samples
+from workers.referee.timing.single_calls import Samples
 from workers.referee.trial import Measured
 
 KNOWN = Baselines(eager=a_latency(400.0), compile=a_latency(200.0))

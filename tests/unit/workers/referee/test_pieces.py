@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from workers.referee import comparison
-from workers.referee.pieces import pieces
+from workers.referee.comparing import comparison
+from workers.referee.comparing.pieces import pieces
 
 
 def test_pieces_are_the_same_slices_of_all_tensors() -> None:

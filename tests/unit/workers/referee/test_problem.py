@@ -1,10 +1,14 @@
+from collections.abc import Iterator
+
 import pytest
 import torch
 
 from services.domain.problems import Problem
 from workers.referee.errors import Refused
-from workers.referee.problem import ReferenceProblem
-from workers.referee.validation import examine, load
+from workers.referee.problem.model_state import left_by
+from workers.referee.problem.other_parameters import moved_parameters, other_parameters
+from workers.referee.problem.reference_problem import ReferenceProblem
+from workers.referee.validation import examine, keep_state, load
 
 GOOD = """import torch
 
@@ -81,7 +85,7 @@ def test_a_problem_with_unreadable_tolerances_is_refused_with_the_line() -> None
 def test_parameters_of_one_value_get_others_for_a_while() -> None:
     reference = ReferenceProblem(problem(NORM))
     usual = {name: tensor.clone() for name, tensor in reference.state()}
-    with reference.other_parameters() as has_any:
+    with other_parameters(reference) as has_any:
         others = dict(reference.state())
         assert has_any
         assert bool((others["norm.weight"] >= 0.6).all())
@@ -116,3 +120,172 @@ class Model(torch.nn.Module):
 def get_inputs():
     return [torch.randn(4, 8)]
 """
+
+
+@pytest.fixture
+def torch_as_it_was() -> Iterator[None]:
+    equal, threads = torch.equal, torch.get_num_threads()
+    yield
+    torch.equal = equal
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.usefixtures("torch_as_it_was")
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [("torch.equal = lambda one, other: True", "`torch.equal`"), ("torch.set_num_threads(7)", "the number of threads")],
+)
+@pytest.mark.parametrize("place", ["import torch\n", "    def forward(self, x):\n"])
+def test_a_problem_leaves_pytorch_as_it_is(line: str, name: str, place: str) -> None:
+    blanks = " " * (8 if "forward" in place else 0)
+    told = refused(GOOD.replace(place, f"{place}{blanks}{line}\n"))
+    assert f"the problem changes {name}" in str(told)
+    assert "Leave PyTorch as it is" in told.remedy
+
+
+@pytest.mark.parametrize(
+    ("training", "told"), [(True, "model's norm.running_mean, norm.running_var, norm"), (False, None)]
+)
+def test_what_a_call_changes_in_the_model_is_told(training: bool, told: str | None) -> None:
+    layer = GOOD.replace(
+        "    def forward(self, x):\n        return torch.relu(x) + 1",
+        "    def __init__(self):\n        super().__init__()\n        self.norm = torch.nn.BatchNorm1d(16)\n"
+        f"        self.train({training})\n\n    def forward(self, x):\n        return self.norm(x)",
+    )
+    found = keep_state(load(problem(layer), lambda _what, _line: None), lambda _what, _line: None)
+    assert (found is None) if told is None else (told in (found or ""))
+
+
+COUNTER = GOOD.replace(
+    "    def forward(self, x):\n        return torch.relu(x) + 1",
+    "    def __init__(self):\n        super().__init__()\n        self.register_buffer('seen', torch.zeros(16))\n\n"
+    "    def forward(self, x):\n        self.seen.mul_(0.5).add_(x.mean(dim=0))\n        return torch.relu(x) + 1",
+)
+
+
+def test_each_call_finds_the_model_as_it_was_built() -> None:
+    reference = load(problem(COUNTER), lambda _what, _line: None)
+    reference.run(reference.make_inputs(0, 1))
+    assert reference.model.get_buffer("seen").any()
+    keep_state(reference, lambda _what, _line: None)
+    assert reference.changing == ("seen",)
+    reference.run(reference.make_inputs(0, 2))
+    assert not reference.model.get_buffer("seen").any()
+
+
+def test_what_a_call_leaves_is_found_out_on_a_copy_with_how_exact_it_is() -> None:
+    reference = load(problem(COUNTER), lambda _what, _line: None)
+    keep_state(reference, lambda _what, _line: None)
+    arguments = reference.make_inputs(0, 3)
+    left = left_by(reference, arguments)
+    assert torch.equal(left.after["seen"], arguments[0].mean(dim=0))
+    assert not left.before["seen"].any()
+    assert left.scales["seen"].known
+    assert left.scales["seen"].relative < 1e-6
+    assert not reference.model.get_buffer("seen").any()
+
+
+def test_a_buffer_that_is_replaced_is_put_back_and_one_that_grows_is_refused() -> None:
+    replaced = COUNTER.replace("self.seen.mul_(0.5).add_(x.mean(dim=0))", "self.seen = self.seen + x.mean(dim=0)")
+    reference = load(problem(replaced), lambda _what, _line: None)
+    keep_state(reference, lambda _what, _line: None)
+    reference.run(reference.make_inputs(0, 2))
+    assert not reference.model.get_buffer("seen").any()
+    grows = COUNTER.replace("self.seen.mul_(0.5).add_(x.mean(dim=0))", "self.seen = torch.cat([self.seen, x[0]])")
+    with pytest.raises(Refused, match="changes the size of the model's buffer seen"):
+        keep_state(load(problem(grows), lambda _what, _line: None), lambda _what, _line: None)
+
+
+def test_a_parameter_that_is_written_to_is_known() -> None:
+    parameter = "self.seen = torch.nn.Parameter(torch.zeros(16))"
+    written = COUNTER.replace("self.register_buffer('seen', torch.zeros(16))", parameter)
+    reference = load(problem(written), lambda _what, _line: None)
+    keep_state(reference, lambda _what, _line: None)
+    assert reference.changing == ("seen",)
+    reference.run(reference.make_inputs(0, 2))
+    assert not reference.model.get_parameter("seen").any()
+
+
+def test_weights_that_are_drawn_anew_are_kept_too() -> None:
+    reference = load(problem(COUNTER), lambda _what, _line: None)
+    keep_state(reference, lambda _what, _line: None)
+    reference.draw_weights_anew()
+    reference.run(reference.make_inputs(0, 2))
+    assert not reference.model.get_buffer("seen").any()
+
+
+def test_parameters_whose_gradients_are_judged_move_on_for_a_while() -> None:
+    layer = GOOD.replace(
+        "    def forward(self, x):\n        return torch.relu(x) + 1",
+        "    def __init__(self):\n        super().__init__()\n        self.linear = torch.nn.Linear(16, 16)\n\n"
+        "    def forward(self, x):\n        return self.linear(x)",
+    )
+    reference = ReferenceProblem(problem(f"{layer}\nBACKWARD = True\n"))
+    before = [tensor.clone() for _, tensor in reference.state()]
+    with moved_parameters(reference) as has_any:
+        assert has_any
+        assert not any(torch.equal(one, other) for one, (_, other) in zip(before, reference.state(), strict=True))
+    assert all(torch.equal(one, other) for one, (_, other) in zip(before, reference.state(), strict=True))
+    with moved_parameters(ReferenceProblem(problem(layer))) as has_any:
+        assert not has_any
+
+
+SLOPES = """
+import torch
+class Model(torch.nn.Module):
+    def __init__(self, slope):
+        super().__init__()
+        self.slope = slope
+    def forward(self, x):
+        return torch.where(x > 0, x, x * self.slope)
+def get_inputs():
+    return [torch.randn(8, 8)]
+def get_init_inputs():
+    return [0.1]
+def steep():
+    return {"slope": 0.9}
+INIT_SETS = [steep]
+"""
+
+
+def test_other_init_inputs_build_another_model_for_as_long_as_it_is_looked_at() -> None:
+    reference = ReferenceProblem(problem(SLOPES))
+    x = -torch.ones(2, 2)
+    with reference.other_settings(0):
+        assert reference.init_inputs == {"slope": 0.9}
+        assert torch.equal(reference.run([x]), x * 0.9)
+    assert reference.init_inputs == [0.1]
+    assert torch.equal(reference.run([x]), x * 0.1)
+
+
+WIDTHS = """
+import torch
+BACKWARD = True
+class Model(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, width)
+    def forward(self, x):
+        return self.linear(x)
+def get_inputs():
+    return [torch.randn(2, 4, requires_grad=True)]
+def get_init_inputs():
+    return [3]
+INIT_SETS = [lambda: [5]]
+"""
+
+
+def test_cotangents_have_the_shape_of_what_the_model_returns_that_is_built_with_other_init_inputs() -> None:
+    reference = ReferenceProblem(problem(WIDTHS))
+    assert reference.make_inputs(0, 1)[1].shape == (2, 3)
+    with reference.other_settings(0):
+        arguments = reference.make_inputs(0, 1)
+        assert arguments[1].shape == (2, 5)
+        assert reference.run(arguments)[0].shape == (2, 5)
+    assert reference.make_inputs(0, 1)[1].shape == (2, 3)
+
+
+def test_init_inputs_that_the_model_does_not_take_are_refused_with_their_line() -> None:
+    reference = ReferenceProblem(problem(SLOPES.replace('{"slope": 0.9}', '{"steepness": 0.9}')))
+    with pytest.raises(Refused, match="steepness"), reference.other_settings(0):
+        pass

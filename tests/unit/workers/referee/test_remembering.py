@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from services.domain.gates import GateStatus
 from workers.referee.gates.remembering import remembered, slower_on_unseen
-from workers.referee.timing import Samples
+from workers.referee.timing.single_calls import Samples
 from workers.referee.trial import Measured
 
 UNSEEN = [index % 5 == 0 for index in range(30)]

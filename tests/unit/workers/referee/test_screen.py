@@ -1,7 +1,7 @@
 import pytest
 
-from workers.referee.remarks import Remark
-from workers.referee.screen import screen
+from workers.referee.screening.remarks import Remark
+from workers.referee.screening.screen import screen
 
 KERNEL = """
 import torch

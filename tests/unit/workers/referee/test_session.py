@@ -1,6 +1,7 @@
 """The referee's side of a connection against runners that are honest, broken and hostile."""
 
 import contextlib
+import gc
 import socket
 import struct
 import threading
@@ -14,8 +15,9 @@ import torch
 from workers.ipc.tensors import TensorMeta
 from workers.ipc.wire import Channel, WireError
 from workers.referee.errors import FaultKind, RunnerFault
-from workers.referee.runner_client import RunnerSession
+from workers.referee.session.runner_client import RunnerSession
 from workers.runner.session import RunnerServer
+from workers.runner.stepping import DENSE, TURNED, StepPlan
 
 DOUBLE = """
 import torch
@@ -205,3 +207,133 @@ def test_an_output_that_was_not_written_is_poison_not_what_was_there() -> None:
         value = session.fetch(slot).outputs[0].value
         assert value is not None
         assert value.view(torch.uint8).tolist() == [0xA5] * 8
+
+
+def test_parameters_are_changed_in_place_where_they_match() -> None:
+    with against(honest) as session:
+        assert loaded(session, [("weight", torch.ones(4))])
+        x = torch.ones(3, 4)
+        slot = session.open_slot(0, [x], [TensorMeta.of(x)])
+        slot.write([x])
+        assert session.change_state([("weight", torch.arange(4.0))])
+        assert not session.change_state([("weight", torch.arange(5.0))])
+        session.call(slot, at_once=True)
+        value = session.fetch(slot).outputs[0].value
+        assert value is not None
+        assert torch.equal(value, torch.arange(4.0).expand(3, 4))
+        assert not session.keeps_outputs(slot)
+
+
+STRIDES = """
+import torch
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return torch.tensor(x.stride()), x + 0
+"""
+
+
+def test_arguments_lie_as_they_are_asked_for_with_the_same_values() -> None:
+    with against(honest) as session:
+        session.load(STRIDES, [], [], seed=1, copy_state=True, threads=1, limit_s=20.0)
+        x = torch.arange(12.0).reshape(3, 4)
+        slot = session.open_slot(0, [x], [TensorMeta(dtype="int64", shape=(2,)), TensorMeta.of(x)])
+        for layout, strides in ((DENSE, [4, 1]), (TURNED, [1, 3]), (DENSE, [4, 1])):
+            slot.write([x])
+            session.call(slot, layout=layout)
+            found, values = (output.value for output in session.fetch(slot).outputs)
+            assert found is not None
+            assert values is not None
+            assert found.tolist() == strides
+            assert torch.equal(values, x)
+
+
+def test_the_state_is_read_under_the_reference_s_names() -> None:
+    state = [("slope", torch.arange(4.0)), ("other", torch.ones(2))]  # the model calls the first one `weight`
+    with against(honest) as session:
+        assert loaded(session, state)
+        found = session.read_state([name for name, _ in state], [TensorMeta.of(tensor) for _, tensor in state])
+        assert list(found) == ["slope"]
+        assert torch.equal(found["slope"], torch.arange(4.0))
+        assert session.read_state(["slope"], [TensorMeta(dtype="float64", shape=(4,))]) == {}
+
+
+@pytest.mark.parametrize("names", [["weight", "more"], "weight", None])
+def test_a_state_that_nobody_asked_for_is_a_forgery(names: object) -> None:
+    def peer(channel: Channel) -> None:
+        message = channel.receive(timeout_s=5.0)
+        message.close()
+        channel.send({"token": message.body["token"], "names": names})  # type: ignore[dict-item]
+
+    with against(peer) as session, pytest.raises(RunnerFault) as caught:
+        session.read_state(["weight"], [TensorMeta(dtype="float32", shape=(4,))])
+    assert caught.value.kind is FaultKind.FORGED
+
+
+class EarlyRunner(RunnerServer):
+    """Says that a forward has ended without handing over what it returned."""
+
+    def _wait_for_cotangents(self, result: object) -> None:
+        super()._wait_for_cotangents(())
+
+
+def hasty(channel: Channel) -> None:
+    EarlyRunner(channel).run()
+
+
+@pytest.mark.parametrize("peer", [honest, hasty])
+def test_a_forward_that_is_said_to_have_ended_has_handed_over_its_outputs(peer: Callable[[Channel], object]) -> None:
+    plan = StepPlan(inputs=(0,), parameters=("weight",), outputs=(0,))
+    with against(peer) as session:
+        session.call_limit_s = 20.0
+        state = [("weight", torch.arange(4.0))]
+        assert session.load(DOUBLE, [4], state, seed=1, copy_state=True, threads=1, limit_s=10.0, step=plan)
+        x = torch.randn(3, 4)
+        slot = session.open_slot(0, [x, x, 0], [TensorMeta.of(one) for one in (x, x, torch.ones(4))])
+        slot.write([x, torch.ones(3, 4)])
+        session.call(slot)
+        if peer is hasty:
+            with pytest.raises(RunnerFault, match="its outputs were not there yet"):
+                session.call(slot, at_once=True)
+            return
+        session.call(slot, at_once=True)
+        value, _, gradient = (one.value for one in session.fetch(slot).outputs)
+        assert value is not None
+        assert gradient is not None
+        assert torch.equal(value, x * torch.arange(4.0))
+        assert torch.allclose(gradient, x.sum(dim=0))
+
+
+def open_blocks() -> set[tuple[str, int]]:
+    """Blocks of shared memory that this process has open, as descriptor and inode: those of both sides, since the
+    runner is a thread here. Earlier tests' may go at any time, so only what has come since is counted."""
+    gc.collect()
+    found = set()
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):
+            if "memfd:kernelwright" in str(descriptor.readlink()):
+                found.add((descriptor.name, descriptor.stat().st_ino))
+    return found
+
+
+def test_a_runner_keeps_no_memory_of_what_it_was_loaded_from_nor_of_a_slot_that_another_takes_the_place_of() -> None:
+    with against(honest) as session:
+        before = open_blocks()
+        assert loaded(session, [("weight", torch.arange(4.0))])
+        assert session.change_state([("weight", torch.ones(4))])
+        assert not open_blocks() - before
+        first = session.open_slot(0, [torch.ones(2, 4)], ())
+        one_slot = len(open_blocks() - before)
+        second = session.open_slot(0, [torch.ones(3, 4)], ())
+        assert len(open_blocks() - before) == one_slot + one_slot // 2  # on this side both are open
+        session.forget([second])
+        del first, second
+        assert len(open_blocks() - before) < one_slot
+
+
+def test_memory_of_a_slot_that_the_runner_does_not_take_is_given_back() -> None:
+    with against(lambda channel: channel.receive(timeout_s=5.0).close()) as session:
+        before = open_blocks()
+        with pytest.raises(RunnerFault):
+            session.open_slot(0, [torch.ones(4)], ())
+        assert not open_blocks() - before

@@ -9,7 +9,8 @@ import pytest
 
 from services.domain.gates import GateStatus
 from workers.referee.gates import integrity
-from workers.referee.timing import Samples
+from workers.referee.timing.single_calls import Samples
+from workers.referee.timing.statistics import Uncertainty, latency
 from workers.referee.trial import GateFinding, Measured, failed
 
 CALL_S = 35e-6
@@ -28,7 +29,10 @@ class Sittings:
         monkeypatch.setattr(integrity, "try_draw", lambda *_given, **_named: evidence)
         monkeypatch.setattr(integrity, "library_work", lambda _trial: None)
         monkeypatch.setattr(integrity, "work_outside", lambda _trial: None)
-        self.trial: Any = SimpleNamespace(draw=lambda *_given: [], overhead_s=1e-4)
+        bench = SimpleNamespace(side=self._side, restart=self._restart)
+        state = SimpleNamespace(bench=bench, metas=lambda _number: [], is_one_of_many=False, is_large=False)
+        self.rivals = 1
+        self.trial: Any = SimpleNamespace(draw=lambda *_given: [], state=state, deadline=0.0, runner=None)
 
     def _measure(self, _trial: object, number: int) -> Measured:
         samples = Samples(candidate=[CALL_S] * 20, baseline=[CALL_S] * 20, hidden_s=self._hidden_s.pop(0))
@@ -36,6 +40,12 @@ class Sittings:
 
     def _load_again(self, _trial: object) -> None:
         self.processes += 1
+
+    def _restart(self) -> None:
+        self.rivals += 1
+
+    def _side(self, *_given: object) -> str:
+        return "reference"
 
     def steadily(self, number: int = 0) -> Samples:
         return integrity.measured_steadily(self.trial, number).samples
@@ -51,6 +61,7 @@ def test_time_hidden_in_every_process_is_the_candidate_s(monkeypatch: pytest.Mon
     sittings = Sittings(monkeypatch, MUCH_S, MUCH_S, MUCH_S)
     assert sittings.steadily().hidden_s == MUCH_S
     assert sittings.processes == integrity.REPEATS
+    assert sittings.rivals == 2, "the reference's process may have been the lucky one"
 
 
 class Reads(Sittings):
@@ -61,8 +72,6 @@ class Reads(Sittings):
         super().__init__(monkeypatch)
         self._read_s = read_s
         self.read_again = 0
-        bench = SimpleNamespace(side=lambda *_given: "reference")
-        self.trial.state = SimpleNamespace(bench=bench, metas=lambda _number: [], is_one_of_many=False)
         self.trial.side = lambda *_given: "candidate"
         monkeypatch.setattr(integrity, "timed_fetch", self._timed_fetch)
 
@@ -91,7 +100,14 @@ def test_slow_reads_in_every_process_are_work_put_off(monkeypatch: pytest.Monkey
     finding = integrity._put_off(integrity.measured_steadily(reads.trial, number))
     assert finding is not None
     assert "took 1000 µs longer than for the reference" in finding.detail
-    assert reads.processes == integrity.REPEATS
+    assert (reads.processes, reads.rivals) == (integrity.REPEATS, 2)
+
+
+def test_outputs_of_large_problems_are_read_again_in_another_process_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    reads = Reads(monkeypatch, SLOW_READ_S, READ_S)
+    reads.trial.state.is_large = True
+    assert integrity._put_off(integrity.measured_steadily(reads.trial, 0)) is None
+    assert (reads.processes, reads.read_again) == (2, 0)
 
 
 def test_a_measurement_that_hides_nothing_is_taken_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,3 +121,21 @@ def test_the_new_process_is_examined_before_it_is_timed(monkeypatch: pytest.Monk
     with pytest.raises(integrity.CheatFoundError) as caught:
         sittings.steadily()
     assert caught.value.finding.status is GateStatus.FAILED
+
+
+class Few(Sittings):
+    """Sittings of eight samples, a quarter of which shows no time."""
+
+    def _measure(self, _trial: object, number: int) -> Measured:
+        self.sittings = getattr(self, "sittings", 0) + 1
+        samples = Samples(candidate=[1e-6, *[1e-4] * 3] * 2, baseline=[2e-4] * 8, off=Uncertainty(shorter_s=5e-6))
+        return Measured(number=number, baseline="eager", samples=samples, shapes=())
+
+
+def test_sittings_without_a_figure_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = Few(monkeypatch)
+    samples = few.steadily()
+    assert len(samples.candidate) == len(samples.baseline) == 8 * few.sittings
+    assert 1 < few.sittings <= integrity.REPEATS
+    assert latency(samples.candidate, samples.off).median_us == pytest.approx(100.0)
+    assert few.processes == 1

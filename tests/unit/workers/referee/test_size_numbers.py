@@ -11,7 +11,7 @@ import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 from services.domain.problems import ProblemAnalysis, SizeNumber
-from workers.referee.analysis import analyse
+from workers.referee.costs.analysis import analyse
 
 
 class Function(nn.Module):

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from workers.referee.spoken_names import spoken_names
+from workers.referee.screening.spoken_names import spoken_names
 
 
 def said(source: str) -> list[str]:

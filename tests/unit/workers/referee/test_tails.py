@@ -2,7 +2,7 @@
 
 import pytest
 
-from workers.referee.timing import Samples, _count_tails, typical
+from workers.referee.timing.single_calls import Samples, _count_tails
 
 TAIL_S = 50e-6
 
@@ -28,7 +28,3 @@ def test_work_put_off_until_the_outputs_are_handed_over_is_counted() -> None:
 
 def test_one_lazy_call_among_many_is_counted_too() -> None:
     assert max(counted([TAIL_S] * 4 + [1e-2])) > 9e-3
-
-
-def test_the_typical_call_is_never_shorter_than_nothing() -> None:
-    assert typical([-2e-6, -1e-6, 1e-6]) == 0.0

@@ -11,7 +11,7 @@ from services.domain.errors import InfrastructureError
 from services.domain.gates import GateStatus
 from services.domain.measurements import Baselines
 from workers.referee.gates.timing import TimingGate
-from workers.referee.timing import Samples
+from workers.referee.timing.single_calls import Samples
 from workers.referee.trial import Measured
 
 STEADY = [1e-3, 1.01e-3, 0.99e-3] * 4
@@ -20,9 +20,13 @@ UNSTEADY = [1e-5, 2e-2, 1.1e-5, 1.9e-2] * 3
 
 def trial(candidate: list[float], baseline: list[float]) -> Any:
     measured = Measured(number=0, baseline="eager", samples=Samples(candidate=candidate, baseline=baseline), shapes=())
-    bench = SimpleNamespace(known=lambda _number: Baselines())
+    bench = SimpleNamespace(known=lambda _number: Baselines(), untold={})
     return SimpleNamespace(
-        measured=[measured], shapes=[], state=SimpleNamespace(bench=bench), named=lambda result, _number: result
+        measured=[measured],
+        shapes=[],
+        state=SimpleNamespace(bench=bench),
+        request=SimpleNamespace(baselines=("eager",)),
+        named=lambda result, _number: result,
     )
 
 
@@ -34,5 +38,5 @@ def test_a_candidate_alone_unsteady_fails() -> None:
 
 
 def test_where_the_reference_is_unsteady_too_the_machine_is_blamed() -> None:
-    with pytest.raises(InfrastructureError, match="too busy to time anything: the median of eager"):
+    with pytest.raises(InfrastructureError, match="too busy to time anything: calls of eager"):
         TimingGate().examine(trial(UNSTEADY, UNSTEADY))

@@ -5,7 +5,7 @@ import random
 import torch
 
 from workers.ipc.tensors import overlap, shares_memory
-from workers.referee.resizing import cut_sizes
+from workers.referee.inputs.resizing import cut_sizes
 
 
 def test_expanded_and_overlapping_views_share_memory() -> None:

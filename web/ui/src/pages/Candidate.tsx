@@ -87,7 +87,7 @@ function Head({ candidate, job }: { candidate: CandidateView; job: JobView | und
             Round {candidate.step + 1}
           </Title>
           <KindPill kind={kindOf(candidate, job?.best_candidate_id ?? null, job !== undefined && FINAL.has(job.status))} />
-          <GainPill speedup={candidate.speedup} />
+          <GainPill gain={candidate.gain} />
         </Group>
         <Group gap="xs">
           <Button variant="default" onClick={copy}>
@@ -108,7 +108,7 @@ function Head({ candidate, job }: { candidate: CandidateView; job: JobView | und
           </Figure>
         )}
         <Figure name="median latency">{micros(candidate.median_us)}</Figure>
-        {candidate.roofline_fraction !== null && <Figure name="of the roofline">{percent(candidate.roofline_fraction)}</Figure>}
+        {candidate.roofline_fraction !== null && <Figure name={`of the roofline${candidate.input_sets > 1 ? " (first input set)" : ""}`}>{percent(candidate.roofline_fraction)}</Figure>}
         <Figure name="origin">{ORIGINS[candidate.origin] ?? candidate.origin}</Figure>
         <Figure name="backend">{candidate.backend}</Figure>
       </Group>
@@ -190,7 +190,7 @@ function Changes({ candidate }: { candidate: CandidateView }) {
         />
         <Switch label="Side by side" checked={split ?? roomy ?? false} onChange={(event) => setSplit(event.currentTarget.checked)} mb={8} />
       </Group>
-      <Asked query={other}>
+      <Asked query={other} what="source">
         {(before) =>
           before === candidate.source ? (
             <Same candidate={candidate} other={siblings.data?.find((one) => one.id === against)} />

@@ -22,7 +22,7 @@ interface Compared {
 
 const LINES: [string, (one: Compared) => string][] = [
   ["Problem", ({ job }) => job.problem],
-  ["Status", ({ job }) => job.status],
+  ["Status", ({ job }) => job.status.replace("_", " ")],
   ["Speedup (fastest baseline)", ({ job }) => ratio(job.best_speedup)],
   ["Family", ({ job }) => job.analysis?.family ?? "–"],
   ["Backend", ({ job }) => job.backend],

@@ -12,11 +12,13 @@ import { JobActions } from "../parts/JobActions";
 import { Later } from "../parts/Later";
 import { FINAL, StatusPill } from "../parts/Pills";
 import { PopulationMap } from "../parts/PopulationMap";
+import { RatiosNote } from "../parts/RatioNote";
 import { ResultCard } from "../parts/ResultCard";
 import { Section } from "../parts/Section";
 import { Asked, Empty } from "../parts/States";
 import { Timeline } from "../parts/Timeline";
 import { useTitle } from "../parts/useTitle";
+import { sweepOf } from "../sweep";
 import { tell } from "../timeline";
 import { useCandidate, useCandidates, useCosts, useJob, useLiveJob } from "../useJob";
 
@@ -135,6 +137,7 @@ function Known({ job, live }: { job: JobView; live: LiveState }) {
           }
         >
           <Timeline story={story} over={over} />
+          <RatiosNote measured={rows} />
         </Section>
       </div>
     </Stack>
@@ -144,7 +147,7 @@ function Known({ job, live }: { job: JobView; live: LiveState }) {
 /** The best kernel over its input sets; nothing where there is one only. */
 function Sweep({ bestId }: { bestId: string | null | undefined }) {
   const report = useCandidate(bestId).data?.report;
-  if (!report || report.shapes.length < 2) return null;
+  if (!report || sweepOf(report).latency.length < 2) return null;
   return (
     <Section title="By shape">
       <Later height={340}>
@@ -174,7 +177,7 @@ function Head({ job, live, startedAt, drafts }: { job: JobView; live: LiveState;
             {job.problem}
           </Title>
           <span role="status" aria-live="polite">
-            <StatusPill status={job.status} />
+            <StatusPill status={job.status} gain={job.best_gain} />
           </span>
           <Text size="sm" className="quiet" data-connection={live.connection} data-seq={live.events.at(-1)?.seq ?? 0}>
             {CONNECTION[live.connection]}

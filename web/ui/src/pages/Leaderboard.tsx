@@ -1,5 +1,6 @@
 /** Jobs ranked problem by problem; of one tag, a suite with its progress, per family, and beside another run. */
 import { Anchor, Group, Select, Stack, Text, Title } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
 import { useMemo } from "react";
 import { Link, useSearchParams } from "react-router";
 import type { JobView } from "../client";
@@ -7,6 +8,7 @@ import { ago, NOTHING, percent, ratio } from "../format";
 import { byFamily, compared, leaderboard, summarised, type Place, type Summary } from "../leaderboard";
 import { Figure } from "../parts/Figure";
 import { GainMark } from "../parts/Pills";
+import { Rows } from "../parts/Rows";
 import { Section } from "../parts/Section";
 import { Asked, Empty } from "../parts/States";
 import { useTitle } from "../parts/useTitle";
@@ -73,7 +75,7 @@ function Board({ jobs, tag, beside }: { jobs: JobView[]; tag: string | null; bes
       <Section title="By family">
         <Families jobs={jobs} />
       </Section>
-      <Section title="By problem">
+      <Section title="By problem" aside={<Text size="sm" className="quiet">ranked by the lower end of the interval</Text>}>
         <Places places={leaderboard(jobs)} />
       </Section>
     </>
@@ -83,8 +85,7 @@ function Board({ jobs, tag, beside }: { jobs: JobView[]; tag: string | null; bes
 function Families({ jobs }: { jobs: JobView[] }) {
   const share = (one: Summary): string => `${one.faster} (${percent(one.faster / one.total)})`;
   return (
-    <div className="scroll-x" tabIndex={0} role="region" aria-label="Results by family">
-      <table className="rows" style={{ maxWidth: 760 }}>
+    <Rows label="Results by family" most={760}>
         <thead>
           <tr>
             <th>Family</th>
@@ -107,12 +108,13 @@ function Families({ jobs }: { jobs: JobView[] }) {
             </tr>
           ))}
         </tbody>
-      </table>
-    </div>
+    </Rows>
   );
 }
 
 function Places({ places }: { places: Place[] }) {
+  const phone = useMediaQuery("(max-width: 760px)", false, { getInitialValueInEffect: false });
+  if (phone) return <PlacesListed places={places} />;
   return (
     <div className="scroll-x" tabIndex={0} role="region" aria-label="Results by problem">
       <table className="rows">
@@ -139,6 +141,36 @@ function Places({ places }: { places: Place[] }) {
   );
 }
 
+/** On a phone: a problem, and below it a line for each of its jobs. */
+function PlacesListed({ places }: { places: Place[] }) {
+  return (
+    <Stack gap="md" role="list" aria-label="Results by problem">
+      {places.map(({ problem, device, ranked, jobs }) => (
+        <div key={`${problem}/${device}`} role="listitem">
+          <Text fw={650} className="break">
+            {problem}{" "}
+            <Text span size="xs" className="quiet" fw={400}>
+              {device}, {jobs} {jobs === 1 ? "job" : "jobs"}
+            </Text>
+          </Text>
+          {ranked.length === 0 && <Text size="sm">no correct kernel</Text>}
+          {ranked.slice(0, SHOWN).map((job, index) => (
+            <Group key={job.id} gap="xs" justify="space-between" wrap="nowrap">
+              <Anchor component={Link} to={`/jobs/${job.id}`} data-row size="sm" underline="always" truncate display="block" py={4}>
+                {index + 1}. {job.model}, {job.strategy}
+              </Anchor>
+              <Text size="sm" style={{ whiteSpace: "nowrap" }}>
+                <GainMark gain={job.best_gain} />
+                <b>{ratio(job.best_speedup)}</b> {job.best_ci95 && `${ratio(job.best_ci95[0])} – ${ratio(job.best_ci95[1])}`}
+              </Text>
+            </Group>
+          ))}
+        </div>
+      ))}
+    </Stack>
+  );
+}
+
 function Ranked({ place: { problem, device, ranked, jobs } }: { place: Place }) {
   const shown = ranked.slice(0, SHOWN);
   const head = (
@@ -161,7 +193,7 @@ function Ranked({ place: { problem, device, ranked, jobs } }: { place: Place }) 
       {index === 0 && head}
       <td className="figure">{index + 1}</td>
       <td className="figure">
-        <GainMark speedup={{ ci95: job.best_ci95 }} />
+        <GainMark gain={job.best_gain} />
         <b>{ratio(job.best_speedup)}</b>
       </td>
       <td className="figure">{job.best_ci95 ? `${ratio(job.best_ci95[0])} – ${ratio(job.best_ci95[1])}` : NOTHING}</td>

@@ -173,12 +173,12 @@ function Judged({ jobId, source }: { jobId: string; source: string }) {
       {judge.error && <Failure error={judge.error} what="evaluation" />}
       {judge.data && (
         <Group gap="xs" role="status">
-          <StatusPill status={found?.status ?? judge.data.status} />
+          <StatusPill status={found?.status ?? judge.data.status} gain={found?.report?.gain} />
           {found?.report && (
             <>
               <b>{found.report.verdict}</b>
               {found.report.latency && ` ${micros(found.report.latency.median_us)}, ${ratio(found.report.speedup.best_baseline)}`}
-              <GainPill speedup={found.report.speedup} />
+              <GainPill gain={found.report.gain} />
             </>
           )}
           <Anchor component={Link} to={`/jobs/${judge.data.id}`} underline="always" size="sm">

@@ -101,11 +101,12 @@ function NewWebhook() {
   const [statuses, setStatuses] = useState<string[]>([]);
   const [least, setLeast] = useState<number | string>("");
   const [tags, setTags] = useState<string[]>([]);
+  const [faster, setFaster] = useState(false);
   const [first, setFirst] = useState(false);
   const [made, setMade] = useState<NewWebhookView | null>(null);
   const queries = useQueryClient();
   const make = async (): Promise<void> => {
-    const conditions = { statuses: statuses as JobStatus[], min_speedup: least === "" ? null : Number(least), first_place: first, tags };
+    const conditions = { statuses: statuses as JobStatus[], min_speedup: least === "" ? null : Number(least), faster, first_place: first, tags };
     setMade(await data(createWebhook({ body: { url: url.trim(), kinds: kinds as EventKind[], conditions } })));
     setUrl("");
     await queries.invalidateQueries({ queryKey: KEY });
@@ -131,6 +132,7 @@ function NewWebhook() {
             <MultiSelect label="State" placeholder={statuses.length === 0 ? "any" : undefined} data={STATES} value={statuses} onChange={setStatuses} clearable />
             <NumberInput label="Minimum speedup" placeholder="any" suffix="×" min={0} step={0.1} decimalScale={3} value={least} onChange={setLeast} />
             <TagsInput label="Tags" placeholder={tags.length === 0 ? "any" : undefined} value={tags} onChange={setTags} maxTags={32} clearable />
+            <Checkbox label="Surely faster (whole 95 % interval)" checked={faster} onChange={(event) => setFaster(event.currentTarget.checked)} style={{ alignSelf: "end" }} mb={8} />
             <Checkbox label="First place on the leaderboard" checked={first} onChange={(event) => setFirst(event.currentTarget.checked)} style={{ alignSelf: "end" }} mb={8} />
           </SimpleGrid>
         </fieldset>
@@ -193,10 +195,11 @@ function Known({ webhook }: { webhook: WebhookView }) {
 }
 
 /** When a webhook fires, in words. */
-function whenOf({ statuses, min_speedup, first_place, tags }: WebhookView["conditions"]): string {
+function whenOf({ statuses, min_speedup, faster, first_place, tags }: WebhookView["conditions"]): string {
   const words = [
-    statuses?.join(" or "),
+    statuses?.map((one) => one.replace("_", " ")).join(" or "),
     min_speedup ? `at least ${min_speedup}×` : null,
+    faster ? "surely faster" : null,
     first_place ? "first place" : null,
     tags && tags.length > 0 ? `tagged ${tags.join(" and ")}` : null,
   ].filter(Boolean);

@@ -52,9 +52,11 @@ export function Component() {
   );
 }
 
+const running = async (): Promise<NodeView[]> => (await items(listNodes())).filter((node) => node.state !== "refused");
+
 /** Orchestrators and separate workers, as they report themselves. */
 function Processes() {
-  const nodes = useQuery({ queryKey: ["nodes"], queryFn: () => items(listNodes()), refetchInterval: 5_000 });
+  const nodes = useQuery({ queryKey: ["nodes"], queryFn: running, refetchInterval: 5_000 });
   return (
     <Section title="Processes">
       <Asked query={nodes} rows={2}>
@@ -102,7 +104,7 @@ function Processes() {
 }
 
 const COMPILES = "compile"; // such a worker builds for others, and has no device
-const STATES: Record<NodeView["state"], string> = { ready: "accepted", draining: "suspicious" };
+const STATES: Record<NodeView["state"], string> = { ready: "accepted", draining: "suspicious", refused: "rejected" };
 
 const StatePill = ({ state }: { state: NodeView["state"] }) => (
   <span className="pill" style={inks(STATES[state])}>
@@ -126,16 +128,38 @@ function Health({ node, measured }: { node: NodeView; measured: boolean }) {
   );
 }
 
+/** A worker that could not begin: which one, when, and what to do about it. */
+function Refused({ worker, node }: { worker: WorkerView; node: NodeView }) {
+  return (
+    <Card withBorder component="section" aria-label={`Refused worker ${worker.name}`} className="refused">
+      <Heading worker={worker} />
+      <Text size="sm" mt="xs" className="break">
+        {node.fault}
+      </Text>
+      <Text size="sm" mt="xs" className="quiet">
+        Could not begin {ago(node.seen_at)}, version {node.version}. It leaves this list when it starts, or after an hour.
+      </Text>
+    </Card>
+  );
+}
+
+function Heading({ worker }: { worker: WorkerView }) {
+  return (
+    <Group gap="sm">
+      <Title order={2} size="h4" className="break">
+        {worker.name} ({worker.device === COMPILES ? "compile only" : worker.device.toUpperCase()})
+      </Title>
+      {worker.node && <StatePill state={worker.node.state} />}
+    </Group>
+  );
+}
+
 function Worker({ worker }: { worker: WorkerView }) {
+  if (worker.node?.state === "refused") return <Refused worker={worker} node={worker.node} />;
   return (
     <Card withBorder component="section" aria-label={`Worker ${worker.name}`}>
       <Group justify="space-between">
-        <Group gap="sm">
-          <Title order={2} size="h4" className="break">
-            {worker.name} ({worker.device === COMPILES ? "compile only" : worker.device.toUpperCase()})
-          </Title>
-          {worker.node && <StatePill state={worker.node.state} />}
-        </Group>
+        <Heading worker={worker} />
         <Text size="sm" className="quiet">
           {worker.backends.join(", ")}
           {worker.isolation && ` · isolation: ${worker.isolation}`}

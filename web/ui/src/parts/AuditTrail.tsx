@@ -1,5 +1,6 @@
-import { Button, Group, Text } from "@mantine/core";
+import { Anchor, Button, Group, Text } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "react-router";
 import { data } from "../api";
 import { listAudit } from "../client";
 import { ago } from "../format";
@@ -39,7 +40,15 @@ export function AuditTrail() {
                       <td style={{ whiteSpace: "nowrap" }}>{ago(entry.at)}</td>
                       <td className="break">{entry.actor}</td>
                       <td>{entry.action.replaceAll("_", " ")}</td>
-                      <td className="mono break">{entry.subject}</td>
+                      <td className="mono break">
+                        {entry.subject.startsWith("job-") ? (
+                          <Anchor component={Link} to={`/jobs/${entry.subject}`} underline="always" size="sm">
+                            {entry.subject}
+                          </Anchor>
+                        ) : (
+                          entry.subject
+                        )}
+                      </td>
                       <td className="break">{entry.detail}</td>
                     </tr>
                   ))}

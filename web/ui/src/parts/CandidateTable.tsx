@@ -6,9 +6,9 @@ import { useLayoutEffect, useMemo, useRef, useState } from "react";
 import { Link } from "react-router";
 import { kindOf, sorted, type Sort, type SortKey } from "../candidates";
 import type { CandidateSummary } from "../client";
-import { micros, NOTHING, percent, ratio, seconds } from "../format";
-import { differing } from "../ratios";
+import { limitOf, micros, NOTHING, percent, ratio, seconds } from "../format";
 import { GainMark, KindPill } from "./Pills";
+import { RatiosNote } from "./RatioNote";
 
 const ROW = 38;
 const CARD = 60;
@@ -31,8 +31,8 @@ const COLUMNS: Column[] = [
   { key: null, name: "95 % interval", width: "124px", figure: interval },
   { key: "eager", name: "× eager", width: "80px", down: true, figure: (one) => ratio(one.speedup?.eager) },
   { key: "compile", name: "× compile", width: "92px", down: true, figure: (one) => ratio(one.speedup?.compile) },
-  { key: "roofline_fraction", name: "Roof", width: "60px", down: true, figure: (one) => percent(one.roofline_fraction) },
-  { key: null, name: "Bottleneck", width: "112px", figure: (one) => one.bottleneck?.replace("_", " ") ?? NOTHING },
+  { key: "roofline_fraction", name: "Roof", width: "74px", down: true, figure: (one) => percent(one.roofline_fraction) },
+  { key: null, name: "Bottleneck", width: "112px", figure: (one) => (one.bottleneck ? limitOf(one.bottleneck) : NOTHING) },
   { key: "device_s", name: "Device", width: "96px", down: true, figure: (one) => (one.device_s > 0 ? seconds(one.device_s) : NOTHING) },
 ];
 
@@ -98,9 +98,10 @@ export function CandidateTable({ candidates, bestId, selected, select, over }: P
           ))}
         </div>
       </div>
-      {candidates.some((one) => differing(one).length > 0) && (
-        <Text size="xs" className="quiet" mt={6} data-note="ratio">
-          Speedup is the median over pairs of calls taken in turns with the fastest baseline, which cancels the machine's drift; medians are of single runs and need not give it.
+      <RatiosNote measured={candidates} />
+      {candidates.some((one) => one.input_sets > 1 && one.roofline_fraction !== null) && (
+        <Text size="xs" className="quiet" mt={6} data-note="roof">
+          Roof is that of the first input set.
         </Text>
       )}
     </>
@@ -166,7 +167,7 @@ function Row({ candidate, index, top, columns, bestId, selected, select, over }:
         ({ name, figure }) =>
           figure && (
             <div role="cell" className="figure" key={name}>
-              {name === "Speedup" && <GainMark speedup={candidate.speedup} />}
+              {name === "Speedup" && <GainMark gain={candidate.gain} />}
               {figure(candidate)}
             </div>
           ),

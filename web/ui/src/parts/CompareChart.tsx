@@ -1,4 +1,4 @@
-import { SegmentedControl } from "@mantine/core";
+import { SegmentedControl, Text } from "@mantine/core";
 import { useCallback, useMemo, useState } from "react";
 import { progress, type Point } from "../candidates";
 import type { CandidateSummary } from "../client";
@@ -28,6 +28,19 @@ export default function CompareChart({ curves }: { curves: Curve[] }) {
     <>
       <SegmentedControl size="xs" value={along} onChange={(value) => setAlong(value as Along)} data={[{ value: "round", label: "by round" }, { value: "device", label: "by device time" }]} aria-label="Horizontal axis" />
       <Chart height={360} label={`Best so far: ${label}`} option={option} />
+      {lines.flatMap((line) =>
+        line.best.map(
+          ({ fell, step }) =>
+            fell && (
+              <Text key={`${line.id} ${step}`} size="sm" data-fell={step}>
+                <b>
+                  {line.name}, round {step}
+                </b>{" "}
+                {fell}
+              </Text>
+            ),
+        ),
+      )}
     </>
   );
 }

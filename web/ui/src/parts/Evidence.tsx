@@ -1,6 +1,6 @@
 /** Why believe this number: samples, intervals, what it was compared with, and where. */
 import { Alert, Group, Stack, Text } from "@mantine/core";
-import type { EvaluationReport, Latency, Passes } from "../client";
+import type { EvaluationReport, Gain, Latency, Passes } from "../client";
 import { bytesOf, micros, percent, ratio } from "../format";
 import { passRows } from "../passes";
 import { NAMES, ofMedians, rivalOf, type Measured } from "../ratios";
@@ -79,7 +79,6 @@ function Meanwhile({ report }: { report: EvaluationReport }) {
 function Claim({ report }: { report: EvaluationReport }) {
   const { best_baseline: best, ci95 } = report.speedup;
   if (!best) return <Alert variant="outline">Not timed: an earlier gate failed.</Alert>;
-  const sure = ci95 && (ci95[0] > 1 || ci95[1] < 1);
   const { objective } = report;
   if (objective?.collapse) {
     return (
@@ -92,17 +91,23 @@ function Claim({ report }: { report: EvaluationReport }) {
   return (
     <Text maw={760}>
       Median <b>{micros(report.latency?.median_us)}</b> per call ({report.latency?.samples} calls, fresh inputs each) — <b>{ratio(best)}</b>{" "}
-      {best > 1 ? "faster than the best baseline" : "the speed of the best baseline"}, interleaved with it{of && `; both are the ${of}`}.
+      the speed of the fastest baseline, interleaved with it{of && `; both are the ${of}`}.
       {ci95 && (
         <>
           {" "}
           The 95 % interval of that ratio is {ratio(ci95[0])} to {ratio(ci95[1])}
-          {sure ? ", which excludes 1×: the difference is significant." : ", which includes 1×: the difference is within noise."}
+          {report.gain && OUTCOMES[report.gain]}
         </>
       )}
     </Text>
   );
 }
+
+const OUTCOMES: Record<Gain, string> = {
+  surely: ", all of it above 1×: the kernel is faster.",
+  within_noise: ", which includes 1×: the difference is within noise.",
+  none: ", all of it below 1×: the kernel is slower.",
+};
 
 function Latencies({ report }: { report: EvaluationReport }) {
   const rows: [string, Latency][] = [
@@ -216,13 +221,14 @@ function PassTable({ passes }: { passes: Passes }) {
 }
 
 /** Data and operations of one call, and the rates that the median comes to. */
-function Work({ report: { roofline, latency } }: { report: EvaluationReport }) {
-  if (!roofline || !latency || latency.median_us <= 0) return null;
-  const rate = (amount: number): string => (amount / (latency.median_us * 1e3)).toPrecision(3);
+function Work({ report: { roofline, latency, shapes } }: { report: EvaluationReport }) {
+  const median = shapes[0]?.latency.median_us ?? latency?.median_us ?? 0;
+  if (!roofline || median <= 0) return null;
+  const rate = (amount: number): string => (amount / (median * 1e3)).toPrecision(3);
   return (
     <Text size="sm" mt={6}>
-      Memory per call: {bytesOf(roofline.bytes)} at the least, so {rate(roofline.bytes)} GB/s
-      {roofline.flops > 0 && ` and ${rate(roofline.flops)} GFLOP/s`} at the median: {percent(roofline.fraction)} of what the device permits ({roofline.bound} bound).
+      Memory per call{shapes.length > 1 && " (first input set)"}: {bytesOf(roofline.bytes)} at the least, so {rate(roofline.bytes)} GB/s
+      {roofline.flops > 0 && ` and ${rate(roofline.flops)} GFLOP/s`} at its median: {percent(roofline.fraction)} of what the device permits ({roofline.bound} bound).
     </Text>
   );
 }

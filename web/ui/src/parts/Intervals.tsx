@@ -36,7 +36,7 @@ export function Intervals({ jobs }: { jobs: JobView[] }) {
               <span className="quiet">{job.id}</span>
             </td>
             <td className="figure">
-              <GainMark speedup={{ ci95: job.best_ci95 }} />
+              <GainMark gain={job.best_gain} />
               <b>{ratio(job.best_speedup)}</b>
             </td>
             <td className="figure">{job.best_ci95 ? `${ratio(job.best_ci95[0])} – ${ratio(job.best_ci95[1])}` : "–"}</td>

@@ -160,10 +160,10 @@ function Card({ job, index, style, chosen, toggle }: JobProps) {
         </Text>
       </span>
       <span role="cell" style={{ textAlign: "right" }}>
-        <GainMark speedup={{ ci95: job.best_ci95 }} />
+        <GainMark gain={job.best_gain} />
         <b>{ratio(job.best_speedup)}</b>
         <br />
-        <StatusPill status={job.status} />
+        <StatusPill status={job.status} gain={job.best_gain} />
       </span>
     </div>
   );
@@ -172,10 +172,10 @@ function Card({ job, index, style, chosen, toggle }: JobProps) {
 const rounds = (job: JobView): string => `${Math.min(job.steps_done, job.budget.rounds ?? job.steps_done)} / ${job.budget.rounds}`;
 
 const CELLS: Record<ColumnKey, (job: JobView, setTag: (tag: string) => void) => React.ReactNode> = {
-  status: (job) => <StatusPill status={job.status} />,
+  status: (job) => <StatusPill status={job.status} gain={job.best_gain} />,
   speedup: (job) => (
     <>
-      <GainMark speedup={{ ci95: job.best_ci95 }} />
+      <GainMark gain={job.best_gain} />
       <b>{ratio(job.best_speedup)}</b>
     </>
   ),

@@ -1,6 +1,6 @@
 /** Verdicts and statuses: a mark, a word and a colour that say the same. */
-import type { JobStatus, Speedup } from "../client";
-import { GAINS, gainOf, KINDS, type Kind } from "../candidates";
+import type { Gain, JobStatus } from "../client";
+import { GAINS, KINDS, type Kind } from "../candidates";
 
 export function KindPill({ kind, children }: { kind: Kind; children?: string }) {
   return (
@@ -12,9 +12,8 @@ export function KindPill({ kind, children }: { kind: Kind; children?: string }) 
 }
 
 /** Faster, within noise or slower than the fastest baseline; nothing where nothing was measured. */
-export function GainPill({ speedup }: { speedup: Speedup | null | undefined }) {
-  const gain = gainOf(speedup);
-  if (gain === null) return null;
+export function GainPill({ gain }: { gain: Gain | null | undefined }) {
+  if (!gain) return null;
   const { label, mark, ink } = GAINS[gain];
   return (
     <span className="pill" style={inks(ink)} data-gain={gain}>
@@ -25,9 +24,8 @@ export function GainPill({ speedup }: { speedup: Speedup | null | undefined }) {
 }
 
 /** The same as a mark before a figure. */
-export function GainMark({ speedup }: { speedup: Speedup | null | undefined }) {
-  const gain = gainOf(speedup);
-  if (gain === null) return null;
+export function GainMark({ gain }: { gain: Gain | null | undefined }) {
+  if (!gain) return null;
   const { label, mark, ink } = GAINS[gain];
   return (
     <span className="gain" style={inks(ink)} title={label} role="img" aria-label={label}>
@@ -58,8 +56,9 @@ const STATUS: Record<JobStatus, { ink: string; mark: string }> = {
 export const STATUSES = Object.keys(STATUS) as JobStatus[];
 export const FINAL = new Set<JobStatus>(["solved", "no_gain", "unsolved", "refused", "failed", "cancelled"]);
 
-export function StatusPill({ status }: { status: JobStatus }) {
-  const { ink, mark } = STATUS[status];
+/** `gain`: of the job's best kernel; a job that only judged a kernel is solved also where that kernel is slow. */
+export function StatusPill({ status, gain }: { status: JobStatus; gain: Gain | null | undefined }) {
+  const { ink, mark } = status === "solved" && gain !== "surely" ? { ...STATUS.solved, ink: "pending" } : STATUS[status];
   return (
     <span className="pill" style={inks(ink)} data-status={status}>
       <span aria-hidden="true">{mark}</span>

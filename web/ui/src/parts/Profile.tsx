@@ -4,7 +4,7 @@ import { useSearchParams } from "react-router";
 import { data, download } from "../api";
 import { getCandidate, type CandidateView, type EvaluationReport, type ProfilerFile } from "../client";
 import { comparedCounters } from "../counters";
-import { micros, percent, ratio } from "../format";
+import { limitOf, micros, percent, ratio } from "../format";
 import { useCandidates } from "../useJob";
 import { notify } from "./notify";
 import { Section } from "./Section";
@@ -68,13 +68,13 @@ function Record({ id, file }: { id: string; file: ProfilerFile }) {
   );
 }
 
-function One({ report: { profile, roofline } }: { report: EvaluationReport }) {
+function One({ report: { profile, roofline, shapes } }: { report: EvaluationReport }) {
   const metrics = Object.entries(profile?.metrics ?? {});
   return (
     <>
       {roofline && (
         <Section title="Speed of light">
-          <Bar name="of the roofline" value={roofline.fraction} />
+          <Bar name={`of the roofline${shapes.length > 1 ? " (first input set)" : ""}`} value={roofline.fraction} />
           <Text size="sm" mt="xs">
             <b>{roofline.bound[0]!.toUpperCase() + roofline.bound.slice(1)} bound</b>: the lower bound is {micros(roofline.floor_us)} for{" "}
             {roofline.bytes.toLocaleString("en")} bytes and {roofline.flops.toLocaleString("en")} operations.
@@ -84,7 +84,7 @@ function One({ report: { profile, roofline } }: { report: EvaluationReport }) {
       {profile && (
         <Section title="Bottleneck">
           <Text>
-            <b>{profile.bottleneck}</b>: {profile.reason}
+            <b>{limitOf(profile.bottleneck)}</b>: {profile.reason}
           </Text>
           <Text size="sm" className="quiet">
             Source: {profile.source}
@@ -99,7 +99,7 @@ function One({ report: { profile, roofline } }: { report: EvaluationReport }) {
                 {metrics.map(([name, value]) => (
                   <tr key={name}>
                     <Named name={name} />
-                    <td className="figure">{figure(value)}</td>
+                    <td className="figure">{shareOf(name, value) !== null && /_share$/.test(name) ? percent(value) : figure(value)}</td>
                     <td style={{ width: "40%" }}>{shareOf(name, value) !== null && <Bar value={shareOf(name, value)!} />}</td>
                   </tr>
                 ))}
@@ -137,7 +137,7 @@ function Two({ mine, theirs, names }: { mine: EvaluationReport; theirs: Evaluati
             <th scope="row">bottleneck</th>
             {reports.map((one, at) => (
               <td className="figure" key={at}>
-                {one.profile?.bottleneck ?? "–"}
+                {one.profile ? limitOf(one.profile.bottleneck) : "–"}
               </td>
             ))}
             <td />
@@ -188,7 +188,7 @@ const WORDS: Record<string, string> = {
   samples: "samples taken",
   threads: "threads",
   balance: "balance of the threads",
-  page_faults_per_call: "page faults a call",
+  page_faults_per_call: "page faults per call",
   vector_share: "vector instructions, of own code",
   scalar_share: "scalar floating point, of own code",
   spill_share: "register spills, of own code",

@@ -21,7 +21,7 @@ export function ResultCard({ job, candidates }: { job: JobView; candidates: Cand
           <Figure big name="vs the fastest baseline">
             {ratio(speedup?.best_baseline)}
           </Figure>
-          <GainPill speedup={speedup} />
+          <GainPill gain={best.gain} />
         </Group>
         <Group gap="xs">
           <Button component={Link} to={`/candidates/${best.id}`} data-best>
@@ -40,6 +40,7 @@ export function ResultCard({ job, candidates }: { job: JobView; candidates: Cand
         )}
         {speedup?.eager != null && <Figure name="vs eager">{ratio(speedup.eager)}</Figure>}
         {speedup?.compile != null && <Figure name="vs torch.compile">{ratio(speedup.compile)}</Figure>}
+        {speedup?.compile_max != null && <Figure name={`vs ${NAMES.compile_max}`}>{ratio(speedup.compile_max)}</Figure>}
         {speedup?.seed != null && (
           <Figure name="vs the seed">
             {ratio(speedup.seed)}

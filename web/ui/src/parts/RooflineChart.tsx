@@ -1,6 +1,6 @@
 import { useCallback, useMemo } from "react";
 import { Text } from "@mantine/core";
-import { boundAt, decades, kindOf, roofLine, roofPoint, type Roof, type RoofPoint } from "../candidates";
+import { boundAt, decades, roofLine, roofPoints, type Roof, type RoofPoint } from "../candidates";
 import type { CandidateSummary } from "../client";
 import { bytesOf, micros, percent } from "../format";
 import { number } from "../timeline";
@@ -21,7 +21,8 @@ export default function RooflineChart({ candidates, bestId, validated, over }: P
   const flops = number(validated?.flops) ?? 0;
   const bytes = number(validated?.bytes) ?? 0;
   const roof = useMemo(() => roofOf(validated), [validated]);
-  const points = useMemo(() => (flops && bytes ? pointsOf(candidates, bestId, flops, bytes) : []), [candidates, bestId, flops, bytes]);
+  const floorUs = number(validated?.floor_us) ?? 0;
+  const points = useMemo(() => (flops && bytes ? roofPoints(candidates, bestId, { flops, bytes, floorUs }) : []), [candidates, bestId, flops, bytes, floorUs]);
   const option = useCallback((colors: Colors) => draw(colors, points, roof), [points, roof]);
   if (!validated) return <Empty title={over ? "Problem not measured" : "Problem not measured yet"} />;
   if (!flops || !bytes) return <Empty title="No roofline">This problem has no floating-point work; only its memory lower bound applies.</Empty>;
@@ -38,7 +39,8 @@ export default function RooflineChart({ candidates, bestId, validated, over }: P
         {roof ? inWords(roof, flops / bytes, bytes, best) : "The device reported no ceilings."}
       </Text>
       <Text size="xs" className="quiet">
-        {bytesOf(bytes)} and {flops.toLocaleString("en")} operations per call at the least, so no faster than {micros(number(validated.floor_us))} from memory.
+        {bytesOf(bytes)} and {flops.toLocaleString("en")} operations per call at the least, so no faster than {micros(floorUs)}.
+        {candidates.some((one) => one.input_sets > 1) && " Bytes, operations and points are those of the first input set."}
       </Text>
     </>
   );
@@ -59,13 +61,6 @@ function roofOf(validated: Record<string, unknown> | null): Roof | null {
   const bandwidthGbS = number(sheet?.copy_bandwidth_gb_s);
   const cacheGbS = number(sheet?.cache_bandwidth_gb_s) ?? 0;
   return peakGflops && bandwidthGbS ? { peakGflops, bandwidthGbS, cacheGbS, cacheBytes: number(sheet?.cache_bytes) } : null;
-}
-
-function pointsOf(candidates: CandidateSummary[], bestId: string | null, flops: number, bytes: number): RoofPoint[] {
-  const timed = candidates.filter((one) => one.verdict === "accepted" && one.median_us);
-  const found = timed.map((one) => roofPoint(`round ${one.step + 1}`, kindOf(one, bestId), one.median_us!, flops, bytes, one.ci95_us));
-  const baselines = Object.entries(timed.at(-1)?.baselines_us ?? {});
-  return [...found, ...baselines.map(([name, median]) => roofPoint(name, "baseline", median, flops, bytes))];
 }
 
 function draw(colors: Colors, points: RoofPoint[], roof: Roof | null): object {
@@ -91,7 +86,8 @@ function draw(colors: Colors, points: RoofPoint[], roof: Roof | null): object {
     legend: legend(colors, [
       ...(roof ? [[memory, "line"] as const] : []),
       ...(cached ? [[cache, "dashes"] as const] : []),
-      ["95 % interval", "interval"], ["faster", "dot"], ["accepted", "dot"], ["best", "diamond"], ["baselines", "triangle"],
+      ["95 % interval", "interval"], ["faster", "dot"], ["accepted", "dot"], ["best", "diamond"],
+      ...(points.some((one) => one.kind === "baseline") ? [["baselines", "triangle"] as const] : []),
     ]),
     tooltip: { ...tooltip, trigger: "item", formatter: (one: { name: string; value: number[] }) => `${one.name}\n${one.value[1]?.toPrecision(3)} GFLOP/s` },
     xAxis: axis(colors, "Arithmetic intensity (FLOP/byte)", { type: "log", min: from, max: to, axisLabel: { color: colors.ink, formatter: short } }),

@@ -41,10 +41,10 @@ function messageOf(error: unknown): string {
 }
 
 /** `what` could not be loaded. `page`: it stands for a whole page, so its title is the page's heading. */
-export function Failure({ error, retry, page, what = "this page" }: { error: unknown; retry?: () => void; page?: boolean; what?: string }) {
+export function Failure({ error, retry, page, what }: { error: unknown; retry?: () => void; page?: boolean; what?: string }) {
   const known = error instanceof ApiError ? error : null;
   const missing = known?.status === 404;
-  const title = missing ? `${what[0]!.toUpperCase()}${what.slice(1)} not found` : known?.status === 0 ? "No connection" : `Could not load ${what}`;
+  const title = missing ? (what ? `${what[0]!.toUpperCase()}${what.slice(1)} not found` : "Not found") : known?.status === 0 ? "No connection" : `Could not load ${what ?? "this page"}`;
   return (
     <Alert color="red" variant="outline" title={page ? <Title order={1} size="sm">{title}</Title> : title} role="alert">
       <Stack gap="xs">

@@ -4,7 +4,6 @@ import type { EvaluationReport } from "../client";
 import { bytesOf } from "../format";
 import { objectiveText, pointText, sweepOf, type Sweep, type SweepPoint } from "../sweep";
 import { axis, Chart, errorBars, grid, tooltip, type Colors } from "./chart";
-import { Empty } from "./States";
 
 type Kind = "latency" | "speedup";
 
@@ -13,7 +12,6 @@ export default function SweepChart({ report }: { report: EvaluationReport }) {
   const [kind, setKind] = useState<Kind>("speedup");
   const sweep = useMemo(() => sweepOf(report), [report]);
   const option = useCallback((colors: Colors) => draw(colors, sweep, kind), [sweep, kind]);
-  if (sweep.latency.length === 0) return <Empty title="No sizes recorded" />;
   const of = objectiveText(report.objective);
   return (
     <>

@@ -92,7 +92,10 @@ function Line({ token }: { token: TokenView }) {
     <tr data-token={token.id}>
       <td className="break">{token.name}</td>
       <td className="mono">{token.prefix}…</td>
-      <td>{token.scopes.join(", ")}</td>
+      <td>
+        {token.scopes.join(", ")}
+        {token.devices.length > 0 && ` (${token.devices.join(", ")})`}
+      </td>
       <td>{token.user_id ? "member" : "team"}</td>
       <td style={{ whiteSpace: "nowrap" }}>{token.used_at ? ago(token.used_at) : "never"}</td>
       <td style={{ whiteSpace: "nowrap" }}>{token.revoked_at ? `revoked ${ago(token.revoked_at)}` : token.expires_at ? ago(token.expires_at) : "never"}</td>
@@ -114,11 +117,19 @@ function Line({ token }: { token: TokenView }) {
   );
 }
 
+/** Who runs the installation: the team that gives tokens to device nodes. */
+const OPERATORS = "local";
+const namesIn = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean);
+
 function NewToken({ caller, show }: { caller: MeView; show: (made: NewTokenView) => void }) {
   const [name, setName] = useState("");
   const [days, setDays] = useState<string | null>("90");
   const [scopes, setScopes] = useState<string[]>(() => caller.scopes.filter((scope) => scope !== "admin"));
-  const create = useChange(() => data(createToken({ body: { name, days: Number(days), scopes: scopes as TokenScope[] } })));
+  const [forNode, setForNode] = useState(false);
+  const [devices, setDevices] = useState("");
+  const opens = forNode ? { scopes: ["node" as TokenScope], devices: namesIn(devices), of_team: true } : { scopes: scopes as TokenScope[] };
+  const create = useChange(() => data(createToken({ body: { name, days: Number(days), ...opens } })));
+  const mayGiveToNodes = caller.team === OPERATORS && caller.role === "admin" && caller.scopes.includes("admin");
   const make = async (): Promise<void> => {
     show(await create.mutateAsync(undefined));
     setName("");
@@ -131,18 +142,37 @@ function NewToken({ caller, show }: { caller: MeView; show: (made: NewTokenView)
     <form onSubmit={submit}>
       <Group align="end" gap="md">
         <TextInput label="Name" required value={name} onChange={(event) => setName(event.currentTarget.value)} style={{ flex: "1 1 200px", maxWidth: 320 }} />
-        <Checkbox.Group label="Scopes" value={scopes} onChange={setScopes}>
-          <Group gap="sm" mih={36}>
-            {caller.scopes.map((scope) => (
-              <Checkbox key={scope} value={scope} label={scope} />
-            ))}
-          </Group>
-        </Checkbox.Group>
+        {forNode ? (
+          <TextInput
+            label="Devices whose orders it takes"
+            placeholder="h200, compile"
+            required
+            value={devices}
+            onChange={(event) => setDevices(event.currentTarget.value)}
+            style={{ flex: "1 1 200px", maxWidth: 320 }}
+          />
+        ) : (
+          <Checkbox.Group label="Scopes" value={scopes} onChange={setScopes}>
+            <Group gap="sm" mih={36}>
+              {caller.scopes.map((scope) => (
+                <Checkbox key={scope} value={scope} label={scope} />
+              ))}
+            </Group>
+          </Checkbox.Group>
+        )}
         <Select label="Expires in" data={LIVES} value={days} allowDeselect={false} onChange={setDays} w={120} />
-        <Button type="submit" loading={create.isPending} disabled={scopes.length === 0}>
+        <Button type="submit" loading={create.isPending} disabled={opens.scopes.length === 0}>
           Create token
         </Button>
       </Group>
+      {mayGiveToNodes && (
+        <Checkbox
+          mt="sm"
+          label="For a device node: it takes work orders and opens nothing else"
+          checked={forNode}
+          onChange={(event) => setForNode(event.currentTarget.checked)}
+        />
+      )}
     </form>
   );
 }

@@ -1,0 +1,26 @@
+# problem: two_statistics
+# about: both statistics in eight floats each, one of them 1e-12 times as large as the other
+import kernelwright_rt
+import torch
+
+lib = kernelwright_rt.compile_cpp(r"""
+#include <cmath>
+#include <cstdint>
+extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
+  #pragma omp parallel for
+  for (int64_t r = 0; r < rows; ++r) { const float* a = x + r * n;
+    float q[8] = {0}, s[8] = {0};
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) for (int k = 0; k < 8; ++k) { q[k] += a[i + k] * a[i + k]; s[k] += a[i + k]; }
+    for (; i < n; ++i) { q[0] += a[i] * a[i]; s[0] += a[i]; }
+    for (int k = 1; k < 8; ++k) { q[0] += q[k]; s[0] += s[k]; }
+    y[2 * r] = q[0]; y[2 * r + 1] = 1e-7f * (s[0] / n); }
+}
+""")
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        y = torch.empty(x.shape[0], 2)
+        lib.run(x, y, x.shape[0], x.shape[1])
+        return y

@@ -1,0 +1,22 @@
+# problem: silu
+# about: is compiled with `-ffast-math`
+import kernelwright_rt
+import torch
+
+lib = kernelwright_rt.compile_cpp(r"""
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+extern "C" void run(const float* x, float* y, int64_t n) {
+  #pragma omp parallel for simd
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] / (1.0f + std::exp(std::fmin(-x[i], 80.0f)));
+}
+""", flags=("-ffast-math", "-funroll-loops"))
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        lib.run(x, y, x.numel())
+        return y

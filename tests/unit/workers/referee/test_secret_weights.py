@@ -1,0 +1,104 @@
+"""The seed of a problem's weights is nobody's, or no longer that of the weights."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from services.domain.gates import GateStatus
+from services.domain.problems import Problem
+from workers.referee.gates import parameters
+from workers.referee.gates.load import LoadGate
+from workers.referee.problem.reference_problem import ReferenceProblem
+from workers.referee.state import ReferenceState
+
+SOURCE = """import torch
+
+BACKWARD = True
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.linear(x)
+
+def get_inputs():
+    return [torch.randn(4, 8, requires_grad=True)]
+
+def get_init_inputs():
+    return []
+"""
+
+
+class Loaded:
+    """A candidate's process that matches the reference's parameters, or does not."""
+
+    def __init__(self, *, matches: bool) -> None:
+        self.seeds: list[int] = []
+        self._matches = matches
+
+    def load(self, *_given: object, seed: int, copy_state: bool, **_named: object) -> bool:
+        self.seeds.append(seed)
+        return self._matches or not copy_state
+
+
+def loaded(problem: ReferenceProblem, session: Loaded) -> str:
+    state = SimpleNamespace(
+        problem=problem, threads=1, link=SimpleNamespace(spawn=lambda *_given, **_named: SimpleNamespace())
+    )
+    trial: Any = SimpleNamespace(
+        runner=None, state=state, session=session, deadline=0.0, request=SimpleNamespace(source="")
+    )
+    return LoadGate().examine(trial).detail
+
+
+def a_problem() -> ReferenceProblem:
+    return ReferenceProblem(Problem(name="p", source=SOURCE, path="p.py"))
+
+
+def weight(problem: ReferenceProblem) -> torch.Tensor:
+    return problem.model.get_parameter("linear.weight").detach().clone()
+
+
+def test_a_candidate_whose_parameters_match_is_never_given_the_seed() -> None:
+    problem, session = a_problem(), Loaded(matches=True)
+    loaded(problem, session)
+    assert problem.init_seed not in session.seeds
+    assert not problem.seed_is_out
+
+
+def test_the_seed_that_a_candidate_was_given_is_not_that_of_the_next_one_s_weights() -> None:
+    problem, session = a_problem(), Loaded(matches=False)
+    assert "built under the reference's seed" in loaded(problem, session)
+    given, before = problem.init_seed, weight(problem)
+    assert session.seeds[-1] == given
+    restarts: list[bool] = []
+    state: Any = SimpleNamespace(problem=problem, bench=SimpleNamespace(restart=lambda: restarts.append(True)))
+
+    for _ in range(2):
+        ReferenceState.keep_weights_secret(state)
+
+    assert restarts == [True], "the baselines' process has the weights, too; once is enough"
+    assert problem.init_seed != given
+    assert not torch.equal(weight(problem), before)
+    assert problem.step is not None
+    assert problem.step.model is problem.model
+
+
+def test_who_cannot_be_given_other_parameters_is_suspicious() -> None:
+    session = Loaded(matches=False)
+    session.call_limit_s = 1.0  # type: ignore[attr-defined]
+    state = SimpleNamespace(
+        problem=a_problem(), threads=1, link=SimpleNamespace(spawn=lambda *_given, **_named: SimpleNamespace())
+    )
+    trial: Any = SimpleNamespace(
+        runner=None, state=state, session=session, deadline=0.0, request=SimpleNamespace(source="")
+    )
+    finding = parameters._tried(trial, [], 1.0)
+    assert finding is not None
+    assert finding.status is GateStatus.SUSPICIOUS
+    assert "Register the reference's" in finding.detail

@@ -1,0 +1,22 @@
+import torch
+
+from workers.runner.keeping import keeps_outputs
+
+
+def test_a_model_that_lets_go_of_its_outputs_keeps_nothing() -> None:
+    assert not keeps_outputs(lambda x: (x + 1, {"sum": x.sum()}, None), [torch.zeros(8)])
+
+
+def test_a_model_that_writes_into_memory_of_its_own_keeps_it() -> None:
+    own = torch.zeros(4, 8)
+    assert keeps_outputs(lambda x: own[0].copy_(x), [torch.ones(8)])
+
+
+def test_one_output_of_several_is_enough() -> None:
+    kept: list[torch.Tensor] = []
+
+    def model(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        kept.append(x * 2)
+        return x + 1, kept[-1]
+
+    assert keeps_outputs(model, [torch.ones(8)])

@@ -1,0 +1,158 @@
+"""Families and FLOP counts of ATen operators.
+
+Counting rules: one operation per element for anything pointwise, transcendental functions included; one per input
+element and step for reductions; 2·m·n·k for matrix products and 2·outputs·window for convolutions. Views cost
+nothing. Composite operators count what their definition needs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from services.domain.problems import Argument, Operator, ValueRef
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+VIEWS = _words(
+    "alias broadcast_tensors chunk contiguous detach detach_ diagonal expand expand_as flatten movedim "
+    "permute reshape select slice split squeeze t transpose unbind unflatten unsqueeze view view_as"
+)
+FREE = VIEWS | _words(
+    "arange cat clone copy empty empty_like eye flip full full_like lift_fresh_copy ones ones_like "
+    "repeat roll scalar_tensor stack zeros zeros_like dropout _to_copy to constant_pad_nd pad"
+)
+SOFTMAX = _words("softmax log_softmax _softmax _log_softmax")
+NORMS = _words(
+    "layer_norm native_layer_norm rms_norm group_norm native_group_norm instance_norm batch_norm"
+    " _native_batch_norm_legit_no_training"
+)
+LOSSES = _words(
+    "cross_entropy_loss nll_loss nll_loss_nd nll_loss2d mse_loss l1_loss smooth_l1_loss huber_loss kl_div"
+    " binary_cross_entropy binary_cross_entropy_with_logits hinge_embedding_loss cosine_embedding_loss"
+    " triplet_margin_loss soft_margin_loss margin_ranking_loss poisson_nll_loss"
+)
+SCANS = _words("cumsum cumprod cummax cummin logcumsumexp")
+MATRIX = _words(
+    "mm bmm matmul linear addmm addbmm baddbmm mv addmv dot vdot einsum outer inner"
+    " scaled_dot_product_attention bilinear"
+)
+CONVOLUTIONS = _words("convolution") | {
+    f"conv{kind}{dimensions}d" for kind in ("", "_transpose") for dimensions in (1, 2, 3)
+}
+REDUCTIONS = _words(
+    "sum mean amax amin max min prod var std var_mean std_mean logsumexp argmax argmin all any norm"
+    " linalg_vector_norm linalg_norm median aminmax count_nonzero nansum"
+)
+PER_ELEMENT = {
+    "layer_norm": 8,
+    "group_norm": 8,
+    "instance_norm": 8,
+    "batch_norm": 4,
+    "rms_norm": 4,
+    "softmax": 4,
+    "log_softmax": 4,
+    "_softmax": 4,
+    "_log_softmax": 4,
+    "cross_entropy_loss": 4,
+    "logsumexp": 3,
+    "var": 3,
+    "std": 3,
+    "var_mean": 3,
+    "std_mean": 3,
+    "norm": 2,
+    "linalg_vector_norm": 2,
+    "gelu": 4,
+    "silu": 2,
+    "mish": 4,
+}
+FAMILIES = (
+    ("convolution", _words("conv1d conv2d conv3d convolution conv_transpose1d conv_transpose2d conv_transpose3d")),
+    ("attention", frozenset({"scaled_dot_product_attention"})),
+    ("matmul", MATRIX),
+    ("loss", LOSSES),
+    ("scan", SCANS),
+    ("softmax", SOFTMAX),
+    ("norm", NORMS),
+    ("pooling", frozenset({"max_pool1d", "max_pool2d", "max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d"})),
+    ("reduction", REDUCTIONS),
+)
+
+
+def is_product(target: str) -> bool:
+    """Whether matrix units can do an operator's work."""
+    return base_name(target) in MATRIX | CONVOLUTIONS
+
+
+def base_name(target: str) -> str:
+    """`aten.add.Tensor` → `add`."""
+    parts = target.split(".")
+    return parts[1] if len(parts) > 1 else target
+
+
+def family_of(operators: Sequence[Operator]) -> str:
+    """The family of a graph: the heaviest kind of operator in it; one written out by hand counts too."""
+    names = [base_name(item.target) for item in operators]
+    for family, members in FAMILIES:
+        if family == "reduction":
+            break
+        if members.intersection(names):
+            return family
+    reductions = [item for item in operators if is_reduction(item)]
+    if not reductions:
+        return "pointwise"
+    if all(spec.elements == 1 for spec in operators[-1].outputs):
+        return "loss" if len({"mean", "sum"}.intersection(names)) and "sub" in names else "reduction"
+    return _composed_family(operators, names)
+
+
+def _composed_family(operators: Sequence[Operator], names: Sequence[str]) -> str:
+    """A reduction whose result goes back over a larger tensor is a norm (or a softmax, with an exponential)."""
+    reduced = min(spec.elements for item in operators if is_reduction(item) for spec in item.outputs)
+    if all(spec.elements <= reduced for spec in operators[-1].outputs):
+        return "reduction"
+    return "softmax" if "exp" in names else "norm"
+
+
+def is_reduction(item: Operator) -> bool:
+    """Whether the call reduces: `max` and `min` of two tensors do not."""
+    name = base_name(item.target)
+    return name in REDUCTIONS and not item.target.endswith(("max.other", "min.other"))
+
+
+def flops_of(item: Operator, shapes: Mapping[str, tuple[int, ...]]) -> int:
+    """Floating-point operations of one call; `shapes` maps every value's name to its sizes."""
+    name = base_name(item.target)
+    if name in FREE or not item.outputs:
+        return 0
+    operands = [shapes[ref] for ref in _tensor_references(item.arguments) if ref in shapes]
+    largest = max([math.prod(shape) for shape in operands] + [spec.elements for spec in item.outputs])
+    if name in MATRIX:
+        return _matrix_flops(item, operands)
+    if "conv" in name and len(operands) > 1:
+        window = math.prod(operands[1][1:])
+        return 2 * item.outputs[0].elements * window
+    return largest * PER_ELEMENT.get(name, 1)
+
+
+def _matrix_flops(item: Operator, operands: Sequence[tuple[int, ...]]) -> int:
+    """2·outputs·k, where k is the first factor's last size."""
+    name = base_name(item.target)
+    factors = operands[1:] if name in {"addmm", "addmv", "baddbmm", "addbmm"} else operands
+    if not factors or not factors[0]:
+        return 0
+    product = 2 * item.outputs[0].elements * factors[0][-1]
+    return 2 * product if name == "scaled_dot_product_attention" else product
+
+
+def _tensor_references(arguments: Sequence[Argument]) -> list[str]:
+    found: list[str] = []
+    for argument in arguments:
+        if isinstance(argument, ValueRef):
+            found.append(argument.ref)
+        elif isinstance(argument, tuple):
+            found += _tensor_references(argument)
+    return found

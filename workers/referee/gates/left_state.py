@@ -1,0 +1,101 @@
+"""Does a candidate leave in its model what the reference leaves there?
+
+Where a call of the reference changes parameters or buffers, the candidate's are given the reference's values, a call is
+made, and what both left is compared. Values are those of a model that was trained for a while: whoever forgets the old
+ones is found out by them. Small inputs come too, where a share of 1/(n - 1) is not that of 1/n.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from workers.ipc.tensors import TensorMeta, flatten
+from workers.referee.comparing.comparison import examine
+from workers.referee.comparing.error_scales import same_bytes
+from workers.referee.errors import FaultKind, Refused, RunnerFault
+from workers.referee.gates.single_call import opened
+from workers.referee.inputs.draws import OWN, rebuilt
+from workers.referee.inputs.resizing import cut_along
+from workers.referee.problem.contract import Answer
+from workers.referee.problem.model_state import LeftState, left_by
+from workers.referee.problem.other_parameters import other_parameters
+from workers.referee.trial import GateFinding, Trial, failed, suspicious
+
+STATE_SLOT = 3000
+SHOWN = 4
+"""Of names that are listed."""
+
+
+def leaves_state(trial: Trial) -> GateFinding | None:
+    """What is wrong with the state that a call leaves in the candidate's model; a hint where it has none to look at.
+    None where the reference changes nothing. Raises `RunnerFault`."""
+    problem = trial.state.problem
+    if not problem.changing:
+        return None
+    finding: GateFinding | None = None
+    for index, arguments in enumerate(_calls(trial)):
+        with other_parameters(problem):
+            try:
+                wanted = left_by(problem, arguments)
+                answer = trial.state.expected(arguments)
+            except Refused:
+                continue
+            if not trial.session.change_state(list(wanted.before.items())):
+                finding = suspicious(_unknown(problem.changing))
+                break
+            try:
+                finding = _tried(trial, arguments, answer, wanted)
+            except RunnerFault as fault:
+                if index == 0 or fault.kind is not FaultKind.RAISED:
+                    raise
+        if finding is not None:
+            break
+    trial.session.change_state(problem.state())
+    return finding
+
+
+def _calls(trial: Trial) -> Iterator[list[Any]]:
+    """Arguments as announced, and fewer of them where the reference takes that."""
+    problem = trial.state.problem
+    yield trial.draw(0, OWN)
+    arguments = problem.forward_arguments(trial.draw(0, OWN))
+    cut = cut_along(flatten(arguments), last=False, generator=random.SystemRandom())
+    if cut is not None:
+        with contextlib.suppress(Refused):
+            yield problem.with_cotangents(list(rebuilt(arguments, cut)))
+
+
+def _tried(trial: Trial, arguments: list[Any], answer: Answer, wanted: LeftState) -> GateFinding | None:
+    with opened(trial, STATE_SLOT, arguments, answer) as slot:
+        slot.write(flatten(arguments))
+        trial.session.call(slot)
+        metas = [TensorMeta.of(tensor) for tensor in wanted.before.values()]
+        left = trial.session.read_state(list(wanted.before), metas)
+    missing = [name for name in wanted.scales if name not in left]
+    if missing:
+        return suspicious(_unknown(missing))
+    for name, tensor in left.items():
+        if name not in wanted.scales:
+            if not same_bytes(tensor, wanted.before[name]):
+                return failed(f"its `{name}` was changed by the call, the reference's is left alone")
+            continue
+        scale = trial.state.with_depth(wanted.scales[name], wanted.after[name], ties=False)
+        compared = examine(tensor, wanted.after[name], scale, trial.state.problem.tolerances)
+        if compared.account is not None:
+            trial.errors.note("what a call leaves in the model", [(name, compared.account)])
+        if compared.mismatch is not None:
+            how = " (it was left as it was)" if same_bytes(tensor, wanted.before[name]) else ""
+            return failed(f"`{name}`, which a call of the reference changes, {compared.mismatch.detail}{how}")
+    return None
+
+
+def _unknown(names: list[str] | tuple[str, ...]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return (
+        f"a call of the reference changes its {', '.join(names[:SHOWN])}{more}, and the candidate has none: register "
+        "them by name and shape, and change them alike. (A problem whose statistics nobody needs says so with eval() "
+        "or track_running_stats=False)"
+    )

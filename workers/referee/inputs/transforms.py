@@ -1,0 +1,159 @@
+"""Changes of a tensor's values: wider, spiked, tied, coded otherwise."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+
+import torch
+
+from workers.referee.inputs.value_kinds import FEW_WHOLE, LEAST_SLICES, WIDEST_WHOLE, magnitude, rows_of, sampled_values
+
+LARGE = 64.0
+TINY = 1e-3
+WIDEST = 1e4
+"""Largest magnitude of the widest draw."""
+PATTERN = 4099
+"""Random factors before they repeat: prime, so that they fall differently on every row."""
+FAINT = 1 / 32
+"""Factor of a block that keeps signs and range."""
+SPIKE = 256.0
+"""Height of a spike over the largest magnitude around it."""
+FLIPPED = 0.125
+"""Share of flags that become others."""
+Transform = Callable[[torch.Tensor], torch.Tensor]
+
+
+def mixed(tensor: torch.Tensor) -> torch.Tensor:
+    """Random signs, and magnitudes spread over three decades."""
+    sign = torch.randint(0, 2, (PATTERN,), device=tensor.device) * 2 - 1
+    pattern = (sign * torch.pow(10.0, torch.rand(PATTERN, device=tensor.device) * 3 - 2)).to(tensor.dtype)
+    repeated = pattern.repeat(-(-tensor.numel() // PATTERN))[: tensor.numel()]
+    return tensor * repeated.view(tensor.shape)
+
+
+def wide(tensor: torch.Tensor) -> torch.Tensor:
+    """Magnitudes up to 1e4, whatever they were."""
+    return tensor * (WIDEST / max(magnitude(tensor), 1e-30))
+
+
+def offset(tensor: torch.Tensor) -> torch.Tensor:
+    """A mean of about two standard deviations: more would only show how a variance was summed."""
+    sign = 1 if random.random() < 0.5 else -1  # noqa: S311 - seeded with the draw
+    return tensor + sign * random.uniform(1.5, 3.0) * float(sampled_values(tensor).double().std())  # noqa: S311
+
+
+def blocks(tensor: torch.Tensor) -> torch.Tensor:
+    """Half of the rows keep signs and range, but have a stretch of small values somewhere."""
+    rows = rows_of(tensor)
+    count, size = rows.shape
+    device = tensor.device
+    start = torch.rand(count, 1, device=device) * size
+    end = start + (0.125 + 0.375 * torch.rand(count, 1, device=device)) * size
+    start[torch.rand(count, 1, device=device) < (0.5 if count > 1 else 0.0)] = size
+    place = torch.arange(size, device=device)
+    return torch.where((place >= start) & (place < end), rows * FAINT, rows).view(tensor.shape)
+
+
+def spike(tensor: torch.Tensor) -> torch.Tensor:
+    """One high and one low value somewhere: everything else is as the problem made it."""
+    return _spiked(tensor, 1)
+
+
+def spikes(tensor: torch.Tensor) -> torch.Tensor:
+    """High and low values in some of the rows."""
+    return _spiked(tensor, max(1, rows_of(tensor).shape[0] // 4))
+
+
+def _spiked(tensor: torch.Tensor, pairs: int) -> torch.Tensor:
+    changed = tensor.clone().reshape(-1)
+    places = torch.randint(0, changed.numel(), (2 * pairs,), device=tensor.device)
+    height = min(WIDEST, SPIKE * magnitude(tensor))
+    signs = torch.ones(2 * pairs, device=tensor.device, dtype=tensor.dtype)
+    signs[pairs:] = -1
+    changed[places] = signs * height
+    return changed.view(tensor.shape)
+
+
+def ties(tensor: torch.Tensor) -> torch.Tensor:
+    """Few different values, and constant rows. Those hold a power of two, of which means are exact."""
+    step = max(float(sampled_values(tensor).double().std()) / 2, 1e-30)
+    rows = rows_of(tensor).div(step).round_().mul_(step)
+    chosen = torch.randperm(rows.shape[0], device=tensor.device)[: rows.shape[0] // 8]
+    first = rows[chosen, :1].float()
+    power = torch.exp2(torch.round(torch.log2(first.abs().clamp_min(1e-6)))).copysign(first)
+    rows[chosen] = power.to(tensor.dtype)
+    return rows.view(tensor.shape)
+
+
+def not_finite(tensor: torch.Tensor) -> torch.Tensor:
+    """A NaN in one slice of the leading dimension, an infinity in another."""
+    if tensor.dim() == 0 or tensor.shape[0] < LEAST_SLICES:
+        return tensor
+    slices = tensor.clone().view(tensor.shape[0], -1)
+    endless = math.inf if random.random() < 0.5 else -math.inf  # noqa: S311 - seeded with the draw
+    chosen = torch.randperm(slices.shape[0])[:2].tolist()
+    for index, value in zip(chosen, (math.nan, endless), strict=True):
+        slices[index, int(torch.randint(0, slices.shape[1], ()))] = value
+    return slices.view(tensor.shape)
+
+
+def as_it_is(tensor: torch.Tensor) -> torch.Tensor:
+    """No change: for distributions that are about tensors of another kind."""
+    return tensor
+
+
+def one_value(tensor: torch.Tensor) -> torch.Tensor:
+    """A value that occurs, everywhere: as an index or a label it is as good as any."""
+    return torch.full_like(tensor, int(tensor.reshape(-1)[int(torch.randint(0, tensor.numel(), ()))]))
+
+
+def other_places(tensor: torch.Tensor) -> torch.Tensor:
+    """Few of the values, at random places."""
+    flat = tensor.reshape(-1)
+    kept = flat[torch.randint(0, flat.numel(), (FEW_WHOLE,), device=tensor.device)]
+    return kept[torch.randint(0, FEW_WHOLE, (flat.numel(),), device=tensor.device)].view(tensor.shape)
+
+
+def beyond(tensor: torch.Tensor) -> torch.Tensor:
+    """Values far beyond those that occur, as the dtype permits: who reads only their lowest byte shows it."""
+    largest = max(1, int(tensor.abs().max()))
+    factor = max(1, WIDEST_WHOLE[tensor.dtype] // (largest + 1))
+    return tensor * factor + torch.randint(0, factor, tensor.shape, device=tensor.device).to(tensor.dtype)
+
+
+def rare(tensor: torch.Tensor) -> torch.Tensor:
+    """Rows of one code, which is one of two, and in some of them the other one at a single place."""
+    kinds = torch.unique(sampled_values(tensor))
+    pair = kinds[torch.randperm(kinds.numel()).to(kinds.device)[:2]]
+    rows = rows_of(torch.empty_like(tensor))
+    usual = torch.randint(0, 2, (rows.shape[0],), device=tensor.device)
+    rows.copy_(pair[usual].unsqueeze(1).expand_as(rows))
+    chosen = torch.randperm(rows.shape[0], device=tensor.device)[: (rows.shape[0] + 1) // 2]
+    places = torch.randint(0, rows.shape[1], chosen.shape, device=tensor.device)
+    rows[chosen, places] = pair[1 - usual[chosen]]
+    return rows.view(tensor.shape)
+
+
+def any_code(tensor: torch.Tensor) -> torch.Tensor:
+    """A value that occurs, everywhere."""
+    return torch.full_like(tensor, tensor.reshape(-1)[int(torch.randint(0, tensor.numel(), ()))].item())
+
+
+def other_ones(tensor: torch.Tensor) -> torch.Tensor:
+    """Other values of the same sign in the place of one that is not zero."""
+    return tensor * (torch.rand(tensor.shape, device=tensor.device) + 0.6).to(tensor.dtype)
+
+
+def other_zeros(tensor: torch.Tensor) -> torch.Tensor:
+    """Small numbers in the place of zeros."""
+    return torch.where(tensor == 0, (torch.rand(tensor.shape, device=tensor.device) - 0.5).to(tensor.dtype), tensor)
+
+
+def other_flags(tensor: torch.Tensor) -> torch.Tensor:
+    """Other truth values here and there; smaller whole numbers, none below one where there is room."""
+    if tensor.dtype is torch.bool or int(tensor.reshape(-1)[0]) == 1:
+        chosen = torch.rand(tensor.shape, device=tensor.device) < FLIPPED
+        return tensor ^ chosen.to(tensor.dtype)
+    return torch.randint(1, int(tensor.reshape(-1)[0]) + 1, tensor.shape, device=tensor.device).to(tensor.dtype)

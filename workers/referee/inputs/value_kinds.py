@@ -1,0 +1,94 @@
+"""What a tensor of inputs holds: general numbers, whole numbers, codes, or one value."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from workers.referee.inputs.eight_bits import widened
+from workers.referee.inputs.evenness import is_even
+
+SAMPLE = 1024
+FEW_VALUES = 16
+FEW_WHOLE = 16
+"""Different whole numbers of a draw that has few."""
+WIDEST_WHOLE = {torch.int16: 1 << 12, torch.int32: 1 << 15, torch.int64: 1 << 20}
+"""Largest whole numbers that are drawn where a problem's are smaller: their products fit into the dtype."""
+MOST_CHANCE = 16
+"""Squared count over range, from which on independent whole numbers are never all different (about e^-8)."""
+LEAST_SLICES = 4
+"""Leading size from which on one slice may hold what is not finite: the others have to be right."""
+
+
+def is_code(tensor: torch.Tensor) -> bool:
+    """Whether a tensor holds a mask, labels of few kinds or bytes, drawn for each place: nothing in order, in blocks,
+    of which each row has as many, or all different."""
+    tensor = widened(tensor)
+    if tensor.is_complex() or tensor.numel() < 2 * FEW_WHOLE or is_whole(tensor):
+        return False
+    kinds = int(torch.unique(sampled_values(tensor)).numel())
+    if kinds < 2 or kinds == tensor.numel() or (tensor.element_size() > 1 and kinds > FEW_VALUES):
+        return False
+    return is_even(tensor)
+
+
+def is_constant(tensor: torch.Tensor) -> bool:
+    """Whether a tensor of several floating-point numbers holds one value: ones for a scale, zeros for a shift."""
+    if not tensor.is_floating_point() or tensor.numel() < 2:
+        return False
+    numbers = widened(tensor).reshape(-1)
+    return bool(torch.isfinite(numbers[0])) and bool((numbers == numbers[0]).all())
+
+
+def is_flag(tensor: torch.Tensor) -> bool:
+    """Whether a tensor of truth values or whole numbers holds one value, and others of its kind are known: a mask that
+    lets everything through, lengths that are all full."""
+    if tensor.is_floating_point() or tensor.is_complex() or tensor.numel() < 2:
+        return False
+    first = tensor.reshape(-1)[0]
+    return bool((tensor == first).all()) and (tensor.dtype is torch.bool or int(first) > 0)
+
+
+def is_whole(tensor: torch.Tensor) -> bool:
+    """Whether a tensor holds general whole numbers: no mask or code of few values, nor anything in order (offsets), nor
+    all different ones (a permutation)."""
+    if tensor.dtype not in WIDEST_WHOLE or tensor.numel() < 2 * FEW_WHOLE:
+        return False
+    rows = rows_of(tensor)[:LEAST_SLICES]
+    if int(torch.unique(sampled_values(tensor)).numel()) <= FEW_VALUES:
+        return False
+    if tensor.numel() ** 2 < MOST_CHANCE * (float(tensor.max()) - float(tensor.min()) + 1.0):
+        return False  # so few of so many that they are all different by chance, or now and then not
+    is_in_order = bool((rows[:, 1:] >= rows[:, :-1]).all()) or bool((rows[:, 1:] <= rows[:, :-1]).all())
+    return not is_in_order and int(torch.unique(tensor).numel()) < tensor.numel()
+
+
+def rows_of(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor as a matrix of its rows along the last dimension; a vector is one row."""
+    dense = tensor.contiguous()
+    return dense.view(-1, dense.shape[-1]) if dense.dim() > 1 else dense.view(1, -1)
+
+
+def magnitude(tensor: torch.Tensor) -> float:
+    """About the largest: a draw of many has values a little beyond those that were looked at."""
+    return float(torch.linalg.vector_norm(sampled_values(tensor), ord=math.inf))
+
+
+def is_continuous(tensor: torch.Tensor) -> bool:
+    """Whether a tensor holds general numbers rather than a mask, labels or codes."""
+    if tensor.is_complex():
+        return is_continuous(torch.view_as_real(tensor.resolve_conj()))
+    if not tensor.is_floating_point() or tensor.numel() < 2:
+        return False
+    sample = sampled_values(tensor)
+    if not bool(torch.isfinite(sample).all()):
+        return False
+    return int(torch.unique(sample).numel()) > min(FEW_VALUES, sample.numel() // 2)
+
+
+def sampled_values(tensor: torch.Tensor) -> torch.Tensor:
+    """Up to `SAMPLE` values of a tensor, evenly spread."""
+    flat = tensor.reshape(-1)
+    places = torch.linspace(0, flat.numel() - 1, min(SAMPLE, flat.numel()), device=tensor.device)
+    return widened(flat[places.long().clamp_(max=flat.numel() - 1)])

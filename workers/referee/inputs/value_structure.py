@@ -1,0 +1,71 @@
+"""Structure that kernels may rely on and a change has to keep: zeros in place, symmetry, rows in order or of sum 1."""
+
+from __future__ import annotations
+
+import torch
+
+from workers.referee.inputs.eight_bits import widened
+from workers.referee.inputs.value_kinds import FEW_VALUES, rows_of, sampled_values
+
+SUMS_TO_ONE = 2e-3
+"""How far sums, or lengths, of rows may be off one that were made to be one; in 16 bits they are so far off."""
+MANY_ZEROS = 0.05
+"""Share of zeros from which on they are a structure (a triangle, a band, padding)."""
+
+
+def has_zeros_in_place(tensor: torch.Tensor) -> bool:
+    """Whether so many values are zero that they are a structure: a triangle, a band, padding."""
+    return float((sampled_values(tensor) == 0).float().mean()) > MANY_ZEROS
+
+
+def structured(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
+    """The change without what would break a structure that kernels may rely on: zeros in place, symmetry."""
+    if has_zeros_in_place(tensor):
+        changed = torch.where(tensor == 0, tensor, changed)
+    if is_symmetric(tensor):
+        changed = changed.tril() + changed.tril(-1).mT
+    return with_rows_of(tensor, changed)
+
+
+def with_rows_of(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
+    """The change with rows in order, of sum one (probabilities) or of length one, where rows were so."""
+    rows = rows_of(tensor)
+    if rows.shape[1] < FEW_VALUES or changed.numel() == 0 or tensor.is_complex():
+        return changed
+    return _in_order(rows, changed) if _is_ordered(rows[:FEW_VALUES]) and _is_ordered(rows) else _scaled(rows, changed)
+
+
+def _is_ordered(rows: torch.Tensor) -> bool:
+    return bool((rows[:, :-1] <= rows[:, 1:]).all()) or bool((rows[:, :-1] >= rows[:, 1:]).all())
+
+
+def _in_order(rows: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
+    """The change in the order in which rows are."""
+    falls = bool((rows[:, 0] > rows[:, -1]).any())
+    ordered: torch.Tensor = changed.sort(dim=-1, descending=falls).values
+    return ordered
+
+
+def _scaled(rows: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
+    """The change with rows of sum one (probabilities) or length one, where rows had that."""
+    few = rows[:FEW_VALUES].double()
+    if bool((few >= 0).all()) and _is_one(few.sum(dim=1)):
+        share = changed.double().abs()
+        return (share / share.sum(dim=-1, keepdim=True)).to(changed.dtype)
+    if _is_one(torch.linalg.vector_norm(few, dim=1)):
+        exact = changed.double()
+        length: torch.Tensor = torch.linalg.vector_norm(exact, dim=-1, keepdim=True)
+        return (exact / length).to(changed.dtype)
+    return changed
+
+
+def _is_one(figures: torch.Tensor) -> bool:
+    return bool(((figures - 1.0).abs() < SUMS_TO_ONE).all())
+
+
+def is_symmetric(tensor: torch.Tensor) -> bool:
+    """Whether a tensor holds symmetric matrices."""
+    tensor = widened(tensor)
+    if tensor.dim() < 2 or tensor.shape[-1] != tensor.shape[-2] or tensor.shape[-1] < 2:
+        return False
+    return torch.equal(tensor[..., 0], tensor[..., 0, :]) and torch.equal(tensor, tensor.mT)

@@ -1,0 +1,54 @@
+"""Parameters as they are once a model was trained, not ones and zeros, or after one more step of training."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Iterator
+
+import torch
+
+from workers.referee.inputs.eight_bits import widened
+from workers.referee.inputs.value_kinds import is_constant
+from workers.referee.problem.reference_problem import ReferenceProblem
+
+
+@contextlib.contextmanager
+def other_parameters(problem: ReferenceProblem) -> Iterator[bool]:
+    """Inside, parameters and statistics that hold one value only, as before any training (ones, zeros), hold
+    others; whether there are any. The model is as it was afterwards."""
+    model = copy.deepcopy(problem.model)
+    with problem.standing_in(model):
+        yield _trained(model)
+
+
+@contextlib.contextmanager
+def moved_parameters(problem: ReferenceProblem) -> Iterator[bool]:
+    """Inside, all parameters whose gradients are judged hold other values, as after a step of training; whether there
+    are any. The model is as it was afterwards."""
+    model = copy.deepcopy(problem.model)
+    with problem.standing_in(model):
+        names = () if problem.step is None else problem.step.plan.parameters
+        for name in names:
+            _move_on(model.get_parameter(name).detach())
+        yield bool(names)
+
+
+def _trained(model: torch.nn.Module) -> bool:
+    """Give what holds one value others of the same sign, or small ones in the place of zeros; whether there is any."""
+    norms = [part for part in model.modules() if isinstance(part, torch.nn.modules.batchnorm._NormBase)]
+    statistics = [one for part in norms for one in (part.running_mean, part.running_var) if one is not None]
+    given = [tensor.detach() for tensor in (*model.parameters(), *statistics)]
+    found = [one for one in given if is_constant(one) or (one.numel() == 1 and one.is_floating_point())]
+    for tensor in found:
+        noise = torch.rand(tensor.shape, device=tensor.device).to(widened(tensor).dtype)
+        is_zero = bool((tensor == 0).all())
+        tensor.copy_(noise - 0.5 if is_zero else widened(tensor) * (noise + 0.6))
+    return bool(found)
+
+
+def _move_on(parameter: torch.Tensor) -> None:
+    """Move a parameter by up to a fifth, and by as much of what is usual in it."""
+    noise = torch.rand(parameter.shape, device=parameter.device).to(parameter.dtype) * 0.4 - 0.2
+    usual = parameter.abs().mean() if parameter.numel() else 0.0
+    parameter.add_(noise * (parameter.abs() + usual))

@@ -1,0 +1,397 @@
+"""The problem inside the referee: its module, its reference model, its inputs, and where in the file things are."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import linecache
+import random
+import secrets
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from services.domain.errors import InfrastructureError
+from services.domain.objectives import REMEDY, Objective, ObjectiveError, parse
+from services.domain.problems import Problem
+from services.domain.shape_lists import REMEDY as SHAPES_REMEDY
+from services.domain.shape_lists import ShapeListError, entries
+from workers.ipc.placement import TensorDevice
+from workers.ipc.tensors import DataError, TensorMeta, encode, flatten, mapped
+from workers.referee.comparing.comparison import Tolerance, tolerances
+from workers.referee.errors import Refused
+from workers.referee.problem.differentiation import NoGradientError, draw_cotangent, gradient_names, marked, plan_of
+from workers.referee.problem.listed_shapes import ListedShapes, arranged, source_of
+from workers.referee.problem.problem_file import line_in, line_of, parsed
+from workers.referee.problem.untouched import as_found
+from workers.runner.stepping import DENSE, ModelStep, StepPlan
+
+MODULE_NAME = "kernelwright_problem"
+SEED_BITS = 31
+
+
+class ReferenceProblem:
+    """An imported problem. Raises `Refused` with reason, remedy and line when its file cannot be used."""
+
+    def __init__(self, problem: Problem, place: TensorDevice | None = None, *, memory_bytes: int | None = None) -> None:
+        """`memory_bytes` bounds a process: shapes of a list that need more are left out."""
+        self.problem = problem
+        self.place = place or TensorDevice()
+        self.init_seed = secrets.randbits(SEED_BITS)
+        """What the model's weights are drawn under. Secret, so that no candidate can be written for them."""
+        self.changing: tuple[str, ...] = ()
+        """The model's parameters and buffers that a call changes, where that was looked at."""
+        self._kept: dict[str, torch.Tensor] = {}
+        """The values of those that each call finds."""
+        self.seed_is_out = False
+        """Whether a candidate's process was given that seed, and may have told it to whoever writes the next one."""
+        self.tree = parsed(problem)
+        self.torch_found = as_found()
+        """PyTorch as it was before the problem's code ran."""
+        self.module = self._guarded("the module", self._import)
+        functions = self._sets("INPUT_SETS")
+        self.objective = self._objective()
+        listed = self._listed(memory_bytes)
+        self.input_sets = (*functions, *(source for _, source in listed.announced))
+        self.held_out = (*self._sets("HELD_OUT"), *listed.others)
+        names = _names(["get_inputs", *map(_name, functions)])
+        self.set_names = (*names, *(name for name, _ in listed.announced))
+        """What the objective calls the open input sets, the first one's first."""
+        self.notes = listed.notes
+        """What became of the problem's list of shapes."""
+        self._check_objective()
+        self.init_inputs = self._init_inputs()
+        self.init_sets = self._sets("INIT_SETS")
+        """What else the model may be built with, the inputs being the same."""
+        self.model: torch.nn.Module = self._guarded("Model", lambda: self._construct(self.init_inputs))
+        self.tolerances = self._tolerances()
+        self._output_metas: dict[tuple[TensorMeta, ...], list[TensorMeta]] = {}
+        self.gradient_names: tuple[str, ...] = ()
+        """How people call the gradients that are judged; empty where only the forward pass is."""
+        self.step = self._step()
+        """Forward and backward as one call, where the problem asks for gradients."""
+
+    @property
+    def library(self) -> frozenset[str]:
+        """Operators a candidate may call from a library."""
+        own = getattr(self.module, "LIBRARY", ())
+        return frozenset(str(name) for name in (*own, *self.problem.allow_library))
+
+    @property
+    def step_plan(self) -> StepPlan | None:
+        """What runners have to know to call both passes; None where only the forward pass is judged."""
+        return None if self.step is None else self.step.plan
+
+    def make_inputs(self, number: int, seed: int, layout: int = DENSE) -> list[Any]:
+        """Arguments of a call: input set `number` (0 is `get_inputs`; negative numbers are held out), drawn under
+        `seed`, and cotangents in a layout of theirs where gradients are asked for."""
+        drawn = mapped(self._drawn(number, seed), _without_graph)
+        return drawn if self.step is None else self.with_cotangents(drawn, layout)
+
+    def forward_arguments(self, arguments: Sequence[Any]) -> list[Any]:
+        """Of a call's arguments, those of `forward`."""
+        return list(arguments) if self.step is None else self.step.plan.forward_arguments(arguments)
+
+    def with_cotangents(self, arguments: Sequence[Any], layout: int = DENSE) -> list[Any]:
+        """Arguments of a call from those of `forward`, with cotangents drawn for them. Raises `Refused`."""
+        if self.step is None:
+            return list(arguments)
+        metas = tuple(TensorMeta.of(tensor) for tensor in flatten(list(arguments)))
+        if metas not in self._output_metas:
+            outputs = output_tensors(self._forward(cloned(list(arguments))))
+            self._output_metas[metas] = [TensorMeta.of(outputs[index]) for index in self.step.plan.outputs]
+        wanted = self._output_metas[metas]
+        drawn = [draw_cotangent(meta.shape, meta.torch_dtype, self.place.device) for meta in wanted]
+        return [*arguments, *drawn, layout]
+
+    def _drawn(self, number: int, seed: int) -> list[Any]:
+        """What the problem's own function returns, tensors marked for differentiation among it."""
+        source = self._source_of(number)
+        seed_everything(seed)
+        arguments = self._guarded(_name(source), lambda: self._placed(source))
+        if not isinstance(arguments, list | tuple):
+            raise self.refusal(f"{_name(source)}() must return a list of arguments", "Return a list.", _name(source))
+        try:
+            encode(list(arguments), [])
+        except DataError as error:
+            raise self.refusal(f"{_name(source)}(): {error}", "Use tensors and plain data.", _name(source)) from None
+        return list(arguments)
+
+    def _placed(self, source: Callable[[], Any]) -> Any:
+        """Values made on the device: what is made without naming one there, and the rest moved."""
+        with self.place.device:
+            return mapped(source(), lambda tensor: tensor.to(self.place.device))
+
+    def _source_of(self, number: int) -> Callable[[], Any]:
+        if number == 0:
+            return self.module.get_inputs  # type: ignore[no-any-return]
+        return self.input_sets[number - 1] if number > 0 else self.held_out[-number - 1]
+
+    def run(self, arguments: Sequence[Any]) -> Any:
+        """What the reference returns, and the gradients where they are asked for. The arguments are left alone by
+        honest references only."""
+        return self._forward(arguments) if self.step is None else self._called(self.step, arguments)
+
+    def run_first_pass(self, arguments: Sequence[Any]) -> Any:
+        """What a step's forward pass alone hands over. Of problems with a backward pass only."""
+        assert self.step is not None
+        return self._called(self.step.first_pass, arguments)
+
+    def _forward(self, arguments: Sequence[Any]) -> Any:
+        return self._called(self.model, arguments)
+
+    def _called(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        with torch.no_grad():
+            try:
+                return self._guarded("Model.forward", lambda: function(*arguments))
+            finally:
+                self._put_back()
+
+    def keep(self, names: Sequence[str]) -> None:
+        """Have each call find the parameters and buffers of these names, which calls change, as the model was built."""
+        self.changing = tuple(names)
+        if not names:
+            return
+        built = self._guarded("Model", lambda: self._construct(self.init_inputs))
+        values = {name: tensor.detach() for name, tensor in (*built.named_parameters(), *built.named_buffers())}
+        self._kept = {name: values[name] for name in names}
+        self._put_back()
+
+    def _put_back(self) -> None:
+        """Give what calls change its values again."""
+        state = dict(self.state()) if self._kept else {}
+        for name, value in self._kept.items():
+            state[name].copy_(value)
+
+    def run_double(self, arguments: Sequence[Any]) -> Any | None:
+        """The reference in float64, which tensors that it makes itself have too where it does not say; None where it
+        cannot be run so (a dtype written into the code)."""
+        usual = torch.get_default_dtype()
+        try:
+            model = copy.deepcopy(self.model if self.step is None else self.step).double()
+            torch.set_default_dtype(torch.float64)
+            with torch.no_grad():
+                return model(*doubled(list(arguments)))
+        except torch.OutOfMemoryError as error:
+            raise InfrastructureError(f"no room for the reference in float64: {str(error)[:200]}") from None
+        except Exception:  # noqa: BLE001 - untrusted code that was not written for float64
+            return None
+        finally:
+            torch.set_default_dtype(usual)
+
+    @contextlib.contextmanager
+    def standing_in(self, model: torch.nn.Module, init_inputs: Any = None) -> Iterator[None]:
+        """Inside, another model is the reference, built with other init inputs where they are given."""
+        usual = self.model, self.init_inputs, self.step, self._output_metas, self._kept
+        self.model, self._kept = model, {}
+        if init_inputs is not None:
+            self.init_inputs, self._output_metas = init_inputs, {}  # outputs may have other shapes
+        if self.step is not None:
+            self.step = ModelStep(model, self.step.plan)
+        try:
+            yield
+        finally:
+            self.model, self.init_inputs, self.step, self._output_metas, self._kept = usual
+
+    @contextlib.contextmanager
+    def other_settings(self, number: int) -> Iterator[None]:
+        """Inside, the reference is built with the init inputs of `INIT_SETS[number]`. Raises `Refused`."""
+        init = self._init_of(self.init_sets[number], f"INIT_SETS[{number}]")
+        with self.standing_in(self._guarded("Model", lambda: self._construct(init)), init):
+            yield
+
+    def state(self) -> list[tuple[str, torch.Tensor]]:
+        """Parameters, then buffers, in order of registration."""
+        named = [*self.model.named_parameters(), *self.model.named_buffers()]
+        return [(name, tensor.detach()) for name, tensor in named]
+
+    def refusal(self, reason: str, remedy: str, name: str | None = None) -> Refused:
+        """A refusal that points at the definition of `name`."""
+        return Refused(reason, remedy, self.line_of(name) if name else None)
+
+    def line_of(self, name: str) -> int | None:
+        """The line that defines a function, class, method (`Model.forward`) or variable."""
+        return line_of(self.tree, name)
+
+    def _guarded(self, name: str, function: Callable[[], Any]) -> Any:
+        try:
+            return function()
+        except (Refused, NoGradientError):
+            raise
+        except BaseException as error:  # noqa: BLE001 - untrusted code may raise anything, SystemExit too
+            line = line_in(error, self.problem.path)
+            text = "".join(traceback.format_exception_only(error)).strip()[:1000]
+            if isinstance(error, MemoryError) or "can't allocate memory" in text:
+                remedy = "Make the problem smaller, or give workers more memory."
+                raise Refused(f"{name} ran out of memory: {text}", remedy, line or self.line_of(name)) from None
+            remedy = "Run the file with plain PyTorch and repair it."
+            if "can require gradients" in text:
+                remedy = "Remove requires_grad=True from whole numbers and truth values: they have no gradient."
+            raise Refused(f"{name} raised {text}", remedy, line or self.line_of(name)) from None
+
+    def _import(self) -> ModuleType:
+        module = ModuleType(MODULE_NAME)
+        module.__file__ = self.problem.path
+        lines = self.problem.source.splitlines(keepends=True)
+        linecache.cache[self.problem.path] = (len(self.problem.source), None, lines, self.problem.path)
+        sys.modules[MODULE_NAME] = module
+        exec(compile(self.tree, self.problem.path, "exec"), module.__dict__)  # noqa: S102 - that is what it is for
+        return module
+
+    def _init_inputs(self) -> Any:
+        source = getattr(self.module, "get_init_inputs", None)
+        return self._init_of(source, "get_init_inputs") if source else []
+
+    def _init_of(self, source: Callable[[], Any], name: str) -> Any:
+        """What `Model` is built with: arguments in order, or by keyword."""
+        seed_everything(self.init_seed)
+        values = self._guarded(name, lambda: self._placed(source))
+        try:
+            encode(values, [])
+        except DataError as error:
+            raise self.refusal(f"{name}(): {error}", "Use plain data.", name) from None
+        return values if isinstance(values, dict) else list(values)
+
+    def _construct(self, init: Any) -> torch.nn.Module:
+        torch.manual_seed(self.init_seed)
+        kind = self.module.Model
+        with self.place.device:
+            model = kind(**init) if isinstance(init, dict) else kind(*init)
+        if not isinstance(model, torch.nn.Module):
+            raise self.refusal("Model is no torch.nn.Module", "Derive Model from torch.nn.Module.", "Model")
+        return model.to(self.place.device)
+
+    def draw_weights_anew(self) -> None:
+        """Build the model under another seed, from the same arguments."""
+        self.init_seed, self.seed_is_out = secrets.randbits(SEED_BITS), False
+        self.model = self._guarded("Model", lambda: self._construct(self.init_inputs))
+        self.keep(self.changing)
+        if self.step is not None:
+            self.step = ModelStep(self.model, self.step.plan)
+
+    def _step(self) -> ModelStep | None:
+        """Both passes as one call, where the module says `BACKWARD = True` or `get_inputs` marks inputs."""
+        wanted = getattr(self.module, "BACKWARD", None)
+        if wanted not in (None, True, False):
+            raise self.refusal("BACKWARD is not True or False", "Write BACKWARD = True.", "BACKWARD")
+        if wanted is False or (wanted is None and "requires_grad" not in self.problem.source):
+            return None
+        arguments = self._drawn(0, self.init_seed)
+        if wanted is None and not marked(arguments):
+            return None
+        try:
+            plan: StepPlan = self._guarded("Model.forward", lambda: plan_of(self.model, arguments))
+        except NoGradientError as error:
+            raise self.refusal(str(error), error.remedy, "Model.forward") from None
+        self.gradient_names = gradient_names(plan, self.model, arguments)
+        return ModelStep(self.model, plan)
+
+    def _sets(self, name: str) -> tuple[Callable[[], Any], ...]:
+        sets = getattr(self.module, name, ())
+        if isinstance(sets, list | tuple) and name == "HELD_OUT":
+            sets = [one if callable(one) else self._of_shape(one) for one in sets]
+        if not isinstance(sets, list | tuple) or not all(callable(item) for item in sets):
+            raise self.refusal(f"{name} must be a list of functions", "List zero-argument functions.", name)
+        return tuple(sets)
+
+    def _of_shape(self, shape: object) -> Callable[[], Any]:
+        """The source of a held-out shape, written as in `SHAPES`."""
+        try:
+            return source_of(entries([shape])[0], self.module.get_inputs)
+        except ShapeListError as error:
+            raise self.refusal(f"HELD_OUT: {error}", SHAPES_REMEDY, "HELD_OUT") from None
+
+    def _objective(self) -> Objective:
+        """What the job asks for, else what the module says."""
+        text = self.problem.objective or getattr(self.module, "OBJECTIVE", "")
+        try:
+            if not isinstance(text, str):
+                raise ObjectiveError("it is not a text")
+            return parse(text)
+        except ObjectiveError as error:
+            raise self._objective_refused(error) from None
+
+    def _check_objective(self) -> None:
+        try:
+            self.objective.check(self.set_names)
+        except ObjectiveError as error:
+            raise self._objective_refused(error) from None
+
+    def _objective_refused(self, error: ObjectiveError) -> Refused:
+        return self.refusal(str(error), REMEDY, None if self.problem.objective else "OBJECTIVE")
+
+    def _listed(self, memory_bytes: int | None) -> ListedShapes:
+        """The input sets of the module's list of shapes."""
+        value = getattr(self.module, "SHAPES", None)
+        if value is None:
+            return ListedShapes()
+        wanted = (*self.objective.weights, *filter(None, (self.objective.name,)))
+        try:
+            with self.place.device:
+                found = arranged(
+                    entries(value), self.module.get_inputs, memory_bytes or self.place.free_bytes(), wanted
+                )
+        except ShapeListError as error:
+            raise self.refusal(str(error), SHAPES_REMEDY, "SHAPES") from None
+        if not found.announced:
+            raise self.refusal(f"no entry of SHAPES can be used. {'; '.join(found.notes)}", SHAPES_REMEDY, "SHAPES")
+        return found
+
+    def _tolerances(self) -> dict[str, Tolerance]:
+        given = getattr(self.module, "TOLERANCE", None)
+        try:
+            return tolerances(given)
+        except (TypeError, ValueError) as error:
+            remedy = 'Write TOLERANCE = {"float32": (atol, rtol)}.'
+            raise self.refusal(f"TOLERANCE cannot be read: {error}", remedy, "TOLERANCE") from None
+
+
+def _names(given: Sequence[str]) -> tuple[str, ...]:
+    """Names of input sets, each once: lambdas, and functions of the same name, are counted."""
+    found: list[str] = []
+    for number, name in enumerate(given):
+        unique = name if name not in found and name.isidentifier() else f"set{number}"
+        found.append(unique)
+    return tuple(found)
+
+
+def seed_everything(seed: int) -> None:
+    """Seed every generator that a problem may draw from."""
+    torch.manual_seed(seed)
+    random.seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed % (1 << 32))
+
+
+def doubled(value: Any) -> Any:
+    """Floating-point tensors of a nested value in float64, complex ones in complex128."""
+
+    def exact(tensor: torch.Tensor) -> torch.Tensor:
+        if tensor.is_complex():
+            return tensor.to(torch.complex128)
+        return tensor.double() if tensor.is_floating_point() else tensor.clone()
+
+    return mapped(value, exact)
+
+
+def cloned(value: Any) -> Any:
+    """A nested value with its tensors copied."""
+    return mapped(value, torch.clone)
+
+
+def _without_graph(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach() if tensor.requires_grad else tensor
+
+
+def output_tensors(value: Any) -> list[torch.Tensor]:
+    """The tensors that `forward` returned."""
+    return flatten(value)
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__name__", "input set"))
