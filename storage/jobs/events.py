@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -175,10 +176,9 @@ class SqlEventLog:
 
 
 async def _wait(changed: asyncio.Event, seconds: float) -> None:
-    try:
-        await asyncio.wait_for(changed.wait(), seconds)
-    except TimeoutError:
-        return
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await changed.wait()
 
 
 def _to_row(event: Event, team_id: str) -> dict[str, object]:

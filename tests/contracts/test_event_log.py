@@ -68,6 +68,19 @@ async def test_many_followers_all_see_everything(stores: Stores) -> None:
         assert [event.seq for event in events] == list(range(1, 23))
 
 
+async def test_a_follower_that_is_cancelled_while_an_event_arrives_ends(stores: Stores) -> None:
+    await stores.jobs.create(a_job())
+    for turns in range(8):  # of the event loop, between the event and the cancellation
+        follower = asyncio.create_task(collect(stores))
+        await asyncio.sleep(0.02)
+        await stores.events.append("job-1", STARTED, {})
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        follower.cancel()
+        await asyncio.wait({follower}, timeout=60)
+        assert follower.cancelled()
+
+
 async def test_a_follower_resumes_where_it_was(stores: Stores) -> None:
     await stores.jobs.create(a_job())
     await stores.events.append("job-1", STARTED, {})

@@ -7,6 +7,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Protocol
 
 from services.domain.errors import DeviceLostError, InfrastructureError
@@ -120,7 +121,6 @@ class ApiWorker:
 
 async def _either(stop: asyncio.Event, seconds: float) -> None:
     """Until told to stop, or for a while."""
-    try:
-        await asyncio.wait_for(stop.wait(), seconds)
-    except TimeoutError:
-        return
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await stop.wait()
