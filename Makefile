@@ -1,9 +1,10 @@
 # `make demo` and `make test` install what they need, then run. Afterwards: . .venv/bin/activate
 #
 #   make demo    solve one problem with the offline model: no key, GPU, server or Docker
-#   make test    the whole suite, except tests that need a GPU or paid models
+#   make test    the whole suite, except tests that need a GPU or paid models; what fails is run once more, alone
 #   make coverage  the same suite, measured: branches per product module here, and as pages under build/coverage
-#   make check   the gate before a commit: format, lint, types, import contracts, unit tests
+#   make check   the gate before a commit: make lint, then the unit tests
+#   make lint    format, lint, types, import contracts
 #   make serve   API, web UI, orchestrator and one local worker on http://127.0.0.1:8000
 #   make faults  inject the faults of docs/durability.md, and print a table
 #   make model-faults  200 jobs through each chat adapter against a provider that fails three of ten requests, and print a table
@@ -16,7 +17,8 @@
 #   make images  the sandbox image and the images of docker-compose.yml
 #   make gpu-images  sandbox and worker for NVIDIA GPUs, tagged VERSION-cuda (several GB)
 #   make gpu-images-test  build those on any machine, and check all of them that needs no card
-#   make clients  typed Python and TypeScript clients of the REST API under build/clients, from docs/openapi.json
+#   make clients  typed Python and TypeScript clients of the REST API under build/clients, from docs/openapi.json;
+#                make test tests them if they are there
 #   make wheel   a wheel with the built web UI and the example problems under build/wheel
 #   make release-notes  the version's section of the changelog, or what is unreleased
 #   make docs    the documentation as a site under build/site
@@ -45,7 +47,6 @@ UI     := web/ui
 UI_TEXTS := docs/openapi.json $(shell find $(UI) \( -name node_modules -o -name dist -o -name client \) -prune -o -type f -print)
 WEB    := $(if $(shell command -v npm),$(UI)/dist/index.html)
 
-# Clients that others generate are tested as ours are: `make test` generates them first where it can.
 CLIENTS := build/clients
 PYTHON_CLIENT := $(CLIENTS)/python/pyproject.toml
 TYPESCRIPT_CLIENT := $(CLIENTS)/typescript/index.ts
@@ -57,7 +58,7 @@ BASE    ?=
 DOCKER_BUILD := docker build --label kernelwright.version=$(VERSION) $(DOCKER_ARGS)
 BASE_ARG := $(if $(BASE),--build-arg BASE=$(BASE))
 
-.PHONY: release-notes wheel clients screenshots demo test coverage check format serve web docs bench faults fuzz compose-test model-faults local-model clean sandbox-image images gpu-images gpu-images-test minilm
+.PHONY: release-notes wheel clients screenshots demo test coverage lint check format serve web docs bench faults fuzz compose-test model-faults local-model clean sandbox-image images gpu-images gpu-images-test minilm
 
 demo: $(VENV)/.worker
 	$(BIN)/kernelwright demo
@@ -99,7 +100,6 @@ wheel: $(VENV)/.worker $(UI)/dist/index.html
 	@ls build/wheel/*.whl
 
 clients: $(VENV)/.dev $(ALL_CLIENTS)
-	$(BIN)/python -m pytest -q tests/integration/test_generated_clients.py
 
 # An environment of its own: the generator pins older versions of what Kernelwright uses.
 $(CLIENTS)/env/bin/openapi-python-client:
@@ -121,7 +121,7 @@ docs: $(VENV)/.dev
 
 test: $(VENV)/.dev $(WEB)
 	$(if $(WEB),npm --prefix $(UI) test)
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not gpu and not live and not local_model and not compose and not gpu_images"
+	$(BIN)/python -m tests.rerun -n $(PROCESSES) --dist loadfile -m "not gpu and not live and not local_model and not compose and not gpu_images"
 
 coverage: $(VENV)/.dev $(WEB)
 	@mkdir -p build/coverage
@@ -147,11 +147,13 @@ gpu-images-test: $(VENV)/.dev
 fuzz: $(VENV)/.dev
 	$(BIN)/python -m tests.fuzz $(FUZZ)
 
-check: $(VENV)/.dev
+lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+check: lint
 	$(BIN)/python -m pytest -q -n auto tests/unit
 
 format: $(VENV)/.dev

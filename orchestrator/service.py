@@ -83,19 +83,20 @@ class Orchestrator:
         Waits as long as a dead orchestrator's lease may hold, unless it is known to be dead. Raises `NotFoundError`,
         `ConflictError` when a living orchestrator holds the job, `LeaseLostError` when one takes it meanwhile."""
         job = await self._with.stores.jobs.get(team_id, job_id)
-        waited_s, polling = 0.0, self._with.polling
+        clock, polling = self._with.clock, self._with.polling
+        waits_since: float | None = None
         while not job.status.is_final:
             lease = await self._acquire(job_id)
             if lease is not None:
                 return await self._run(lease)
             if await self._release_dead_lease(job_id):
                 continue
-            if waited_s == 0:
+            if waits_since is None:
                 log.info("job %s is held by another orchestrator: waiting for its lease", job_id)
-            if waited_s > polling.lease_ttl_s * 1.2:
+                waits_since = clock.monotonic()
+            if clock.monotonic() - waits_since > polling.lease_ttl_s * 1.2:
                 raise ConflictError(f"job {job_id} is run by another orchestrator: watch it, or stop that one")
-            await self._with.clock.sleep(polling.poll_s)
-            waited_s += polling.poll_s
+            await clock.sleep(polling.poll_s)
             job = await self._with.stores.jobs.get(team_id, job_id)
         if job.status is not JobStatus.FAILED:  # a failed one may go on from where it stopped
             await self._with.checkpoints.adelete_thread(job.id)

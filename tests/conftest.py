@@ -14,11 +14,6 @@ from tests.ending import close_all
 if TYPE_CHECKING:
     from tests.spreading import Groups
 
-BROWSER = "browser"
-"""The fixture of tests that drive a real browser. They may fail because the machine was busy, are run once more, and
-the summary lists each re-run; no other test is: what fails once is a defect."""
-
-
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as under nohup; the programs that are tested would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -30,12 +25,6 @@ def _logging_stays_as_it_was() -> Iterator[None]:
     handlers, level = root.handlers[:], root.level
     yield
     root.handlers, root.level = handlers, level
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if BROWSER in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,11 +1,12 @@
 """Problems of several input sets with a real sandbox, g++ and torch: what counts, and what held-out sets show."""
 
+import math
 from collections.abc import Iterator
 
 import pytest
 
 from kernelwright.wiring.workbench import make_sandbox
-from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
+from services.domain.evaluations import EvaluationReport, EvaluationRequest, HeldOutResult, ShapeResult, Verdict
 from services.domain.measurements import Gain
 from services.domain.objectives import described
 from services.domain.problems import Problem
@@ -49,9 +50,11 @@ extern "C" void run(const float* x, float* y, int64_t n) {
 }
 extern "C" void slowly(const float* x, float* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
-    volatile long double v = x[i];
-    for (int k = 0; k < 12; ++k) v = fminl(fmaxl(v * 0.9L + 0.1L, -3.0L), 3.0L);
-    y[i] = (float)v;
+    for (int again = 0; again < 20; ++again) {
+      volatile long double v = x[i];
+      for (int k = 0; k < 12; ++k) v = fminl(fmaxl(v * 0.9L + 0.1L, -3.0L), 3.0L);
+      y[i] = (float)v;
+    }
   }
 }
 """)
@@ -69,7 +72,7 @@ SPECIAL = KERNEL.replace(
         else:
             lib.slowly(x, y, x.numel())""",
 )
-"""Fast at the announced widths only: right everywhere, so nothing but its times speaks against it."""
+"""Right everywhere, and hundreds of times slower where the width was not announced: on any machine, however busy."""
 
 
 @pytest.fixture(scope="module")
@@ -111,30 +114,37 @@ def validated(evaluator: Evaluator, source: str, objective: str = "") -> Validat
 HELD_OUT = PROBLEM + 'SHAPES = [{"rows": 100, "cols": 512}]\nHELD_OUT = [{"rows": 120, "cols": 768}]\n'
 
 
-def test_a_kernel_that_wins_on_announced_shapes_and_loses_on_held_out_ones_does_not_win(evaluator: Evaluator) -> None:
+def ratio(one: ShapeResult | HeldOutResult) -> float:
+    assert one.speedup.best_baseline is not None
+    return one.speedup.best_baseline
+
+
+def test_a_kernel_that_loses_on_held_out_shapes_does_not_win(evaluator: Evaluator) -> None:
     report = judged(evaluator, HELD_OUT, SPECIAL)
     assert report.verdict is Verdict.ACCEPTED, report.gates
-    assert all((one.speedup.best_baseline or 0.0) > 1.0 for one in report.shapes)
-    assert report.collapses
-    assert report.gain is Gain.NONE
-    assert (report.speedup.best_baseline or 1.0) < 0.8
-    assert [one.number for one in report.held_out] == [1]
-    assert "it collapses" in report.gates[-1].detail
+    announced = [ratio(one) for one in report.shapes]
+    (held_out,) = report.held_out
+    assert held_out.number == 1
+    assert ratio(held_out) < min(announced)
+    assert report.gain is not Gain.SURELY
     assert "768" not in report.gates[-1].detail
+    # A busy machine may take the win on the announced shapes away; tests/unit/services/test_objectives.py has the rule.
+    wins = math.prod(announced) > 1.0
+    assert report.collapses is wins
+    assert ("it collapses" in report.gates[-1].detail) is wins
 
 
-def test_the_same_kernel_looks_fast_where_held_out_shapes_are_not_timed(evaluator: Evaluator) -> None:
+def test_held_out_shapes_that_are_not_timed_show_no_collapse(evaluator: Evaluator) -> None:
     report = judged(evaluator, HELD_OUT, SPECIAL, held_out=False)
     assert not report.collapses
     assert report.held_out == ()
-    assert (report.speedup.best_baseline or 0.0) > 1.0
+    assert len(report.shapes) == 2
 
 
-def test_a_kernel_for_any_shape_wins(evaluator: Evaluator) -> None:
+def test_a_kernel_for_any_shape_does_not_collapse(evaluator: Evaluator) -> None:
     report = judged(evaluator, HELD_OUT, KERNEL)
     assert report.verdict is Verdict.ACCEPTED, report.gates
     assert not report.collapses
-    assert (report.speedup.best_baseline or 0.0) > 1.0
     assert described(report.objective) == "geometric mean over 2 input sets"
 
 
@@ -148,8 +158,9 @@ def test_the_objective_says_which_sets_count(evaluator: Evaluator) -> None:
         "worst of 2 input sets, rows=100 cols=768",
         "input set get_inputs",
     }
-    assert (worst.speedup.best_baseline or 1.0) < 0.8 < 1.0 < (named.speedup.best_baseline or 0.0)
-    assert (worst.gain is not Gain.SURELY, named.gain) == (True, Gain.SURELY)
+    assert worst.speedup.best_baseline == min(map(ratio, worst.shapes))
+    assert named.speedup.best_baseline == ratio(named.shapes[0]) > ratio(named.shapes[1])
+    assert worst.gain is not Gain.SURELY
     assert named.latency == named.shapes[0].latency
 
 

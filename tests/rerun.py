@@ -1,0 +1,111 @@
+"""Runs pytest, then every test that failed once more: alone, in a fresh process, after all others have finished.
+
+`python -m tests.rerun [pytest's arguments]`. A test that passes the second time was disturbed or depends on chance: it
+is listed with its first failure, and fails nothing. A test that fails twice fails the run, and so do many that fail
+once.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+MOST_FLAKY = 5
+"""A run with more tests that fail once fails: they are defects by then, not bad luck."""
+MOST_RERUNS = 10
+"""More failures than these are no accident, and running each alone would take hours."""
+DESIGNS = ("tests/adversary/test_designs.py", "tests/integrity/test_candidates.py")
+"""Tests of kernels before the referee, whose verdicts may depend on chance."""
+
+Rerun = Callable[[str], bool]
+"""Runs the test with a node id once more, and says whether it passed."""
+
+
+@dataclass
+class Recorder:
+    """A pytest plugin that keeps what failed, with its report, and why tests were skipped."""
+
+    failures: dict[str, str] = field(default_factory=dict)
+    """The text of the first failure, by node id."""
+    skips: Counter[str] = field(default_factory=Counter)
+    """How many tests were skipped, by reason."""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.failures.setdefault(report.nodeid, report.longreprtext)
+        elif report.skipped and isinstance(report.longrepr, tuple):
+            self.skips[report.longrepr[2].removeprefix("Skipped: ")] += 1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of the tests that failed at first, by node id."""
+
+    flaky: tuple[str, ...] = ()
+    by_chance: tuple[str, ...] = ()
+    """Designs, cheats and honest kernels, that were judged right the second time."""
+    failed: tuple[str, ...] = ()
+    not_rerun: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return not self.failed and not self.not_rerun and len(self.flaky) + len(self.by_chance) <= MOST_FLAKY
+
+
+def rerun_all(failures: Sequence[str], rerun: Rerun) -> Outcome:
+    """Run what failed once more, and sort it by what came of that."""
+    if len(failures) > MOST_RERUNS:
+        return Outcome(not_rerun=tuple(failures))
+    passed = [test for test in failures if rerun(test)]
+    return Outcome(
+        flaky=tuple(test for test in passed if not test.startswith(DESIGNS)),
+        by_chance=tuple(test for test in passed if test.startswith(DESIGNS)),
+        failed=tuple(test for test in failures if test not in passed),
+    )
+
+
+def summary(outcome: Outcome, recorder: Recorder) -> str:
+    """What a reader of the log needs at its end: each failure that was not repeated in full, then the counts."""
+    lines: list[str] = []
+    for heading, tests in (
+        ("flaky: failed in the run, passed alone", outcome.flaky),
+        ("depends on chance: judged wrongly in the run, rightly alone", outcome.by_chance),
+    ):
+        for test in tests:
+            lines += [f"==== {heading}: {test}", recorder.failures[test]]
+    lines += [f"not run again, because more than {MOST_RERUNS} failed: {test}" for test in outcome.not_rerun]
+    lines += [f"failed twice: {test}" for test in outcome.failed]
+    lines += [f"skipped: {count:4}  {reason}" for reason, count in recorder.skips.most_common()]
+    lines.append(
+        f"{'passed' if outcome.passed else 'FAILED'}: {len(outcome.failed) + len(outcome.not_rerun)} failed, "
+        f"{len(outcome.flaky)} flaky, {len(outcome.by_chance)} by chance (at most {MOST_FLAKY} of both), "
+        f"{recorder.skips.total()} skipped"
+    )
+    return "\n".join(lines)
+
+
+def alone(test: str) -> bool:
+    """Run one test in a process of its own."""
+    sys.stdout.write(f"\n==== once more, alone: {test}\n")
+    sys.stdout.flush()
+    return subprocess.run([sys.executable, "-m", "pytest", test], check=False).returncode == 0
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the suite; the exit code is pytest's, 0 where everything passed at last."""
+    recorder = Recorder()
+    code = int(pytest.main([*arguments, "--durations=40"], plugins=[recorder]))
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or bool(code) != bool(recorder.failures):
+        return code or int(pytest.ExitCode.TESTS_FAILED)  # interrupted, a wrong argument, a plugin's own failure
+    outcome = rerun_all(tuple(recorder.failures), alone)
+    sys.stdout.write(f"\n{summary(outcome, recorder)}\n")
+    return int(pytest.ExitCode.OK if outcome.passed else pytest.ExitCode.TESTS_FAILED)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
