@@ -1,7 +1,7 @@
 """The sandbox's contract once more as an ordinary user, who makes user namespaces or has limits only.
 
-Root runs it in a mount namespace of its own, where private directories on the way to the interpreter are shown under
-directories that everybody may enter; an ordinary user runs the contract suite itself.
+Root runs it in a mount namespace of its own, where private directories on the way to the interpreter and to this
+checkout are shown under directories that everybody may enter; an ordinary user runs the contract suite itself.
 """
 
 from __future__ import annotations
@@ -28,11 +28,18 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 SUITES = sorted(str(path) for path in (ROOT / "tests/contracts").glob("test_sandbox*.py"))
 SCRIPT = """
 set -e
-mkdir -p "$STAGE/tree$BELOW"
-mount --bind "$PRIVATE$BELOW" "$STAGE/tree$BELOW"
-mount --rbind "$STAGE/tree" "$PRIVATE"
+tree=$1 private=$2
+shift 2
+while [ "$1" != -- ]; do
+    mkdir -p "$tree/$1"
+    mount --bind "$private/$1" "$tree/$1"
+    shift
+done
+shift
+mount --rbind "$tree" "$private"
 exec "$@"
 """
+"""Arguments: a folder for the new tree, the private directory, what to show of it, `--`, and a command."""
 AS_USER = [
     "setpriv",
     "--reuid",
@@ -60,15 +67,16 @@ def stage() -> Iterator[Path]:
         yield Path(name)
 
 
-def command_for_everybody(stage: Path, command: list[str]) -> tuple[list[str], dict[str, str]]:
-    """Wraps a command so that an ordinary user can reach the interpreter."""
-    base = Path(sys.base_prefix).resolve()
-    private = private_ancestor(base)
-    if private is None:
-        return command, {}
-    below = f"/{base.relative_to(private).parts[0]}"
-    environment = {"STAGE": str(stage), "PRIVATE": str(private), "BELOW": below}
-    return ["unshare", "--mount", "sh", "-c", SCRIPT, "sh", *command], environment
+def command_for_everybody(stage: Path, command: list[str]) -> list[str]:
+    """Wraps a command so that an ordinary user can reach the interpreter and this checkout."""
+    shown: dict[Path, set[str]] = {}
+    for place in (Path(sys.base_prefix).resolve(), ROOT):
+        if (private := private_ancestor(place)) is not None:
+            shown.setdefault(private, set()).add(place.relative_to(private).parts[0])
+    for number, (private, names) in enumerate(shown.items()):
+        tree = stage / f"tree-{number}"
+        command = ["unshare", "--mount", "sh", "-c", SCRIPT, "sh", str(tree), str(private), *names, "--", *command]
+    return command
 
 
 @pytest.mark.parametrize(("level", "fewest"), [("user", 40), ("limits", 35)])
@@ -77,10 +85,10 @@ def test_the_contract_holds_for_an_ordinary_user(stage: Path, level: str, fewest
     home.mkdir(mode=0o700)
     os.chown(home, 54321, 54321)
     pytest_command = [sys.executable, "-m", "pytest", *SUITES, "-q", "-k", f"process-{level}"]
-    command, extra = command_for_everybody(
+    command = command_for_everybody(
         stage, [*AS_USER, *pytest_command, "-p", "no:cacheprovider", f"--basetemp={home}/pytest", "-rN"]
     )
-    environment = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1", **extra}
+    environment = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
     passed = re.search(r"(\d+) passed", done.stdout)

@@ -23,6 +23,7 @@ def test_flaky():
     assert again, "the first time"
 """
 FAILS = "def test_fails(): assert False, 'always'\n"
+FLAKY_THEN_SKIPPED = FLAKY.replace('assert again, "the first time"', "assert again; import pytest; pytest.skip('gone')")
 SKIPPED = "import pytest\n\n@pytest.mark.skip(reason='no such machine')\ndef test_skipped(): pass\n"
 
 
@@ -53,11 +54,12 @@ def test_a_test_that_fails_once_is_listed_and_fails_nothing(tmp_path: Path, proc
     ]
 
 
-def test_a_test_that_fails_twice_fails_the_run(tmp_path: Path) -> None:
-    ran = rerun(tmp_path, first=PASSES, second=FAILS)
+@pytest.mark.parametrize(("source", "name"), [(FAILS, "test_fails"), (FLAKY_THEN_SKIPPED, "test_flaky")])
+def test_a_test_that_does_not_pass_alone_fails_the_run(tmp_path: Path, source: str, name: str) -> None:
+    ran = rerun(tmp_path, first=PASSES, second=source)
     assert ran.returncode == 1
     assert ran.stdout.splitlines()[-2:] == [
-        "failed twice: test_second.py::test_fails",
+        f"failed, and did not pass alone: test_second.py::{name}",
         "FAILED: 1 failed, 0 flaky, 0 by chance (at most 5 of both), 0 skipped",
     ]
 
