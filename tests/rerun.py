@@ -1,8 +1,8 @@
 """Runs pytest, then every test that failed once more: alone, in a fresh process, after all others have finished.
 
 `python -m tests.rerun [pytest's arguments]`. A test that passes the second time was disturbed or depends on chance: it
-is listed with its first failure, and fails nothing. A test that fails twice fails the run, and so do many that fail
-once.
+is listed with its first failure, and does not fail the run. A test that does not pass alone fails it, and so do more
+than a few that failed once.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def rerun_all(failures: Sequence[str], rerun: Rerun) -> Outcome:
 
 
 def summary(outcome: Outcome, recorder: Recorder) -> str:
-    """What a reader of the log needs at its end: each failure that was not repeated in full, then the counts."""
+    """The end of the log: the first failure, in full, of each test that passed alone; the others; the counts."""
     lines: list[str] = []
     for heading, tests in (
         ("flaky: failed in the run, passed alone", outcome.flaky),
