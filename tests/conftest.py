@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,8 @@ from tests.ending import close_all
 
 if TYPE_CHECKING:
     from tests.spreading import Groups
+
+_CPU_BEFORE = pytest.StashKey[float]()
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as under nohup; the programs that are tested would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -25,6 +28,27 @@ def _logging_stays_as_it_was() -> Iterator[None]:
     handlers, level = root.handlers[:], root.level
     yield
     root.handlers, root.level = handlers, level
+
+
+def _cpu_seconds() -> float:
+    """What this process and those it waited for have computed, in user and system time: another load doesn't count."""
+    return sum(os.times()[:4])
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    item.stash[_CPU_BEFORE] = _cpu_seconds()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if call.when == "teardown":
+        report.user_properties.append(("cpu_s", _cpu_seconds() - item.stash[_CPU_BEFORE]))
+    return report
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -28,18 +28,26 @@ Rerun = Callable[[str], bool]
 
 @dataclass
 class Recorder:
-    """A pytest plugin that keeps what failed, with its report, and why tests were skipped."""
+    """A pytest plugin that keeps what failed, with its report, why tests were skipped, and what each tier cost."""
 
     failures: dict[str, str] = field(default_factory=dict)
     """The text of the first failure, by node id."""
     skips: Counter[str] = field(default_factory=Counter)
     """How many tests were skipped, by reason."""
+    tests: Counter[str] = field(default_factory=Counter)
+    """How many tests ran, by tier: the folder under tests/."""
+    cpu_s: Counter[str] = field(default_factory=Counter)
+    """What these and the programs they waited for computed, in seconds of user and system time, by tier."""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
             self.failures.setdefault(report.nodeid, report.longreprtext)
         elif report.skipped and isinstance(report.longrepr, tuple):
             self.skips[report.longrepr[2].removeprefix("Skipped: ")] += 1
+        if report.when == "teardown":
+            tier = report.nodeid.split("/")[1]
+            self.tests[tier] += 1
+            self.cpu_s[tier] += dict(report.user_properties)["cpu_s"]
 
 
 @dataclass(frozen=True)
@@ -80,6 +88,10 @@ def summary(outcome: Outcome, recorder: Recorder) -> str:
             lines += [f"==== {heading}: {test}", recorder.failures[test]]
     lines += [f"not run again, because more than {MOST_RERUNS} failed: {test}" for test in outcome.not_rerun]
     lines += [f"failed, and did not pass alone: {test}" for test in outcome.failed]
+    lines += [
+        f"tier:    {count:5} tests {recorder.cpu_s[tier]:7.0f} s of CPU  {tier}"
+        for tier, count in sorted(recorder.tests.items())
+    ]
     lines += [f"skipped: {count:4}  {reason}" for reason, count in recorder.skips.most_common()]
     lines.append(
         f"{'passed' if outcome.passed else 'FAILED'}: {len(outcome.failed) + len(outcome.not_rerun)} failed, "
