@@ -21,7 +21,8 @@ import pytest
 
 from kernelwright.distribution import version
 from tests.docker_host import PLACE, ROOT, docker_address
-from tests.e2e.programs import a_free_port, give_a_sheet
+from tests.e2e.programs import give_a_sheet
+from tests.ports import a_free_port
 
 USER = 65532
 MAKE_TIMEOUT_S = 600.0

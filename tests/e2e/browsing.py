@@ -14,7 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.e2e.programs import ROOT, SMALL, WELL, Program, a_free_port, until
+from tests.e2e.programs import ROOT, SMALL, WELL, Program, until
+from tests.ports import a_free_port
 
 UI = ROOT / "web" / "ui"
 AXE = UI / "node_modules" / "axe-core" / "axe.min.js"

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -178,11 +177,6 @@ def running(*arguments: str | Path, home: Path, **more: str) -> Iterator[Program
         yield program
     finally:
         program.close()
-
-
-def a_free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 def descendants(pid: int) -> list[int]:

@@ -13,8 +13,9 @@ from typing import Any
 import httpx
 
 from tests.e2e.browsing import Service, serving
-from tests.e2e.programs import EXAMPLES, ROOT, a_free_port, run, running, until
+from tests.e2e.programs import EXAMPLES, ROOT, run, running, until
 from tests.fakes.identity_provider import CLIENT, SECRET, identity_provider
+from tests.ports import a_free_port
 
 KEPT = "showcase.json"
 """File of the home that lists the jobs, so that pictures can be taken again without solving anything again."""

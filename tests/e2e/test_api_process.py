@@ -16,7 +16,8 @@ import pytest
 
 from services.client import Client
 from services.testing import a_problem
-from tests.e2e.programs import COMMAND_LIMIT_S, a_free_port
+from tests.e2e.programs import COMMAND_LIMIT_S
+from tests.ports import a_free_port
 
 pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).parents[2]

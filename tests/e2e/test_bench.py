@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.programs import SMALL, WELL, a_free_port, run, running
+from tests.e2e.programs import SMALL, WELL, run, running
+from tests.ports import a_free_port
 
 pytestmark = pytest.mark.e2e
 

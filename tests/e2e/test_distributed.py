@@ -13,7 +13,8 @@ import httpx
 import pytest
 import redis
 
-from tests.e2e.programs import SMALL, WELL, a_free_port, alive, descendants, run, running, until
+from tests.e2e.programs import SMALL, WELL, alive, descendants, run, running, until
+from tests.ports import a_free_port
 
 pytestmark = pytest.mark.e2e
 

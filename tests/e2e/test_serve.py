@@ -15,8 +15,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.e2e.programs import CANDIDATES, SMALL, WELL, Program, a_free_port, run, running
+from tests.e2e.programs import CANDIDATES, SMALL, WELL, Program, run, running
 from tests.integrity.test_candidates import declared
+from tests.ports import a_free_port
 
 pytestmark = pytest.mark.e2e
 

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from tests.e2e.programs import SMALL, a_free_port, running
+from tests.e2e.programs import SMALL, running
 from tests.faults.ground import PostgresServer, UnavailableError, folder, redis_server, until
 from tests.faults.installation import Installation, installed
+from tests.ports import a_free_port
 
 if TYPE_CHECKING:
     from tests.faults.rows import Tally

@@ -15,7 +15,7 @@ from pathlib import Path
 import psycopg
 import redis
 
-from tests.e2e.programs import a_free_port
+from tests.ports import a_free_port
 
 
 class UnavailableError(Exception):

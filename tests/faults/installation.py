@@ -14,9 +14,10 @@ from typing import Any
 
 import httpx
 
-from tests.e2e.programs import ROOT, SMALL, a_free_port, descendants, environment
+from tests.e2e.programs import ROOT, SMALL, descendants, environment
 from tests.faults.ground import PostgresServer, RedisServer, kill, until
 from tests.faults.nursery import Nursery
+from tests.ports import a_free_port
 
 ROUNDS = 2
 TOKENS = 100_000

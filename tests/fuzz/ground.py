@@ -20,7 +20,8 @@ from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
 from storage.jobs.store import SqlJobStore
 from storage.memory.store import SqlMemory
-from tests.e2e.programs import a_free_port, running
+from tests.e2e.programs import running
+from tests.ports import a_free_port
 
 TEAMS = ("red", "blue")
 BYSTANDER = "green"

@@ -22,8 +22,8 @@ from services.testing import a_candidate, a_report, an_evaluation_request
 from storage.database import Database
 from storage.jobs.work_orders import SqlWorkStore
 from tests.databases import postgres_database
-from tests.e2e.programs import a_free_port
 from tests.faults.ground import folder, until
+from tests.ports import a_free_port
 
 pytestmark = [
     pytest.mark.integration,

@@ -22,11 +22,11 @@ from services.runtime.clock import SystemClock
 from services.testing import a_candidate, an_evaluation_request
 from storage.database import Database
 from storage.jobs.work_orders import SqlWorkStore
-from tests.e2e.programs import a_free_port
 from tests.faults.ground import UnavailableError, until
 from tests.faults.installation import Installation
 from tests.faults.rows import ground
 from tests.integration.test_alerts import DASHBOARD, RULES
+from tests.ports import a_free_port
 
 pytestmark = pytest.mark.integration
 START_S = 60.0

@@ -19,8 +19,8 @@ from services.domain.errors import QueueError
 from services.domain.evaluations import Verdict
 from services.runtime.clock import SystemClock
 from services.testing import a_report
-from tests.e2e.programs import a_free_port
 from tests.integration.test_celery_queue import Setup, another_team_and_an_urgent_job_go_first, opened, until
+from tests.ports import a_free_port
 from tests.relay import Relay
 from workers.queue.health_check import ask
 from workers.queue.tasks import CelerySettings, create_app

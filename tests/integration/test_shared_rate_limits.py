@@ -17,9 +17,10 @@ from services.adapters.rates.redis_buckets import RedisBuckets
 from services.rates import BURST_S, BucketRequest, Buckets, LocalBuckets
 from services.runtime.clock import SystemClock
 from services.telemetry.metrics import RATE_LIMITS_ALONE
-from tests.e2e.programs import a_free_port, running
+from tests.e2e.programs import running
 from tests.faults.ground import RedisServer, UnavailableError, redis_server
 from tests.fuzz.ground import _tokens
+from tests.ports import a_free_port
 
 pytestmark = pytest.mark.integration
 

@@ -11,7 +11,7 @@ import pytest
 from services.adapters.queueing.notifier import WorkNotifier
 from services.domain.errors import QueueError
 from services.runtime.clock import SystemClock
-from tests.e2e.programs import a_free_port
+from tests.ports import a_free_port
 from workers.queue.connection import ANSWER_S, RETRY_S
 from workers.queue.orders import WorkerContext
 from workers.queue.tasks import CelerySettings, create_app

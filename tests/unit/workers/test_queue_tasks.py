@@ -10,7 +10,7 @@ from services.domain.nodes import Offer
 from services.domain.work import WorkState
 from services.runtime.clock import SystemClock
 from services.testing import InMemoryDatabase, InMemoryWorkStore, a_candidate, a_report, an_evaluation_request
-from tests.e2e.programs import a_free_port
+from tests.ports import a_free_port
 from workers.queue.tasks import CelerySettings, create_app
 
 
