@@ -1,8 +1,10 @@
 # `make demo` and `make test` install what they need, then run. Afterwards: . .venv/bin/activate
 #
 #   make demo    solve one problem with the offline model: no key, GPU, server or Docker
-#   make test    the whole suite, except tests that need a GPU or paid models; what fails is run once more, alone
-#   make coverage  the same suite, measured: branches per product module here, and as pages under build/coverage
+#   make test    every test that this machine can run, with a selection of the cheats; what fails is run once more, alone
+#   make test-full  the same with all cheats and honest kernels, random faults on real processes and long fuzzing
+#   make test-sample  five minutes of what only test-full runs, drawn by the commit's hash
+#   make coverage  the suite of make test, measured: branches per product module here, and as pages under build/coverage
 #   make check   the gate before a commit: make lint, then the unit tests
 #   make lint    format, lint, types, import contracts
 #   make serve   API, web UI, orchestrator and one local worker on http://127.0.0.1:8000
@@ -42,6 +44,12 @@ TESTS ?=
 
 # Processes of `make test` and `make coverage`; 0 runs one test at a time, in the order of the files.
 PROCESSES ?= auto
+SPREAD := -n $(PROCESSES) --dist loadfile
+# What needs a GPU, paid models or an hour of preparation has targets of its own.
+HERE := not gpu and not live and not local_model and not compose and not gpu_images
+
+# What `make test-sample` draws by.
+SEED ?= $(shell git rev-parse HEAD)
 
 UI     := web/ui
 UI_TEXTS := docs/openapi.json $(shell find $(UI) \( -name node_modules -o -name dist -o -name client \) -prune -o -type f -print)
@@ -58,7 +66,7 @@ BASE    ?=
 DOCKER_BUILD := docker build --label kernelwright.version=$(VERSION) $(DOCKER_ARGS)
 BASE_ARG := $(if $(BASE),--build-arg BASE=$(BASE))
 
-.PHONY: release-notes wheel clients screenshots demo test coverage lint check format serve web docs bench faults fuzz compose-test model-faults local-model clean sandbox-image images gpu-images gpu-images-test minilm
+.PHONY: release-notes wheel clients screenshots demo test test-full test-sample coverage lint check format serve web docs bench faults fuzz compose-test model-faults local-model clean sandbox-image images gpu-images gpu-images-test minilm
 
 demo: $(VENV)/.worker
 	$(BIN)/kernelwright demo
@@ -121,12 +129,19 @@ docs: $(VENV)/.dev
 
 test: $(VENV)/.dev $(WEB)
 	$(if $(WEB),npm --prefix $(UI) test)
-	$(BIN)/python -m tests.rerun -n $(PROCESSES) --dist loadfile -m "not gpu and not live and not local_model and not compose and not gpu_images"
+	$(BIN)/python -m tests.rerun $(SPREAD) -m "$(HERE) and not full"
+
+test-full: $(VENV)/.dev $(WEB)
+	$(if $(WEB),npm --prefix $(UI) test)
+	$(BIN)/python -m tests.rerun $(SPREAD) -m "$(HERE)"
+
+# One kernel at a time, so that nothing else of the suite runs beside what is timed.
+test-sample: $(VENV)/.dev
+	$(BIN)/python -m tests.rerun -q -p tests.sampling --seed $(SEED) --most-s 300 -m full tests/adversary tests/integrity
 
 coverage: $(VENV)/.dev $(WEB)
 	@mkdir -p build/coverage
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not gpu and not live and not local_model and not compose and not gpu_images" \
-	  --cov --cov-report=term --cov-report=html $(TESTS)
+	$(BIN)/python -m pytest $(SPREAD) -m "$(HERE) and not full" --cov --cov-report=term --cov-report=html $(TESTS)
 
 faults: $(VENV)/.dev
 	$(BIN)/python -m tests.faults

@@ -26,7 +26,7 @@ Rerun = Callable[[str], bool]
 """Runs the test with a node id once more, and says whether it passed."""
 
 
-@dataclass
+@dataclass(eq=False)  # pytest keeps plugins in sets
 class Recorder:
     """A pytest plugin that keeps what failed, with its report, why tests were skipped, and what each tier cost."""
 

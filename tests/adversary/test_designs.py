@@ -2,19 +2,22 @@
 
 import pytest
 
-from tests.adversary.designs import Design, designs, judged, outcome
+from tests.adversary.designs import ROOT, Design, designs, judged, outcome
+from tests.selection import parameters
 from workers.judging.evaluator import Evaluator
 
 pytestmark = pytest.mark.integration
 
+SELECTED = ROOT / "selected.txt"
 
-@pytest.mark.parametrize("design", designs("cheats"), ids=lambda one: one.id)
+
+@pytest.mark.parametrize("design", parameters(designs("cheats"), lambda one: one.id, SELECTED))
 def test_a_cheat_gains_nothing(evaluator: Evaluator, design: Design) -> None:
     found = outcome(design, judged(evaluator, design))
     assert found.right, f"{design.about}: {found.text}"
 
 
-@pytest.mark.parametrize("design", designs("honest"), ids=lambda one: one.id)
+@pytest.mark.parametrize("design", parameters(designs("honest"), lambda one: one.id, SELECTED))
 def test_an_honest_kernel_is_accepted(evaluator: Evaluator, design: Design) -> None:
     found = outcome(design, judged(evaluator, design))
     assert found.right, f"{design.about}: {found.text}"

@@ -15,11 +15,13 @@ from services.domain.evaluations import EvaluationReport, EvaluationRequest, Ver
 from services.domain.gates import GateStatus
 from services.domain.problems import Problem
 from tests.repeated import evaluated
+from tests.selection import parameters
 from workers.judging.evaluator import Evaluator
 
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).parent
+SELECTED = ROOT / "selected.txt"
 HANG_LIMIT_S = 60.0
 
 
@@ -85,7 +87,7 @@ def explain(report: EvaluationReport) -> str:
     return "\n".join(f"{gate.name}: {gate.status}: {gate.detail}" for gate in report.gates)
 
 
-@pytest.mark.parametrize("cheat", all_declared("cheats"), ids=lambda one: one.name)
+@pytest.mark.parametrize("cheat", parameters(all_declared("cheats"), lambda one: one.name, SELECTED))
 def test_a_cheat_is_rejected_by_the_right_gate_for_the_right_reason(evaluator: Evaluator, cheat: Declared) -> None:
     report = judge(evaluator, cheat)
     assert report.verdict is Verdict.REJECTED, explain(report)
@@ -98,7 +100,7 @@ def test_a_cheat_is_rejected_by_the_right_gate_for_the_right_reason(evaluator: E
     assert report.latency is None
 
 
-@pytest.mark.parametrize("honest", all_declared("honest"), ids=lambda one: one.name)
+@pytest.mark.parametrize("honest", parameters(all_declared("honest"), lambda one: one.name, SELECTED))
 def test_an_honest_kernel_is_accepted(evaluator: Evaluator, honest: Declared) -> None:
     report = judge(evaluator, honest)
     assert report.verdict is Verdict.ACCEPTED, explain(report)
