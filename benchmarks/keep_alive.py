@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from kernelwright.cli import server
 from kernelwright.cli.server import listening
-from tests.e2e.programs import a_free_port
+from tests.ports import a_free_port
 
 PATHS = ("/healthz", "/api/v1/me")
 START_S = 60.0

@@ -32,7 +32,8 @@ from services.domain.measurements import Speedup
 from services.domain.steps import NewEvent, StepRecord
 from services.testing import a_candidate, a_job, a_report, a_step, an_analysis, an_evaluation_request
 from tests.e2e.browsing import a_browser, visiting
-from tests.e2e.programs import a_free_port, running
+from tests.e2e.programs import running
+from tests.ports import a_free_port
 
 T = TypeVar("T")
 FIRST_VIEW = """() => performance.getEntriesByName('first-view')[0]?.startTime ?? null"""

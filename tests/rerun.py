@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -36,7 +36,7 @@ class Recorder:
     """How many tests were skipped, by reason."""
     tests: Counter[str] = field(default_factory=Counter)
     """How many tests ran, by tier: the folder under tests/."""
-    cpu_s: Counter[str] = field(default_factory=Counter)
+    cpu_s: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     """What these and the programs they waited for computed, in seconds of user and system time, by tier."""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -47,7 +47,7 @@ class Recorder:
         if report.when == "teardown":
             tier = report.nodeid.split("/")[1]
             self.tests[tier] += 1
-            self.cpu_s[tier] += dict(report.user_properties)["cpu_s"]
+            self.cpu_s[tier] += next(float(str(value)) for name, value in report.user_properties if name == "cpu_s")
 
 
 @dataclass(frozen=True)
