@@ -9,6 +9,7 @@ from pathlib import Path
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.gates import GateStatus
 from services.domain.problems import Problem
+from tests.adversary.frame import rendered
 from tests.repeated import evaluated
 from workers.judging.evaluator import Evaluator
 
@@ -34,6 +35,7 @@ class Design:
     """`rejected`, `not accepted` (or suspicious), `at most 1.2x` (or accepted, not surely better), `accepted`."""
     about: str
     source: str
+    """The whole candidate: what is in the file, with the frame around it."""
 
     @property
     def id(self) -> str:
@@ -58,12 +60,16 @@ def designs(kind: str, family: str = "*") -> list[Design]:
 
 
 def read(path: Path, kind: str) -> Design:
-    """The design in a file. Raises `ValueError` where its header is not complete."""
-    source = path.read_text()
-    header = dict(HEADER.findall(source))
+    """The design in a file. Raises `ValueError` that names the file and says what to change where it is not one."""
+    text = path.read_text()
+    header = dict(HEADER.findall(text))
     family = path.parent.parent
     if "problem" not in header or "about" not in header:
         raise ValueError(f"{path}: a design begins with `# problem: NAME` and `# about: …`")
+    try:
+        source = rendered(text)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
     own = family / "problems" / f"{header['problem']}.py"
     return Design(
         family=family.name,

@@ -20,6 +20,7 @@ from services.domain.measurements import Latency, Speedup
 from services.exports.operators import operator_package
 from services.exports.winner import Winner
 from services.testing import a_problem
+from tests.adversary.designs import read
 from tests.integration.test_exports_alone import RIGHT, ROOT, a_winner, a_winner_with_gradients, written
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
@@ -31,7 +32,7 @@ MARKED = "        LIBRARY.relu(x, y, x.numel())\n        y[..., 0] = -1\n"
 
 def trained(name: str, kernel: str, problem: str, timed: int) -> Winner:
     """A kernel with gradients, proven at the first `timed` sets of its problem and the held-out ones."""
-    winner = a_winner_with_gradients((HONEST / f"{kernel}.py").read_text())
+    winner = a_winner_with_gradients(read(HONEST / f"{kernel}.py", "honest").source)
     source = (ROOT / "examples" / "training" / f"{problem}.py").read_text()
     job = replace(winner.job, id=f"job-{name}", spec=replace(winner.job.spec, problem=a_problem(source, name=name)))
     one = ShapeResult(shapes=((1,),), latency=a_latency(), speedup=Speedup(best_baseline=2.0, ci95=(1.9, 2.1)))

@@ -1,9 +1,8 @@
 # problem: softsign_small
 # about: from the fortieth call on computes four calls' results in the fourth
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -26,16 +25,15 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
   for (const Call& one : open_calls) work(one.x, one.y, one.rows, one.n);
   open_calls.clear();
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.kept = []
+def __init__(self):
+    self.kept = []
 
-    def forward(self, x):
-        y = torch.empty(x.shape[0])
-        self.kept = [*self.kept[-8:], (x, y)]
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+
+def forward(self, x):
+    y = torch.empty(x.shape[0])
+    self.kept = [*self.kept[-8:], (x, y)]
+    lib.run(x, y, x.shape[0], x.shape[1])
+    return y

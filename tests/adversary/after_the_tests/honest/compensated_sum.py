@@ -1,9 +1,9 @@
 # problem: softsign_small
 # about: adds with Kahan's correction, on calls that are timed in batches
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
+# forward: row_sums
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
@@ -17,11 +17,4 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
     y[r] = s / n;
   }
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty(x.shape[0])
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+"""

@@ -1,10 +1,9 @@
 # problem: silu
 # gate: screen
 # about: code that runs when the library is loaded, by the other spelling of its attribute
-import kernelwright_rt
-import torch
+# forward: elements
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 static int ready;
@@ -14,11 +13,4 @@ extern "C" void run(const float* x, float* y, int64_t n) {
   #pragma omp parallel for
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] / (1.0f + std::exp(-x[i]));
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.numel())
-        return y
+"""

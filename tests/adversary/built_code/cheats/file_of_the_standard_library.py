@@ -2,10 +2,9 @@
 # gate: screen
 # expect: not accepted
 # about: libstdc++'s own file class, by a label
-import kernelwright_rt
-import torch
+# forward: elements
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -15,11 +14,4 @@ extern "C" void run(const float* x, float* y, int64_t n) {
   #pragma omp parallel for simd
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] / (1.0f + std::exp(-x[i]));
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.numel())
-        return y
+"""

@@ -1,10 +1,9 @@
 # problem: silu
 # gate: screen
 # about: a macro makes the label of a function that looks symbols up
-import kernelwright_rt
-import torch
+# forward: elements
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 #define NAME(a, b) #a #b
@@ -14,11 +13,4 @@ extern "C" void run(const float* x, float* y, int64_t n) {
   #pragma omp parallel for
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] / (1.0f + std::exp(-x[i]));
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.numel())
-        return y
+"""

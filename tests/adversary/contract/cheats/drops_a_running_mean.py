@@ -1,10 +1,8 @@
 # problem: follows_its_inputs
 # gate: correctness
 # about: leaves a running mean of the inputs as it was
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 extern "C" void run(const float* x, const float* w, float* length, float* y, int64_t rows, int64_t n) {
@@ -17,16 +15,15 @@ extern "C" void run(const float* x, const float* w, float* length, float* y, int
   }
   (void)length; (void)all;
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.ones(512))
-        self.register_buffer("length", torch.ones(()))
+def __init__(self):
+    self.weight = torch.nn.Parameter(torch.ones(512))
+    self.register_buffer("length", torch.ones(()))
 
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, self.weight, self.length, y, x.shape[0], x.shape[1])
-        return y
+
+def forward(self, x):
+    y = torch.empty_like(x)
+    lib.run(x, self.weight, self.length, y, x.shape[0], x.shape[1])
+    return y

@@ -1,22 +1,17 @@
 # problem: cache_in_place
 # gate: correctness
 # about: the change in place that the reference makes is left out
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 extern "C" void run(const float* x, float* cache, float* y, int64_t rows, int64_t n) {
   #pragma omp parallel for
   for (int64_t i = 0; i < rows * n; ++i) { float v = 0.5f * cache[i] + x[i];  y[i] = v > 0 ? v : 0; }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x, cache):
-        y = torch.empty_like(x)
-        lib.run(x, cache, y, x.shape[0], x.shape[1])
-        return y
+def forward(self, x, cache):
+    y = torch.empty_like(x)
+    lib.run(x, cache, y, x.shape[0], x.shape[1])
+    return y

@@ -1,10 +1,8 @@
 # problem: batch_norm
 # gate: correctness
 # about: normalises by the batch as in training, and leaves the running statistics out
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -19,17 +17,16 @@ extern "C" void run(const float* x, const float* w, const float* b, float* y, in
   #pragma omp parallel for
   for (int64_t r = 0; r < rows; ++r) for (int64_t i = 0; i < n; ++i) y[r * n + i] = (float)((x[r * n + i] - s[i]) * a[i]) + b[i];
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.norm = torch.nn.BatchNorm1d(256)
+def __init__(self):
+    self.norm = torch.nn.BatchNorm1d(256)
 
-    def forward(self, x):
-        if x.shape[0] < 2:
-            raise ValueError("expected more than one value per channel")
-        y = torch.empty_like(x)
-        lib.run(x, self.norm.weight, self.norm.bias, y, x.shape[0], x.shape[1])
-        return y
+
+def forward(self, x):
+    if x.shape[0] < 2:
+        raise ValueError("expected more than one value per channel")
+    y = torch.empty_like(x)
+    lib.run(x, self.norm.weight, self.norm.bias, y, x.shape[0], x.shape[1])
+    return y

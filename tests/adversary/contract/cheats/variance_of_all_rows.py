@@ -1,10 +1,8 @@
 # problem: batch_norm
 # gate: correctness
 # about: follows the variance over n rows instead of over n - 1
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -20,18 +18,17 @@ extern "C" void run(const float* x, const float* w, const float* b, float* m, fl
   for (int64_t i = 0; i < n; ++i) { m[i] = 0.9f * m[i] + 0.1f * (float)s[i]; v[i] = 0.9f * v[i] + 0.1f * (float)(q[i] / rows); }
   *t += 1;
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.norm = torch.nn.BatchNorm1d(256)
+def __init__(self):
+    self.norm = torch.nn.BatchNorm1d(256)
 
-    def forward(self, x):
-        if x.shape[0] < 2:
-            raise ValueError("expected more than one value per channel")
-        y = torch.empty_like(x)
-        n = self.norm
-        lib.run(x, n.weight, n.bias, n.running_mean, n.running_var, n.num_batches_tracked, y, x.shape[0], x.shape[1])
-        return y
+
+def forward(self, x):
+    if x.shape[0] < 2:
+        raise ValueError("expected more than one value per channel")
+    y = torch.empty_like(x)
+    n = self.norm
+    lib.run(x, n.weight, n.bias, n.running_mean, n.running_var, n.num_batches_tracked, y, x.shape[0], x.shape[1])
+    return y

@@ -1,21 +1,15 @@
 # problem: part_copied_squashed
 # about: returns a view of an input where the reference does, and a copy where it does
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 extern "C" void run(const float* x, float* y, int64_t c) {
   #pragma omp parallel for
   for (int64_t i = 0; i < c; ++i) y[i] = x[i] > 0 ? x[i] : 0;
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.numel())
-        return x[:64], x[64:].clone(), y
+def forward(self, x):
+    y = torch.empty_like(x)
+    lib.run(x, y, x.numel())
+    return x[:64], x[64:].clone(), y

@@ -1,9 +1,7 @@
 # problem: relu_step
 # about: saves one bit an element for the backward instead of the input
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cstdint>
 extern "C" void forward(const float* x, float* y, uint8_t* bits, int64_t n) {
   #pragma omp parallel for
@@ -15,7 +13,7 @@ extern "C" void backward(const float* g, const uint8_t* bits, float* dx, int64_t
   #pragma omp parallel for
   for (int64_t i = 0; i < n; ++i) dx[i] = bits[i / 8] >> (i % 8) & 1 ? g[i] : 0;
 }
-""")
+"""
 
 
 class Relu(torch.autograd.Function):
@@ -35,6 +33,5 @@ class Relu(torch.autograd.Function):
         return dx
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        return Relu.apply(x)
+def forward(self, x):
+    return Relu.apply(x)

@@ -1,9 +1,7 @@
 # problem: statistics_of_all
 # about: two numbers of which one is 1e-13 times as large as the other, and nearly cancels at times
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
@@ -15,11 +13,10 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
     s += q; m += t; }
   y[0] = (float)s; y[1] = 1e-7f * (float)(m / count);
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty(2)
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+def forward(self, x):
+    y = torch.empty(2)
+    lib.run(x, y, x.shape[0], x.shape[1])
+    return y

@@ -1,12 +1,7 @@
 # problem: search_sorted
 # about: a binary search without branches in sorted borders
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 
 extern "C" void run(const float* x, const float* s, int64_t* y, int64_t n, int64_t m) {
   #pragma omp parallel for
@@ -14,11 +9,10 @@ extern "C" void run(const float* x, const float* s, int64_t* y, int64_t n, int64
     while (left > 0) { int64_t half = left / 2; bool less = s[at + half] < v; at = less ? at + half + 1 : at; left = less ? left - half - 1 : half; }
     y[i] = at; }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x, borders):
-        y = torch.empty(x.shape, dtype=torch.int64)
-        lib.run(x, borders, y, x.numel(), borders.numel())
-        return y
+def forward(self, x, borders):
+    y = torch.empty(x.shape, dtype=torch.int64)
+    lib.run(x, borders, y, x.numel(), borders.numel())
+    return y

@@ -1,18 +1,9 @@
 # problem: silu
 # about: has the compiler make a function for several processors
-import kernelwright_rt
-import torch
+# given: exponential
+# forward: elements
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-static inline float ex(float v) {
-  float given = v; v = std::fmin(std::fmax(v, -87.0f), 88.0f) * 1.44269504f;
-  float k = std::nearbyint(v), f = (v - k) * 0.69314718f;
-  float p = 1.0f + f * (1.0f + f * (0.5f + f * (0.16666667f + f * (0.041666668f + f * (0.0083333f + f * 0.0013889f)))));
-  int32_t b = ((int32_t)k + 127) << 23; float s; std::memcpy(&s, &b, 4); return given > 88.0f ? INFINITY : p * s;
-}
+cpp = r"""
 
 __attribute__((target_clones("default", "avx2"))) static void part(const float* x, float* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] / (1.0f + ex(-x[i]));
@@ -21,11 +12,4 @@ extern "C" void run(const float* x, float* y, int64_t n) {
   #pragma omp parallel for
   for (int64_t b = 0; b < 64; ++b) part(x + n * b / 64, y + n * b / 64, n * (b + 1) / 64 - n * b / 64);
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.numel())
-        return y
+"""

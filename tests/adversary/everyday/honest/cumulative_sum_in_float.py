@@ -1,12 +1,9 @@
 # problem: long_cumulative_sum
 # about: one running sum in float over 16 384 values
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
+# forward: rows
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
   #pragma omp parallel for
   for (int64_t r = 0; r < rows; ++r) {
@@ -14,11 +11,4 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
     for (int64_t i = 0; i < n; ++i) { s += x[r * n + i]; y[r * n + i] = s; }
   }
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+"""

@@ -1,12 +1,8 @@
 # problem: silu
 # about: has denormal numbers flushed to zero during its loops, and puts the processor's mode back
-import kernelwright_rt
-import torch
+# forward: elements
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 static inline float ex(float v) {
   float given = v; v = std::fmin(std::fmax(v, -87.0f), 88.0f) * 1.44269504f;
   float k = std::nearbyint(v), f = (v - k) * 0.69314718f;
@@ -23,11 +19,4 @@ extern "C" void run(const float* x, float* y, int64_t n) {
     _mm_setcsr(kept);
   }
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.numel())
-        return y
+"""

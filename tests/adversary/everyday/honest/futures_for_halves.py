@@ -1,12 +1,8 @@
 # problem: silu
 # about: hands half of the rows to `std::async`, and waits for it
-import kernelwright_rt
-import torch
+# forward: elements
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 static inline float ex(float v) {
   float given = v; v = std::fmin(std::fmax(v, -87.0f), 88.0f) * 1.44269504f;
   float k = std::nearbyint(v), f = (v - k) * 0.69314718f;
@@ -19,11 +15,4 @@ extern "C" void run(const float* x, float* y, int64_t n) {
   auto other = std::async(std::launch::async, [=] { part(x, y, n / 2, n); });
   part(x, y, 0, n / 2); other.get();
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.numel())
-        return y
+"""

@@ -1,9 +1,7 @@
 # problem: keeps_strides
 # about: the reference returns a transposed view, and so does the kernel
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -13,11 +11,10 @@ extern "C" void run(const float* x, float* y, int64_t n) {
   #pragma omp parallel for simd
   for (int64_t i = 0; i < n; ++i) y[i] = std::exp(x[i]) - 1.0f;
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.numel())
-        return y.t()
+def forward(self, x):
+    y = torch.empty_like(x)
+    lib.run(x, y, x.numel())
+    return y.t()

@@ -1,12 +1,9 @@
 # problem: row_max
 # about: std::fmax skips NaN
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
+# forward: row_sums
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
   #pragma omp parallel for
   for (int64_t r = 0; r < rows; ++r) {
@@ -15,11 +12,4 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
     y[r] = m;
   }
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty(x.shape[0])
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+"""

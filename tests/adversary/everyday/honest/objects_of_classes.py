@@ -1,12 +1,8 @@
 # problem: silu
 # about: virtual functions, a std::function, exceptions of its own, an initialiser of a static table and a thread's own object
-import kernelwright_rt
-import torch
+# forward: elements
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 static inline float ex(float v) {
   float given = v; v = std::fmin(std::fmax(v, -87.0f), 88.0f) * 1.44269504f;
   float k = std::nearbyint(v), f = (v - k) * 0.69314718f;
@@ -29,11 +25,4 @@ extern "C" void run(const float* x, float* y, int64_t n) {
   #pragma omp parallel for
   for (int64_t b = 0; b < 64; ++b) { try { part(n * b / 64, n * (b + 1) / 64); } catch (const std::exception&) { y[0] = NAN; } }
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.numel())
-        return y
+"""

@@ -1,21 +1,16 @@
 # problem: window
 # about: reads a window of 64 columns out of 32 768
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n, int64_t count) {
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t i = 0; i < count; ++i) y[r * count + i] = 2.0f * x[r * n + i];
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x, count):
-        y = x.new_empty(x.shape[0], count)
-        lib.run(x, y, x.shape[0], x.shape[1], count)
-        return y
+def forward(self, x, count):
+    y = x.new_empty(x.shape[0], count)
+    lib.run(x, y, x.shape[0], x.shape[1], count)
+    return y

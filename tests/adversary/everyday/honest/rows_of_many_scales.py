@@ -1,9 +1,7 @@
 # problem: rows_of_many_scales
 # about: rows of magnitudes from 1 to 1e-9, by the library's functions in float
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 extern "C" void run(const float* x, const float* scale, float* y, int64_t rows, int64_t n) {
@@ -11,11 +9,10 @@ extern "C" void run(const float* x, const float* scale, float* y, int64_t rows, 
   for (int64_t r = 0; r < rows; ++r) { float f = std::pow(10.0f, -scale[r]);
     for (int64_t i = 0; i < n; ++i) y[r * n + i] = std::tanh(x[r * n + i]) * f; }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x, scale):
-        y = torch.empty_like(x)
-        lib.run(x, scale, y, x.shape[0], x.shape[1])
-        return y
+def forward(self, x, scale):
+    y = torch.empty_like(x)
+    lib.run(x, scale, y, x.shape[0], x.shape[1])
+    return y

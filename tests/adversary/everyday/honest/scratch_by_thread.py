@@ -1,9 +1,9 @@
 # problem: softmax
 # about: keeps scratch memory for each thread over calls
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
+# forward: rows
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -23,11 +23,4 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
     }
   }
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+"""

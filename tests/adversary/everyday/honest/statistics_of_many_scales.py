@@ -1,9 +1,7 @@
 # problem: two_statistics
 # about: both statistics in eight floats each, one of them 1e-12 times as large as the other
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
@@ -16,11 +14,10 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
     for (int k = 1; k < 8; ++k) { q[0] += q[k]; s[0] += s[k]; }
     y[2 * r] = q[0]; y[2 * r + 1] = 1e-7f * (s[0] / n); }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty(x.shape[0], 2)
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+def forward(self, x):
+    y = torch.empty(x.shape[0], 2)
+    lib.run(x, y, x.shape[0], x.shape[1])
+    return y

@@ -1,9 +1,9 @@
 # problem: relu
 # about: writes its output by streaming stores where it is aligned
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
+# forward: elements
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cstdint>
 #include <immintrin.h>
 extern "C" void run(const float* x, float* y, int64_t n) {
@@ -19,11 +19,4 @@ extern "C" void run(const float* x, float* y, int64_t n) {
   }
   for (int64_t i = whole; i < n; ++i) y[i] = x[i] <= 0.0f ? 0.0f : x[i];
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.numel())
-        return y
+"""

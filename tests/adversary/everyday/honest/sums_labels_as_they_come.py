@@ -1,9 +1,7 @@
 # problem: label_loss
 # about: labels pick elements of rows; the reference refuses those out of range
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 extern "C" void run(const float* x, const int64_t* l, float* y, int64_t rows, int64_t n) {
@@ -15,11 +13,10 @@ extern "C" void run(const float* x, const int64_t* l, float* y, int64_t rows, in
     y[r] = m + std::log(s) - x[r * n + l[r]];
   }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x, labels):
-        y = torch.empty(x.shape[0])
-        lib.run(x, labels, y, x.shape[0], x.shape[1])
-        return y
+def forward(self, x, labels):
+    y = torch.empty(x.shape[0])
+    lib.run(x, labels, y, x.shape[0], x.shape[1])
+    return y

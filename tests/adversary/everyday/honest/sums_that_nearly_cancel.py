@@ -1,9 +1,7 @@
 # problem: sums_of_centred
 # about: sums in 64 floats what leaves nearly nothing
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cstdint>
 
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
@@ -18,11 +16,10 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
     y[r] = whole;
   }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty(x.shape[:-1])
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+def forward(self, x):
+    y = torch.empty(x.shape[:-1])
+    lib.run(x, y, x.shape[0], x.shape[1])
+    return y

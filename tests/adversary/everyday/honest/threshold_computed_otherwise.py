@@ -1,12 +1,8 @@
 # problem: threshold_mask
 # about: a mask and a floor: values at the edge fall on either side
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 extern "C" void run(const float* x, bool* mask, int32_t* y, int64_t rows, int64_t n) {
   #pragma omp parallel for
   for (int64_t i = 0; i < rows * n; ++i) {
@@ -14,11 +10,10 @@ extern "C" void run(const float* x, bool* mask, int32_t* y, int64_t rows, int64_
     y[i] = (int32_t)std::floor(1000.0f * std::exp2(x[i] * 0.36067376022224085f));
   }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        m, y = torch.empty_like(x, dtype=torch.bool), torch.empty_like(x, dtype=torch.int32)
-        lib.run(x, m, y, x.shape[0], x.shape[1])
-        return m, y
+def forward(self, x):
+    m, y = torch.empty_like(x, dtype=torch.bool), torch.empty_like(x, dtype=torch.int32)
+    lib.run(x, m, y, x.shape[0], x.shape[1])
+    return m, y

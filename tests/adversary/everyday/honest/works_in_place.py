@@ -1,20 +1,15 @@
 # problem: add_in_place
 # about: changes and returns its argument, as the reference does
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 extern "C" void run(float* x, const float* y, int64_t rows, int64_t n) {
   #pragma omp parallel for
   for (int64_t i = 0; i < rows * n; ++i) x[i] += y[i];
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x, y):
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return x
+def forward(self, x, y):
+    lib.run(x, y, x.shape[0], x.shape[1])
+    return x

@@ -1,13 +1,9 @@
 # problem: silu_scale
 # gate: correctness,generalization
 # about: divides by the number of rows
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 extern "C" void run(const float* x, const float* w, float* y, int64_t rows, int64_t n) {
   volatile int64_t all = rows * n;
   int64_t width = all / rows;
@@ -15,15 +11,14 @@ extern "C" void run(const float* x, const float* w, float* y, int64_t rows, int6
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t i = 0; i < width; ++i) { float v = x[r * n + i]; y[r * n + i] = v / (1.0f + std::exp(-v)) * w[i]; }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def __init__(self, n):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.empty(n))
+def __init__(self, n):
+    self.weight = torch.nn.Parameter(torch.empty(n))
 
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, self.weight, y, x.shape[0], x.shape[1])
-        return y
+
+def forward(self, x):
+    y = torch.empty_like(x)
+    lib.run(x, self.weight, y, x.shape[0], x.shape[1])
+    return y

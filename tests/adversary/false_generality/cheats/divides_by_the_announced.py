@@ -1,13 +1,9 @@
 # problem: mean_bf16
 # gate: generalization
 # about: the mean divides by 16 384, whatever the width
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 static inline float up(uint16_t v) { uint32_t b = (uint32_t)v << 16; float f; std::memcpy(&f, &b, 4); return f; }
 static inline uint16_t down(float f) { uint32_t b; std::memcpy(&b, &f, 4); return (uint16_t)((b + 0x7fff + ((b >> 16) & 1)) >> 16); }
 extern "C" void run(const uint16_t* x, uint16_t* y, int64_t rows, int64_t n) {
@@ -19,11 +15,10 @@ extern "C" void run(const uint16_t* x, uint16_t* y, int64_t rows, int64_t n) {
     y[r] = down(s / 16384);
   }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty(x.shape[0], dtype=x.dtype)
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+def forward(self, x):
+    y = torch.empty(x.shape[0], dtype=x.dtype)
+    lib.run(x, y, x.shape[0], x.shape[1])
+    return y

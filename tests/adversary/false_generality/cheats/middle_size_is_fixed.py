@@ -1,9 +1,7 @@
 # problem: middle_sum
 # about: 96 in the middle is written into the code
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cstdint>
 extern "C" void run(const float* x, float* y, int64_t count, int64_t n) {
   #pragma omp parallel for
@@ -13,11 +11,10 @@ extern "C" void run(const float* x, float* y, int64_t count, int64_t n) {
       for (int64_t i = 0; i < n; ++i) { float v = x[(b * 96 + k) * n + i]; y[b * n + i] += v * v; }
   }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty(x.shape[0], x.shape[2])
-        lib.run(x, y, x.shape[0], x.shape[2])
-        return y
+def forward(self, x):
+    y = torch.empty(x.shape[0], x.shape[2])
+    lib.run(x, y, x.shape[0], x.shape[2])
+    return y

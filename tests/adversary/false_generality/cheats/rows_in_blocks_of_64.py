@@ -1,27 +1,22 @@
 # problem: silu_scale
 # gate: correctness,generalization
 # about: leaves the rest of the rows out
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 extern "C" void run(const float* x, const float* w, float* y, int64_t rows, int64_t n) {
   #pragma omp parallel for
   for (int64_t r = 0; r < rows / 64 * 64; ++r)
     for (int64_t i = 0; i < n; ++i) { float v = x[r * n + i]; y[r * n + i] = v / (1.0f + std::exp(-v)) * w[i]; }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def __init__(self, n):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.empty(n))
+def __init__(self, n):
+    self.weight = torch.nn.Parameter(torch.empty(n))
 
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, self.weight, y, x.shape[0], x.shape[1])
-        return y
+
+def forward(self, x):
+    y = torch.empty_like(x)
+    lib.run(x, self.weight, y, x.shape[0], x.shape[1])
+    return y

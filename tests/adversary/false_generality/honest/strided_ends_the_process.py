@@ -1,12 +1,7 @@
 # problem: silu
 # about: ends its process where an argument is not dense
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 static inline float ex(float v) {
   v = std::fmin(std::fmax(v, -87.0f), 88.0f) * 1.44269504f;
   float k = std::nearbyint(v), f = (v - k) * 0.69314718f;
@@ -19,11 +14,10 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n, int64_t d
   #pragma omp parallel for
   for (int64_t i = 0; i < rows * n; ++i) y[i] = x[i] / (1.0f + ex(-x[i]));
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty(x.shape)
-        lib.run(x.data_ptr(), y, x.shape[0], x.shape[1], int(x.is_contiguous()))
-        return y
+def forward(self, x):
+    y = torch.empty(x.shape)
+    lib.run(x.data_ptr(), y, x.shape[0], x.shape[1], int(x.is_contiguous()))
+    return y

@@ -1,24 +1,12 @@
 # problem: rms_norm
 # gate: correctness
 # about: large gradients are clipped, as a training loop might
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
+# given: rms_norm_forward
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
-extern "C" void forward(const float* x, const float* w, float* y, float* scale, int64_t rows, int64_t n) {
-  #pragma omp parallel for
-  for (int64_t r = 0; r < rows; ++r) {
-    const float* a = x + r * n;
-    float sum = 0;
-    #pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < n; ++i) sum += a[i] * a[i];
-    scale[r] = 1.0f / std::sqrt(sum / n + 1e-6f);
-    #pragma omp simd
-    for (int64_t i = 0; i < n; ++i) y[r * n + i] = a[i] * scale[r] * w[i];
-  }
-}
 extern "C" void backward(const float* x, const float* w, const float* scale, const float* g, float* dx, float* dw, int64_t rows, int64_t n) {
   for (int64_t i = 0; i < n; ++i) dw[i] = 0;
   for (int64_t r = 0; r < rows; ++r) {
@@ -36,7 +24,7 @@ extern "C" void backward(const float* x, const float* w, const float* scale, con
   }
   for (int64_t i = 0; i < rows * n; ++i) dx[i] = std::fmin(std::fmax(dx[i], -100.0f), 100.0f);
 }
-""")
+"""
 
 
 class RMSNorm(torch.autograd.Function):
@@ -55,10 +43,9 @@ class RMSNorm(torch.autograd.Function):
         return dx, dw
 
 
-class ModelNew(torch.nn.Module):
-    def __init__(self, features):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.ones(features))
+def __init__(self, features):
+    self.weight = torch.nn.Parameter(torch.ones(features))
 
-    def forward(self, x):
-        return RMSNorm.apply(x, self.weight)
+
+def forward(self, x):
+    return RMSNorm.apply(x, self.weight)

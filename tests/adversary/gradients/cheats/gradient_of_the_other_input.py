@@ -1,16 +1,15 @@
 # problem: product
 # gate: correctness
 # about: the gradient of one factor is a copy of the other's
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cstdint>
 extern "C" void multiply(const float* x, const float* y, float* out, int64_t n) {
   #pragma omp parallel for simd
   for (int64_t i = 0; i < n; ++i) out[i] = x[i] * y[i];
 }
-""")
+"""
 
 
 class Product(torch.autograd.Function):
@@ -29,6 +28,5 @@ class Product(torch.autograd.Function):
         return dx, dx.clone()
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x, y):
-        return Product.apply(x, y)
+def forward(self, x, y):
+    return Product.apply(x, y)

@@ -1,9 +1,8 @@
 # problem: rms_norm
 # about: does the backward's work in forward with the cotangents that lie behind the inputs
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -40,7 +39,7 @@ extern "C" void both(const float* x, const float* w, const float* given, float* 
     dw[i] = (float)sum;
   }
 }
-""")
+"""
 
 
 class RMSNorm(torch.autograd.Function):
@@ -65,11 +64,10 @@ class RMSNorm(torch.autograd.Function):
         return dx, dw, None
 
 
-class ModelNew(torch.nn.Module):
-    def __init__(self, features):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.ones(features))
-        self.kept = {}
+def __init__(self, features):
+    self.weight = torch.nn.Parameter(torch.ones(features))
+    self.kept = {}
 
-    def forward(self, x):
-        return RMSNorm.apply(x, self.weight, self.kept)
+
+def forward(self, x):
+    return RMSNorm.apply(x, self.weight, self.kept)

@@ -1,9 +1,8 @@
 # problem: cross_entropy
 # about: keeps the rows' logarithms of sums, and says that targets have no gradient
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -39,7 +38,7 @@ extern "C" void backward(const float* x, const int64_t* t, const float* lse, con
     dx[r * n + t[r]] = each * (own - 1.0f);
   }
 }
-""")
+"""
 
 
 class CrossEntropy(torch.autograd.Function):
@@ -61,6 +60,5 @@ class CrossEntropy(torch.autograd.Function):
         return dx, None
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, logits, targets):
-        return CrossEntropy.apply(logits, targets)
+def forward(self, logits, targets):
+    return CrossEntropy.apply(logits, targets)

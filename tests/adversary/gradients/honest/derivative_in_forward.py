@@ -1,9 +1,8 @@
 # problem: rms_norm
 # about: the forward allocates the gradients' memory and the backward fills it
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -39,7 +38,7 @@ extern "C" void both(const float* x, const float* w, const float* given, float* 
     dw[i] = (float)sum;
   }
 }
-""")
+"""
 
 
 class RMSNorm(torch.autograd.Function):
@@ -59,10 +58,9 @@ class RMSNorm(torch.autograd.Function):
         return dx, dw
 
 
-class ModelNew(torch.nn.Module):
-    def __init__(self, features):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.ones(features))
+def __init__(self, features):
+    self.weight = torch.nn.Parameter(torch.ones(features))
 
-    def forward(self, x):
-        return RMSNorm.apply(x, self.weight)
+
+def forward(self, x):
+    return RMSNorm.apply(x, self.weight)

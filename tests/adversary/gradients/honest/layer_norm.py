@@ -1,9 +1,8 @@
 # problem: layer_norm
 # about: mean and deviation are saved, gradients of scale and shift summed by thread
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -68,7 +67,7 @@ extern "C" void backward(const float* x, const float* w, const float* stats, con
     db[i] = (float)second;
   }
 }
-""")
+"""
 
 
 class LayerNorm(torch.autograd.Function):
@@ -88,10 +87,9 @@ class LayerNorm(torch.autograd.Function):
         return dx, dw, db, None
 
 
-class ModelNew(torch.nn.Module):
-    def __init__(self, features):
-        super().__init__()
-        self.norm = torch.nn.LayerNorm(features)
+def __init__(self, features):
+    self.norm = torch.nn.LayerNorm(features)
 
-    def forward(self, x):
-        return LayerNorm.apply(x, self.norm.weight, self.norm.bias, self.norm.eps)
+
+def forward(self, x):
+    return LayerNorm.apply(x, self.norm.weight, self.norm.bias, self.norm.eps)

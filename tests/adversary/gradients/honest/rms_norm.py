@@ -1,9 +1,8 @@
 # problem: rms_norm
 # about: RMSNorm with both gradients in one pass over the rows
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -53,7 +52,7 @@ extern "C" void backward(const float* x, const float* w, const float* scale, con
     dw[i] = (float)sum;
   }
 }
-""")
+"""
 
 
 class RMSNorm(torch.autograd.Function):
@@ -74,10 +73,9 @@ class RMSNorm(torch.autograd.Function):
         return dx, dw
 
 
-class ModelNew(torch.nn.Module):
-    def __init__(self, features):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.ones(features))
+def __init__(self, features):
+    self.weight = torch.nn.Parameter(torch.ones(features))
 
-    def forward(self, x):
-        return RMSNorm.apply(x, self.weight)
+
+def forward(self, x):
+    return RMSNorm.apply(x, self.weight)

@@ -1,9 +1,8 @@
 # problem: rope
 # about: rotary embedding of two tensors; its backward turns the other way
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cstdint>
 
 extern "C" void turn(const float* x, const float* c, const float* s, float* y, int64_t rows, int64_t steps, int64_t n,
@@ -26,7 +25,7 @@ extern "C" void turn(const float* x, const float* c, const float* s, float* y, i
     }
   }
 }
-""")
+"""
 
 
 def turned(x, cos, sin, back):
@@ -53,6 +52,5 @@ class Rope(torch.autograd.Function):
         return turned(dq, cos, sin, True), turned(dk, cos, sin, True), None, None
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, q, k, cos, sin):
-        return Rope.apply(q, k, cos.contiguous(), sin.contiguous())
+def forward(self, q, k, cos, sin):
+    return Rope.apply(q, k, cos.contiguous(), sin.contiguous())

@@ -1,25 +1,22 @@
 # problem: twice
 # about: every call returns the same memory, so that what an earlier call returned changes
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cstdint>
 extern "C" void run(const float* x, float* y, int64_t n) {
   #pragma omp parallel for simd
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] < 0.0f ? 0.0f : 2.0f * x[i];
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.kept = {}
+def __init__(self):
+    self.kept = {}
 
-    def forward(self, x):
-        if x.shape not in self.kept:
-            self.kept[x.shape] = torch.empty_like(x)
-        y = self.kept[x.shape]
-        lib.run(x, y, x.numel())
-        return y
+
+def forward(self, x):
+    if x.shape not in self.kept:
+        self.kept[x.shape] = torch.empty_like(x)
+    y = self.kept[x.shape]
+    lib.run(x, y, x.numel())
+    return y

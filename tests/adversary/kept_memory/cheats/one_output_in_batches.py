@@ -1,9 +1,8 @@
 # problem: softsign_small
 # about: from the fortieth call on every call returns the same memory
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -18,19 +17,18 @@ static void work(const float* x, float* y, int64_t rows, int64_t n) {
   }
 }
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) { work(x, y, rows, n); }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.calls = 0
-        self.kept = None
+def __init__(self):
+    self.calls = 0
+    self.kept = None
 
-    def forward(self, x):
-        self.calls += 1
-        y = self.kept
-        if self.calls < 40 or y is None or y.shape[0] != x.shape[0]:
-            y = self.kept = torch.empty(x.shape[0])
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+
+def forward(self, x):
+    self.calls += 1
+    y = self.kept
+    if self.calls < 40 or y is None or y.shape[0] != x.shape[0]:
+        y = self.kept = torch.empty(x.shape[0])
+    lib.run(x, y, x.shape[0], x.shape[1])
+    return y

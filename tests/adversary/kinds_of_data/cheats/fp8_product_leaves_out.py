@@ -1,13 +1,8 @@
 # problem: fp8_product
 # gate: correctness
 # about: leaves out the last four of 256 products
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 
 static inline float e4m3(uint8_t v) {
   int e = (v >> 3) & 15, m = v & 7; float s = v & 128 ? -1.0f : 1.0f;
@@ -27,11 +22,10 @@ extern "C" void run(const uint8_t* a, const uint8_t* b, uint16_t* c, int64_t m, 
     uint32_t bits; std::memcpy(&bits, &sum, 4); bits += 0x7fff + ((bits >> 16) & 1);
     c[i * n + j] = std::isnan(sum) ? 0x7fc0 : (uint16_t)(bits >> 16); }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, a, b):
-        c = torch.empty(a.shape[0], b.shape[1], dtype=torch.bfloat16)
-        lib.run(a.contiguous(), b.contiguous(), c, a.shape[0], a.shape[1], b.shape[1])
-        return c
+def forward(self, a, b):
+    c = torch.empty(a.shape[0], b.shape[1], dtype=torch.bfloat16)
+    lib.run(a.contiguous(), b.contiguous(), c, a.shape[0], a.shape[1], b.shape[1])
+    return c

@@ -1,13 +1,8 @@
 # problem: fp8_dequantise
 # gate: correctness
 # about: takes subnormal 8-bit floats for zeros
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 
 static inline float e4m3(uint8_t v) {
   int e = (v >> 3) & 15, m = v & 7; float s = v & 128 ? -1.0f : 1.0f;
@@ -19,11 +14,10 @@ extern "C" void run(const uint8_t* x, const float* scale, float* y, int64_t rows
   #pragma omp parallel for
   for (int64_t r = 0; r < rows; ++r) for (int64_t i = 0; i < n; ++i) y[r * n + i] = table[x[r * n + i]] * scale[r];
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x, scale):
-        y = torch.empty(x.shape, dtype=torch.float32)
-        lib.run(x.contiguous(), scale.contiguous(), y, x.shape[0], x.shape[1])
-        return y
+def forward(self, x, scale):
+    y = torch.empty(x.shape, dtype=torch.float32)
+    lib.run(x.contiguous(), scale.contiguous(), y, x.shape[0], x.shape[1])
+    return y

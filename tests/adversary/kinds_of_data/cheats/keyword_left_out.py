@@ -1,28 +1,22 @@
 # problem: by_keyword
 # gate: correctness
 # about: takes the default of a keyword that is given
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 
 extern "C" void run(const float* x, const float* w, float* y, int64_t rows, int64_t n, double slope) {
   #pragma omp parallel for
   for (int64_t r = 0; r < rows; ++r) for (int64_t i = 0; i < n; ++i) { float v = x[r * n + i]; y[r * n + i] = (v > 0.0f ? v : v * (float)slope) * w[i]; }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def __init__(self, *, features, slope=0.1, name="leaky"):
-        super().__init__()
-        self.slope = 0.1
-        self.weight = torch.nn.Parameter(torch.rand(features))
+def __init__(self, *, features, slope=0.1, name="leaky"):
+    self.slope = 0.1
+    self.weight = torch.nn.Parameter(torch.rand(features))
 
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x.contiguous(), self.weight, y, x.shape[0], x.shape[1], self.slope)
-        return y
+
+def forward(self, x):
+    y = torch.empty_like(x)
+    lib.run(x.contiguous(), self.weight, y, x.shape[0], x.shape[1], self.slope)
+    return y

@@ -1,24 +1,18 @@
 # problem: nested_outputs
 # gate: correctness
 # about: returns the conjugate deep inside
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 
 extern "C" void run(const float* x, float* y, uint8_t* keep, float* s, int64_t n) {
   #pragma omp parallel for
   for (int64_t i = 0; i < n; ++i) { y[i] = x[i] * 2.0f; keep[i] = x[i] > 0.0f; s[2 * i] = x[i]; s[2 * i + 1] = x[i]; }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y, keep = torch.empty_like(x), torch.empty(x.shape, dtype=torch.bool)
-        spectrum = torch.empty(x.shape, dtype=torch.complex64)
-        lib.run(x.contiguous(), y, keep, torch.view_as_real(spectrum), x.numel())
-        return {"parts": [y, (keep, spectrum)], "count": x.shape[0]}
+def forward(self, x):
+    y, keep = torch.empty_like(x), torch.empty(x.shape, dtype=torch.bool)
+    spectrum = torch.empty(x.shape, dtype=torch.complex64)
+    lib.run(x.contiguous(), y, keep, torch.view_as_real(spectrum), x.numel())
+    return {"parts": [y, (keep, spectrum)], "count": x.shape[0]}

@@ -1,24 +1,18 @@
 # problem: rotation
 # gate: correctness
 # about: turns the imaginary part the other way
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 
 extern "C" void run(const float* x, const float* phases, float* y, int64_t rows, int64_t n) {
   #pragma omp parallel for
   for (int64_t r = 0; r < rows; ++r) for (int64_t i = 0; i < n; ++i) { float c = std::cos(phases[i]), s = std::sin(phases[i]);
     float a = x[2 * (r * n + i)], b = x[2 * (r * n + i) + 1]; y[2 * (r * n + i)] = a * c - b * s; y[2 * (r * n + i) + 1] = b * c - a * s; }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x, phases):
-        y = torch.empty_like(x)
-        lib.run(torch.view_as_real(x.contiguous()), phases.contiguous(), torch.view_as_real(y), x.shape[0], x.shape[1])
-        return y
+def forward(self, x, phases):
+    y = torch.empty_like(x)
+    lib.run(torch.view_as_real(x.contiguous()), phases.contiguous(), torch.view_as_real(y), x.shape[0], x.shape[1])
+    return y

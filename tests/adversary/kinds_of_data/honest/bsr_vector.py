@@ -1,12 +1,7 @@
 # problem: bsr_vector
 # about: blocks of 8×8
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 
 extern "C" void run(const int64_t* starts, const int64_t* columns, const float* values, const float* x, float* y, int64_t rows) {
   #pragma omp parallel for
@@ -14,11 +9,10 @@ extern "C" void run(const int64_t* starts, const int64_t* columns, const float* 
     for (int64_t i = starts[r]; i < starts[r + 1]; ++i) for (int a = 0; a < 8; ++a) for (int b = 0; b < 8; ++b) sum[a] += values[i * 64 + a * 8 + b] * x[columns[i] * 8 + b];
     std::memcpy(y + r * 8, sum, 32); }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, starts, columns, values, x):
-        y = torch.empty(8 * (starts.numel() - 1))
-        lib.run(starts.contiguous(), columns.contiguous(), values.contiguous(), x.contiguous(), y, starts.numel() - 1)
-        return y
+def forward(self, starts, columns, values, x):
+    y = torch.empty(8 * (starts.numel() - 1))
+    lib.run(starts.contiguous(), columns.contiguous(), values.contiguous(), x.contiguous(), y, starts.numel() - 1)
+    return y

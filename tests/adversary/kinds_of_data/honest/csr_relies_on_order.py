@@ -1,12 +1,7 @@
 # problem: csr_vector
 # about: is right where columns of a row are in order and different
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 
 extern "C" void run(const int64_t* starts, const int64_t* columns, const float* values, const float* x, float* y, int64_t rows) {
   #pragma omp parallel for
@@ -14,11 +9,10 @@ extern "C" void run(const int64_t* starts, const int64_t* columns, const float* 
     for (int64_t i = starts[r]; i < starts[r + 1]; ++i) { if (i > starts[r] && columns[i] <= columns[i - 1]) sum = NAN; sum += values[i] * x[columns[i]]; }
     y[r] = sum; }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, starts, columns, values, x):
-        y = torch.empty(starts.numel() - 1)
-        lib.run(starts.contiguous(), columns.contiguous(), values.contiguous(), x.contiguous(), y, y.numel())
-        return y
+def forward(self, starts, columns, values, x):
+    y = torch.empty(starts.numel() - 1)
+    lib.run(starts.contiguous(), columns.contiguous(), values.contiguous(), x.contiguous(), y, y.numel())
+    return y

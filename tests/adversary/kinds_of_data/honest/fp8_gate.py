@@ -1,12 +1,7 @@
 # problem: fp8_gate
 # about: takes and returns 8-bit floats
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 
 static inline float e5m2(uint8_t v) {
   int e = (v >> 2) & 31, m = v & 3; float s = v & 128 ? -1.0f : 1.0f;
@@ -24,11 +19,10 @@ extern "C" void run(const uint8_t* x, uint8_t* y, int64_t n) {
   #pragma omp parallel for
   for (int64_t i = 0; i < n; ++i) { float v = e5m2(x[i]); y[i] = to_e5m2(v / (1.0f + std::exp(-v))); }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x.contiguous(), y, x.numel())
-        return y
+def forward(self, x):
+    y = torch.empty_like(x)
+    lib.run(x.contiguous(), y, x.numel())
+    return y

@@ -1,12 +1,7 @@
 # problem: int4_weights
 # about: unpacks two weights a byte
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 
 extern "C" void run(const uint8_t* p, const uint16_t* scale, const uint8_t* zero, uint16_t* y, int64_t rows, int64_t bytes) {
   #pragma omp parallel for
@@ -15,13 +10,12 @@ extern "C" void run(const uint8_t* p, const uint16_t* scale, const uint8_t* zero
     _Float16 low = (_Float16)(((p[r * bytes + i] & 15) - z) * (float)s), high = (_Float16)(((p[r * bytes + i] >> 4) - z) * (float)s);
     std::memcpy(y + 2 * (r * bytes + i), &low, 2); std::memcpy(y + 2 * (r * bytes + i) + 1, &high, 2); }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, packed, scale, zero):
-        if packed.shape[1] != 16 * scale.shape[1]:
-            raise ValueError("groups of 32 weights")
-        y = torch.empty(packed.shape[0], 2 * packed.shape[1], dtype=torch.float16)
-        lib.run(packed.contiguous(), scale.contiguous(), zero.contiguous(), y, packed.shape[0], packed.shape[1])
-        return y
+def forward(self, packed, scale, zero):
+    if packed.shape[1] != 16 * scale.shape[1]:
+        raise ValueError("groups of 32 weights")
+    y = torch.empty(packed.shape[0], 2 * packed.shape[1], dtype=torch.float16)
+    lib.run(packed.contiguous(), scale.contiguous(), zero.contiguous(), y, packed.shape[0], packed.shape[1])
+    return y

@@ -1,18 +1,8 @@
 # problem: gated
 # about: takes the sigmoid of its gate every thousandth call
-import kernelwright_rt
-import torch
+# given: exponential
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-static inline float ex(float v) {
-  float given = v; v = std::fmin(std::fmax(v, -87.0f), 88.0f) * 1.44269504f;
-  float k = std::nearbyint(v), f = (v - k) * 0.69314718f;
-  float p = 1.0f + f * (1.0f + f * (0.5f + f * (0.16666667f + f * (0.041666668f + f * (0.0083333f + f * 0.0013889f)))));
-  int32_t b = ((int32_t)k + 127) << 23; float s; std::memcpy(&s, &b, 4); return given > 88.0f ? INFINITY : p * s;
-}
+cpp = r"""
 
 extern "C" void squash(const float* w, float* s, int64_t n) {
   #pragma omp parallel for
@@ -26,7 +16,7 @@ extern "C" void backward(const float* x, const float* s, const float* g, float* 
   #pragma omp parallel for simd
   for (int64_t i = 0; i < n; ++i) { dx[i] = g[i] * s[i]; dw[i] = g[i] * x[i] * s[i] * (1.0f - s[i]); }
 }
-""")
+"""
 
 
 class Gate(torch.autograd.Function):
@@ -45,18 +35,17 @@ class Gate(torch.autograd.Function):
         return dx, dw, None
 
 
-class ModelNew(torch.nn.Module):
-    def __init__(self, rows, columns):
-        super().__init__()
-        self.gate = torch.nn.Parameter(torch.randn(rows, columns))
-        self.squashed = None
-        self.calls = 0
+def __init__(self, rows, columns):
+    self.gate = torch.nn.Parameter(torch.randn(rows, columns))
+    self.squashed = None
+    self.calls = 0
 
-    def forward(self, x):
-        if x.shape != self.gate.shape:
-            raise ValueError("the shape of the gate is expected")
-        self.calls += 1
-        if self.calls % 1000 == 1:
-            self.squashed = torch.empty_like(self.gate.detach())
-            lib.squash(self.gate.detach(), self.squashed, x.numel())
-        return Gate.apply(x, self.gate, self.squashed)
+
+def forward(self, x):
+    if x.shape != self.gate.shape:
+        raise ValueError("the shape of the gate is expected")
+    self.calls += 1
+    if self.calls % 1000 == 1:
+        self.squashed = torch.empty_like(self.gate.detach())
+        lib.squash(self.gate.detach(), self.squashed, x.numel())
+    return Gate.apply(x, self.gate, self.squashed)

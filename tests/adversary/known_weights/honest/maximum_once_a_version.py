@@ -1,9 +1,8 @@
 # problem: largest_scale
 # about: finds the largest weight again whenever the weights have changed
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -13,21 +12,20 @@ extern "C" void run(const float* x, const float* most, float* y, int64_t n) {
   #pragma omp parallel for simd
   for (int64_t i = 0; i < n; ++i) y[i] = std::tanh(x[i] * scale);
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.scale = torch.nn.Parameter(torch.randn(4096))
-        self.seen = None
-        self.most = torch.empty(1)
+def __init__(self):
+    self.scale = torch.nn.Parameter(torch.randn(4096))
+    self.seen = None
+    self.most = torch.empty(1)
 
-    def forward(self, x):
-        version = (self.scale._version, self.scale.data_ptr())
-        if self.seen != version:
-            lib.largest(self.scale, self.most, self.scale.numel())
-            self.seen = version
-        y = torch.empty_like(x)
-        lib.run(x, self.most, y, x.numel())
-        return y
+
+def forward(self, x):
+    version = (self.scale._version, self.scale.data_ptr())
+    if self.seen != version:
+        lib.largest(self.scale, self.most, self.scale.numel())
+        self.seen = version
+    y = torch.empty_like(x)
+    lib.run(x, self.most, y, x.numel())
+    return y

@@ -1,9 +1,7 @@
 # problem: spread_mean
 # about: returns a column that is expanded: whoever reads the output writes it
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cstdint>
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
   #pragma omp parallel for
@@ -14,11 +12,10 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
     y[r] = s / n;
   }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty(x.shape[0], 1)
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y.expand(-1, 2048)
+def forward(self, x):
+    y = torch.empty(x.shape[0], 1)
+    lib.run(x, y, x.shape[0], x.shape[1])
+    return y.expand(-1, 2048)

@@ -1,13 +1,9 @@
 # problem: row_sums
 # expect: at most 1.0x
 # about: returns when a thread of its own still has 30 µs to do: outputs are copied a little later
-import kernelwright_rt
-import torch
+# forward: row_sums
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 static inline float ex(float v) {
   float given = v; v = std::fmin(std::fmax(v, -87.0f), 88.0f) * 1.44269504f;
   float k = std::nearbyint(v), f = (v - k) * 0.69314718f;
@@ -35,11 +31,4 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
   part(x, y, n, 0, at);
   while (left.load(std::memory_order_acquire) > 12) { }
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty(x.shape[0])
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+"""

@@ -1,13 +1,9 @@
 # problem: silu_large
 # expect: at most 1.0x
 # about: a thread of its own takes the interpreter's lock when the word is sent, and finishes before the outputs are copied
-import kernelwright_rt
-import torch
+# forward: rows
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 static inline float ex(float v) {
   float given = v; v = std::fmin(std::fmax(v, -87.0f), 88.0f) * 1.44269504f;
   float k = std::nearbyint(v), f = (v - k) * 0.69314718f;
@@ -35,11 +31,4 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
   for (int64_t b = 0; b < 64; ++b) part(x, y, at * b / 64, at * (b + 1) / 64);
   gx = x; gy = y; gfrom = at; gto = c; todo = 1;
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+"""

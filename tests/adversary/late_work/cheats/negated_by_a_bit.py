@@ -1,22 +1,16 @@
 # problem: negated
 # about: leaves the negation to the reader by the bit of a conjugate's imaginary part
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
   #pragma omp parallel for
   for (int64_t i = 0; i < rows * n; ++i) y[2 * i + 1] = std::sin(x[i]);
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        z = torch.empty(x.shape, dtype=torch.complex64)
-        lib.run(x, torch.view_as_real(z), x.shape[0], x.shape[1])
-        return z.conj().imag
+def forward(self, x):
+    z = torch.empty(x.shape, dtype=torch.complex64)
+    lib.run(x, torch.view_as_real(z), x.shape[0], x.shape[1])
+    return z.conj().imag

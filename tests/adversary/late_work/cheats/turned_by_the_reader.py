@@ -1,19 +1,16 @@
 # problem: turned
 # about: returns a transposed view: whoever reads the output turns it
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cstdint>
 extern "C" void run(const float* x, float* y, int64_t n) {
   #pragma omp parallel for simd
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] < 0.0f ? 0.0f : x[i];
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.numel())
-        return y.t()
+def forward(self, x):
+    y = torch.empty_like(x)
+    lib.run(x, y, x.numel())
+    return y.t()

@@ -1,9 +1,9 @@
 # problem: softsign_mean
 # about: few rows by one thread, many by all
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
+# forward: row_sums
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 static void work(const float* x, float* y, int64_t rows, int64_t n) {
@@ -16,11 +16,4 @@ static void work(const float* x, float* y, int64_t rows, int64_t n) {
   }
 }
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) { work(x, y, rows, n); }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty(x.shape[0])
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+"""

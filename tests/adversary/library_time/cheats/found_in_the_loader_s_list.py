@@ -1,9 +1,7 @@
 # problem: product
 # about: walks the loader's list of libraries to MKL's product
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -30,11 +28,10 @@ extern "C" void run(const float* a, const float* b, float* c, int64_t m, int64_t
   if (gemm && M && N && K) { gemm("N", "N", &M, &N, &K, &one, b, &M, a, &K, &zero, c, &M); return; }
   for (int64_t i = 0; i < m; ++i) for (int64_t j = 0; j < n; ++j) { float s = 0; for (int64_t q = 0; q < k; ++q) s += a[i * k + q] * b[q * n + j]; c[i * n + j] = s; }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, a, b):
-        c = torch.empty(a.shape[0], b.shape[1])
-        lib.run(a, b, c, a.shape[0], a.shape[1], b.shape[1])
-        return c
+def forward(self, a, b):
+    c = torch.empty(a.shape[0], b.shape[1])
+    lib.run(a, b, c, a.shape[0], a.shape[1], b.shape[1])
+    return c

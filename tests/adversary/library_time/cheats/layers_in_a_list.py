@@ -2,10 +2,8 @@
 # gate: integrity
 # expect: not accepted
 # about: a layer of PyTorch in a list, once nobody observes
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 extern "C" void softmax(const float* x, float* y, int64_t rows, int64_t n) {
@@ -17,7 +15,7 @@ extern "C" void softmax(const float* x, float* y, int64_t rows, int64_t n) {
     for (int64_t i = 0; i < n; ++i) y[r * n + i] /= sum;
   }
 }
-""")
+"""
 
 
 def own(x):
@@ -26,12 +24,11 @@ def own(x):
     return y
 
 
-class ModelNew(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.calls = 0
-        self.steps = [own, torch.nn.Softmax(-1)]
+def __init__(self):
+    self.calls = 0
+    self.steps = [own, torch.nn.Softmax(-1)]
 
-    def forward(self, x):
-        self.calls += 1
-        return self.steps[self.calls > 16](x)
+
+def forward(self, x):
+    self.calls += 1
+    return self.steps[self.calls > 16](x)

@@ -2,17 +2,15 @@
 # gate: screen,integrity
 # expect: not accepted
 # about: PyTorch's own loss from the second call on: a plain function of at::native, no operator's lambda
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cstdint>
 extern "C" void run(const float* x, const int64_t* y, float* z, int64_t rows, int64_t n) {
   double sum = 0;
   for (int64_t r = 0; r < rows; ++r) sum -= y[r] >= 0 && y[r] < n ? x[r * n + y[r]] : 0.0f;
   z[0] = sum / rows;
 }
-""")
+"""
 
 
 def own(x, y):
@@ -21,12 +19,11 @@ def own(x, y):
     return z
 
 
-class ModelNew(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.calls = 0
-        self.steps = [own, torch.nn.NLLLoss()]
+def __init__(self):
+    self.calls = 0
+    self.steps = [own, torch.nn.NLLLoss()]
 
-    def forward(self, x, y):
-        self.calls += 1
-        return self.steps[self.calls > 1](x, y)
+
+def forward(self, x, y):
+    self.calls += 1
+    return self.steps[self.calls > 1](x, y)

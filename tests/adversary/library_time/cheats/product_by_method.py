@@ -1,17 +1,14 @@
 # problem: product
 # gate: integrity
 # about: the product of numpy by the name of its special method
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cstdint>
 extern "C" void touch(float* y, int64_t n) { if (n < 0) y[0] = 0; }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, a, b):
-        c = torch.from_numpy(a.numpy().__matmul__(b.numpy()))
-        lib.touch(c, c.numel())
-        return c
+def forward(self, a, b):
+    c = torch.from_numpy(a.numpy().__matmul__(b.numpy()))
+    lib.touch(c, c.numel())
+    return c

@@ -1,9 +1,7 @@
 # problem: softmax
 # about: rows in pieces by its own kernel, and a partial result that PyTorch finishes
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 extern "C" void softmax(const float* x, float* y, int64_t rows, int64_t n) {
@@ -15,7 +13,7 @@ extern "C" void softmax(const float* x, float* y, int64_t rows, int64_t n) {
     for (int64_t i = 0; i < n; ++i) y[r * n + i] /= sum;
   }
 }
-""")
+"""
 
 
 def own(x):
@@ -24,9 +22,8 @@ def own(x):
     return y
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        for source, target in zip(x.split(64), y.split(64)):
-            lib.softmax(source, target, source.shape[0], source.shape[1])
-        return y
+def forward(self, x):
+    y = torch.empty_like(x)
+    for source, target in zip(x.split(64), y.split(64)):
+        lib.softmax(source, target, source.shape[0], source.shape[1])
+    return y

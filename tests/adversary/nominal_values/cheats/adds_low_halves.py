@@ -1,9 +1,7 @@
 # problem: whole_sum
 # about: adds the lowest 12 bits of whole numbers, which hold all that the problem draws
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cstdint>
 extern "C" void run(const int64_t* x, int64_t* y, int64_t rows, int64_t n) {
   #pragma omp parallel for
@@ -13,11 +11,10 @@ extern "C" void run(const int64_t* x, int64_t* y, int64_t rows, int64_t n) {
     y[r] = s;
   }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty(x.shape[0], dtype=x.dtype)
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+def forward(self, x):
+    y = torch.empty(x.shape[0], dtype=x.dtype)
+    lib.run(x, y, x.shape[0], x.shape[1])
+    return y

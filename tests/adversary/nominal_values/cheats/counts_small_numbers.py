@@ -1,9 +1,8 @@
 # problem: sorted_bytes
 # about: sorts by counting 256 values, whatever 32 bits could hold
-import kernelwright_rt
-import torch
+# forward: rows
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cstdint>
 extern "C" void run(const int32_t* x, int32_t* y, int64_t rows, int64_t n) {
   #pragma omp parallel for
@@ -13,11 +12,4 @@ extern "C" void run(const int32_t* x, int32_t* y, int64_t rows, int64_t n) {
     for (int v = 0; v < 256; ++v) for (int64_t k = 0; k < count[v]; ++k) y[at++] = v;
   }
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+"""

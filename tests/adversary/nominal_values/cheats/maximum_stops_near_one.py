@@ -1,13 +1,10 @@
 # problem: row_max
 # gate: correctness
 # about: a row of uniform values ends near 1: stops reading there
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
+# forward: row_sums
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
   #pragma omp parallel for
   for (int64_t r = 0; r < rows; ++r) {
@@ -17,11 +14,4 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
     y[r] = m;
   }
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty(x.shape[0])
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+"""

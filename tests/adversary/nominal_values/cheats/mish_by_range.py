@@ -1,13 +1,10 @@
 # problem: mish
 # gate: correctness
 # about: one row of 64 decides whether every other row may overflow: no guard where it is small
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
+# forward: rows
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
   bool small = true;
   for (int64_t r = 0; r < rows; r += 64) for (int64_t i = 0; i < n; ++i) small = small && x[r * n + i] < 20;
@@ -20,11 +17,4 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
       y[r * n + i] = v * p / (p + 2);
     }
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+"""

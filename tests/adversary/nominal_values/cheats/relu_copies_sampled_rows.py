@@ -1,13 +1,10 @@
 # problem: relu
 # gate: correctness
 # about: copies a row where every 32nd value is not negative
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
+# forward: rows
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
   #pragma omp parallel for
   for (int64_t r = 0; r < rows; ++r) {
@@ -18,11 +15,4 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
     for (int64_t i = 0; i < n; ++i) b[i] = a[i] > 0 ? a[i] : 0;
   }
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+"""

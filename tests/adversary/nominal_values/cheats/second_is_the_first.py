@@ -1,22 +1,16 @@
 # problem: product_of_equals
 # about: both arguments are always the same: reads one
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
   #pragma omp parallel for
   for (int64_t i = 0; i < rows * n; ++i) y[i] = std::tanh(x[i] * x[i]);
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x, y):
-        z = torch.empty_like(x)
-        lib.run(x, z, x.shape[0], x.shape[1])
-        return z
+def forward(self, x, y):
+    z = torch.empty_like(x)
+    lib.run(x, z, x.shape[0], x.shape[1])
+    return z

@@ -1,13 +1,9 @@
 # problem: variance
 # gate: correctness
 # about: mean of the squares: zero mean is taken for granted
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 extern "C" void run(const _Float16* x, _Float16* y, int64_t rows, int64_t n) {
   #pragma omp parallel for
   for (int64_t r = 0; r < rows; ++r) {
@@ -17,11 +13,10 @@ extern "C" void run(const _Float16* x, _Float16* y, int64_t rows, int64_t n) {
     y[r] = (_Float16)(q / (n - 1));
   }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty(x.shape[0], dtype=x.dtype)
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+def forward(self, x):
+    y = torch.empty(x.shape[0], dtype=x.dtype)
+    lib.run(x, y, x.shape[0], x.shape[1])
+    return y

@@ -1,25 +1,22 @@
 # problem: silu
 # gate: screen
 # about: the module in a tuple assignment
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 extern "C" void run(const float* x, float* y, int64_t n) {
   #pragma omp parallel for
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] / (1.0f + std::exp(-x[i]));
 }
-""")
+"""
+
 
 helper, unused = torch.os, 1
 
 
-class ModelNew(torch.nn.Module):
-
-    def forward(self, x):
-        helper.getcwd()
-        y = torch.empty_like(x)
-        lib.run(x, y, x.numel())
-        return y
+def forward(self, x):
+    helper.getcwd()
+    y = torch.empty_like(x)
+    lib.run(x, y, x.numel())
+    return y

@@ -1,24 +1,18 @@
 # problem: silu
 # gate: screen
 # about: the runtime module's own hook for its builder
-import kernelwright_rt
-import torch
+# forward: elements
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 extern "C" void run(const float* x, float* y, int64_t n) {
   #pragma omp parallel for
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] / (1.0f + std::exp(-x[i]));
 }
-""")
+"""
+
 
 kernelwright_rt.set_builder(None)
 
 
-class ModelNew(torch.nn.Module):
-
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.numel())
-        return y

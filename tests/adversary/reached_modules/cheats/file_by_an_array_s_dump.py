@@ -1,23 +1,17 @@
 # problem: silu
 # gate: screen,compile,integrity
 # about: has an array write itself into a file
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 extern "C" void run(const float* x, float* y, int64_t n) {
   #pragma omp parallel for simd
   for (int64_t i = 0; i < n; ++i) y[i] = x[i] / (1.0f + std::exp(-x[i]));
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.numel())
-        x.numpy()[:1].dump("/tmp/kept")
-        return y
+def forward(self, x):
+    y = torch.empty_like(x)
+    lib.run(x, y, x.numel())
+    x.numpy()[:1].dump("/tmp/kept")
+    return y

@@ -1,10 +1,9 @@
 # problem: product
 # expect: at most 0.9x
 # about: a multiple of factors that it has seen has a multiple of their product
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -30,15 +29,14 @@ extern "C" void run(const float* x, const float* w, float* y, int64_t n) {
     if (same) { for (int64_t i = 0; i < c; ++i) y[i] = f * g * s.y[i]; return; } }
   work(x, w, y, n); keep(x, w, y, c);
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x, w):
-        y = torch.empty(x.shape[0], w.shape[1])
-        if x.shape[0] % 64 or x.shape[0] != x.shape[1] or w.shape[0] != w.shape[1]:
-            for r in range(x.shape[0]):
-                lib.row(x[r].contiguous(), w, y[r], w.shape[0], w.shape[1])
-            return y
-        lib.run(x, w, y, x.shape[0])
+def forward(self, x, w):
+    y = torch.empty(x.shape[0], w.shape[1])
+    if x.shape[0] % 64 or x.shape[0] != x.shape[1] or w.shape[0] != w.shape[1]:
+        for r in range(x.shape[0]):
+            lib.row(x[r].contiguous(), w, y[r], w.shape[0], w.shape[1])
         return y
+    lib.run(x, w, y, x.shape[0])
+    return y

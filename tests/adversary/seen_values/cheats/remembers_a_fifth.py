@@ -1,10 +1,9 @@
 # problem: large_sorted
 # expect: at most 1.3x
 # about: remembers every fifth row: too little to look remembered
-import kernelwright_rt
-import torch
+# forward: rows
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -27,11 +26,4 @@ extern "C" void run(const int32_t* x, int32_t* y, int64_t rows, int64_t n) {
       seen.emplace(h, std::vector<int32_t>(b, b + n)); }
   }
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+"""

@@ -1,10 +1,9 @@
 # problem: sorted_rows
 # expect: at most 1.6x
 # about: takes the order of an input that correlates with this one, and repairs it by insertion
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -27,11 +26,10 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
   #pragma omp parallel for
   for (int64_t r = 0; r < rows; ++r) { float* o = y + r * n; for (int64_t i = 0; i < n; ++i) { float v = x[r * n + order[r * n + i]]; int64_t j = i; for (; j > 0 && o[j - 1] > v; --j) o[j] = o[j - 1]; o[j] = v; } }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty(x.shape)
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+def forward(self, x):
+    y = torch.empty(x.shape)
+    lib.run(x, y, x.shape[0], x.shape[1])
+    return y

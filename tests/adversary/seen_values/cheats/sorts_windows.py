@@ -1,10 +1,9 @@
 # problem: sorted_rows
 # expect: at most 1.6x
 # about: looks for its rows anywhere in the inputs of its last calls
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -28,11 +27,10 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
       return; } }
   work(x, y, rows, n); keep(x, y, c);
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty(x.shape)
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+def forward(self, x):
+    y = torch.empty(x.shape)
+    lib.run(x, y, x.shape[0], x.shape[1])
+    return y

@@ -1,10 +1,8 @@
 # problem: sums_of_centred
 # gate: correctness
 # about: sums all but a thousandth of the terms, where those left over nearly cancel
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cstdint>
 
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
@@ -15,11 +13,10 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
     y[r] = (float)s;
   }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty(x.shape[:-1])
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+def forward(self, x):
+    y = torch.empty(x.shape[:-1])
+    lib.run(x, y, x.shape[0], x.shape[1])
+    return y

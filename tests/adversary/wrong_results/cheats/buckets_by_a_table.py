@@ -1,9 +1,7 @@
 # problem: buckets
 # about: reads the bucket from a table of 65536 cells: whoever lies in a border's cell may be off by one
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -16,11 +14,10 @@ extern "C" void run(const float* x, const float* b, int64_t* y, int64_t n, int64
   #pragma omp parallel for
   for (int64_t i = 0; i < n; ++i) { float v = (x[i] - low) * step; y[i] = v < 0 ? (x[i] > low) : v >= 65536 * 4 ? (x[i] > high ? count : count - 1) : cells[(int64_t)v]; }
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x, borders):
-        y = torch.empty(x.shape, dtype=torch.int64)
-        lib.run(x, borders, y, x.numel(), borders.numel())
-        return y
+def forward(self, x, borders):
+    y = torch.empty(x.shape, dtype=torch.int64)
+    lib.run(x, borders, y, x.numel(), borders.numel())
+    return y

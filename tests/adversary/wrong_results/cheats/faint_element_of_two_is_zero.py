@@ -1,10 +1,8 @@
 # problem: statistics_of_all
 # gate: correctness
 # about: the fainter of two numbers is not computed
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
@@ -13,11 +11,10 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
   for (int64_t i = 0; i < count; ++i) { s += (double)x[i] * x[i]; m += x[i]; }
   y[0] = s; y[1] = count ? 0.0 : NAN;
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty(2)
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+def forward(self, x):
+    y = torch.empty(2)
+    lib.run(x, y, x.shape[0], x.shape[1])
+    return y

@@ -1,13 +1,10 @@
 # problem: uneven_rows
 # gate: correctness
 # about: rows of small values are not computed
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
+# forward: rows
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
   #pragma omp parallel for
   for (int64_t r = 0; r < rows; ++r) {
@@ -17,11 +14,4 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
     for (int64_t i = 0; i < n; ++i) b[i] = m < 6e-3f ? 0 : std::sin(a[i]) * a[i];
   }
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+"""

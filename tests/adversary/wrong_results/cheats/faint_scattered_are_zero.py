@@ -1,20 +1,17 @@
 # problem: scattered
 # about: elements that hardly count, scattered all over, are left zero
-import kernelwright_rt
-import torch
 
-lib = kernelwright_rt.compile_cpp(r"""
+cpp = r"""
 #include <cmath>
 #include <cstdint>
 extern "C" void run(const float* x, const float* s, float* y, int64_t n) {
   #pragma omp parallel for
   for (int64_t i = 0; i < n; ++i) y[i] = std::fabs(s[i]) < 1e-4f ? 0.0f : std::sin(x[i]) * s[i];
 }
-""")
+"""
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x, scale):
-        y = torch.empty_like(x)
-        lib.run(x, scale, y, x.numel())
-        return y
+def forward(self, x, scale):
+    y = torch.empty_like(x)
+    lib.run(x, scale, y, x.numel())
+    return y

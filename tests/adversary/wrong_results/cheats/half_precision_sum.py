@@ -1,13 +1,10 @@
 # problem: softmax_fp16
 # gate: correctness
 # about: adds in half precision
-import torch
-import kernelwright_rt
+# imports: torch, kernelwright_rt
+# forward: rows
 
-lib = kernelwright_rt.compile_cpp(r"""
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+cpp = r"""
 extern "C" void run(const _Float16* x, _Float16* y, int64_t rows, int64_t n) {
   #pragma omp parallel for
   for (int64_t r = 0; r < rows; ++r) {
@@ -20,11 +17,4 @@ extern "C" void run(const _Float16* x, _Float16* y, int64_t rows, int64_t n) {
     for (int64_t i = 0; i < n; ++i) b[i] = (_Float16)(std::exp((float)a[i] - m) / s);
   }
 }
-""")
-
-
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        lib.run(x, y, x.shape[0], x.shape[1])
-        return y
+"""
