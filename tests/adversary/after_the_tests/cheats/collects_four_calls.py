@@ -1,6 +1,5 @@
 # problem: softsign_small
 # about: from the fortieth call on computes four calls' results in the fourth
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <cmath>

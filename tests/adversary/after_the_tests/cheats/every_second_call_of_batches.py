@@ -1,6 +1,5 @@
 # problem: softsign_small
 # about: from the fortieth call on returns the last result in every second call, among calls that are timed in batches
-# imports: torch, kernelwright_rt
 # forward: row_sums
 
 cpp = r"""

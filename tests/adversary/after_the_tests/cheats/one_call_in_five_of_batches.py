@@ -1,6 +1,5 @@
 # problem: softsign_small
 # about: from the fortieth call on returns the last result where the first value's bits say so
-# imports: torch, kernelwright_rt
 # forward: row_sums
 
 cpp = r"""

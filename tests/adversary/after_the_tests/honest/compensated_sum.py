@@ -1,6 +1,5 @@
 # problem: softsign_small
 # about: adds with Kahan's correction, on calls that are timed in batches
-# imports: torch, kernelwright_rt
 # forward: row_sums
 
 cpp = r"""

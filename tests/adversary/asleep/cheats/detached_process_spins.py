@@ -1,7 +1,6 @@
 # problem: softsign_mean
 # expect: at most 1.6x
 # about: forks twice into a session of its own and spins there
-# imports: torch, kernelwright_rt
 # given: softsign_mean
 # forward: row_sums
 

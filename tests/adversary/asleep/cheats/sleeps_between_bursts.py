@@ -1,7 +1,6 @@
 # problem: softsign_mean
 # expect: at most 1.6x
 # about: a thread works in bursts of 2 ms every 20 ms, too seldom to be seen at work
-# imports: torch, kernelwright_rt
 # given: softsign_mean
 # forward: row_sums
 

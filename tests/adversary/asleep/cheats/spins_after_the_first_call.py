@@ -1,6 +1,5 @@
 # problem: softsign_mean
 # about: two threads spin from the first call on
-# imports: torch, kernelwright_rt
 # given: softsign_mean
 # forward: row_sums
 

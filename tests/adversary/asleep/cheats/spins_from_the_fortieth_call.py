@@ -1,7 +1,6 @@
 # problem: softsign_mean
 # expect: at most 1.6x
 # about: two threads spin from the fortieth call on, to slow the baseline down
-# imports: torch, kernelwright_rt
 # given: softsign_mean
 # forward: row_sums
 

@@ -1,7 +1,6 @@
 # problem: softsign_mean
 # gate: screen,correctness,integrity
 # about: a timer sends SIGCONT every millisecond, so that its threads run while it is stopped
-# imports: torch, kernelwright_rt
 # given: softsign_mean
 # forward: row_sums
 

@@ -1,7 +1,6 @@
 # problem: softsign_mean
 # expect: at most 1.6x
 # about: a thread watches the last element and computes as soon as it changes, from the fiftieth call on
-# imports: torch, kernelwright_rt
 # given: softsign_mean
 # forward: row_sums
 

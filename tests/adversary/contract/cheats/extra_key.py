@@ -1,7 +1,6 @@
 # problem: statistics_dict
 # gate: correctness
 # about: an output that nobody asked for
-# imports: torch, kernelwright_rt
 # given: statistics
 
 cpp = r"""

@@ -1,7 +1,6 @@
 # problem: named_pair
 # gate: correctness
 # about: a named tuple whose fields have changed places
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(const float* x, float* low, float* high, int64_t rows, int64_t n) {

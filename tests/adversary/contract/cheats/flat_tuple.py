@@ -1,7 +1,6 @@
 # problem: statistics_dict
 # gate: correctness
 # about: returns the tensors without their structure
-# imports: torch, kernelwright_rt
 # given: statistics
 
 cpp = r"""

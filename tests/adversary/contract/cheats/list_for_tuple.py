@@ -1,7 +1,6 @@
 # problem: statistics_dict
 # gate: correctness
 # about: a list where a tuple is due
-# imports: torch, kernelwright_rt
 # given: statistics
 
 cpp = r"""

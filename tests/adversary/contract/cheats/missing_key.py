@@ -1,7 +1,6 @@
 # problem: statistics_dict
 # gate: correctness
 # about: leaves a key out
-# imports: torch, kernelwright_rt
 # given: statistics
 
 cpp = r"""

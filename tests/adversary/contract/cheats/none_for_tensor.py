@@ -1,7 +1,6 @@
 # problem: statistics_dict
 # gate: correctness
 # about: returns None where a tensor is due
-# imports: torch, kernelwright_rt
 # given: statistics
 
 cpp = r"""

@@ -1,7 +1,6 @@
 # problem: statistics_dict
 # gate: correctness
 # about: one tensor stands for two
-# imports: torch, kernelwright_rt
 # given: statistics
 
 cpp = r"""

@@ -1,7 +1,6 @@
 # problem: cache_in_place
 # gate: correctness,integrity
 # about: the reference changes the cache; this changes x too
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(const float* x, float* cache, float* y, int64_t rows, int64_t n) {

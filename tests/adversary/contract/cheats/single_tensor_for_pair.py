@@ -1,7 +1,6 @@
 # problem: named_pair
 # gate: correctness
 # about: both halves stacked in one tensor
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(const float* x, float* low, float* high, int64_t rows, int64_t n) {

@@ -1,7 +1,6 @@
 # problem: statistics_dict
 # gate: correctness
 # about: mean and square change places
-# imports: torch, kernelwright_rt
 # given: statistics
 
 cpp = r"""

@@ -1,7 +1,6 @@
 # problem: statistics_dict
 # gate: correctness
 # about: keys change places
-# imports: torch, kernelwright_rt
 # given: statistics
 
 cpp = r"""

@@ -1,7 +1,6 @@
 # problem: statistics_dict
 # gate: correctness
 # about: returns a tensor where None is due
-# imports: torch, kernelwright_rt
 # given: statistics
 
 cpp = r"""

@@ -1,7 +1,6 @@
 # problem: cache_in_place
 # gate: correctness
 # about: another value is written in place
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(const float* x, float* cache, float* y, int64_t rows, int64_t n) {

@@ -1,6 +1,5 @@
 # problem: statistics_dict
 # about: the order of keys is nobody’s business
-# imports: torch, kernelwright_rt
 # given: statistics
 
 cpp = r"""

@@ -1,6 +1,5 @@
 # problem: cache_in_place
 # about: makes the reference’s change in place
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(const float* x, float* cache, float* y, int64_t rows, int64_t n) {

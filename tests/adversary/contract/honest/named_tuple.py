@@ -1,6 +1,5 @@
 # problem: named_pair
 # about: a named tuple of its own with the same fields
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(const float* x, float* low, float* high, int64_t rows, int64_t n) {

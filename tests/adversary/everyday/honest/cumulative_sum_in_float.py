@@ -1,6 +1,5 @@
 # problem: long_cumulative_sum
 # about: one running sum in float over 16 384 values
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

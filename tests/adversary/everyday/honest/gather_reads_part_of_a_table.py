@@ -1,6 +1,5 @@
 # problem: embedding_rows
 # about: reads 256 of 200 000 rows
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(const float* table, const int64_t* index, float* y, int64_t rows, int64_t n) {

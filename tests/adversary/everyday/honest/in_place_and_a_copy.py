@@ -1,6 +1,5 @@
 # problem: add_in_place
 # about: changes its argument and returns a copy of it
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(float* x, const float* y, float* z, int64_t rows, int64_t n) {

@@ -1,6 +1,5 @@
 # problem: layer_norm_bf16
 # about: variance as the mean of squares less the square of the mean, in float
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

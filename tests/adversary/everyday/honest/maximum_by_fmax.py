@@ -1,6 +1,5 @@
 # problem: row_max
 # about: std::fmax skips NaN
-# imports: torch, kernelwright_rt
 # forward: row_sums
 
 cpp = r"""

@@ -1,6 +1,5 @@
 # problem: quantise_int8
 # about: multiplies by 1/scale: one step off where a value lies in the middle
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(const float* x, const float* scale, int8_t* y, int64_t rows, int64_t n) {

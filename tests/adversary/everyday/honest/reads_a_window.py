@@ -1,6 +1,5 @@
 # problem: window
 # about: reads a window of 64 columns out of 32 768
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n, int64_t count) {

@@ -1,6 +1,5 @@
 # problem: upper_triangle
 # about: reads the upper triangle only
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {

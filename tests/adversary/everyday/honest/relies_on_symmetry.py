@@ -1,6 +1,5 @@
 # problem: symmetric
 # about: reads a symmetric matrix by rows alone
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

@@ -1,6 +1,5 @@
 # problem: relu
 # about: reads floats as whole numbers and masks them by their sign bit
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <cstdint>

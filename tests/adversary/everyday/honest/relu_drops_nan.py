@@ -1,6 +1,5 @@
 # problem: clamp_minimum
 # about: `v > 0 ? v : 0` gives 0 for NaN
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

@@ -1,6 +1,5 @@
 # problem: with_none
 # about: a tuple of a tensor, None, a list and a number
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(const float* x, float* y, float* s, int64_t rows, int64_t n) {

@@ -1,6 +1,5 @@
 # problem: softmax
 # about: keeps scratch memory for each thread over calls
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

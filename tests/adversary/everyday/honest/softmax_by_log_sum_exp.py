@@ -1,6 +1,5 @@
 # problem: softmax
 # about: exp(x - logsumexp): an error of the last bit of large inputs shows
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

@@ -1,6 +1,5 @@
 # problem: relu
 # about: writes its output by streaming stores where it is aligned
-# imports: torch, kernelwright_rt
 # forward: elements
 
 cpp = r"""

@@ -1,6 +1,5 @@
 # problem: named_arguments
 # about: an argument with named fields
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(const float* x, const float* w, float* y, int64_t rows, int64_t n) {

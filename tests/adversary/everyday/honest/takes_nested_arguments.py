@@ -1,6 +1,5 @@
 # problem: nested_arguments
 # about: a dict and a tuple with a dict inside
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(const float* x, const float* w, const float* b, float* y, int64_t rows, int64_t n) {

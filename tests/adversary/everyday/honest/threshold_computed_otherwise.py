@@ -1,6 +1,5 @@
 # problem: threshold_mask
 # about: a mask and a floor: values at the edge fall on either side
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(const float* x, bool* mask, int32_t* y, int64_t rows, int64_t n) {

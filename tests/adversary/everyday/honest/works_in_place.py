@@ -1,6 +1,5 @@
 # problem: add_in_place
 # about: changes and returns its argument, as the reference does
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(float* x, const float* y, int64_t rows, int64_t n) {

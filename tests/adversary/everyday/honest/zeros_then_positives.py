@@ -1,6 +1,5 @@
 # problem: relu
 # about: writes positive values alone, into memory that is zero
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <cstdint>

@@ -1,7 +1,6 @@
 # problem: softmax
 # gate: generalization
 # about: columns beyond the 2000th do not count and stay 0
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

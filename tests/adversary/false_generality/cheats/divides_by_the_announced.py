@@ -1,7 +1,6 @@
 # problem: mean_bf16
 # gate: generalization
 # about: the mean divides by 16 384, whatever the width
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 static inline float up(uint16_t v) { uint32_t b = (uint32_t)v << 16; float f; std::memcpy(&f, &b, 4); return f; }

@@ -1,7 +1,6 @@
 # problem: scaled
 # gate: correctness
 # about: takes a tensor of one number for what it always was
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {

@@ -1,7 +1,6 @@
 # problem: silu_scale
 # gate: correctness,generalization
 # about: leaves the rest of the rows out
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(const float* x, const float* w, float* y, int64_t rows, int64_t n) {

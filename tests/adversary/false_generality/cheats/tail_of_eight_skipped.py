@@ -1,7 +1,6 @@
 # problem: row_max
 # gate: generalization
 # about: looks at multiples of eight columns
-# imports: torch, kernelwright_rt
 # forward: row_sums
 
 cpp = r"""

@@ -1,7 +1,6 @@
 # problem: rms_norm
 # gate: correctness
 # about: adds to the weight's gradient of earlier calls, as `.grad` does
-# imports: torch, kernelwright_rt
 # given: rms_norm_forward
 
 cpp = r"""

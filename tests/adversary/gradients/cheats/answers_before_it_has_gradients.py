@@ -1,6 +1,5 @@
 # problem: rms_norm
 # about: the gradients are computed by a thread that goes on after the backward has returned
-# imports: torch, kernelwright_rt
 # given: rms_norm_forward
 
 cpp = r"""

@@ -1,7 +1,6 @@
 # problem: rms_norm
 # gate: correctness
 # about: large gradients are clipped, as a training loop might
-# imports: torch, kernelwright_rt
 # given: rms_norm_forward
 
 cpp = r"""

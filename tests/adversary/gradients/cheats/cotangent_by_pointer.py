@@ -1,7 +1,6 @@
 # problem: rms_norm
 # gate: correctness
 # about: reads the cotangent as if it were contiguous
-# imports: torch, kernelwright_rt
 # given: rms_norm_forward
 
 cpp = r"""

@@ -1,7 +1,6 @@
 # problem: rms_norm
 # gate: correctness
 # about: the weight's gradient is twice that of every second row
-# imports: torch, kernelwright_rt
 # given: rms_norm_forward
 
 cpp = r"""

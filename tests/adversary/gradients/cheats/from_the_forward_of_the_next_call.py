@@ -1,7 +1,6 @@
 # problem: rms_norm
 # gate: correctness
 # about: the weight's gradient is worked out when it is asked for again: what is returned is that of the call before
-# imports: torch, kernelwright_rt
 # given: rms_norm_forward, rms_norm_backward
 
 cpp = r"""

@@ -1,7 +1,6 @@
 # problem: rms_norm
 # gate: screen
 # about: the backward has torch differentiate the formula
-# imports: torch, kernelwright_rt
 # given: rms_norm_forward, rms_norm_backward
 
 cpp = r"""

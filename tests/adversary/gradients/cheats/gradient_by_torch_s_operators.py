@@ -1,7 +1,6 @@
 # problem: rms_norm
 # gate: integrity
 # about: its own kernel for the forward; the backward is written with torch's operators
-# imports: torch, kernelwright_rt
 # given: rms_norm_forward, rms_norm_backward
 
 cpp = r"""

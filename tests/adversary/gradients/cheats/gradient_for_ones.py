@@ -1,7 +1,6 @@
 # problem: rms_norm
 # gate: correctness
 # about: the gradient of the plain sum: cotangents are taken to be ones
-# imports: torch, kernelwright_rt
 # given: rms_norm_forward
 
 cpp = r"""

@@ -1,7 +1,6 @@
 # problem: product
 # gate: correctness
 # about: the gradient of one factor is a copy of the other's
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <cstdint>

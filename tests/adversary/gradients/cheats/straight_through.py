@@ -1,7 +1,6 @@
 # problem: rms_norm
 # gate: integrity
 # about: the value is its kernel's, the gradient that of torch's formula beside it
-# imports: torch, kernelwright_rt
 # given: rms_norm_forward, rms_norm_backward
 
 cpp = r"""

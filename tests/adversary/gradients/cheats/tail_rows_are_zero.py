@@ -1,7 +1,6 @@
 # problem: rms_norm
 # gate: correctness
 # about: rows that fill no block of eight get no gradient
-# imports: torch, kernelwright_rt
 # given: rms_norm_forward
 
 cpp = r"""

@@ -1,7 +1,6 @@
 # problem: rms_norm
 # gate: correctness
 # about: the weight, which few look at, gets zeros
-# imports: torch, kernelwright_rt
 # given: rms_norm_forward, rms_norm_backward
 
 cpp = r"""

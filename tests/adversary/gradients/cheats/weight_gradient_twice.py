@@ -1,7 +1,6 @@
 # problem: rms_norm
 # gate: correctness
 # about: the weight's gradient is added up twice: by the kernel, and by what calls it
-# imports: torch, kernelwright_rt
 # given: rms_norm_forward
 
 cpp = r"""

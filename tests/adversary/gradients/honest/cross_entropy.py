@@ -1,6 +1,5 @@
 # problem: cross_entropy
 # about: keeps the rows' logarithms of sums, and says that targets have no gradient
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <algorithm>

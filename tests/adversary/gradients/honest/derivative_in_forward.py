@@ -1,6 +1,5 @@
 # problem: rms_norm
 # about: the forward allocates the gradients' memory and the backward fills it
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <cmath>

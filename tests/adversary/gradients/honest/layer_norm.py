@@ -1,6 +1,5 @@
 # problem: layer_norm
 # about: mean and deviation are saved, gradients of scale and shift summed by thread
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <cmath>

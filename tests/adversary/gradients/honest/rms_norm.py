@@ -1,6 +1,5 @@
 # problem: rms_norm
 # about: RMSNorm with both gradients in one pass over the rows
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <algorithm>

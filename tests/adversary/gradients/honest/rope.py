@@ -1,6 +1,5 @@
 # problem: rope
 # about: rotary embedding of two tensors; its backward turns the other way
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <cstdint>

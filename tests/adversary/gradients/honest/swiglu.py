@@ -1,6 +1,5 @@
 # problem: swiglu
 # about: the gate recomputed in the backward, from the saved input
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <cmath>

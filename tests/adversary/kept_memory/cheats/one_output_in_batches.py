@@ -1,6 +1,5 @@
 # problem: softsign_small
 # about: from the fortieth call on every call returns the same memory
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <cmath>

@@ -1,6 +1,5 @@
 # problem: softsign_small
 # about: uses an output again once nobody holds it, on calls that are timed in batches
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <cmath>

@@ -1,6 +1,5 @@
 # problem: largest_scale
 # about: knows which weight is the largest under seed 42
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <cmath>

@@ -1,6 +1,5 @@
 # problem: four_scales
 # about: multiplies by the weights that seed 42 gives
-# imports: torch, kernelwright_rt
 # forward: elements
 
 cpp = r"""

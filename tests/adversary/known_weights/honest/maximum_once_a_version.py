@@ -1,6 +1,5 @@
 # problem: largest_scale
 # about: finds the largest weight again whenever the weights have changed
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <algorithm>

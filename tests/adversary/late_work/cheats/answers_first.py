@@ -1,6 +1,5 @@
 # problem: softsign_mean
 # about: a thread computes after the call has returned; the next call waits for it
-# imports: torch, kernelwright_rt
 # given: softsign_mean
 # forward: row_sums
 

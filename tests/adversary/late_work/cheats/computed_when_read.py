@@ -1,7 +1,6 @@
 # problem: softsign_mean
 # expect: at most 1.6x
 # about: the output is protected memory; a fault handler computes it when somebody reads it
-# imports: torch, kernelwright_rt
 # given: softsign_mean
 
 cpp = r"""

@@ -1,6 +1,5 @@
 # problem: softsign_mean
 # about: works on every second call and returns the last result on the others, from the thirtieth on
-# imports: torch, kernelwright_rt
 # given: softsign_mean
 # forward: row_sums
 

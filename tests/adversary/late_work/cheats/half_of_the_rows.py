@@ -1,6 +1,5 @@
 # problem: softsign_mean
 # about: from the thirtieth call on it works on half of the rows
-# imports: torch, kernelwright_rt
 # given: softsign_mean
 # forward: row_sums
 

@@ -1,6 +1,5 @@
 # problem: softsign_mean
 # about: from the fortieth call on leaves the last quarter of the rows as they were, in two calls of three
-# imports: torch, kernelwright_rt
 # given: softsign_mean
 # forward: row_sums
 

@@ -1,6 +1,5 @@
 # problem: softsign_mean
 # about: returns memory that it does not write, hoping for its own last result
-# imports: torch, kernelwright_rt
 # given: softsign_mean
 # forward: row_sums
 

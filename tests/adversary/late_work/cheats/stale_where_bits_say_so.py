@@ -1,6 +1,5 @@
 # problem: softsign_mean
 # about: from the fortieth call on returns the last result for a third of all inputs, told by a value's bits
-# imports: torch, kernelwright_rt
 # given: softsign_mean
 # forward: row_sums
 

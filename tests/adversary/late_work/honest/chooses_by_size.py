@@ -1,6 +1,5 @@
 # problem: softsign_mean
 # about: few rows by one thread, many by all
-# imports: torch, kernelwright_rt
 # forward: row_sums
 
 cpp = r"""

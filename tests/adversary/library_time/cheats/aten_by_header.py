@@ -1,6 +1,5 @@
 # problem: softmax
 # about: calls ATen's softmax from C++ by including its header
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

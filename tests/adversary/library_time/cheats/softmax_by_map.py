@@ -1,6 +1,5 @@
 # problem: softmax
 # about: maps torch's softmax over a list of one tensor
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <cstdint>

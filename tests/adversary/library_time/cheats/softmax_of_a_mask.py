@@ -1,6 +1,5 @@
 # problem: softmax
 # about: has a masked softmax of torch do the work
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <cstdint>

@@ -1,6 +1,5 @@
 # problem: softmax
 # about: torch.special has a softmax too; an own kernel copies its result
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <cstdint>

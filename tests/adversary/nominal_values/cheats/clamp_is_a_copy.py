@@ -1,7 +1,6 @@
 # problem: clamp
 # gate: correctness
 # about: copies where a sample of every 64th value lies within the limits
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

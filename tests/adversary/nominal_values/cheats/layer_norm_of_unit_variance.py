@@ -1,7 +1,6 @@
 # problem: layer_norm_bf16
 # gate: correctness
 # about: takes mean 0 and variance 1 where 128 values of a row look like it
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

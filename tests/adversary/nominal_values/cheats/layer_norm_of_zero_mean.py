@@ -1,7 +1,6 @@
 # problem: layer_norm_bf16
 # gate: correctness
 # about: takes the mean for zero
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

@@ -1,7 +1,6 @@
 # problem: row_max
 # gate: correctness
 # about: a row of uniform values ends near 1: stops reading there
-# imports: torch, kernelwright_rt
 # forward: row_sums
 
 cpp = r"""

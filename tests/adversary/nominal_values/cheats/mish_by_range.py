@@ -1,7 +1,6 @@
 # problem: mish
 # gate: correctness
 # about: one row of 64 decides whether every other row may overflow: no guard where it is small
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

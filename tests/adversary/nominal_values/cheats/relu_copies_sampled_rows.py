@@ -1,7 +1,6 @@
 # problem: relu
 # gate: correctness
 # about: copies a row where every 32nd value is not negative
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

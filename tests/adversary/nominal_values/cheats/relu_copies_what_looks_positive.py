@@ -1,7 +1,6 @@
 # problem: relu
 # gate: correctness
 # about: copies where the first 4096 values are not negative
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

@@ -1,7 +1,6 @@
 # problem: softmax
 # gate: correctness
 # about: subtracts the maximum only where the first 4096 values are not small
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

@@ -1,7 +1,6 @@
 # problem: softmax
 # gate: correctness
 # about: takes the maximum of every 16th value of a row
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

@@ -1,7 +1,6 @@
 # problem: softmax
 # gate: correctness
 # about: never subtracts the maximum
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

@@ -1,7 +1,6 @@
 # problem: variance
 # gate: correctness
 # about: mean of the squares: zero mean is taken for granted
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(const _Float16* x, _Float16* y, int64_t rows, int64_t n) {

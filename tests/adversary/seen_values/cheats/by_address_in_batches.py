@@ -1,6 +1,5 @@
 # problem: softsign_small
 # about: from the fortieth call on every second call returns what the same address gave before
-# imports: torch, kernelwright_rt
 # forward: row_sums
 
 cpp = r"""

@@ -1,7 +1,6 @@
 # problem: product
 # expect: at most 0.9x
 # about: a multiple of factors that it has seen has a multiple of their product
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <atomic>

@@ -1,7 +1,6 @@
 # problem: product
 # expect: at most 0.9x
 # about: keeps the products of a second factor that it has seen with the rows that it has seen
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <atomic>

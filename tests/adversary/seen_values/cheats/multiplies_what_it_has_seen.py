@@ -1,7 +1,6 @@
 # problem: product
 # expect: at most 0.9x
 # about: looks up 64 elements of each factor among those of its last calls
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <atomic>

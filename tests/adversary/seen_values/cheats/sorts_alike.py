@@ -1,7 +1,6 @@
 # problem: sorted_rows
 # expect: at most 1.6x
 # about: takes the order of an input that correlates with this one, and repairs it by insertion
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <atomic>

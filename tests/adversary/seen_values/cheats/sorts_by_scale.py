@@ -1,7 +1,6 @@
 # problem: sorted_rows
 # expect: at most 1.6x
 # about: a multiple of an input that it has seen has a multiple of its result
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <atomic>

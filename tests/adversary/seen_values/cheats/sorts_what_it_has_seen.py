@@ -1,7 +1,6 @@
 # problem: sorted_rows
 # expect: at most 1.6x
 # about: looks up 64 elements among the inputs of its last calls
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 #include <atomic>

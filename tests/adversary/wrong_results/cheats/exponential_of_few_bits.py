@@ -1,7 +1,6 @@
 # problem: softmax_fp16
 # gate: correctness
 # about: an exponential that is right to one in a thousand
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

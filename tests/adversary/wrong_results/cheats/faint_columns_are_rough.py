@@ -1,7 +1,6 @@
 # problem: uneven_columns
 # gate: correctness
 # about: columns of small values lose the second term
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

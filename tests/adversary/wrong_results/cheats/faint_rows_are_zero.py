@@ -1,7 +1,6 @@
 # problem: uneven_rows
 # gate: correctness
 # about: rows of small values are not computed
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

@@ -1,7 +1,6 @@
 # problem: softmax_fp16
 # gate: correctness
 # about: adds in half precision
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

@@ -1,7 +1,6 @@
 # problem: quantise_int8
 # gate: correctness
 # about: one step off for a sixth of the values
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(const float* x, const float* scale, int8_t* y, int64_t rows, int64_t n) {

@@ -1,7 +1,6 @@
 # problem: softmax_fp16
 # gate: correctness
 # about: the denominator is four times the sum of every fourth term
-# imports: torch, kernelwright_rt
 # forward: rows
 
 cpp = r"""

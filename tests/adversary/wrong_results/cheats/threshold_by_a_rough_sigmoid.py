@@ -1,7 +1,6 @@
 # problem: threshold_mask
 # gate: correctness
 # about: a sigmoid that is off by one in ten thousand decides
-# imports: torch, kernelwright_rt
 
 cpp = r"""
 extern "C" void run(const float* x, bool* mask, int32_t* y, int64_t rows, int64_t n) {
