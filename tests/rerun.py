@@ -45,9 +45,15 @@ class Recorder:
         elif report.skipped and isinstance(report.longrepr, tuple):
             self.skips[report.longrepr[2].removeprefix("Skipped: ")] += 1
         if report.when == "teardown":
-            tier = report.nodeid.split("/")[1]
+            tier = tier_of(report.nodeid)
             self.tests[tier] += 1
-            self.cpu_s[tier] += next(float(str(value)) for name, value in report.user_properties if name == "cpu_s")
+            self.cpu_s[tier] += sum(float(str(value)) for name, value in report.user_properties if name == "cpu_s")
+
+
+def tier_of(test: str) -> str:
+    """The folder of a test under tests/; the file itself where it lies in none."""
+    folders = test.partition("::")[0].split("/")
+    return folders[1] if len(folders) > 2 else folders[-1]
 
 
 @dataclass(frozen=True)
