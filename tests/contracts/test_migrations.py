@@ -24,6 +24,7 @@ from storage.jobs.store import SqlJobStore
 from storage.memory.value_log import read_log
 from storage.tables import evaluations, experiences, memory_log, teams
 from tests.databases import differences, postgres_database
+from tests.selection import with_full
 
 VERSIONS = [script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions()][:0:-1]
 """All but the newest, oldest first."""
@@ -64,7 +65,7 @@ def fill(connection: Connection) -> None:
     )
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", with_full(VERSIONS, [*VERSIONS[::8], VERSIONS[-1]]))
 async def test_a_database_of_each_earlier_version_comes_up_to_date_with_its_rows(
     version: str, empty_address: str
 ) -> None:

@@ -95,6 +95,7 @@ def test_a_bench_that_was_killed_after_its_first_problem_goes_on_with_the_others
     assert "was made with --strategy greedy, not tree" in other.stderr
 
 
+@pytest.mark.full
 def test_a_bench_stops_when_its_device_time_is_spent_and_its_parts_are_merged(tmp_path: Path) -> None:
     checkout, home = a_checkout(tmp_path / "checkout"), tmp_path / "home"
     command = ("bench", "--suite", "kernelbench", "--level", "1", "--path", checkout, "--rounds", "1")
@@ -113,6 +114,7 @@ def test_a_bench_stops_when_its_device_time_is_spent_and_its_parts_are_merged(tm
     assert (tmp_path / "both" / "kernels" / "10_Tanh" / "kernel.py").is_file()
 
 
+@pytest.mark.full
 def test_a_server_runs_a_benchs_jobs_and_they_go_on_without_the_client(tmp_path: Path) -> None:
     problem, out, home, port = tmp_path / "scaled_silu.py", tmp_path / "out", tmp_path / "home", a_free_port()
     problem.write_text(SMALL)

@@ -76,6 +76,7 @@ def test_a_missing_compiler_is_named(tmp_path: Path, problem: Path) -> None:
     assert finding("g++", tmp_path / "home", PATH=str(tools))["state"] == "missing"
 
 
+@pytest.mark.full
 def test_a_disk_that_fills_up_in_the_middle_is_named_and_the_job_can_be_continued(
     small_disk: Path, problem: Path, tmp_path: Path
 ) -> None:

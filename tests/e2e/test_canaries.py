@@ -78,6 +78,7 @@ async def test_nothing_of_a_solved_job_holds_a_secret(tmp_path: Path) -> None:
     assert leaks(home, *texts) == []
 
 
+@pytest.mark.full
 async def test_a_provider_that_quotes_the_key_leaks_nothing_and_the_job_says_what_to_do(tmp_path: Path) -> None:
     home = tmp_path / "home"
     texts = await solve(home, refusing_and_quoting_the_key, SMALL, model="compatible:local")

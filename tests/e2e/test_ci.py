@@ -79,6 +79,7 @@ def test_the_yaml_fits_githubs_schema(schema: str, path: str) -> None:
     assert checked.returncode == 0, checked.stdout
 
 
+@pytest.mark.full
 def test_the_actions_own_step_judges_the_example(tmp_path: Path) -> None:
     """As GitHub runs it: bash with the step's environment, its inputs at their defaults."""
     action = yaml.safe_load((ROOT / "action.yml").read_text())

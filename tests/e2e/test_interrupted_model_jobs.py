@@ -33,6 +33,7 @@ def children_of(home: Path, job_id: str) -> tuple[Job, ...]:
     return asyncio.run(read())
 
 
+@pytest.mark.full
 def test_a_run_over_a_model_survives_ctrl_c_and_sigkill_and_solves_no_part_twice(tmp_path: Path) -> None:
     home, model, out = tmp_path / "home", tmp_path / "transformer.py", tmp_path / "out"
     model.write_text(TRANSFORMER)

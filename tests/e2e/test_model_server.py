@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.programs import EXAMPLES, ROOT, run
+from tests.selection import with_full
 
 pytestmark = pytest.mark.e2e
 SERVER = ROOT / "examples" / "model_server"
@@ -36,7 +37,7 @@ def with_fewer_rows(problem: str, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("problem", with_full(PROBLEMS, PROBLEMS[:1]))
 def test_kernels_from_a_compatible_server_are_accepted(
     address: str, problem: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

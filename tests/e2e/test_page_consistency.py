@@ -11,6 +11,7 @@ import pytest
 
 from tests.e2e.browsing import Service, Visitor, settled, visiting
 from tests.e2e.recordings import JOBS, RECORDED, answer, events_behind
+from tests.selection import with_full
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400), pytest.mark.filterwarnings("ignore::ResourceWarning")]
 MICROS = {"µs": 1.0, "ms": 1e3, "s": 1e6}
@@ -46,7 +47,7 @@ def test_twenty_jobs_are_recorded() -> None:
     assert len(JOBS) >= 20
 
 
-@pytest.mark.parametrize("job_id", JOBS)
+@pytest.mark.parametrize("job_id", with_full(JOBS, JOBS[::5]))
 def test_every_ratio_is_that_of_the_shown_medians_or_says_why_not(visitor: Visitor, job_id: str) -> None:
     page = visitor.page
     page.goto(f"/jobs/{job_id}")
@@ -100,6 +101,7 @@ def _many(count: int) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.full
 def test_ten_thousand_jobs_are_sorted_and_grouped_without_drawing_them_all(visitor: Visitor) -> None:
     jobs, page = _many(10_000), visitor.page
 

@@ -76,6 +76,7 @@ def test_a_wrong_kernel_is_refused_with_the_gate_that_rejected_it(tmp_path: Path
     assert "the seed candidate was rejected by the gate correctness:" in ran.stderr
 
 
+@pytest.mark.full
 def test_a_kernel_of_another_backend_is_brought_over(tmp_path: Path) -> None:
     first, second = solve(tmp_path, TRITON, 2)
     assert first["report"]["verdict"] == "rejected"

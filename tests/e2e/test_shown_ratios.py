@@ -11,6 +11,7 @@ import pytest
 from tests.e2e.browsing import Service, Visitor, settled, visiting
 from tests.e2e.recordings import JOBS, RECORDED, answer, job
 from tests.e2e.shown_ratios import ShownRatio, reason_of, reasoned, shown_ratios
+from tests.selection import with_full
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400), pytest.mark.filterwarnings("ignore::ResourceWarning")]
 ROUNDING = 0.01
@@ -96,7 +97,7 @@ def _agrees(page: Any, itself: str) -> list[ShownRatio]:
     return found
 
 
-@pytest.mark.parametrize("job_id", JOBS)
+@pytest.mark.parametrize("job_id", with_full(JOBS, JOBS[::5]))
 def test_a_job_shows_no_ratio_that_its_medians_contradict(visitor: Visitor, job_id: str) -> None:
     page = visitor.page
     page.goto(f"/jobs/{job_id}")
@@ -118,7 +119,7 @@ def test_a_job_shows_no_ratio_that_its_medians_contradict(visitor: Visitor, job_
     assert told == expected
 
 
-@pytest.mark.parametrize("job_id", JOBS)
+@pytest.mark.parametrize("job_id", with_full(JOBS, JOBS[::5]))
 def test_a_kernel_shows_no_ratio_that_its_medians_contradict(visitor: Visitor, job_id: str) -> None:
     page, best = visitor.page, job(job_id)["best_candidate_id"]
     page.goto(f"/candidates/{best}?tab=evidence")

@@ -149,6 +149,7 @@ def _cancel_another(service: Service, page: Any) -> None:
     assert not re.search(r"working…|Evaluating…|in progress| yet", shown), shown
 
 
+@pytest.mark.full
 def test_a_page_recovers_by_itself_when_the_service_is_killed_and_comes_back(browser: Any, tmp_path: Path) -> None:
     with serving(tmp_path) as service, visiting(browser, service.address) as tab:
         job_id = service.submit(budget={"rounds": 4})

@@ -75,6 +75,7 @@ def test_a_decorated_function_is_solved_and_falls_back(tmp_path: Path) -> None:
     assert "torch.Size([9, 1024])" in printed
 
 
+@pytest.mark.full
 def test_a_backend_that_a_package_plugs_in_judges_the_tutorials_kernel(tmp_path: Path) -> None:
     backend, kernel = snippets("tutorials/new-backend.md")
     assert len([line for line in backend.splitlines() if line.strip()]) <= 40
@@ -101,6 +102,7 @@ def test_a_backend_that_a_package_plugs_in_judges_the_tutorials_kernel(tmp_path:
     assert (refused["verdict"], refused["failed_gate"]) == ("rejected", "compile")
 
 
+@pytest.mark.full
 def test_the_tutorial_on_ci_goes_green_and_then_red(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples" / "ci", tmp_path / "examples" / "ci")
     program = tmp_path / "bin" / "kernelwright"

@@ -38,6 +38,7 @@ def address() -> Iterator[str]:
         yield address
 
 
+@pytest.mark.full
 async def test_two_hundred_jobs_of_four_teams_share_a_fleet_by_weight(address: str) -> None:
     database = Database(address)
     await database.upgrade()

@@ -164,6 +164,7 @@ def test_the_objective_says_which_sets_count(evaluator: Evaluator) -> None:
     assert named.latency == named.shapes[0].latency
 
 
+@pytest.mark.full
 def test_forty_shapes_are_judged_in_one_evaluation(evaluator: Evaluator) -> None:
     shapes = [{"rows": 3 + 7 * number, "cols": 64 + 16 * number} for number in range(39)]
     report = judged(evaluator, f"{PROBLEM}SHAPES = {shapes!r}\n", KERNEL)

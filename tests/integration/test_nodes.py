@@ -79,6 +79,7 @@ def test_jobs_are_done_by_a_node_that_dies_and_by_an_api_that_goes_away(place: I
     assert place.client.get("/workers").json()["items"] == []
 
 
+@pytest.mark.full
 def test_a_node_that_is_refused_says_why(place: Installation) -> None:
     token = node_token(place, "h200")
     for settings, words in (

@@ -79,7 +79,7 @@ def command_for_everybody(stage: Path, command: list[str]) -> list[str]:
     return command
 
 
-@pytest.mark.parametrize(("level", "fewest"), [("user", 40), ("limits", 35)])
+@pytest.mark.parametrize(("level", "fewest"), [("user", 40), pytest.param("limits", 35, marks=pytest.mark.full)])
 def test_the_contract_holds_for_an_ordinary_user(stage: Path, level: str, fewest: int) -> None:
     home = stage / "home"
     home.mkdir(mode=0o700)

@@ -14,6 +14,7 @@ from kernelwright.functions.optimized import OptimizedFunction
 from kernelwright.functions.signature import proven_signature
 from kernelwright.functions.solution import Solution
 from tests.e2e.programs import WELL, environment, give_a_sheet
+from tests.selection import with_full
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 CPU = torch.device("cpu")
@@ -96,7 +97,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-@pytest.fixture(scope="module", params=FUNCTIONS, ids=lambda function: function.__name__)
+@pytest.fixture(scope="module", params=with_full(FUNCTIONS, FUNCTIONS[:1]), ids=lambda function: function.__name__)
 def solved(request: pytest.FixtureRequest, home: Path) -> Solved:
     """Solved once for all tests of a function."""
     solution = _solve(request.param, home / request.param.__name__)

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.selection import collected, with_full
+
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.skipif(
@@ -90,13 +92,22 @@ KERNELS = {
     "written_out": {"attention.fused"},
 }
 """In float32, but for `persistent`."""
+NAMES = [*CASES, *(f"{name}_half" for name in FEW_HALF)]
+SELECTED = (
+    "plain", "batched", "vector", "two_parts", "both_transposed", "persistent", "linear", "masked", "row_softmax",
+    "attention", "shared_heads", "plain_half", "attention_half",
+)  # fmt: skip
+"""One or two of each kind of template: `make test-full` runs all."""
 
 
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
-    """What every kernel did, from one process of the interpreter."""
-    cases = [{"name": name, **case} for name, case in CASES.items()]
-    cases += [{"name": f"{name}_half", "dtype": "float16", **CASES[name]} for name in FEW_HALF]
+def outcomes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """What the kernels of the collected cases did, from one process of the interpreter."""
+    names = collected(request, "name")
+    cases = [{"name": name, **case} for name, case in CASES.items() if name in names]
+    cases += [
+        {"name": f"{name}_half", "dtype": "float16", **CASES[name]} for name in FEW_HALF if f"{name}_half" in names
+    ]
     ran = subprocess.run(
         [
             *(sys.executable, "-m", "tests.integration.triton_interpreted"),
@@ -112,7 +123,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     return [json.loads(line) for line in ran.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("name", [*CASES, *(f"{name}_half" for name in FEW_HALF)])
+@pytest.mark.parametrize("name", with_full(NAMES, SELECTED))
 def test_every_kernel_is_as_exact_as_the_reference(name: str, outcomes: list[dict[str, Any]]) -> None:
     found = [one for one in outcomes if one["case"] == name]
     rounding = 3e-4 if name.endswith("_half") or "dtype" in CASES[name] else 2e-6
@@ -121,6 +132,6 @@ def test_every_kernel_is_as_exact_as_the_reference(name: str, outcomes: list[dic
     assert [one for one in found if one["problem"] or one["error"] > max(2 * one["usual"], rounding)] == []
 
 
-@pytest.mark.parametrize("name", sorted(KERNELS))
+@pytest.mark.parametrize("name", with_full(sorted(KERNELS), SELECTED))
 def test_the_catalogue_knows_these_kernels(name: str, outcomes: list[dict[str, Any]]) -> None:
     assert {one["kernel"] for one in outcomes if one["case"] == name} == KERNELS[name]

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.selection import collected, with_full
+
 pytestmark = pytest.mark.integration
 
 LIMITS = {"float32": 3e-6, "float16": 6e-4}
@@ -87,11 +89,22 @@ CASES = [
 ]  # fmt: skip
 
 
+SELECTED = (
+    "conv2d_float32", "first_float16", "conv1d_float32", "transposed_float32", "depthwise_float32",
+    "separable_float32", "max_2d_float16", "average_2d_float32", "short_float32", "entropy_float32", "sum_float32",
+    "masked_float32",
+)  # fmt: skip
+"""Two or three of each kind of template: `make test-full` runs all."""
+
+
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
-    folder = tmp_path_factory.mktemp("kernels")
+def outcomes(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, list[dict[str, Any]]]:
+    """What the kernels of the collected cases did, from one process of the interpreter."""
+    folder, cases = tmp_path_factory.mktemp("kernels"), collected(request, "case")
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "tests.integration.triton_interpreted", json.dumps(CASES), str(folder)],
+        [sys.executable, "-W", "ignore", "-m", "tests.integration.triton_interpreted", json.dumps(cases), str(folder)],
         env={**os.environ, "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"},
         cwd=Path(__file__).parents[2],
         capture_output=True,
@@ -106,7 +119,9 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[st
     return found
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+@pytest.mark.parametrize(
+    "case", with_full(CASES, [case for case in CASES if case["name"] in SELECTED]), ids=lambda case: case["name"]
+)
 def test_every_kernel_agrees_with_pytorch(case: dict[str, Any], outcomes: dict[str, list[dict[str, Any]]]) -> None:
     found = outcomes.get(case["name"], [])
     limit = LIMITS[case["dtype"]]

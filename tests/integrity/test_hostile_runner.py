@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 import torch
 
+from tests.selection import with_full
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta
 from workers.ipc.wire import MAX_MESSAGE_BYTES, Channel, WireError
@@ -144,7 +145,7 @@ def settled_descriptors(enough: int) -> int:
     return open_descriptors()
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", with_full(range(80), range(8)))
 def test_a_hostile_runner_can_only_be_found_at_fault(seed: int) -> None:
     ours, theirs = socket.socketpair()
 

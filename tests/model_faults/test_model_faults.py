@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.chat_bench import every_adapter
+from tests.fakes.chat_bench import NAMES
 from tests.model_faults.service import FAULTS
 from tests.model_faults.survey import survey
+from tests.selection import with_full
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
 
 
-@every_adapter
+@pytest.mark.parametrize("name", with_full(NAMES, ["compatible:local"]))
 async def test_jobs_end_within_their_budgets_while_three_of_ten_requests_fail(name: str, tmp_path: Path) -> None:
     found = await survey(name, 20, tmp_path)
     assert found.ended == 20

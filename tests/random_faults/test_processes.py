@@ -18,6 +18,7 @@ EXPECTED = {"orchestrator killed", "FLUSHALL", "worker's child suspended", "data
 """Some of what happens under them."""
 
 
+@pytest.mark.full
 def test_nothing_is_lost_or_doubled_when_processes_servers_and_connections_go() -> None:
     happened: set[str] = set()
     try:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from tests.random_faults.checking import violations
 from tests.random_faults.running import run
 from tests.random_faults.schedule import Kind, drawn
+from tests.selection import with_full
 
-SEEDS = range(50)
+SEEDS = range(12)
 
 
-async def test_nothing_is_lost_or_doubled_whatever_goes_wrong() -> None:
+@pytest.mark.parametrize("seeds", with_full([SEEDS, range(12, 50)], [SEEDS]), ids=len)
+async def test_nothing_is_lost_or_doubled_whatever_goes_wrong(seeds: range) -> None:
     happened: Counter[Kind] = Counter()
-    for seed in SEEDS:
+    for seed in seeds:
         ground = await run(drawn(seed))
         happened += ground.happened
         assert violations(ground) == [], f"python -m tests.random_faults --seed {seed}"
