@@ -8,13 +8,14 @@ import torch
 
 from services.domain.measurements import Baselines
 from services.domain.problems import Problem
+from services.testing import an_analysis
 from tests.integrity.conftest import SHEET
 from workers.referee.comparing.comparison import ErrorScale, compare, tolerances, worse
 from workers.referee.comparing.usual_magnitudes import resampled, usual_magnitudes
 from workers.referee.errors import Refused
 from workers.referee.inputs.draws import OWN
 from workers.referee.state import ReferenceState
-from workers.referee.validation import analysed, load
+from workers.referee.validation import load
 from workers.referee.worker_client import WorkerLink
 
 ROW_SUM = """import torch
@@ -35,10 +36,9 @@ def state() -> ReferenceState:
     def silent(_what: str, _line: int | None) -> None: ...
 
     problem = load(Problem(name="row sum", source=ROW_SUM, path="p.py"), silent)
-    analysis = analysed(problem, SHEET, silent, size_numbers=False)
     channel: Any = None
     return ReferenceState(
-        problem=problem, analysis=analysis, device=SHEET, link=WorkerLink(channel), baselines=Baselines()
+        problem=problem, analysis=an_analysis(), device=SHEET, link=WorkerLink(channel), baselines=Baselines()
     )
 
 

@@ -10,6 +10,8 @@ from services.domain.problems import ProblemAnalysis
 from workers.referee.costs.analysis import analyse
 from workers.referee.costs.roofline import cheating_floor_s, floor_s, roofline
 
+pytestmark = pytest.mark.integration
+
 SHEET = DeviceSheet(
     name="cpu",
     model="",

@@ -9,6 +9,8 @@ from torch import Tensor, nn
 from services.domain.problems import ProblemAnalysis, TensorSpec, ValueRef
 from workers.referee.costs.analysis import analyse
 
+pytestmark = pytest.mark.integration
+
 
 def analysed(module: nn.Module, *inputs: object, init: tuple[object, ...] = ()) -> ProblemAnalysis:
     return analyse(module, inputs, init, copy_bandwidth_gb_s=10.0, peak_gflop_s=100.0, size_numbers=False)
