@@ -10,6 +10,7 @@ a circle, and so are two folders whose modules do.
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -20,6 +21,8 @@ import grimp
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("kernelwright", "web", "orchestrator", "workers", "agents", "storage", "services")
 SINGLE_MODULES = ("kernelwright_rt.py",)
+CLASS = re.compile(r"\bclass\s+(\w+)")
+"""Every class, and what looks like one in a text: only files with a name that occurs twice have to be parsed."""
 
 
 def modules() -> list[Path]:
@@ -35,9 +38,14 @@ def modules_per_folder() -> dict[str, int]:
 
 def class_names_defined_twice() -> dict[str, list[str]]:
     """Class name to the modules that define a class of that name, where there are two or more."""
+    texts = {path: (ROOT / path).read_text() for path in modules()}
+    named = {path: CLASS.findall(text) for path, text in texts.items()}
+    often = {name for name, count in Counter(name for names in named.values() for name in names).items() if count > 1}
     definitions: defaultdict[str, list[str]] = defaultdict(list)
-    for path in modules():
-        for node in ast.walk(ast.parse((ROOT / path).read_text())):
+    for path, text in texts.items():
+        if often.isdisjoint(named[path]):
+            continue
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.ClassDef):
                 definitions[node.name].append(str(path))
     return {name: places for name, places in sorted(definitions.items()) if len(places) > 1}

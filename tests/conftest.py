@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -66,7 +67,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Groups | Non
 
 
 @pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """What the tests have imported stays: no collection of garbage has to look at it again."""
+    gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    gc.unfreeze()
     close_all()
     if session.config.getoption("numprocesses", None):  # this process handed the tests out, and the others have ended
         from tests.docker_host import stop_unused

@@ -112,7 +112,7 @@ def test_a_problem_that_never_ends_is_refused_with_its_line(evaluator: Evaluator
     refusal = validated(evaluator, endless).refusal
     assert refusal is not None
     assert "did not end" in refusal.reason
-    assert refusal.line in (13, 14)  # one that computes meanwhile: tests/unit/workers/referee/test_watchdog.py
+    assert refusal.line in (13, 14)  # one that computes meanwhile: tests/integration/test_watchdog.py
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.metadata import packages_distributions
+import re
+from importlib.metadata import distributions
 
 OURS = ("agents", "kernelwright", "kernelwright_rt", "services", "storage", "web", "workers")
+CLAIM = re.compile(rf"^({'|'.join(OURS)})(?:/|\.py,)", re.MULTILINE)
+"""The beginning of a line of RECORD, which lists what a distribution has installed."""
 
 
 def test_no_dependency_ships_a_package_named_like_one_of_ours() -> None:
-    owners = packages_distributions()
-    strangers = {name: sorted(set(owners.get(name, [])) - {"kernelwright"}) for name in OURS}
-    assert not {name: found for name, found in strangers.items() if found}
+    claimed = {one.name: sorted(set(CLAIM.findall(one.read_text("RECORD") or ""))) for one in distributions()}
+    assert len(claimed) > 50
+    assert not {owner: names for owner, names in claimed.items() if names and owner != "kernelwright"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 
@@ -136,10 +137,16 @@ async def test_a_seed_candidate_is_judged_alone_before_the_beam_opens() -> None:
     assert [step.start_point for step in world.steps()] == [None, *[candidate_id("job-1", 0)] * 3]
 
 
+@pytest.fixture(scope="module")
+def clean() -> World:
+    """What a beam comes to that nobody kills."""
+    world = World(queue=FakeQueue(falling))
+    asyncio.run(world.run(a_beam(3, budget=Budget(rounds=6))))
+    return world
+
+
 @pytest.mark.parametrize("operations", range(21, 260, 22))
-async def test_a_beam_that_is_killed_is_taken_up_without_repeating_what_was_done(operations: int) -> None:
-    clean = World(queue=FakeQueue(falling))
-    await clean.run(a_beam(3, budget=Budget(rounds=6)))
+async def test_a_beam_that_is_killed_is_taken_up_without_repeating_what_was_done(clean: World, operations: int) -> None:
     world = World(queue=FakeQueue(falling))
     await world.jobs.create(a_beam(3, budget=Budget(rounds=6)))
 

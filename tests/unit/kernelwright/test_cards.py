@@ -2,26 +2,10 @@
 
 from __future__ import annotations
 
-import logging
-import os
-import signal
-import subprocess
-import sys
-import threading
-import time
-from pathlib import Path
-
-import pytest
-
-from kernelwright.cli import cards
-from kernelwright.cli.cards import CardWorker, Crew, command_for, environment_for
+from kernelwright.cli.cards import command_for, environment_for
 from workers.devices.cards import Gpu
 
 GPU = Gpu(name="h100", model="NVIDIA H100", driver="580", capability="9.0", uuid="GPU-1", index=1)
-
-
-def worker(*script: str, name: str = "GPU 0") -> CardWorker:
-    return CardWorker(name, ["sh", "-c", "; ".join(script)], dict(os.environ))
 
 
 def test_each_worker_is_told_its_card_and_a_port_of_its_own() -> None:
@@ -37,55 +21,3 @@ def test_each_worker_is_told_its_card_and_a_port_of_its_own() -> None:
     given = environment_for(GPU, 9101, 3)
     assert (given["KERNELWRIGHT_GPU"], given["KERNELWRIGHT_METRICS_PORT"]) == ("GPU-1", "9104")
     assert "KERNELWRIGHT_METRICS_PORT" not in environment_for(GPU, 0, 3)
-
-
-def test_workers_that_end_by_themselves_end_all_with_the_worst_code() -> None:
-    assert Crew([worker("exit 0"), worker("exit 1")], again=False).run() == 1
-    assert Crew([worker("exit 0"), worker("exit 0")], again=False).run() == 0
-
-
-def test_a_worker_that_ends_is_started_again_and_the_others_go_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(cards, "PAUSE_S", 0.05)
-    starts = tmp_path / "starts"
-    failing = worker(f"echo x >> {starts}", "exit 2", name="GPU 1")
-    steady = worker("trap 'exit 0' TERM", f"touch {tmp_path}/up", "while :; do sleep 0.05; done")
-    crew = Crew([steady, failing], again=True)
-    ended: list[int] = []
-    with caplog.at_level(logging.INFO):
-        running = threading.Thread(target=lambda: ended.append(crew.run()))
-        running.start()
-        until(lambda: starts.exists() and len(starts.read_text().split()) >= 3 and (tmp_path / "up").exists())
-        assert steady.lives
-        crew.stop()
-        running.join(20)
-    assert ended == [2]
-    assert "the worker on GPU 1 ended with exit code 2" in caplog.text
-
-
-def test_when_every_worker_refuses_this_machine_nothing_is_tried_again() -> None:
-    began = time.monotonic()
-    assert Crew([worker("exit 2"), worker("exit 2")], again=True).run() == 2
-    assert time.monotonic() - began < cards.PAUSE_S
-
-
-def test_workers_do_not_outlive_a_killed_parent(tmp_path: Path) -> None:
-    program = (
-        "import os; from kernelwright.cli.cards import CardWorker, Crew\n"
-        f"script = 'echo $$ > {tmp_path}/pid; exec sleep 60'\n"
-        "Crew([CardWorker('GPU 0', ['sh', '-c', script], dict(os.environ))], again=True).run()"
-    )
-    with subprocess.Popen([sys.executable, "-c", program]) as parent:
-        until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip() != "")
-        parent.send_signal(signal.SIGKILL)
-    child = Path("/proc") / (tmp_path / "pid").read_text().strip()
-    until(lambda: not child.exists() or ") Z" in (child / "stat").read_text())
-
-
-def until(condition: object, patience_s: float = 30.0) -> None:
-    assert callable(condition)
-    deadline = time.monotonic() + patience_s
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -152,61 +150,6 @@ def test_the_database_lies_in_the_home_folder_unless_it_is_named(monkeypatch: py
     settings = load_settings()
     assert settings.database == f"sqlite:///{settings.directory}/kernelwright.db"
     assert Settings(database_url="postgresql+psycopg://host/name").database == "postgresql+psycopg://host/name"
-
-
-def test_help_and_clients_load_nothing_heavy() -> None:
-    script = (
-        "import sys; from kernelwright import cli; cli.execute(['jobs', '--server', 'http://127.0.0.1:9']); "
-        "print([name for name in ('torch', 'sqlalchemy', 'langgraph', 'fastapi', 'celery') if name in sys.modules])"
-    )
-    root = Path(__file__).parents[3]
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, cwd=root, check=True
-    )
-    assert done.stdout.strip() == "[]"
-
-
-def test_a_worker_leaves_torch_to_its_sandbox() -> None:
-    script = (
-        "import sys; import kernelwright.wiring.workers, workers.judging.evaluator, workers.queue.tasks; "
-        "print([name for name in ('torch', 'numpy') if name in sys.modules])"
-    )
-    root = Path(__file__).parents[3]
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, cwd=root, check=True
-    )
-    assert done.stdout.strip() == "[]"
-
-
-def test_evaluate_needs_no_database_web_or_settings_package() -> None:
-    script = (
-        "import sys; import kernelwright.evaluate; "
-        "print([name for name in ('pydantic', 'typer', 'rich', 'sqlalchemy', 'fastapi') if name in sys.modules])"
-    )
-    root = Path(__file__).parents[3]
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, cwd=root, check=True
-    )
-    assert done.stdout.strip() == "[]"
-
-
-def test_doctor_reports_every_check_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    code = cli.execute(["doctor", "--json"])
-    findings = {found["name"]: found for found in json.loads(capsys.readouterr().out)}
-    assert set(findings) >= {"python", "torch", "g++", "openmp", "bubblewrap", "isolation", "home", "database", "redis"}
-    assert findings["python"]["state"] == "ok"
-    assert findings["docker"]["used"] is False
-    assert code == (2 if any(found["state"] == "missing" for found in findings.values()) else 0)
-
-
-def test_doctor_says_what_to_do_about_a_missing_compiler(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert cli.execute(["doctor", "--json"]) == 2
-    findings = {found["name"]: found for found in json.loads(capsys.readouterr().out)}
-    assert findings["g++"]["state"] == "missing"
-    assert "apt-get install g++" in findings["g++"]["remedy"]
 
 
 def test_no_setting_of_the_developers_machine_reaches_a_test() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from services.domain.experiences import Experience, ExperienceKind
 from services.domain.jobs import Stage
+from services.domain.practices import RewardedTrial
 from services.domain.value_log import ContextItem, OutcomeEntry
 from services.memory.learner import Learner
 from services.memory.standing import StandingVerdict
@@ -28,15 +29,26 @@ def learned(name: str, *, days: int = 0, **changes: object) -> Experience:
     return replace(item, created_at=MOMENT + timedelta(days=days), **changes)  # type: ignore[arg-type]
 
 
+class ReadOn(InMemoryMemoryRecords):
+    """Records whose learner has read the log as it grew, instead of anew at each call."""
+
+    def __init__(self, database: InMemoryDatabase, learner: Learner) -> None:
+        super().__init__(database)
+        self.learner = learner
+
+    async def trials(self, team_id: str) -> tuple[RewardedTrial, ...]:
+        return self.learner.trials()
+
+
 class Team:
     """A team whose steps choose two experiences by value; what they choose decides what comes out."""
 
     def __init__(self, seed: int) -> None:
         self.database = InMemoryDatabase()
-        self.records = InMemoryMemoryRecords(self.database)
+        self.learner = Learner()
+        self.records = ReadOn(self.database, self.learner)
         self.maintenance = MemoryMaintenance(self.records, cap=1000)
         self.rng = np.random.default_rng(seed)
-        self.learner = Learner()
         self.uses = Counter[str]()
         self.verdicts: dict[str, list[StandingVerdict]] = {WRONG: [], RIGHT: []}
         self.database.remember([an_experience(f"exp-{n}", text=f"expert {n}") for n in range(4)])

@@ -46,7 +46,7 @@ def test_threads_that_parse_at_once_all_get_their_tree() -> None:
 
     expected = len(parsed(SOURCE).body)
     with ThreadPoolExecutor(6) as pool:
-        assert set(pool.map(statements, range(60))) == {expected}
+        assert set(pool.map(statements, range(24))) == {expected}
 
 
 def test_errors_are_those_of_the_parser() -> None:

@@ -1,19 +1,28 @@
 """What several tests of workers need."""
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import pytest
+import torch
+
+from workers.devices import cards
 
 
 @pytest.fixture
-def smi_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+def smi_says(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Makes nvidia-smi print a text."""
+    monkeypatch.setattr(cards, "_program", lambda: "nvidia-smi")
 
     def make(text: str) -> None:
-        program = tmp_path / "nvidia-smi"
-        program.write_text(f"#!/bin/sh\necho '{text}'\n")
-        program.chmod(0o755)
-        monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+        monkeypatch.setattr(cards, "query", lambda *names, card=None: list(cards._rows(text, len(names))))
 
     return make
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread() -> Iterator[None]:
+    """The tensors are small: threads that spin until the next operator would cost more than the operators."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from kernelwright.benching.categories import Category
 from kernelwright.benching.rows import Author, BenchRow, DeviceSpending, Versions
 from kernelwright.benching.terms import BenchTerms
+from kernelwright.benching.totals import BenchDocument, summarise
 from kernelwright.suites.suite import SuiteProblem
 from services.domain.evaluations import Verdict
 from services.domain.jobs import AgentsMode, Budget, JobStatus
@@ -91,3 +93,11 @@ def a_row(
         "finished_at": MOMENT,
     }
     return BenchRow(**(given | changes))
+
+
+def a_document() -> BenchDocument:
+    """A bench with a solved problem, one that is not, and one that remains."""
+    unsolved = a_row(
+        2, eager=None, strongest=None, message="no template | for\nconv", finished_at=MOMENT + timedelta(days=1)
+    )
+    return summarise([a_row(1), unsolved], some_terms(), ("3_relu",))

@@ -6,24 +6,15 @@ import csv
 import importlib.util
 import io
 import json
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from kernelwright.benching.outputs import with_whole_paths, write_extras, write_tables
 from kernelwright.benching.tables import as_csv, as_markdown, totals_lines
-from kernelwright.benching.totals import BenchDocument, summarise
+from kernelwright.benching.totals import BenchDocument
 from services.domain import codec
-from services.testing.builders import MOMENT
-from tests.unit.kernelwright.benching.builders import a_row, some_terms
-
-
-def a_document() -> BenchDocument:
-    unsolved = a_row(
-        2, eager=None, strongest=None, message="no template | for\nconv", finished_at=MOMENT + timedelta(days=1)
-    )
-    return summarise([a_row(1), unsolved], some_terms(), ("3_relu",))
+from tests.unit.kernelwright.benching.builders import a_document
 
 
 def test_markdown_tells_terms_totals_problems_and_reasons() -> None:
@@ -72,19 +63,3 @@ def test_what_is_not_installed_is_said_with_what_installs_it(tmp_path: Path, mon
     assert [line.partition(":")[0] for line in told] == ["no results.parquet", "no plots"]
     assert all("pip install 'kernelwright[benchmark]'" in line for line in told)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_plots_are_drawn_where_matplotlib_is(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    write_extras(tmp_path, a_document())
-    for name in ("speedups.png", "fast_p.png"):
-        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
-
-
-def test_parquet_has_the_columns_of_the_csv(tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    write_extras(tmp_path, a_document())
-    table = parquet.read_table(tmp_path / "results.parquet")
-    assert table.column_names == as_csv([]).strip().split(",")
-    assert table.column("speedup_eager").to_pylist() == [4.0, None]
-    assert table.column("accepted").to_pylist() == [True, False]

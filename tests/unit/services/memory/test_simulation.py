@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -15,7 +13,6 @@ from benchmarks.memory_simulation import (
     Setting,
     World,
     closed_gap,
-    plot,
     simulate,
     steps_to_follow,
 )
@@ -60,9 +57,3 @@ def test_steps_to_follow_are_counted_from_the_drift_on() -> None:
     made = {SIMILARITY.title: np.zeros((1, 2000)), ORACLE.title: np.ones((1, 2000)), "rule": learned}
     assert steps_to_follow(made, "rule", share=0.5, window=100) == 350
     assert steps_to_follow({**made, "rule": made[SIMILARITY.title]}, "rule", window=100) is None
-
-
-def test_the_plot_is_written_where_matplotlib_is_installed(results: dict[str, Floats], tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    assert plot({"small": results}, results, tmp_path / "deep" / "plot.png")
-    assert (tmp_path / "deep" / "plot.png").read_bytes().startswith(b"\x89PNG")

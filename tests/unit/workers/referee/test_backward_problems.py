@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import torch
 
 from services.domain.codec import from_data, to_data
-from services.domain.devices import DeviceSheet
 from services.domain.problems import Problem
-from tests.integrity.conftest import SHEET
 from workers.ipc.placement import TensorDevice
-from workers.referee.costs.backward_costs import with_backward
 from workers.referee.errors import Refused
 from workers.referee.inputs.draws import EXPANDED_COTANGENTS, OWN, TURNED_COTANGENTS
 from workers.referee.problem.reference_problem import ReferenceProblem, output_tensors
-from workers.referee.validation import analysed, examine, load
+from workers.referee.validation import examine, load
 from workers.runner.stepping import DENSE, EXPANDED, TURNED, ModelStep, StepError, StepPlan, laid_out, matched
 
 HEAD = "import torch\nfrom torch import nn\n\n\n"
@@ -210,31 +206,6 @@ def test_gradients_that_are_all_zero_are_refused() -> None:
 
 def test_a_usable_problem_is_examined_without_complaint() -> None:
     examine(loaded(SCALED), lambda _what, _line: None)
-
-
-def _costs(source: str, sheet: DeviceSheet = SHEET) -> tuple[int, int, int, int, Sequence[str]]:
-    problem = loaded(source)
-    found = analysed(problem, sheet, lambda _what, _line: None)
-    assert found.backward is not None
-    backward = found.backward
-    assert with_backward(found, loaded(source.replace("BACKWARD = True", "")), sheet) is found
-    return found.bytes_moved, backward.bytes_moved, found.flops, backward.flops, backward.gradients
-
-
-def test_bytes_and_flops_are_those_of_both_passes() -> None:
-    source = module("return x * x", "torch.randn(100, 50)")
-    moved, of_backward, flops, more, gradients = _costs(source)
-    assert (of_backward, moved) == (2 * 20_000, 4 * 20_000)
-    assert (more, flops) == (5_000, 10_000)
-    assert gradients == ("`x`",)
-
-
-def test_a_product_costs_one_more_for_each_factor_with_a_gradient() -> None:
-    weight = "        self.weight = nn.Parameter(torch.randn(50, 30))"
-    source = module("return x @ self.weight", "torch.randn(100, 50)", parameter=weight)
-    *_, flops, more, _ = _costs(source)
-    assert flops - more == 2 * 100 * 50 * 30
-    assert more == 2 * (flops - more)
 
 
 class _Model(torch.nn.Module):

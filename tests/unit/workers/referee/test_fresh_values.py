@@ -8,7 +8,8 @@ import torch
 
 from workers.referee.inputs.fresh_values import DRAWN_BYTES, FreshValues, mixable
 
-ROWS, COLUMNS = 512, 1024
+ROWS, COLUMNS = 384, 768
+"""A little more than what is drawn for every call."""
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +75,7 @@ def test_one_draw_is_enough_to_mix() -> None:
 
 def test_whole_numbers_come_from_a_draw_and_change_with_each_that_is_made() -> None:
     def draw() -> list[torch.Tensor]:
-        return [torch.randn(ROWS, COLUMNS), torch.randint(0, 100, (4 * ROWS, COLUMNS))]
+        return [torch.randn(ROWS, COLUMNS), torch.randint(0, 100, (8 * ROWS, COLUMNS))]
 
     values = FreshValues([draw() for _ in range(3)], draw, random.Random(5))
     assert values.mixable == [True, False]
@@ -105,27 +106,28 @@ def test_where_nothing_can_be_mixed_every_call_is_drawn() -> None:
     assert values.next().fresh
 
 
+HEIGHT, WIDTH = 256, 512
 PLAIN = {
-    "normals": lambda: torch.randn(ROWS, COLUMNS),
+    "normals": lambda: torch.randn(HEIGHT, WIDTH),
     "uniform, four dimensions": lambda: torch.rand(8, 16, 64, 64),
-    "one dimension": lambda: torch.randn(ROWS * COLUMNS),
+    "one dimension": lambda: torch.randn(HEIGHT * WIDTH),
     "few rows": lambda: torch.randn(4, 100_000),
-    "lognormal": lambda: torch.randn(ROWS, COLUMNS).exp(),
-    "bfloat16": lambda: torch.randn(ROWS, COLUMNS).bfloat16(),
+    "lognormal": lambda: torch.randn(HEIGHT, WIDTH).exp(),
+    "bfloat16": lambda: torch.randn(HEIGHT, WIDTH).bfloat16(),
 }
 STRUCTURED = {
-    "triangular": lambda: torch.rand(ROWS, ROWS).triu(),
-    "symmetric": lambda: (lambda half: half + half.T)(torch.rand(ROWS, ROWS)),
-    "rows of probabilities": lambda: torch.randn(ROWS, COLUMNS).softmax(-1),
-    "columns of probabilities": lambda: torch.randn(ROWS, COLUMNS).softmax(0),
-    "rows of length one": lambda: torch.nn.functional.normalize(torch.randn(ROWS, COLUMNS), dim=-1),
+    "triangular": lambda: torch.rand(HEIGHT, HEIGHT).triu(),
+    "symmetric": lambda: (lambda half: half + half.T)(torch.rand(HEIGHT, HEIGHT)),
+    "rows of probabilities": lambda: torch.randn(HEIGHT, WIDTH).softmax(-1),
+    "columns of probabilities": lambda: torch.randn(HEIGHT, WIDTH).softmax(0),
+    "rows of length one": lambda: torch.nn.functional.normalize(torch.randn(HEIGHT, WIDTH), dim=-1),
     "channels of length one": lambda: torch.nn.functional.normalize(torch.randn(8, 64, 32, 32), dim=1),
-    "sorted": lambda: torch.rand(ROWS, COLUMNS).sort(-1).values,
-    "running sums": lambda: torch.rand(ROWS, COLUMNS).cumsum(-1),
-    "rows of different size": lambda: torch.rand(ROWS, COLUMNS) * torch.linspace(0.1, 1.0, ROWS)[:, None],
-    "a fixed grid": lambda: torch.linspace(0, 1, ROWS * COLUMNS),
-    "mostly zeros": lambda: torch.randn(ROWS, COLUMNS).relu(),
-    "masks": lambda: torch.rand(ROWS, COLUMNS) > 0.5,
+    "sorted": lambda: torch.rand(HEIGHT, WIDTH).sort(-1).values,
+    "running sums": lambda: torch.rand(HEIGHT, WIDTH).cumsum(-1),
+    "rows of different size": lambda: torch.rand(HEIGHT, WIDTH) * torch.linspace(0.1, 1.0, HEIGHT)[:, None],
+    "a fixed grid": lambda: torch.linspace(0, 1, HEIGHT * WIDTH),
+    "mostly zeros": lambda: torch.randn(HEIGHT, WIDTH).relu(),
+    "masks": lambda: torch.rand(HEIGHT, WIDTH) > 0.5,
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.unit.workers.referee.test_session import against, honest, loaded, open_blocks
+from tests.unit.workers.referee.test_session import against, frozen, honest, loaded, open_blocks  # noqa: F401 - a fixture
 from workers.referee.comparing.comparison import ErrorScale, tolerances
 from workers.referee.comparing.output_errors import ErrorLog
 from workers.referee.errors import FaultKind, RunnerFault
@@ -33,6 +33,7 @@ def trial_of(session: RunnerSession) -> Any:
     return SimpleNamespace(state=state, session=session, errors=ErrorLog())
 
 
+@pytest.mark.usefixtures("frozen")
 def test_neither_calls_that_are_right_nor_wrong_ones_nor_refusals_leave_memory_behind() -> None:
     with against(honest) as session:
         assert loaded(session, [("weight", WEIGHT)])

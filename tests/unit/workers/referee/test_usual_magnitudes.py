@@ -2,18 +2,20 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from services.domain.measurements import Baselines
 from services.domain.problems import Problem
+from services.testing import an_analysis
 from tests.integrity.conftest import SHEET
 from workers.referee.comparing.comparison import ErrorScale, compare, tolerances, worse
 from workers.referee.comparing.usual_magnitudes import resampled, usual_magnitudes
 from workers.referee.errors import Refused
 from workers.referee.inputs.draws import OWN
 from workers.referee.state import ReferenceState
-from workers.referee.validation import analysed, load
+from workers.referee.validation import load
 from workers.referee.worker_client import WorkerLink
 
 ROW_SUM = """import torch
@@ -34,10 +36,9 @@ def state() -> ReferenceState:
     def silent(_what: str, _line: int | None) -> None: ...
 
     problem = load(Problem(name="row sum", source=ROW_SUM, path="p.py"), silent)
-    analysis = analysed(problem, SHEET, silent, size_numbers=False)
     channel: Any = None
     return ReferenceState(
-        problem=problem, analysis=analysis, device=SHEET, link=WorkerLink(channel), baselines=Baselines()
+        problem=problem, analysis=an_analysis(), device=SHEET, link=WorkerLink(channel), baselines=Baselines()
     )
 
 
@@ -49,13 +50,8 @@ def cancelling(seed: int = 5) -> torch.Tensor:
 
 def by_accumulators(x: torch.Tensor, count: int = 64) -> torch.Tensor:
     """The sum as an honest kernel makes it: `count` running sums in float, which are then added up."""
-    sums = torch.zeros(count)
-    for some in x.reshape(-1, count):
-        sums += some
-    whole = torch.zeros(1)
-    for one in sums:
-        whole += one
-    return whole
+    sums = np.add.accumulate(x.reshape(-1, count).numpy(), axis=0)[-1]
+    return torch.from_numpy(np.add.accumulate(sums)[-1:])
 
 
 def judged(state: ReferenceState, x: torch.Tensor, actual: torch.Tensor) -> str | None:

@@ -7,25 +7,27 @@ import contextlib
 import dataclasses
 import socket
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from services.domain.errors import InfrastructureError
 from services.domain.tunables import Setting
 from services.ports.devices import BuildResult
 from services.ports.sandboxes import ExitStatus, Mount, SandboxLimits
-from tests.unit.workers.test_refereed import DONE, TERMS, Process, talk
+from tests.integration.test_refereed import DONE, TERMS, Process, talk
+from tests.integration.test_wire import patient
 from workers.backends.cpp import CppBackend
 from workers.ipc.messages import MessageError
 from workers.ipc.wire import Channel, WireError
 from workers.judging.work import MAX_BUILDS, Work
 from workers.referee.protocol import REPLIES, BaselinesMeasured, RefereeReply, RequestFailed
+
+pytestmark = pytest.mark.integration
 
 ASKS = (
     "begin_build",
@@ -67,30 +69,28 @@ requests = st.fixed_dictionaries(
 )
 
 
-def talked(peer: Callable[[Channel], object], limit_s: float = 1.0) -> RefereeReply:
+def talked(peer: Callable[[Channel], object], limit_s: float = 60.0) -> RefereeReply:
     return talk(peer, Work(build=lambda _setting: SOUND), limit_s=limit_s)
 
 
 @given(st.lists(requests, min_size=1, max_size=6))
-@settings(max_examples=60, deadline=None)
+@patient(60)
 def test_whatever_a_referee_asks_is_answered_or_ends_it(wanted: list[dict[str, Any]]) -> None:
     def peer(channel: Channel) -> None:
-        channel.receive(timeout_s=2.0)
+        channel.receive(timeout_s=60.0)
         for body in wanted:
             channel.send(body)
-            channel.receive(timeout_s=2.0).close()
+            channel.receive(timeout_s=60.0).close()
         channel.send(DONE)
 
-    started = time.monotonic()
-    assert isinstance(talked(peer, limit_s=60.0), RequestFailed)
-    assert time.monotonic() - started < 30.0
+    assert isinstance(talked(peer), RequestFailed)
 
 
 @given(st.binary(min_size=1, max_size=200))
-@settings(max_examples=40, deadline=None)
+@patient(40)
 def test_bytes_that_are_no_message_end_the_referee(content: bytes) -> None:
     def peer(channel: Channel) -> None:
-        channel.receive(timeout_s=2.0)
+        channel.receive(timeout_s=60.0)
         channel.connection.sendall(b"\xff" + content)
 
     with pytest.raises(InfrastructureError, match="the referee is gone"):
@@ -102,17 +102,15 @@ def test_a_referee_that_floods_with_progress_is_stopped_at_its_time() -> None:
         while True:
             channel.send({"ask": "progress", "what": "still here", "line": 1})
 
-    started = time.monotonic()
     with pytest.raises(InfrastructureError, match="did not answer in time"):
         talked(peer, limit_s=0.5)
-    assert time.monotonic() - started < 30.0
 
 
 def test_a_referee_that_floods_with_requests_is_stopped_at_its_time() -> None:
     def peer(channel: Channel) -> None:
         while True:
             channel.send({"ask": "begin_build"})
-            channel.receive(timeout_s=1.0).close()
+            channel.receive(timeout_s=60.0).close()
 
     with pytest.raises(InfrastructureError, match="did not answer in time"):
         talked(peer, limit_s=0.5)
@@ -125,7 +123,7 @@ def test_a_referee_that_does_not_read_is_stopped() -> None:
 
     impatient = dataclasses.replace(TERMS, answer_s=0.3)
     with pytest.raises(InfrastructureError):
-        talk(peer, Work(build=lambda _setting: SOUND), 5.0, impatient)
+        talk(peer, Work(build=lambda _setting: SOUND), 60.0, impatient)
 
 
 def test_a_referee_cannot_have_a_candidate_built_without_end() -> None:
@@ -137,10 +135,10 @@ def test_a_referee_cannot_have_a_candidate_built_without_end() -> None:
         return SOUND
 
     def peer(channel: Channel) -> None:
-        channel.receive(timeout_s=2.0)
+        channel.receive(timeout_s=60.0)
         for number in range(MAX_BUILDS + 5):
             channel.send({"ask": "build", "setting": {"A": number}})
-            answers.append(dict(channel.receive(timeout_s=2.0).body))
+            answers.append(dict(channel.receive(timeout_s=60.0).body))
         channel.send(DONE)
 
     talk(peer, Work(build=build))
@@ -149,6 +147,7 @@ def test_a_referee_cannot_have_a_candidate_built_without_end() -> None:
 
 
 @given(values)
+@patient(100)
 def test_a_reply_that_does_not_fit_is_refused(sent: Any) -> None:
     with contextlib.suppress(MessageError):
         assert isinstance(REPLIES.decode({"reply": "baselines", "baselines": sent}), BaselinesMeasured)
@@ -208,29 +207,29 @@ compile_requests = st.fixed_dictionaries(
 
 
 @given(sent=st.lists(compile_requests, max_size=4))
-@settings(max_examples=40, deadline=None)
+@patient(40)
 def test_whatever_an_imported_module_asks_for_gives_a_build_result(
     sent: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     def peer(channel: Channel) -> None:
-        channel.receive(timeout_s=2.0)
+        channel.receive(timeout_s=60.0)
         for body in sent:
             channel.send(body)
         channel.send({"done": True})
 
-    backend = CppBackend(Importer(peer), tmp_path_factory.mktemp("cache"), import_s=1.0)
+    backend = CppBackend(Importer(peer), tmp_path_factory.mktemp("cache"), import_s=60.0)
     result = backend.build("import kernelwright_rt")
     assert isinstance(result.ok, bool)
 
 
 def test_a_module_that_asks_for_more_than_is_compiled_is_refused(tmp_path: Path) -> None:
     def peer(channel: Channel) -> None:
-        channel.receive(timeout_s=2.0)
+        channel.receive(timeout_s=60.0)
         channel.send({"reached": []})
         while True:
             channel.send({"compile": "x" * (3 << 20), "flags": [], "language": "cpp"})
-            channel.receive(timeout_s=2.0).close()
+            channel.receive(timeout_s=60.0).close()
 
-    result = CppBackend(Importer(peer), tmp_path, import_s=2.0).build("import kernelwright_rt")
+    result = CppBackend(Importer(peer), tmp_path, import_s=60.0).build("import kernelwright_rt")
     assert not result.ok
     assert "MiB of sources" in result.messages

@@ -13,6 +13,8 @@ from torch import Tensor, nn
 from services.domain.problems import ProblemAnalysis, SizeNumber
 from workers.referee.costs.analysis import analyse
 
+pytestmark = pytest.mark.integration
+
 
 class Function(nn.Module):
     def __init__(self, function: Callable[..., Tensor]) -> None:

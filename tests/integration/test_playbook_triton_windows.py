@@ -15,6 +15,8 @@ from services.domain.tunables import combinations, declared
 from workers.referee.costs.analysis import analyse
 from workers.referee.screening.screen import screen
 
+pytestmark = pytest.mark.integration
+
 
 class Formula(nn.Module):
     """A model without parameters."""

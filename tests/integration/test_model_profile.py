@@ -15,6 +15,8 @@ from workers.referee.problem.reference_problem import ReferenceProblem
 from workers.referee.whole_models.model_profile import profiled
 from workers.runner.loading import copy_state
 
+pytestmark = pytest.mark.integration
+
 BLOCKS = """import torch
 import torch.nn.functional as F
 

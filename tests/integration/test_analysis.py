@@ -9,9 +9,11 @@ from torch import Tensor, nn
 from services.domain.problems import ProblemAnalysis, TensorSpec, ValueRef
 from workers.referee.costs.analysis import analyse
 
+pytestmark = pytest.mark.integration
+
 
 def analysed(module: nn.Module, *inputs: object, init: tuple[object, ...] = ()) -> ProblemAnalysis:
-    return analyse(module, inputs, init, copy_bandwidth_gb_s=10.0, peak_gflop_s=100.0)
+    return analyse(module, inputs, init, copy_bandwidth_gb_s=10.0, peak_gflop_s=100.0, size_numbers=False)
 
 
 class Inner(nn.Module):
@@ -60,25 +62,28 @@ class Counting(nn.Module):
         return x * self.calls
 
 
-def test_operators_come_in_order_with_references_and_shapes() -> None:
-    found = analysed(Affine(), torch.randn(4, 8))
-    multiply, add = found.operators
+@pytest.fixture(scope="module")
+def affine() -> ProblemAnalysis:
+    return analysed(Affine(), torch.randn(4, 8))
+
+
+def test_operators_come_in_order_with_references_and_shapes(affine: ProblemAnalysis) -> None:
+    multiply, add = affine.operators
     assert (multiply.target, add.target) == ("aten.mul.Tensor", "aten.add.Tensor")
-    assert multiply.arguments[0] == ValueRef(ref=found.inputs[0].name)
+    assert multiply.arguments[0] == ValueRef(ref=affine.inputs[0].name)
     assert add.arguments[0] == ValueRef(ref=multiply.outputs[0].name)
     assert add.outputs[0].shape == (4, 8)
-    assert found.outputs == (add.outputs[0].name,)
+    assert affine.outputs == (add.outputs[0].name,)
 
 
-def test_parameters_and_buffers_carry_their_paths() -> None:
-    weight, shift = analysed(Affine(), torch.randn(4, 8)).parameters
+def test_parameters_and_buffers_carry_their_paths(affine: ProblemAnalysis) -> None:
+    weight, shift = affine.parameters
     assert (weight.origin, weight.is_buffer, shift.origin, shift.is_buffer) == ("inner.weight", False, "shift", True)
 
 
-def test_bytes_count_what_is_read_once_and_every_output() -> None:
-    found = analysed(Affine(), torch.randn(4, 8))
-    assert found.bytes_moved == 4 * (32 + 8 + 8 + 32)
-    assert found.floor_us == pytest.approx(found.bytes_moved / 10e3)
+def test_bytes_count_what_is_read_once_and_every_output(affine: ProblemAnalysis) -> None:
+    assert affine.bytes_moved == 4 * (32 + 8 + 8 + 32)
+    assert affine.floor_us == pytest.approx(affine.bytes_moved / 10e3)
 
 
 def test_plain_arguments_several_outputs_and_small_constants_are_kept() -> None:

@@ -1,3 +1,5 @@
+"""What a function brings along into a problem, and what it cannot bring."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -11,6 +13,8 @@ from kernelwright.functions.problem import make_problem
 from services.domain.errors import ProblemError
 from services.problems import lint_problem, public_source
 from tests.unit.kernelwright.functions import planted
+
+pytestmark = pytest.mark.integration
 
 X = torch.randn(4, 4)
 

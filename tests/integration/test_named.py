@@ -1,3 +1,5 @@
+"""Functions and layers that are named by their file become problems."""
+
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +10,8 @@ import torch
 from kernelwright.functions.named import function_problem, is_named
 from kernelwright.functions.problem import make_module_problem
 from services.domain.errors import ProblemError, UserError
+
+pytestmark = pytest.mark.integration
 
 LAYERS = """
 import torch

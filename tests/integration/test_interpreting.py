@@ -1,3 +1,5 @@
+"""What a sandbox on a CPU imports beforehand, in an interpreter of its own."""
+
 import os
 import subprocess
 import sys
@@ -5,6 +7,8 @@ import sys
 import pytest
 
 from kernelwright.wiring.workbench import CPU_PRELOAD
+
+pytestmark = pytest.mark.integration
 
 PROGRAM = """
 import importlib

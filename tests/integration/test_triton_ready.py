@@ -22,7 +22,10 @@ PyMODINIT_FUNC PyInit_a_launcher(void) { return PyModule_Create(&module); }
 """
 )
 
-pytestmark = pytest.mark.skipif(not HEADER.exists(), reason=f"{HEADER} is missing: install Python's headers")
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(not HEADER.exists(), reason=f"{HEADER} is missing: install Python's headers"),
+]
 
 
 @pytest.fixture

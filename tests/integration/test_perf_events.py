@@ -12,9 +12,12 @@ import pytest
 from workers.sampler.handle import SamplerHandle, missing_permission
 from workers.sampler.perf_events import PerfSampler
 
-pytestmark = pytest.mark.skipif(
-    bool(missing_permission()), reason="this machine lets nobody sample (kernel.perf_event_paranoid, CAP_PERFMON)"
-)
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(
+        bool(missing_permission()), reason="this machine lets nobody sample (kernel.perf_event_paranoid, CAP_PERFMON)"
+    ),
+]
 BUSY = """
 import sys, threading, hashlib
 def work():

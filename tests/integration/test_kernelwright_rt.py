@@ -1,0 +1,249 @@
+"""The run-time module with a compiler, as it lies beside an exported kernel."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+import kernelwright_rt
+from kernelwright_rt import CompileError, Library, compile_cpp
+
+pytestmark = pytest.mark.integration
+
+
+SOURCE = r"""
+#include <cstdint>
+extern "C" void scale(const float* x, float* y, int64_t n, double factor, int32_t negate) {
+    for (int64_t i = 0; i < n; ++i) y[i] = x[i] * (float)(negate ? -factor : factor);
+}
+extern "C" void store(int64_t* out, int64_t value) { out[0] = value; }
+extern "C" void is_null(int64_t* out, const float* bias) { out[0] = bias == nullptr; }
+extern "C" void nothing(const float*, float*, int64_t) {}
+"""
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("rt-cache")
+
+
+@pytest.fixture(autouse=True)
+def own_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv(kernelwright_rt.CACHE_VARIABLE, str(cache))
+    monkeypatch.delenv(kernelwright_rt.ARTEFACTS_VARIABLE, raising=False)
+    yield
+    kernelwright_rt.set_builder(None)
+
+
+@pytest.fixture
+def library(own_cache: None) -> Library:
+    return compile_cpp(SOURCE)
+
+
+def integer(value: int = -1) -> torch.Tensor:
+    return torch.tensor([value], dtype=torch.int64)
+
+
+def test_tensors_ints_floats_and_bools_reach_c(library: Library) -> None:
+    x = torch.randn(100)
+    for negate, sign in ((True, -1.0), (False, 1.0)):
+        y = torch.empty_like(x)
+        library.scale(x, y, x.numel(), 0.5, negate)
+        assert torch.equal(y, x * 0.5 * sign)
+
+
+@pytest.mark.parametrize("value", [0, -1, 2**63 - 1, -(2**63), True])
+def test_integers_keep_all_their_bits(library: Library, value: int) -> None:
+    out = integer()
+    library.store(out, int(value))
+    assert out.item() == int(value)
+
+
+def test_none_is_a_null_pointer(library: Library) -> None:
+    out = integer()
+    library.is_null(out, None)
+    assert out.item() == 1
+    library.is_null(out, torch.zeros(1))
+    assert out.item() == 0
+
+
+def test_the_same_function_takes_other_kinds_of_arguments_later(library: Library) -> None:
+    x, y = torch.ones(4), torch.zeros(4)
+    library.scale(x, y, 4, 2, False)  # an int where C expects a double is the caller's mistake, but must not crash
+    library.scale(x, y, 4, 2.0, False)
+    assert y.tolist() == [2.0] * 4
+    library.scale(torch.nn.Parameter(x, requires_grad=False), y, 4, 3.0, False)
+    assert y.tolist() == [3.0] * 4
+
+
+def test_a_strided_tensor_is_refused_with_the_way_out(library: Library) -> None:
+    x, y = torch.ones(8)[::2], torch.zeros(4)
+    with pytest.raises(ValueError, match=r"scale\(\): argument 0 is not contiguous .* \.data_ptr\(\)"):
+        library.scale(x, y, 4, 1.0, False)
+    library.scale(x.data_ptr(), y, 4, 1.0, False)
+    assert y.tolist() == [1.0] * 4
+
+
+def test_a_tensor_on_another_device_is_refused(library: Library) -> None:
+    with pytest.raises(ValueError, match="argument 1 is on meta"):
+        library.nothing(torch.ones(1), torch.ones(1, device="meta"), 1)
+
+
+def test_what_c_cannot_take_is_refused(library: Library) -> None:
+    with pytest.raises(TypeError, match="argument 1 is a list"):
+        library.store(integer(), [1])
+
+
+def test_a_function_that_is_not_there_is_named(library: Library) -> None:
+    with pytest.raises(AttributeError, match="no_such"):
+        library.no_such(1)
+
+
+def test_the_compilers_words_are_in_the_error() -> None:
+    with pytest.raises(CompileError, match="expected"):
+        compile_cpp("int f( {")
+
+
+def test_a_source_is_compiled_once(monkeypatch: pytest.MonkeyPatch, library: Library) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    out = integer()
+    compile_cpp(SOURCE).store(out, 5)
+    assert out.item() == 5
+    with pytest.raises(CompileError, match=r"cannot run g\+\+"):
+        compile_cpp(SOURCE + "// other")
+
+
+def test_the_toolchain_names_compiler_version_and_instruction_set() -> None:
+    assert kernelwright_rt.toolchain().startswith("g++ ")
+    assert "-march=native (" in kernelwright_rt.toolchain()
+
+
+def test_a_missing_compiler_comes_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    kernelwright_rt.toolchain.cache_clear()
+    try:
+        with pytest.raises(CompileError, match=r"apt install g\+\+"):
+            compile_cpp(SOURCE)
+    finally:
+        kernelwright_rt.toolchain.cache_clear()
+
+
+def test_the_cache_is_private(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "made"
+    monkeypatch.setenv(kernelwright_rt.CACHE_VARIABLE, str(own))
+    compile_cpp(SOURCE)
+    assert own.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_cache_that_others_may_write_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    monkeypatch.setenv(kernelwright_rt.CACHE_VARIABLE, str(shared))
+    with pytest.raises(CompileError, match="not a directory of our own"):
+        compile_cpp(SOURCE)
+
+
+def test_a_cache_behind_a_link_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "real").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    monkeypatch.setenv(kernelwright_rt.CACHE_VARIABLE, str(tmp_path / "link"))
+    with pytest.raises(CompileError, match="not a directory of our own"):
+        compile_cpp(SOURCE)
+
+
+def test_compiling_the_same_source_at_once_is_safe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(kernelwright_rt.CACHE_VARIABLE, str(tmp_path / "fresh"))
+    libraries: list[Library] = []
+    threads = [threading.Thread(target=lambda: libraries.append(compile_cpp(SOURCE))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for library in libraries:
+        out = integer()
+        library.store(out, 9)
+        assert out.item() == 9
+    assert len(libraries) == 3
+
+
+def test_a_runner_only_loads(tmp_path: Path, library: Library, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    name = kernelwright_rt.artefact_name(SOURCE, ())
+    (built,) = cache.glob(f"*/{name}")
+    shutil.copy(built, tmp_path / name)
+    monkeypatch.setenv(kernelwright_rt.ARTEFACTS_VARIABLE, str(tmp_path))
+    out = integer()
+    compile_cpp(SOURCE).store(out, 3)
+    assert out.item() == 3
+    with pytest.raises(CompileError, match="not built at the compile stage"):
+        compile_cpp(SOURCE + "// other")
+
+
+def test_a_builder_is_asked_instead(library: Library, cache: Path) -> None:
+    asked: list[tuple[str, tuple[str, ...], str]] = []
+    (built,) = cache.glob(f"*/{kernelwright_rt.artefact_name(SOURCE, ())}")
+
+    def build(source: str, flags: tuple[str, ...], language: str) -> str:
+        asked.append((source, flags, language))
+        return str(built)
+
+    kernelwright_rt.set_builder(build)
+    compile_cpp("anything", ["-O2"])
+    assert asked == [("anything", ("-O2",), "cpp")]
+
+
+def test_it_needs_nothing_but_python_torch_and_a_compiler(tmp_path: Path) -> None:
+    """As exported: the file alone beside a kernel, in a fresh interpreter that knows nothing of Kernelwright."""
+    shutil.copy(str(kernelwright_rt.__file__), tmp_path)
+    (tmp_path / "kernel.py").write_text(
+        textwrap.dedent("""
+            import kernelwright_rt, torch
+            lib = kernelwright_rt.compile_cpp('extern "C" void one(float* y) { y[0] = 1; }')
+            y = torch.zeros(1)
+            lib.one(y)
+            print(y.item(), kernelwright_rt.__file__)
+        """)
+    )
+    done = subprocess.run(
+        [sys.executable, "kernel.py"],
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"1.0 {tmp_path / 'kernelwright_rt.py'}\n"
+    assert (tmp_path / ".cache" / "kernelwright_rt").is_dir()
+
+
+def test_a_call_costs_microseconds(library: Library) -> None:
+    import timeit
+
+    x, y = torch.ones(1), torch.ones(1)
+    best = min(timeit.repeat(lambda: library.nothing(x, y, 1), number=2000, repeat=5)) / 2000
+    assert best < 20e-6
+
+
+def test_a_library_offers_what_its_source_defines_and_nothing_else() -> None:
+    library = kernelwright_rt.compile_cpp(
+        '#include <cmath>\nextern "C" void run(float* y, long n) { y[0] = std::exp(y[0]); }'
+    )
+    assert callable(library.run)
+    for name in ("getppid", "exp", "expf", "dlopen", "_library"):
+        with pytest.raises(AttributeError):
+            getattr(library, name)
+
+
+def test_a_library_can_be_compiled_twice() -> None:
+    source = 'extern "C" void run(float* y, long n) { y[0] = 3; }'
+    for library in [kernelwright_rt.compile_cpp(source) for _ in range(2)]:
+        assert callable(library.run)
