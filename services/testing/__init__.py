@@ -15,7 +15,7 @@ from services.testing.builders import (
     an_experience,
 )
 from services.testing.candidates import InMemoryCandidateStore
-from services.testing.clock import FrozenClock
+from services.testing.clock import FrozenClock, LoopClock
 from services.testing.database import InMemoryDatabase
 from services.testing.events import InMemoryEventLog
 from services.testing.identity import FakeIdentityProvider
@@ -55,6 +55,7 @@ __all__ = [
     "InMemoryVerdictStore",
     "InMemoryWebhookStore",
     "InMemoryWorkStore",
+    "LoopClock",
     "ScriptedModel",
     "ScriptedSender",
     "a_candidate",

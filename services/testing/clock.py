@@ -41,3 +41,22 @@ class FrozenClock:
             _, _, waiter = heapq.heappop(self._sleepers)
             if not waiter.done():
                 waiter.set_result(None)
+
+
+class LoopClock:
+    """A `Clock` that goes with the running event loop: with a loop whose time is virtual, so are leases and polls."""
+
+    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        self._start = start
+
+    def now(self) -> datetime:
+        """The start plus the loop's time."""
+        return self._start + timedelta(seconds=self.monotonic())
+
+    def monotonic(self) -> float:
+        """The loop's time in seconds."""
+        return asyncio.get_running_loop().time()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait as long on the loop."""
+        await asyncio.sleep(seconds)
