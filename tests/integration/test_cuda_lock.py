@@ -1,4 +1,4 @@
-"""A GPU's lock goes with the process that held it."""
+"""A GPU's lock is waited for, and goes with the process that held it."""
 
 from __future__ import annotations
 
@@ -35,3 +35,14 @@ def test_a_killed_worker_leaves_no_lock_behind(tmp_path: Path) -> None:
         holder.kill()
     assert lock.acquire() is not None
     lock.release()
+
+
+def test_a_second_worker_waits_until_the_first_is_done(tmp_path: Path) -> None:
+    first, second = DeviceLock(tmp_path / "gpu.lock"), DeviceLock(tmp_path / "gpu.lock")
+    assert first.acquire() is not None
+    looks = iter([False, True])
+    assert second.acquire(lambda: next(looks)) is None
+    assert not second.held
+    first.release()
+    assert second.acquire(lambda: True) is not None
+    assert second.held

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+import pytest
+
 from agents.asking import INTERRUPTED
 from orchestrator import PollingIntervals
 from services.domain.chat import AgentRole, ChatReply, ChatRequest
@@ -12,8 +14,7 @@ from services.domain.errors import ModelError
 from services.domain.jobs import Budget, JobStatus
 from services.domain.usage import Usage
 from services.ports.models import MeteredChatModel
-from services.runtime.clock import SystemClock
-from services.testing import FakeQueue, ScriptedModel, a_job, agreeable_answers
+from services.testing import FakeQueue, LoopClock, ScriptedModel, a_job, agreeable_answers
 from services.testing.model import Answer
 from tests.unit.orchestrator.test_control import until
 from tests.unit.orchestrator.world import World
@@ -88,12 +89,13 @@ async def test_a_budget_that_ends_between_two_attempts_charges_the_first() -> No
     assert step.calls[-1].usage == LOST
 
 
+@pytest.mark.virtual_time
 async def test_a_call_that_a_pause_interrupts_is_charged_with_the_most_it_can_have_cost() -> None:
     world = World(
-        clock=SystemClock(),
+        clock=LoopClock(),
         queue=FakeQueue(),
-        model=Metered(agreeable_answers, latency_s=0.4),
-        polling=PollingIntervals(lease_ttl_s=5.0, poll_s=0.02),
+        model=Metered(agreeable_answers, latency_s=60.0),
+        polling=PollingIntervals(lease_ttl_s=30.0, poll_s=1.0),
     )
     await world.jobs.create(a_job(budget=Budget(rounds=1)))
     running = asyncio.create_task(world.orchestrator().run_job("job-1"))

@@ -9,17 +9,6 @@ from workers.devices.gpu import lock_path
 from workers.devices.gpu_lock import DeviceLock
 
 
-def test_a_second_worker_waits_until_the_first_is_done(tmp_path: Path) -> None:
-    first, second = DeviceLock(tmp_path / "gpu.lock"), DeviceLock(tmp_path / "gpu.lock")
-    assert first.acquire() is not None
-    looks = iter([False, True])
-    assert second.acquire(lambda: next(looks)) is None
-    assert not second.held
-    first.release()
-    assert second.acquire(lambda: True) is not None
-    assert second.held
-
-
 def test_taking_it_twice_is_taking_it_once(tmp_path: Path) -> None:
     lock = DeviceLock(tmp_path / "gpu.lock")
     lock.acquire()

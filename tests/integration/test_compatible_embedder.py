@@ -16,6 +16,8 @@ from services.adapters.embeddings.openai_compatible import CompatibleEmbedder, F
 from services.domain.errors import ModelError
 from tests.unit.services.memory.builders import PlainEmbedder
 
+pytestmark = pytest.mark.integration
+
 Answer = Callable[[dict[str, Any]], tuple[int, bytes]]
 
 

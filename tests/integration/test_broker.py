@@ -16,6 +16,8 @@ from workers.queue.connection import ANSWER_S, RETRY_S
 from workers.queue.orders import WorkerContext
 from workers.queue.tasks import CelerySettings, create_app
 
+pytestmark = pytest.mark.integration
+
 
 class _EnoughSeenError(Exception):
     """Ends a loop that tries for ever."""

@@ -21,6 +21,8 @@ from services.runtime.clock import SystemClock
 from services.testing import FakeQueue, ScriptedModel, a_problem, a_report, agreeable_answers
 from tests.unit.agents.some_facts import some_facts
 
+pytestmark = pytest.mark.integration
+
 MEDIANS = [180.0, 150.0, 100.0, 120.0]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
+import pytest
+
 from services.adapters.queueing.celery_queue import CeleryQueue
 from services.domain.nodes import Offer
 from services.domain.work import WorkState
@@ -12,6 +14,8 @@ from services.runtime.clock import SystemClock
 from services.testing import InMemoryDatabase, InMemoryWorkStore, a_candidate, a_report, an_evaluation_request
 from tests.ports import a_free_port
 from workers.queue.tasks import CelerySettings, create_app
+
+pytestmark = pytest.mark.integration
 
 
 class FaultyOnce(InMemoryWorkStore):

@@ -17,6 +17,8 @@ from workers.queue.api_worker import STUCK, ApiWorker
 from workers.queue.device_check import DeviceCheck
 from workers.queue.orders import ClaimPace, WorkerContext
 
+pytestmark = pytest.mark.integration
+
 OFFER = Offer(device="cpu", backends=("cpp",), evaluator="none")
 PACE = ClaimPace(ttl_s=5.0, beat_s=0.02)
 

@@ -1,0 +1,84 @@
+"""Finds unit tests that wait for real time or start a program. It goes by what is asked for, whatever the load.
+
+Sleeping and starting programs are noted where they are asked for; waiting on a selector, as an event loop does, and on
+a condition, as `threading.Event` and `queue.Queue` do, where the time ran out. A loop whose time is virtual asks its
+selector for nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+LONGEST_S = 0.01
+"""What a test may wait for."""
+PROGRAMS = ((subprocess.Popen, "__init__"), (os, "fork"), (os, "posix_spawn"), (os, "system"))
+REMEDY = "give it virtual time (`pytest.mark.virtual_time`, `FrozenClock`) or a double, or move it to tests/integration"
+
+_SEEN: list[str] = []
+_watching = False
+
+
+@contextmanager
+def watched() -> Iterator[list[str]]:
+    """What is done meanwhile, on any thread, that a unit test may not do."""
+    global _watching
+    _SEEN.clear()
+    _watching = True
+    try:
+        yield _SEEN
+    finally:
+        _watching = False
+
+
+def install() -> None:
+    """Put the guard into this process, for good; it looks only while `watched`."""
+    _replace(time, "sleep", _sleeping)
+    _replace(selectors.DefaultSelector, "select", _waiting)
+    _replace(threading.Condition, "wait", _waiting)
+    for owner, name in PROGRAMS:
+        _replace(owner, name, _starting)
+
+
+def _replace(owner: Any, name: str, guarded: Callable[[Any, str], Any]) -> None:
+    function = getattr(owner, name)
+    setattr(owner, name, wraps(function)(guarded(function, f"{owner.__name__}.{name}")))
+
+
+def _sleeping(function: Any, name: str) -> Any:
+    def guarded(seconds: float) -> None:
+        if seconds > LONGEST_S:
+            _note(f"{name} of {seconds:g} s")
+        function(seconds)
+
+    return guarded
+
+
+def _waiting(function: Any, name: str) -> Any:
+    def guarded(self: Any, timeout: float | None = None) -> Any:
+        found = function(self, timeout)
+        if not found and timeout is not None and timeout > LONGEST_S:
+            _note(f"{name} for {timeout:g} s")
+        return found
+
+    return guarded
+
+
+def _starting(function: Any, name: str) -> Any:
+    def guarded(*arguments: Any, **keywords: Any) -> Any:
+        _note(f"a program by {name}")
+        return function(*arguments, **keywords)
+
+    return guarded
+
+
+def _note(what: str) -> None:
+    if _watching:
+        _SEEN.append(what)
