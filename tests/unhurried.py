@@ -1,8 +1,8 @@
 """Finds unit tests that wait for real time or start a program. It goes by what is asked for, whatever the load.
 
 Sleeping and starting programs are noted where they are asked for; waiting on a selector, as an event loop does, and on
-a condition, as `threading.Event` and `queue.Queue` do, where the time ran out. A loop whose time is virtual asks its
-selector for nothing.
+a condition, as `threading.Event` and `queue.Queue` do, where the time ran out. What other threads wait for in the
+background holds no test up.
 """
 
 from __future__ import annotations
@@ -19,23 +19,22 @@ from typing import Any
 
 LONGEST_S = 0.01
 """What a test may wait for."""
-PROGRAMS = ((subprocess.Popen, "__init__"), (os, "fork"), (os, "posix_spawn"), (os, "system"))
+PROGRAMS = ((subprocess.Popen, "__init__"), (os, "fork"), (os, "forkpty"), (os, "posix_spawn"), (os, "system"))
 REMEDY = "give it virtual time (`pytest.mark.virtual_time`, `FrozenClock`) or a double, or move it to tests/integration"
 
-_SEEN: list[str] = []
-_watching = False
+_watching: list[list[str]] = []
+"""What each `watched` has seen, the innermost last."""
 
 
 @contextmanager
 def watched() -> Iterator[list[str]]:
-    """What is done meanwhile, on any thread, that a unit test may not do."""
-    global _watching
-    _SEEN.clear()
-    _watching = True
+    """What the main thread does meanwhile that a unit test may not do; what is nested sees for itself."""
+    seen: list[str] = []
+    _watching.append(seen)
     try:
-        yield _SEEN
+        yield seen
     finally:
-        _watching = False
+        _watching.remove(seen)
 
 
 def install() -> None:
@@ -80,5 +79,5 @@ def _starting(function: Any, name: str) -> Any:
 
 
 def _note(what: str) -> None:
-    if _watching:
-        _SEEN.append(what)
+    if _watching and threading.current_thread() is threading.main_thread():
+        _watching[-1].append(what)

@@ -39,14 +39,23 @@ def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], a
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    yield from _unhurried(item)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    yield from _unhurried(item)
+
+
+def _unhurried(item: pytest.Item) -> Generator[None]:
     """Fail a test of this tier that waits for real time or starts a program."""
     if not item.path.is_relative_to(FOLDER):
-        return (yield)
+        yield
+        return
     with unhurried.watched() as seen:
-        result = yield
+        yield
     if seen:
         pytest.fail(
             f"a unit test neither waits nor starts programs, but {'; '.join(seen)}: {unhurried.REMEDY}", pytrace=False
         )
-    return result

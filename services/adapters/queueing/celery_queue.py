@@ -115,15 +115,15 @@ class CeleryQueue(EvaluationQueue):
 
     async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
         """Try again while the database is away. Raises `StorageError` when that lasts."""
-        waited_s, pause_s = 0.0, 0.25
+        since, pause_s = self._clock.monotonic(), 0.25
         while True:
             try:
                 return await work()
             except StorageError:
-                if self._closed or waited_s > self._give_up_s:
+                if self._closed or self._clock.monotonic() - since > self._give_up_s:
                     raise
             await self._clock.sleep(pause_s)
-            waited_s, pause_s = waited_s + pause_s, min(2 * pause_s, MOST_BACKOFF_S)
+            pause_s = min(2 * pause_s, MOST_BACKOFF_S)
 
     def _begin(self) -> None:
         """Start what goes on beside the waiting, at the first order."""

@@ -144,14 +144,15 @@ class SpoolQueue(EvaluationQueue):
 
     async def _see_placed(self, name: str, wait: _Wait) -> None:
         """Place an order, again while the spool is full or away; when that lasts, the waiting ends."""
-        waited_s, pause_s = 0.0, 0.25
+        since, pause_s, told = self._clock.monotonic(), 0.25, False
         while not wait.answer.done():
             try:
                 await self._placed(name, wait)
             except StorageError as error:
-                if not waited_s:
+                if not told:
                     log.warning("the order %s waits for the spool: %s", name, error)
-                if waited_s > self._give_up_s:
+                    told = True
+                if self._clock.monotonic() - since > self._give_up_s:
                     self._give_up(name, wait, error)
             except Exception as error:
                 log.exception("the order %s cannot be placed for a fault of this program", name)
@@ -160,7 +161,7 @@ class SpoolQueue(EvaluationQueue):
                 wait.placed = True
                 return
             await self._clock.sleep(pause_s)
-            waited_s, pause_s = waited_s + pause_s, min(2 * pause_s, MOST_BACKOFF_S)
+            pause_s = min(2 * pause_s, MOST_BACKOFF_S)
 
     def _give_up(self, name: str, wait: _Wait, error: InfrastructureError) -> None:
         if self._waiting.get(name) is wait:
