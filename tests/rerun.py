@@ -85,7 +85,10 @@ def rerun_all(failures: Sequence[str], rerun: Rerun) -> Outcome:
 
 def summary(outcome: Outcome, recorder: Recorder) -> str:
     """The end of the log: the first failure, in full, of each test that passed alone; the others; the counts."""
-    lines: list[str] = []
+    lines = [
+        f"tier:    {count:5} tests {recorder.cpu_s[tier]:7.0f} s of CPU  {tier}"
+        for tier, count in sorted(recorder.tests.items())
+    ]
     for heading, tests in (
         ("flaky: failed in the run, passed alone", outcome.flaky),
         ("depends on chance: judged wrongly in the run, rightly alone", outcome.by_chance),
@@ -94,10 +97,6 @@ def summary(outcome: Outcome, recorder: Recorder) -> str:
             lines += [f"==== {heading}: {test}", recorder.failures[test]]
     lines += [f"not run again, because more than {MOST_RERUNS} failed: {test}" for test in outcome.not_rerun]
     lines += [f"failed, and did not pass alone: {test}" for test in outcome.failed]
-    lines += [
-        f"tier:    {count:5} tests {recorder.cpu_s[tier]:7.0f} s of CPU  {tier}"
-        for tier, count in sorted(recorder.tests.items())
-    ]
     lines += [f"skipped: {count:4}  {reason}" for reason, count in recorder.skips.most_common()]
     lines.append(
         f"{'passed' if outcome.passed else 'FAILED'}: {len(outcome.failed) + len(outcome.not_rerun)} failed, "

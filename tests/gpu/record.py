@@ -65,7 +65,8 @@ def copied(folder: Path) -> Path:
 
 def record(file: Path, times: int, names: list[str]) -> None:
     """Judge the candidates and append what was recorded."""
-    from tests.gpu.judge import HERE, devices, judge, make_workbench
+    from kernelwright.wiring.workbench import devices, make_workbench
+    from tests.gpu.judge import HERE, judge
 
     bench = make_workbench(Path(tempfile.gettempdir()) / "kernelwright-gpu", devices()[-1])
     with file.open("a") as out:

@@ -42,11 +42,11 @@ def test_the_summary_has_each_first_failure_in_full_the_costs_and_the_skips() ->
     recorder.cpu_s["unit"] = 12.4
     lines = summary(Outcome(flaky=(TEST,), by_chance=(DESIGN,)), recorder).splitlines()
     assert lines == [
+        "tier:        7 tests      12 s of CPU  unit",
         f"==== flaky: failed in the run, passed alone: {TEST}",
         "E   assert 1 == 2",
         f"==== depends on chance: judged wrongly in the run, rightly alone: {DESIGN}",
         "accepted at 0.26x",
-        "tier:        7 tests      12 s of CPU  unit",
         "skipped:    2  no Docker",
         "skipped:    1  no GPU",
         "passed: 0 failed, 1 flaky, 1 by chance (at most 5 of both), 3 skipped",
