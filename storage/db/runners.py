@@ -137,8 +137,8 @@ CONNECTIONS_PER_CORE = 2
 """Many more than the cores can serve would only keep others from a processor: a server's work for all of them becomes
 ready at once."""
 FEWEST_CONNECTIONS, MOST_CONNECTIONS = 4, 16
-CLOSING_POLLS, CLOSING_POLL_S = 100, 0.02
-"""How often, and how far apart, it is looked whether what runs when the database is closed has ended."""
+CLOSING_S, CLOSING_POLL_S = 2.0, 0.02
+"""How long, and how far apart, it is looked whether what runs when the database is closed has ended."""
 
 
 class PostgresRunner:
@@ -254,9 +254,8 @@ class _Lane:
     async def close(self) -> None:
         """End the threads, then the connections."""
         self._threads.shutdown(wait=False)
-        for _ in range(CLOSING_POLLS):
-            if not self._lent:
-                break
+        deadline = time.monotonic() + CLOSING_S
+        while self._lent and time.monotonic() < deadline:  # noqa: ASYNC110  # threads empty it
             await asyncio.sleep(CLOSING_POLL_S)
         for connection in tuple(self._lent.values()):
             await asyncio.to_thread(self._break_off, connection)
@@ -268,7 +267,7 @@ class _Lane:
         faults = (self._engine.dialect.loaded_dbapi.Error, OSError)
         with contextlib.suppress(*faults), socket.socket(fileno=os.dup(connection.fileno())) as line:
             with contextlib.suppress(*faults):
-                connection.cancel_safe(timeout=CLOSING_POLLS * CLOSING_POLL_S)
+                connection.cancel_safe(timeout=CLOSING_S)
             line.shutdown(socket.SHUT_RDWR)
 
     def _take(self, connection: DBAPIConnection, record: ConnectionPoolEntry, _lent: object) -> None:

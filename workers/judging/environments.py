@@ -38,7 +38,7 @@ def environment_of(
         torch=_version("torch"),
         triton=_version("triton"),
         toolkit=toolkit,
-        cpu=device.model or platform.processor(),
+        cpu=device.model or platform.machine(),
         referee_version=REFEREE_VERSION,
         tf32=False,
         isolation=isolation,

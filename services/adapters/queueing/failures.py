@@ -29,7 +29,7 @@ def infrastructure_report(request: EvaluationRequest, reason: str) -> Evaluation
             torch=None,
             triton=None,
             toolkit=None,
-            cpu=platform.processor() or platform.machine(),
+            cpu=platform.machine(),
             referee_version="none",
             tf32=False,
             isolation="none",
