@@ -19,6 +19,8 @@ MOST_FLAKY = 5
 """A run with more tests that fail once fails: they are defects by then, not bad luck."""
 MOST_RERUNS = 10
 """More failures than these are no accident, and running each alone would take hours."""
+DEAREST = 30
+"""Files whose costs are listed."""
 DESIGNS = ("tests/adversary/test_designs.py", "tests/integrity/test_candidates.py")
 """Tests of kernels before the referee, whose verdicts may depend on chance."""
 
@@ -35,9 +37,9 @@ class Recorder:
     skips: Counter[str] = field(default_factory=Counter)
     """How many tests were skipped, by reason."""
     tests: Counter[str] = field(default_factory=Counter)
-    """How many tests ran, by tier: the folder under tests/."""
+    """How many tests ran, by file."""
     cpu_s: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    """What these and the programs they waited for computed, in seconds of user and system time, by tier."""
+    """What these and the programs they waited for computed, in seconds of user and system time, by file."""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
@@ -45,14 +47,14 @@ class Recorder:
         elif report.skipped and isinstance(report.longrepr, tuple):
             self.skips[report.longrepr[2].removeprefix("Skipped: ")] += 1
         if report.when == "teardown":
-            tier = tier_of(report.nodeid)
-            self.tests[tier] += 1
-            self.cpu_s[tier] += sum(float(str(value)) for name, value in report.user_properties if name == "cpu_s")
+            file = report.nodeid.partition("::")[0]
+            self.tests[file] += 1
+            self.cpu_s[file] += sum(float(str(value)) for name, value in report.user_properties if name == "cpu_s")
 
 
-def tier_of(test: str) -> str:
-    """The folder of a test under tests/; the file itself where it lies in none."""
-    folders = test.partition("::")[0].split("/")
+def tier_of(file: str) -> str:
+    """The folder of a file under tests/; the file itself where it lies in none."""
+    folders = file.split("/")
     return folders[1] if len(folders) > 2 else folders[-1]
 
 
@@ -85,10 +87,7 @@ def rerun_all(failures: Sequence[str], rerun: Rerun) -> Outcome:
 
 def summary(outcome: Outcome, recorder: Recorder) -> str:
     """The end of the log: the first failure, in full, of each test that passed alone; the others; the counts."""
-    lines = [
-        f"tier:    {count:5} tests {recorder.cpu_s[tier]:7.0f} s of CPU  {tier}"
-        for tier, count in sorted(recorder.tests.items())
-    ]
+    lines = costs(recorder)
     for heading, tests in (
         ("flaky: failed in the run, passed alone", outcome.flaky),
         ("depends on chance: judged wrongly in the run, rightly alone", outcome.by_chance),
@@ -104,6 +103,20 @@ def summary(outcome: Outcome, recorder: Recorder) -> str:
         f"{recorder.skips.total()} skipped"
     )
     return "\n".join(lines)
+
+
+def costs(recorder: Recorder) -> list[str]:
+    """What each tier cost, and each of the dearest files."""
+    tests: Counter[str] = Counter()
+    cpu_s: dict[str, float] = defaultdict(float)
+    for file, count in recorder.tests.items():
+        tests[tier_of(file)] += count
+        cpu_s[tier_of(file)] += recorder.cpu_s[file]
+    dearest = sorted(recorder.tests, key=lambda file: -recorder.cpu_s[file])[:DEAREST]
+    return [
+        *(f"tier:    {count:5} tests {cpu_s[tier]:7.0f} s of CPU  {tier}" for tier, count in sorted(tests.items())),
+        *(f"dearest: {recorder.tests[file]:5} tests {recorder.cpu_s[file]:7.0f} s of CPU  {file}" for file in dearest),
+    ]
 
 
 def alone(test: str) -> bool:

@@ -38,11 +38,13 @@ def test_a_broken_suite_is_not_run_again() -> None:
 def test_the_summary_has_each_first_failure_in_full_the_costs_and_the_skips() -> None:
     recorder = Recorder(failures={TEST: "E   assert 1 == 2", DESIGN: "accepted at 0.26x"})
     recorder.skips.update(["no Docker"] * 2 + ["no GPU"])
-    recorder.tests.update(["unit"] * 7)
-    recorder.cpu_s["unit"] = 12.4
+    for file, tests, cpu_s in (("tests/unit/test_a.py", 3, 2.4), ("tests/unit/deep/test_b.py", 4, 10.0)):
+        recorder.tests[file], recorder.cpu_s[file] = tests, cpu_s
     lines = summary(Outcome(flaky=(TEST,), by_chance=(DESIGN,)), recorder).splitlines()
     assert lines == [
         "tier:        7 tests      12 s of CPU  unit",
+        "dearest:     4 tests      10 s of CPU  tests/unit/deep/test_b.py",
+        "dearest:     3 tests       2 s of CPU  tests/unit/test_a.py",
         f"==== flaky: failed in the run, passed alone: {TEST}",
         "E   assert 1 == 2",
         f"==== depends on chance: judged wrongly in the run, rightly alone: {DESIGN}",
