@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import logging
 import os
 import signal
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests import unhurried
 from tests.ending import close_all
 
 if TYPE_CHECKING:
     from tests.spreading import Groups
 
 _CPU_BEFORE = pytest.StashKey[float]()
+UNIT = Path(__file__).parent / "unit"
+unhurried.install()
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as under nohup; the programs that are tested would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -29,6 +34,49 @@ def _logging_stays_as_it_was() -> Iterator[None]:
     handlers, level = root.handlers[:], root.level
     yield
     root.handlers, root.level = handlers, level
+
+
+_under_way: list[pytest.Item] = []
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """What makes a test's event loop. It is asked before a test's parameters, and so their marks, are known."""
+    return {"of this suite": _event_loop}
+
+
+def _event_loop() -> asyncio.AbstractEventLoop:
+    """With virtual time, a loop that jumps to what is waited for next."""
+    if not any(item.get_closest_marker("virtual_time") for item in _under_way):
+        return asyncio.new_event_loop()
+    from looptime import make_event_loop_class
+
+    made: asyncio.AbstractEventLoop = make_event_loop_class(asyncio.SelectorEventLoop)()
+    return made
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    _under_way[:] = [item]
+    yield from _unhurried(item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    yield from _unhurried(item)
+
+
+def _unhurried(item: pytest.Item) -> Generator[None]:
+    """Fail a unit test, or one in virtual time, that waits for real time or starts a program."""
+    if not (item.path.is_relative_to(UNIT) or item.get_closest_marker("virtual_time")):
+        yield
+        return
+    with unhurried.watched() as seen:
+        yield
+    if seen:
+        pytest.fail(
+            f"this test may neither wait nor start programs, but {'; '.join(seen)}: {unhurried.REMEDY}", pytrace=False
+        )
 
 
 def _cpu_seconds() -> float:

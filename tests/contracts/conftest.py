@@ -90,6 +90,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tests/contracts" in item.path.as_posix():
             item.add_marker("contracts")
+            if "[doubles" in item.name:
+                item.add_marker("virtual_time")
 
 
 def sql_stores(database: Database, directory: Path) -> Stores:
