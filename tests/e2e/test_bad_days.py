@@ -15,6 +15,7 @@ import pytest
 from tests.e2e.browsing import ENDED_WELL, Service, Visitor, serving, visiting
 from tests.e2e.programs import SMALL, run
 from tests.e2e.test_web_ui import HOSTILE, sign_in
+from tests.selection import with_full
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400), pytest.mark.filterwarnings("ignore::ResourceWarning")]
 MEBIBYTE = 1 << 20
@@ -45,28 +46,29 @@ def hostile(service: Service) -> str:
     return job_id
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "/",
-        "/?q={q}&tag={q}&status={q}",
-        "/jobs/{job}",
-        "/jobs/{job}/trace",
-        "/jobs/{q}",
-        "/candidates/{candidate}",
-        "/candidates/{candidate}?tab=diff&against=reference",
-        "/candidates/{candidate}?tab={q}",
-        "/candidates/{q}",
-        "/compare?job={job}&job={q}",
-        "/submit?from={job}",
-        "/memory",
-        "/memory?q={q}&kind={q}&family={q}",
-        "/memory/{q}",
-        "/webhooks",
-        "/team",
-        "{report}",
-    ],
+PAGES = (
+    "/",
+    "/?q={q}&tag={q}&status={q}",
+    "/jobs/{job}",
+    "/jobs/{job}/trace",
+    "/jobs/{q}",
+    "/candidates/{candidate}",
+    "/candidates/{candidate}?tab=diff&against=reference",
+    "/candidates/{candidate}?tab={q}",
+    "/candidates/{q}",
+    "/compare?job={job}&job={q}",
+    "/submit?from={job}",
+    "/memory",
+    "/memory?q={q}&kind={q}&family={q}",
+    "/memory/{q}",
+    "/webhooks",
+    "/team",
+    "{report}",
 )
+SOME = ("/", "/jobs/{job}", "/candidates/{candidate}", "/compare?job={job}&job={q}", "/memory/{q}", "{report}")
+
+
+@pytest.mark.parametrize("page", with_full(PAGES, SOME))
 def test_markup_in_any_field_is_shown_and_never_executed(
     service: Service, visitor: Visitor, hostile: str, page: str
 ) -> None:
@@ -97,7 +99,7 @@ def test_a_problem_with_a_megabyte_on_one_line_is_told_and_the_page_goes_on(visi
     page.locator("[data-check=good]").wait_for()
 
 
-@pytest.mark.parametrize("tab", ["source", "diff&against=reference", "gates"])
+@pytest.mark.parametrize("tab", with_full(("source", "diff&against=reference", "gates"), ("source",)))
 def test_a_kernel_with_a_megabyte_on_one_line_is_judged_and_shown(
     service: Service, visitor: Visitor, long_line: str, tab: str
 ) -> None:
@@ -140,7 +142,7 @@ def test_a_clock_an_hour_off_changes_no_duration(browser: Any, service: Service,
         tab.page.get_by_text(re.compile(r"^(just now|\d+ (seconds?|minutes?) ago)$")).first.wait_for()
 
 
-@pytest.mark.parametrize("kind", BROKEN_STREAMS)
+@pytest.mark.parametrize("kind", with_full(BROKEN_STREAMS, ("no body",)))
 def test_a_browser_without_streams_follows_a_job_to_its_end(browser: Any, service: Service, kind: str) -> None:
     with visiting(browser, service.address) as tab:
         tab.page.add_init_script(BROKEN_STREAMS[kind])
@@ -202,6 +204,7 @@ def _token(home: Path, *options: str) -> str:
     return found[0]
 
 
+@pytest.mark.full
 def test_a_token_that_ends_while_a_job_is_watched_is_asked_for_and_no_event_is_lost(
     browser: Any, tmp_path: Path
 ) -> None:

@@ -34,6 +34,7 @@ def get_init_inputs():
 """
 
 
+@pytest.mark.full
 def test_what_has_no_template_is_unsolved_and_no_error_and_the_rest_goes_on(tmp_path: Path) -> None:
     folder = tmp_path / "problems"
     folder.mkdir()

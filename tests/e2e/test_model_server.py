@@ -54,6 +54,7 @@ def test_kernels_from_a_compatible_server_are_accepted(
     assert Path(document["best"]["source_path"]).read_text() in by_hand
 
 
+@pytest.mark.full
 def test_a_problem_that_the_server_knows_no_kernel_for_fails_with_what_to_do(address: str, tmp_path: Path) -> None:
     options = ("--model", "compatible:by-hand", "--rounds", "5", "--baselines", "eager", "--json")
     home = tmp_path / "home"

@@ -18,6 +18,7 @@ import pytest
 from tests.e2e.programs import CANDIDATES, SMALL, WELL, Program, run, running
 from tests.integrity.test_candidates import declared
 from tests.ports import a_free_port
+from tests.selection import with_full
 
 pytestmark = pytest.mark.e2e
 
@@ -98,7 +99,7 @@ HOSTILE = ("segfault", "fork_bomb_unseen", "forged_messages")
 """Others before the same evaluator: `tests/integration/test_evaluator.py`; all of them: `tests/integrity`."""
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", with_full(HOSTILE, ("forged_messages",)))
 def test_a_hostile_candidate_is_rejected_at_the_gate_its_file_declares(server: Server, name: str) -> None:
     one = declared(CANDIDATES / "cheats" / f"{name}.txt")
     report = server.judged((CANDIDATES / "problems" / f"{one.problem}.txt").read_text(), one.source)
@@ -122,7 +123,7 @@ REFUSED = {
 """One that takes memory without bound: `tests/integration/test_evaluator.py`, where the bound is lower."""
 
 
-@pytest.mark.parametrize("fault", REFUSED)
+@pytest.mark.parametrize("fault", with_full(REFUSED, ("raises", "never ends")))
 def test_a_problem_that_cannot_be_used_is_refused_with_its_file_and_a_remedy(server: Server, fault: str) -> None:
     body, words = REFUSED[fault]
     bad = server.home / "bad" / "scaled_silu.py"

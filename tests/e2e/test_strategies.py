@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,7 @@ from services.domain.jobs import LOCAL_TEAM, Budget, Job, JobSpec, Stage
 from services.domain.problems import Problem
 from services.domain.steps import Step
 from tests.e2e.programs import SMALL, WELL, give_a_sheet
+from tests.selection import collected, with_full
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
 ROUNDS = 2
@@ -40,13 +43,9 @@ def a_spec(strategy: str, *, beam: int = 1, rounds: int = ROUNDS) -> JobSpec:
     )
 
 
-@pytest.fixture(scope="module")
-def solved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Solved]:
-    """Each strategy's job by its name, and that of a beam."""
-    home = tmp_path_factory.mktemp("home")
+def solve(home: Path, specs: Mapping[str, JobSpec]) -> dict[str, Solved]:
+    """What each job left behind, by its name."""
     give_a_sheet(home)
-    specs = {name: a_spec(name) for name in sorted(STRATEGIES)}
-    specs["beam"] = a_spec("greedy", beam=BEAM, rounds=BEAM + 1)
 
     async def work() -> dict[str, Solved]:
         found = {}
@@ -64,7 +63,13 @@ def solved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Solved]:
     return asyncio.run(work())
 
 
-@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+@pytest.fixture(scope="module")
+def solved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Solved]:
+    """Each strategy's job."""
+    return solve(tmp_path_factory.mktemp("home"), {name: a_spec(name) for name in collected(request, "strategy")})
+
+
+@pytest.mark.parametrize("strategy", with_full(sorted(STRATEGIES), ("greedy",)))
 def test_a_strategy_drafts_refines_and_ends_with_an_accepted_kernel(solved: dict[str, Solved], strategy: str) -> None:
     found = solved[strategy]
     assert found.job.spec.strategy == strategy
@@ -79,10 +84,8 @@ def test_a_strategy_drafts_refines_and_ends_with_an_accepted_kernel(solved: dict
         assert step.start_point is None or step.start_point in made
 
 
-def test_a_beam_of_four_makes_its_candidates_at_the_same_time_and_keeps_to_the_rounds(
-    solved: dict[str, Solved],
-) -> None:
-    found = solved["beam"]
+def test_a_beam_of_four_makes_its_candidates_at_the_same_time_and_keeps_to_the_rounds(tmp_path: Path) -> None:
+    found = solve(tmp_path, {"beam": a_spec("greedy", beam=BEAM, rounds=BEAM + 1)})["beam"]
     assert found.job.status in WELL
     first, later = found.steps[:BEAM], found.steps[BEAM:]
     assert [step.index for step in first] == list(range(BEAM))

@@ -14,6 +14,7 @@ import pytest
 from tests.e2e.browsing import ENDED_WELL, Service, Visitor, serving, settled, visiting
 from tests.e2e.programs import SMALL, WELL
 from tests.receiver import receiving
+from tests.selection import with_full
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400), pytest.mark.filterwarnings("ignore::ResourceWarning")]
 WIDTHS = {"phone": (320, 720), "laptop": (1280, 800), "4k": (3840, 2160)}
@@ -193,6 +194,8 @@ PAGES = {
     "nowhere": "/no/such/page",
     "no job": "/jobs/job-none",
 }
+SOME = ("jobs", "submit", "job", "gates", "memory", "team")
+"""Pages whose looks `make test` asks of; `make test-full` of all."""
 
 
 def _address(service: Service, name: str, job_id: str, other: str) -> str:
@@ -203,7 +206,7 @@ def _address(service: Service, name: str, job_id: str, other: str) -> str:
     return PAGES[name].format(job=job_id, other=other, best=best, experience=used["id"], report=report)
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", with_full(PAGES, SOME))
 def test_every_page_is_accessible_and_fits_its_window_in_light_and_dark(
     browser: Any, service: Service, solved: str, other: str, name: str
 ) -> None:

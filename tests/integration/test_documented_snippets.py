@@ -65,6 +65,7 @@ def test_the_client_solves_the_tutorials_problem(tmp_path: Path) -> None:
     assert "class ModelNew" in printed
 
 
+@pytest.mark.full
 def test_a_decorated_function_is_solved_and_falls_back(tmp_path: Path) -> None:
     script, _module = snippets("functions.md")  # the second is named on the command line
     assert script.count("randn(2048, 1024)") == 1

@@ -148,6 +148,7 @@ def test_a_kernel_for_any_shape_does_not_collapse(evaluator: Evaluator) -> None:
     assert described(report.objective) == "geometric mean over 2 input sets"
 
 
+@pytest.mark.full
 def test_the_objective_says_which_sets_count(evaluator: Evaluator) -> None:
     source = PROBLEM + 'SHAPES = [{"rows": 100, "cols": 768}]\n'
     mean, worst, named = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.fakes.chat_bench import FAST, ROOTS, Bench, a_bench
 from tests.fakes.chat_jobs import Place, a_working_model
 from tests.fakes.chat_servers import Act, Script, always
 from tests.fakes.clocks import WallClock
+from tests.selection import with_full
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
 WRONG_KEY = "sk-canary-wrong-1234567890"
@@ -110,11 +112,16 @@ async def fails_and_goes_on(place: Place, bench: Bench, wrong: str, says: tuple[
     assert job.status in (JobStatus.SOLVED, JobStatus.NO_GAIN), job.message
 
 
-@pytest.mark.parametrize("provider", MODELS)
-@pytest.mark.parametrize("name", MISTAKES)
+MADE = [(name, provider) for name in MISTAKES for provider in MODELS]
+EACH_ONCE = [*zip(MISTAKES, itertools.cycle(MODELS))]
+"""Each mistake with one provider, and each provider with some."""
+
+
+@pytest.mark.parametrize("made", with_full(MADE, EACH_ONCE), ids="-".join)
 async def test_a_mistake_is_said_on_the_job_which_goes_on_with_another_model(
-    name: str, provider: str, tmp_path: Path
+    made: tuple[str, str], tmp_path: Path
 ) -> None:
+    name, provider = made
     mistake = MISTAKES[name]
     wrong = (mistake.model or f"{provider}:{MODELS[provider]}").format(provider=provider)
     says = tuple(words.format(PROVIDER=provider.upper()) for words in mistake.says)

@@ -18,6 +18,7 @@ from agents.playbook.schedule import Schedule
 from services.domain.problems import ProblemAnalysis
 from tests.integration.playbook_rounds import candidate, load
 from tests.integration.playbook_table import Case, table
+from tests.selection import with_full
 from workers.referee.costs.analysis import analyse
 
 pytestmark = pytest.mark.integration
@@ -118,7 +119,7 @@ def _shape(inputs: list[object]) -> list[tuple[int, ...]]:
     return [tuple(x.shape) for x in inputs if isinstance(x, torch.Tensor)]
 
 
-@pytest.mark.parametrize("schedule", [PLAIN, TUNED], ids=["plain", "tuned"])
+@pytest.mark.parametrize("schedule", with_full([PLAIN, TUNED], [TUNED]), ids=["plain", "tuned"])
 def test_every_kind_of_problem_is_right(schedule: Schedule, analyses: dict[str, ProblemAnalysis]) -> None:
     classes = build(analyses, schedule)
     wrong = {item.name: found for item in CASES if (found := check(item, classes[item.name]()))}
