@@ -25,11 +25,11 @@ import numpy as np
 
 from benchmarks.load import report_load
 from benchmarks.processor_time import ProcessorTime
-from tests.faults.ground import until
 from tests.faults.installation import ROUNDS, Installation
 from tests.faults.rows import ground
 from tests.random_faults.processes import ProcessGround
 from tests.random_faults.schedule import Fault, Kind
+from tests.waiting import until
 
 END_S = 1800.0
 FAULTS_TO = 0.95
@@ -123,7 +123,7 @@ def main() -> int:
                 sent.start()
                 break_it(place, played, sent, given)
                 played.heal()
-                healed_s = until(lambda: place.open(sent.jobs) == 0, END_S, "the end of all jobs")
+                healed_s = until(lambda: place.open(sent.jobs) == 0, "the end of all jobs", limit_s=END_S)
                 wall_s = time.monotonic() - began
             place.check(sent.jobs)
             print(f"{sent.refused} submissions refused and sent again; all ended {healed_s:.1f} s after healing")

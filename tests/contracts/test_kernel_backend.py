@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -205,16 +205,17 @@ def test_a_good_source_gives_an_artefact(backend: KernelBackend, language: Langu
 
 def test_a_second_build_is_answered_from_the_cache(backend: KernelBackend, language: Language) -> None:
     first = backend.build(language.good("two"))
+    built_at = [path.stat().st_mtime_ns for path in first.artefacts]
     second = backend.build(language.good("two"))
     assert second.artefacts == first.artefacts
-    assert second.seconds < first.seconds / 2
+    assert [path.stat().st_mtime_ns for path in second.artefacts] == built_at
 
 
 def test_the_cache_outlives_the_backend(language: Language, sandbox: Sandbox, tmp_path: Path) -> None:
     first = language.make(sandbox, tmp_path, IMPORT_S).build(language.good("three"))
-    second = language.make(sandbox, tmp_path, IMPORT_S).build(language.good("three"))
+    runs_nothing = cast("Sandbox", object())
+    second = language.make(runs_nothing, tmp_path, IMPORT_S).build(language.good("three"))
     assert second.artefacts == first.artefacts
-    assert second.seconds < first.seconds / 2
 
 
 def test_different_sources_have_different_artefacts(backend: KernelBackend, language: Language) -> None:
@@ -354,11 +355,9 @@ def test_a_compiler_that_does_not_end_is_stopped(sandbox: Sandbox, tmp_path: Pat
 #include "kernel.cpp"
 #endif
 """
-    started = time.monotonic()
     result = backend.build(f"import kernelwright_rt\nkernelwright_rt.compile_cpp({doubling!r})")
     assert not result.ok
     assert "did not finish within 1 s" in result.messages
-    assert time.monotonic() - started < 30.0
 
 
 def test_unknown_backends_are_refused_with_the_known_ones(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.e2e.programs import ROOT, SMALL, WELL, Program, until
+from tests.e2e.programs import ROOT, SMALL, WELL, Program
 from tests.ports import a_free_port
+from tests.waiting import LIMIT_S, until
 
 UI = ROOT / "web" / "ui"
 AXE = UI / "node_modules" / "axe-core" / "axe.min.js"
@@ -97,8 +98,8 @@ class Service:
         assert answer.status_code == 201, answer.text
         return str(answer.json()["id"])
 
-    def ended(self, job_id: str, timeout_s: float = 280) -> dict[str, Any]:
-        until(lambda: self.get(f"/jobs/{job_id}")["finished_at"] is not None, timeout_s)
+    def ended(self, job_id: str, limit_s: float = LIMIT_S) -> dict[str, Any]:
+        until(lambda: self.get(f"/jobs/{job_id}")["finished_at"] is not None, f"{job_id}'s end", limit_s=limit_s)
         job: dict[str, Any] = self.get(f"/jobs/{job_id}")
         return job
 

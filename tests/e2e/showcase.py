@@ -13,9 +13,10 @@ from typing import Any
 import httpx
 
 from tests.e2e.browsing import Service, serving
-from tests.e2e.programs import EXAMPLES, ROOT, run, running, until
+from tests.e2e.programs import EXAMPLES, ROOT, run, running
 from tests.fakes.identity_provider import CLIENT, SECRET, identity_provider
 from tests.ports import a_free_port
+from tests.waiting import until
 
 KEPT = "showcase.json"
 """File of the home that lists the jobs, so that pictures can be taken again without solving anything again."""
@@ -79,16 +80,16 @@ def _seed(service: Service) -> dict[str, str]:
         jobs[name] = _submit(service, name, problem="row_variance", budget={"rounds": 40}, strategy="tree")
         _stop(service, jobs[name], name)
     jobs["waiting"] = _submit(service, "waiting", problem="cumulative_sum", model="manual", budget={"rounds": 4})
-    until(lambda: service.get(f"/jobs/{jobs['waiting']}")["status"] == "running", LIMIT_S)
+    until(lambda: service.get(f"/jobs/{jobs['waiting']}")["status"] == "running", limit_s=LIMIT_S)
     return jobs
 
 
 def _stop(service: Service, job_id: str, status: str) -> None:
     """Cancel or pause a job once it has candidates to show."""
-    until(lambda: service.get(f"/jobs/{job_id}")["steps_done"] >= 2, LIMIT_S)
+    until(lambda: service.get(f"/jobs/{job_id}")["steps_done"] >= 2, limit_s=LIMIT_S)
     if service.get(f"/jobs/{job_id}")["status"] != status:
         service.post(f"/jobs/{job_id}/{'cancel' if status == 'cancelled' else 'pause'}")
-    until(lambda: service.get(f"/jobs/{job_id}")["status"] == status, LIMIT_S)
+    until(lambda: service.get(f"/jobs/{job_id}")["status"] == status, limit_s=LIMIT_S)
 
 
 @contextmanager

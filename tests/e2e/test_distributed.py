@@ -13,8 +13,9 @@ import httpx
 import pytest
 import redis
 
-from tests.e2e.programs import SMALL, WELL, alive, descendants, run, running, until
+from tests.e2e.programs import SMALL, WELL, alive, descendants, run, running
 from tests.ports import a_free_port
+from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
 
@@ -78,7 +79,7 @@ def test_a_job_is_done_by_three_processes_and_its_referee_ends_with_it(tmp_path:
         assert document["rounds"] == 2
         assert "ModelNew" in run("best", job_id, home=home, **settings).stdout
 
-        until(lambda: len(sandboxes(worker.process.pid)) == 1, 20)
+        until(lambda: len(sandboxes(worker.process.pid)) == 1)
         server = f"http://127.0.0.1:{port}/api/v1"
         (shown,) = httpx.get(f"{server}/workers", timeout=30).json()["items"]
         assert shown["sheet"]["name"] == "cpu"

@@ -13,8 +13,9 @@ from services.domain.jobs import Job
 from services.runtime.clock import SystemClock
 from storage.database import Database
 from storage.jobs.store import SqlJobStore
-from tests.e2e.programs import alive, descendants, run, run_within, running, until
+from tests.e2e.programs import alive, descendants, run, run_within, running
 from tests.e2e.test_model_jobs import TRANSFORMER
+from tests.waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
 ROUNDS = 5

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.programs import SMALL, WELL, alive, descendants, run, running, until
+from tests.e2e.programs import SMALL, WELL, alive, descendants, run, running
+from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
 
@@ -34,10 +34,8 @@ def test_a_job_survives_ctrl_c_and_sigkill_and_repeats_no_finished_step(tmp_path
         second.stop(signal.SIGKILL)
     until(lambda: not any(alive(child) for child in children))
 
-    began = time.monotonic()
     third = run("run", "--resume", job_id, "--json", home=home)
     assert third.returncode in (0, 1), third.stderr
-    assert time.monotonic() - began < 60
     assert "holds the job" not in third.stderr, "the holder's process is gone: its lease is not waited for"
     document = json.loads(third.stdout)
     assert document["job_id"] == job_id

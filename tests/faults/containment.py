@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from services.ports.sandboxes import ExitStatus, Sandbox, SandboxLimits
 from tests.contracts.sandboxes import SANDBOXES, Bench, Inside, bench_of, processes_of
 from tests.docker_host import PLACE, docker_address, toolchain_image
-from tests.faults.ground import until
+from tests.waiting import until
 from workers.sandboxes.docker.container_spec import ContainerSpec
 from workers.sandboxes.docker.sandbox import DockerSandbox
 from workers.sandboxes.plan import Level
@@ -115,6 +115,7 @@ while True:
     "hang in a system call": Bomb(
         code="""
 import os, signal
+from tests.waiting import until
 signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
 reading, writing = os.pipe()
 channel.send({"result": os.getuid()})
@@ -164,7 +165,7 @@ def _explode(bench: Bench, cores: set[int], bomb: Bomb, neighbour: Inside) -> li
     assert bomb.contained(status), f"not contained: {status}"
     assert len(status.output) <= OUTPUT_BYTES
     if uid != os.getuid():
-        until(lambda: not processes_of(uid), 15.0, "the end of all its processes")
+        until(lambda: not processes_of(uid), "the end of all its processes")
     return calls
 
 

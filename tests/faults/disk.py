@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 import httpx
 
 from tests.e2e.programs import SMALL, running
-from tests.faults.ground import PostgresServer, UnavailableError, folder, redis_server, until
+from tests.faults.ground import PostgresServer, UnavailableError, folder, redis_server
 from tests.faults.installation import Installation, installed
 from tests.ports import a_free_port
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from tests.faults.rows import Tally
@@ -49,7 +50,7 @@ def _filled(place: Installation, disk: Path, tally: Tally) -> list[str]:
     place.orchestrators(1)
     place.workers(1)
     jobs = place.submit(3)
-    until(lambda: place.open(jobs) < len(jobs), 60, "the first job's end")
+    until(lambda: place.open(jobs) < len(jobs), "the first job's end")
     fill(disk)
     refused = _until_refused(place.client, jobs)
     assert "disk is full" in refused.json()["detail"], refused.text
@@ -58,8 +59,8 @@ def _filled(place: Installation, disk: Path, tally: Tally) -> list[str]:
         assert answer.status_code == 200, f"{path}: {answer.text[:300]}"
     time.sleep(3)
     (disk / BALLAST).unlink()
-    tally.saw("accepts again after s", until(partial(_accepts, place.client, jobs), 30, "an accepted job"))
-    tally.saw("all ended after s", place.wait(jobs, 180))
+    tally.saw("accepts again after s", until(partial(_accepts, place.client, jobs), "an accepted job"))
+    tally.saw("all ended after s", place.wait(jobs))
     return jobs
 
 
@@ -108,7 +109,7 @@ def embedded_disk_full(place: Installation, times: int, tally: Tally) -> str:
             running("api", "--port", str(port), home=disk / "home") as api,
             httpx.Client(base_url=f"http://127.0.0.1:{port}/api/v1", timeout=40) as client,
         ):
-            until(lambda: api.process.poll() is not None or _is_up(client), 90, "the API's first answer")
+            until(lambda: api.process.poll() is not None or _is_up(client), "the API's first answer")
             jobs: list[str] = []
             for _ in range(times):
                 assert _accepts(client, jobs)
@@ -117,7 +118,7 @@ def embedded_disk_full(place: Installation, times: int, tally: Tally) -> str:
                 assert client.get(f"/jobs/{jobs[0]}").status_code == 200
                 assert client.get("/jobs").status_code == 200
                 (disk / BALLAST).unlink()
-                tally.saw("accepts again after s", until(partial(_accepts, client, jobs), 30, "an accepted job"))
+                tally.saw("accepts again after s", until(partial(_accepts, client, jobs), "an accepted job"))
             assert all(client.get(f"/jobs/{job}").status_code == 200 for job in jobs), "an acknowledged job is lost"
         with contextlib.closing(sqlite3.connect(next((disk / "home").glob("*.db")))) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

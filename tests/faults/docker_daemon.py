@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from services.domain.errors import SandboxError
 from tests.docker_host import IMAGE, PLACE, ROOT
-from tests.faults.ground import UnavailableError, folder, until
+from tests.faults.ground import UnavailableError, folder
+from tests.waiting import until
 from workers.sandboxes.docker.container_spec import LABEL
 from workers.sandboxes.docker.sandbox import connect
 
@@ -56,7 +57,7 @@ class DockerDaemon:
                 stderr=log,
                 start_new_session=True,
             )
-        until(self._answers, 60, "the Docker daemon's first answer")
+        until(self._answers, "the Docker daemon's first answer")
 
     def kill(self) -> None:
         """SIGKILL; containers go on without it."""
@@ -131,17 +132,17 @@ def docker_killed(pause_s: float) -> Fault:
             jobs: list[str] = []
             for _ in range(times):
                 batch = place.submit(3)
-                until(lambda known=batch: place.open(known) < len(known), 180, "the first job's end")
+                until(partial(place.some_ended, batch), "the first job's end")
                 batch += place.submit(2)
                 daemon.kill()
                 time.sleep(pause_s)
                 daemon.start()
-                tally.saw("all ended after s", place.wait(batch, 240))
+                tally.saw("all ended after s", place.wait(batch))
                 jobs += batch
             place.check(jobs)
             worker.stop(90)  # as long as docker-compose.yml gives it
             try:
-                tally.saw("last container gone after s", until(partial(_none_left, daemon), LEFT_S))
+                tally.saw("last container gone after s", until(partial(_none_left, daemon), limit_s=LEFT_S))
             except AssertionError:
                 raise AssertionError(f"still there: {', '.join(daemon.sandboxes())}") from None
         return "retried as the machine's failure, no attempt charged, no container left"

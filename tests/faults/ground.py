@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ import psycopg
 import redis
 
 from tests.ports import a_free_port
+from tests.waiting import until
 
 
 class UnavailableError(Exception):
@@ -41,7 +41,7 @@ class RedisServer:
         self._process = subprocess.Popen(
             ["redis-server", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
-        until(self._answers, 20)
+        until(self._answers)
 
     def kill(self) -> None:
         """SIGKILL."""
@@ -187,17 +187,6 @@ def postgres_server() -> Iterator[PostgresServer]:
             yield server
         finally:
             server.close()
-
-
-def until(condition: object, timeout_s: float, what: str = "it") -> float:
-    """Wait for a condition; the seconds it took."""
-    began = time.monotonic()
-    assert callable(condition)
-    while not condition():
-        if time.monotonic() - began > timeout_s:
-            raise AssertionError(f"{what} did not happen within {timeout_s:.0f} s")
-        time.sleep(0.02)
-    return time.monotonic() - began
 
 
 def kill(pid: int, number: signal.Signals = signal.SIGKILL) -> None:

@@ -15,9 +15,10 @@ from typing import Any
 import httpx
 
 from tests.e2e.programs import ROOT, SMALL, descendants, environment
-from tests.faults.ground import PostgresServer, RedisServer, kill, until
+from tests.faults.ground import PostgresServer, RedisServer, kill
 from tests.faults.nursery import Nursery
 from tests.ports import a_free_port
+from tests.waiting import LIMIT_S, until
 
 ROUNDS = 2
 TOKENS = 100_000
@@ -101,14 +102,14 @@ class Installation:
             self.client.close()
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{port}/api/v1", timeout=40)
         self.root = f"http://127.0.0.1:{port}"
-        until(lambda: self._answers(), 60, "the API's first answer")
+        until(lambda: self._answers(), "the API's first answer")
         return part
 
     def orchestrator(self, **more: str) -> Part:
         """An orchestrator with a scripted model."""
         part = self._part(["tests.faults.processes", "orchestrator"], **more)
         self._orchestrators.append(part)
-        until(lambda: self.noted(part, "orchestrator ready"), 90, "the orchestrator's start")
+        until(lambda: self.noted(part, "orchestrator ready"), "the orchestrator's start")
         return part
 
     def nursery(self) -> Nursery:
@@ -130,17 +131,17 @@ class Installation:
         """A worker that reaches the API and nothing else."""
         away = {"KERNELWRIGHT_DATABASE_URL": "postgresql://nobody@127.0.0.1:9/none", "KERNELWRIGHT_REDIS_URL": ""}
         part = self._part(["tests.faults.processes", "node"], **away, KERNELWRIGHT_TOKEN=token, FAULT_SERVER=self.root)
-        until(lambda: self.noted(part, "worker ready"), 90, "the node's start")
+        until(lambda: self.noted(part, "worker ready"), "the node's start")
         return part
 
     def _until_ready(self, workers: list[Part]) -> None:
         for part in workers:
-            until(partial(self.noted, part, "worker ready"), 90, "the worker's start")
+            until(partial(self.noted, part, "worker ready"), "the worker's start")
 
     def compile_worker(self) -> Part:
         """A real worker that only compiles."""
         part = self._part(["kernelwright", "worker", "--device", "compile"])
-        until(lambda: self._knows(part, "compile"), 90, "the compile worker's registration")
+        until(lambda: self._knows(part, "compile"), "the compile worker's registration")
         return part
 
     def _knows(self, part: Part, device: str) -> bool:
@@ -176,9 +177,13 @@ class Installation:
         }
         return [self.client.post("/jobs", json=body).raise_for_status().json()["id"] for _ in range(count)]
 
-    def wait(self, jobs: list[str], timeout_s: float = 90) -> float:
+    def wait(self, jobs: list[str], limit_s: float = LIMIT_S) -> float:
         """Until all jobs are at their end; the seconds it took."""
-        return until(lambda: self.open(jobs) == 0, timeout_s, f"the end of {len(jobs)} jobs")
+        return until(lambda: self.open(jobs) == 0, f"the end of {len(jobs)} jobs", limit_s=limit_s)
+
+    def some_ended(self, jobs: list[str]) -> bool:
+        """Whether any job is at its end."""
+        return self.open(jobs) < len(jobs)
 
     def open(self, jobs: list[str]) -> int:
         """How many of some jobs have not ended."""
@@ -208,7 +213,7 @@ class Installation:
             found[:] = [(at, pid, about) for at, pid, what, about in self.lines() if what == phase and at > after]
             return bool(found)
 
-        until(look, 60, f"an evaluation in {phase}")
+        until(look, f"an evaluation in {phase}")
         return found[0]
 
     def check(self, jobs: list[str]) -> None:

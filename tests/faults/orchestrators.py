@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tests.faults.ground import until
 from tests.faults.installation import ROUNDS, Installation
 from tests.faults.nursery import Born, Nursery
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from tests.faults.rows import Tally
@@ -112,10 +112,10 @@ def _struck(place: Installation, nursery: Nursery, where: list[tuple[str, Spot]]
         for _, spot in where
     ]
     for spot, one in doomed:
-        until(partial(_ready, place, one), 90, f"the start of the orchestrator to be killed at {_written_out(spot)}")
+        until(partial(_ready, place, one), f"the start of the orchestrator to be killed at {_written_out(spot)}")
     jobs = place.submit(len(where))
     try:
-        until(lambda: not _living(doomed), 120)
+        until(lambda: not _living(doomed))
     except AssertionError:
         raise AssertionError(f"not reached: {', '.join(_living(doomed))}") from None
     struck, held = time.monotonic(), _held(place, jobs, doomed)

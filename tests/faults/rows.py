@@ -15,11 +15,12 @@ import httpx
 from tests.faults.containment import BOMBS, KINDS, bombed
 from tests.faults.disk import database_disk_full, embedded_disk_full
 from tests.faults.docker_daemon import docker_killed
-from tests.faults.ground import folder, kill, postgres_server, redis_server, until
+from tests.faults.ground import folder, kill, postgres_server, redis_server
 from tests.faults.installation import CLAIM_S, FINAL, LEASE_S, ROUNDS, Installation, Part, installed
 from tests.faults.orchestrators import PLACES, orchestrator_killed
 from tests.faults.processes import PHASES
 from tests.faults.searching import searched
+from tests.waiting import LIMIT_S, until
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,9 +113,9 @@ def worker_stopped(place: Installation, times: int, tally: Tally) -> str:
         refused = _refusals(place)
         kill(pid, signal.SIGSTOP)
         tally.saw("resumed after s", _resumed(place, evaluation, time.time()))
-        until(partial(_answered, place, evaluation), 60, "the other worker's answer")
+        until(partial(_answered, place, evaluation), "the other worker's answer")
         kill(pid, signal.SIGCONT)
-        until(partial(_refused_since, place, refused), 30, "the refusal of a stale answer")
+        until(partial(_refused_since, place, refused), "the refusal of a stale answer")
         place.wait(jobs[-1:])
     place.check(jobs)
     return "the stale answer is refused"
@@ -128,7 +129,7 @@ def two_orchestrators(place: Installation, times: int, tally: Tally) -> str:
         # Nobody dies here: with leases as deployed, a slow machine is not taken for a dead orchestrator.
         place.orchestrator(KERNELWRIGHT_LEASE_S="15")
     jobs = place.submit(times)
-    tally.saw("s for all", place.wait(jobs, 120 + 6 * times))  # a job costs a second of two cores; others use them too
+    tally.saw("s for all", place.wait(jobs, LIMIT_S + 6 * times))
     place.check(jobs)
     tokens = place.postgres.rows("SELECT max(lease_token) FROM jobs WHERE id = ANY(%s)", jobs)[0][0]
     assert tokens == 1, "a job had two holders"
@@ -145,12 +146,12 @@ def one_of_two_killed(place: Installation, times: int, tally: Tally) -> str:
         place.orchestrators(0)
         doomed = place.orchestrator(KERNELWRIGHT_LEASE_S="15", FAULT_MODEL_S="300")
         jobs += place.submit(3)
-        until(lambda doomed=doomed: len(_held_by(place, doomed)) == 3, 60, "the claim of three jobs")
+        until(partial(_holds_three, place, doomed), "the claim of three jobs")
         place.orchestrator(KERNELWRIGHT_LEASE_S="15")
         held = _held_by(place, doomed)
         doomed.kill()
         killed = time.monotonic()
-        until(partial(_others_hold, place, doomed, held), 60, "the takeover")
+        until(partial(_others_hold, place, doomed, held), "the takeover")
         tally.saw("taken over after s", time.monotonic() - killed)
         place.wait(jobs)
     place.check(jobs)
@@ -163,6 +164,10 @@ def _held_by(place: Installation, part: Part) -> list[str]:
     """The jobs whose leases an orchestrator has."""
     rows = place.postgres.rows("SELECT id FROM jobs WHERE lease_owner LIKE %s", f"%-{part.process.pid}-%-%")
     return [str(row[0]) for row in rows]
+
+
+def _holds_three(place: Installation, part: Part) -> bool:
+    return len(_held_by(place, part)) == 3
 
 
 def _others_hold(place: Installation, dead: Part, jobs: list[str]) -> bool:
@@ -181,12 +186,12 @@ def compiler_killed(place: Installation, times: int, tally: Tally) -> str:
         try:
             before = _compiled(place)
             jobs += place.submit(3)
-            until(lambda: _compiled(place) > before, 120, "a compilation ahead")  # noqa: B023
+            until(lambda: _compiled(place) > before, "a compilation ahead")  # noqa: B023
         finally:
             compiler.kill()
         place.postgres.execute("DELETE FROM nodes WHERE device = 'compile'")  # or 30 s later by itself
         jobs += place.submit(1)
-        tally.saw("all ended after s", place.wait(jobs, 120))
+        tally.saw("all ended after s", place.wait(jobs))
     place.check(jobs)
     return "candidates are compiled ahead while it lives, and every job ends without it"
 
@@ -211,7 +216,7 @@ def redis_killed(pause_s: float) -> Fault:
             batch += place.submit(3)  # acknowledged while the broker is away
             time.sleep(pause_s)
             place.redis.start()
-            tally.saw("all ended after s", place.wait(batch, 180))
+            tally.saw("all ended after s", place.wait(batch))
             assert all(part.alive for part in workers), "a worker did not outlive its broker"
             jobs += batch
         place.check(jobs)
@@ -227,9 +232,9 @@ def redis_flushed(place: Installation, times: int, tally: Tally) -> str:
     jobs: list[str] = []
     for _ in range(times):
         batch = place.submit(6)
-        until(partial(_some_ended, place, batch), 60, "the first job's end")
+        until(partial(place.some_ended, batch), "the first job's end")
         place.redis.flush()
-        tally.saw("all ended after s", place.wait(batch, 180))
+        tally.saw("all ended after s", place.wait(batch))
         jobs += batch
     place.check(jobs)
     return "every job finishes"
@@ -252,8 +257,8 @@ def postgres_stopped(pause_s: float) -> Fault:
                 _refused_clearly(place.client.post("/jobs", json={"problem": {"source": "x", "name": "x"}}), 422)
                 time.sleep(0.5)
             place.postgres.start()
-            tally.saw("answers after s", until(partial(_answers, place.client), 30, "an answer"))
-            tally.saw("all ended after s", place.wait(batch, 120))
+            tally.saw("answers after s", until(partial(_answers, place.client), "an answer"))
+            tally.saw("all ended after s", place.wait(batch))
             jobs += batch
         place.check(jobs)
         return "503 problem+json, no lost commit"
@@ -273,7 +278,7 @@ def orchestrator_drained(place: Installation, times: int, tally: Tally) -> str:
     for _ in range(times):
         first = place.orchestrators(1)[0]
         batch = place.submit(4)
-        until(partial(_some_ended, place, batch), 60, "the first job's end")
+        until(partial(place.some_ended, batch), "the first job's end")
         began = time.monotonic()
         assert first.stop() == 0
         tally.saw("drained in s", time.monotonic() - began)
@@ -298,7 +303,7 @@ def cancelled(place: Installation, times: int, tally: Tally) -> str:
         _, _, evaluation = place.in_phase("compile", began)
         asked = time.monotonic()
         place.client.post(f"/jobs/{job}/cancel").raise_for_status()
-        until(partial(_was_noted, place, ("stopped", evaluation)), 30, "the candidate's end")
+        until(partial(_was_noted, place, ("stopped", evaluation)), "the candidate's end")
         tally.saw("candidate stopped after s", time.monotonic() - asked)
         place.wait([job])
         assert place.client.get(f"/jobs/{job}").json()["status"] == "cancelled"
@@ -317,7 +322,7 @@ def _resumed(place: Installation, evaluation: str, after: float) -> float:
         ]
         return bool(found)
 
-    until(look, CLAIM_S + 60, "a second try")
+    until(look, "a second try")
     return found[0] - after
 
 
@@ -335,10 +340,6 @@ def _answers(client: httpx.Client) -> bool:
 
 def _was_noted(place: Installation, words: tuple[str, str]) -> bool:
     return any(line[2:] == words for line in place.lines())
-
-
-def _some_ended(place: Installation, jobs: list[str]) -> bool:
-    return place.open(jobs) < len(jobs)
 
 
 def _is_dead(part: Part) -> bool:

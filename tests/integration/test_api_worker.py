@@ -13,6 +13,7 @@ from services.domain.work import WorkClaim, WorkStatus, order_of
 from services.runtime.clock import SystemClock
 from services.testing import InMemoryDatabase, InMemoryWorkStore, a_candidate, a_report, an_evaluation_request
 from tests.contracts.workbench import LOST, RecordingWorkbench
+from tests.waiting import eventually
 from workers.queue.api_worker import STUCK, ApiWorker
 from workers.queue.device_check import DeviceCheck
 from workers.queue.orders import ClaimPace, WorkerContext
@@ -49,21 +50,13 @@ def a_worker(
     return ApiWorker(orders, context, "node", PACE, hard_limit_s=limit_s, free_s=0.0, end_process=end)
 
 
-async def until(condition: Callable[[], object]) -> None:
-    for _ in range(1000):
-        if condition():
-            return
-        await asyncio.sleep(0.005)
-    raise AssertionError("it never happened")
-
-
 async def test_a_server_that_is_away_is_waited_for() -> None:
     orders, bench, stop = Orders(), RecordingWorkbench(), asyncio.Event()
     orders.faults = [StorageError("no server answers"), StorageError("no server answers")]
     order = order_of(an_evaluation_request(a_candidate()))
     await orders.place(order)
     working = asyncio.create_task(a_worker(orders, bench).run(stop))
-    await until(lambda: bench.calls)
+    await eventually(lambda: bench.calls)
     stop.set()
     assert await working == 1
     assert (await orders.state(order.id)).result == a_report()
@@ -82,7 +75,7 @@ async def test_a_worker_that_was_told_to_stop_ends_what_it_has_begun() -> None:
     await orders.place(first)
     await orders.place(second)
     working = asyncio.create_task(a_worker(orders, bench).run(stop))
-    await until(lambda: bench.calls)
+    await eventually(lambda: bench.calls)
     stop.set()
     assert await working == 1
     states = {(await orders.state(order.id)).status for order in (first, second)}
@@ -141,10 +134,10 @@ async def test_what_is_kept_for_a_job_goes_when_it_has_ended() -> None:
     orders, bench, stop = Orders(), RecordingWorkbench(), asyncio.Event()
     await orders.place(order_of(an_evaluation_request(a_candidate())))
     working = asyncio.create_task(a_worker(orders, bench).run(stop))
-    await until(lambda: bench.calls)
+    await eventually(lambda: bench.calls)
     await asyncio.sleep(0.2)
     assert bench.freed == []
     orders.over = frozenset({"job-1"})
-    await until(lambda: bench.freed == ["job-1"])
+    await eventually(lambda: bench.freed == ["job-1"])
     stop.set()
     await working

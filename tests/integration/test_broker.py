@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import time
 
+import kombu.utils.functional
 import pytest
 
 from services.adapters.queueing.notifier import WorkNotifier
@@ -41,18 +41,16 @@ def test_a_worker_polls_its_broker_at_a_steady_interval() -> None:
     assert pauses == [RETRY_S, RETRY_S]
 
 
-async def test_who_rings_hears_at_once_that_the_broker_is_away() -> None:
+async def test_who_rings_hears_at_once_that_the_broker_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(kombu.utils.functional, "sleep", pauses.append)
     notifier = WorkNotifier(
         create_app(CelerySettings(broker_url=f"redis://127.0.0.1:{a_free_port()}/0")), SystemClock()
     )
-    took_s = []
-    for _ in range(3):  # a busy machine may hold up one of them; a pause before another attempt would hold up all
-        began = time.monotonic()
-        with pytest.raises(QueueError, match="cannot be reached"):
-            await notifier.length("cpu")
-        await notifier.tell_ended("job-1")
-        took_s.append(time.monotonic() - began)
-    assert min(took_s) < RETRY_S
+    with pytest.raises(QueueError, match="cannot be reached"):
+        await notifier.length("cpu")
+    await notifier.tell_ended("job-1")
+    assert pauses == []
 
 
 async def test_who_rings_gives_a_broker_up_that_does_not_answer() -> None:

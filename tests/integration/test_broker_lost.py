@@ -19,7 +19,8 @@ from services.testing import a_candidate, a_report, an_evaluation_request
 from storage.database import Database
 from storage.jobs.work_orders import SqlWorkStore
 from tests.faults.ground import RedisServer, UnavailableError, redis_server
-from tests.integration.test_celery_queue import ROOT, end, until
+from tests.integration.test_celery_queue import ROOT, end
+from tests.waiting import eventually
 from workers.queue.tasks import CelerySettings, create_app, worker_options
 
 pytestmark = pytest.mark.integration
@@ -47,7 +48,7 @@ async def test_a_worker_that_was_busy_when_its_broker_died_works_on(
     worker = started_worker(broker, address, log, tmp_path / "worker.txt")
     try:
         first = asyncio.create_task(queue.evaluate(request(f"wait {works_s}", 0)))
-        await until(log.exists)
+        await eventually(log.exists)
         broker.kill()
         await asyncio.sleep(away_s)
         broker.start()

@@ -18,8 +18,9 @@ from services.domain.evaluations import Verdict
 from services.testing import a_report
 from tests.docker_host import ROOT
 from tests.faults.ground import RedisServer, UnavailableError, folder
-from tests.integration.test_celery_queue import Setup, opened, until
+from tests.integration.test_celery_queue import Setup, opened
 from tests.integration.test_rabbitmq import SERVER
+from tests.waiting import eventually
 from workers.queue.health_check import ask
 
 pytestmark = pytest.mark.integration
@@ -32,10 +33,10 @@ async def does_its_work(setup: Setup) -> None:
     evaluations = [setup.evaluation("ok", step) for step in range(3)]
     assert await asyncio.wait_for(asyncio.gather(*map(setup.queue.evaluate, evaluations)), 90) == [a_report()] * 3
     hanging = asyncio.create_task(setup.queue.evaluate(setup.evaluation("hang", job_id="job-2")))
-    await until(lambda: any(line.startswith("hang") for line in setup.did()))
+    await eventually(lambda: any(line.startswith("hang") for line in setup.did()))
     await setup.queue.cancel("job-2")
-    assert (await asyncio.wait_for(hanging, 20)).verdict is Verdict.INFRASTRUCTURE_ERROR
-    await until(lambda: "freed job-2" in setup.did())
+    assert (await asyncio.wait_for(hanging, 60)).verdict is Verdict.INFRASTRUCTURE_ERROR
+    await eventually(lambda: "freed job-2" in setup.did())
     died = await asyncio.wait_for(setup.queue.evaluate(setup.evaluation("die", 5)), 90)
     assert "died 3 times" in died.gates[0].detail
     assert await asyncio.to_thread(ask, setup.app, setup.device, 30.0) == f"{setup.device}@here"

@@ -8,13 +8,13 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from kernelwright.cli import cards
 from kernelwright.cli.cards import CardWorker, Crew
+from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 
@@ -69,11 +69,3 @@ def test_workers_do_not_outlive_a_killed_parent(tmp_path: Path) -> None:
         parent.send_signal(signal.SIGKILL)
     child = Path("/proc") / (tmp_path / "pid").read_text().strip()
     until(lambda: not child.exists() or ") Z" in (child / "stat").read_text())
-
-
-def until(condition: object, patience_s: float = 60.0) -> None:
-    assert callable(condition)
-    deadline = time.monotonic() + patience_s
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -140,10 +139,8 @@ async def test_a_slow_service_is_given_up_at_the_time_out() -> None:
         return good(body)
 
     with serving(slow) as service:
-        started = time.monotonic()
         with pytest.raises(ModelError, match=r"within 0\.2 s"):
             await embedder(service.url, timeout_s=0.2).embed(["abc"])
-        assert time.monotonic() - started < 30
         released.set()
 
 

@@ -14,9 +14,10 @@ import pytest
 import redis
 
 from tests.e2e.programs import CANDIDATES, ROOT, environment, give_a_sheet
-from tests.faults.ground import UnavailableError, until
+from tests.faults.ground import UnavailableError
 from tests.faults.installation import Installation, Part
 from tests.faults.rows import ground
+from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 
@@ -102,7 +103,8 @@ def test_a_node_that_is_refused_says_why(place: Installation) -> None:
     assert (listed["node"]["state"], listed["node"]["device"]) == ("refused", "cpu")
     assert listed["node"]["fault"] == "this token is for h200, not for the device 'cpu'"
     node = place.node(node_token(place))
-    until(lambda: place.client.get("/workers").json()["items"][0]["node"]["state"] == "ready", 60, "its start")
+    client = place.client
+    until(lambda: client.get("/workers").json()["items"][0]["node"]["state"] == "ready", "its start")
     (listed,) = place.client.get("/workers").json()["items"]
     assert listed["node"]["fault"] is None
     assert node.stop() == 0
@@ -117,7 +119,7 @@ def test_a_real_worker_judges_a_kernel_for_a_server(place: Installation) -> None
     node = Part(command, home, settings, place.output)
     place.parts.append(node)
     with httpx.Client(base_url=f"{place.root}/api/v1", timeout=40) as client:
-        until(lambda: client.get("/workers").json()["items"], 120, "the node's registration")
+        until(lambda: client.get("/workers").json()["items"], "the node's registration")
         body = {
             "problem": {"source": (CANDIDATES / "problems" / "silu_scale.txt").read_text(), "name": "silu"},
             "candidate": (CANDIDATES / "honest" / "silu_openmp.txt").read_text(),
@@ -125,7 +127,7 @@ def test_a_real_worker_judges_a_kernel_for_a_server(place: Installation) -> None
         }
         made = client.post("/evaluations", json=body).raise_for_status().json()
         address = f"/evaluations/{made['id']}"
-        until(lambda: client.get(address).json()["report"], 240, "the report")
+        until(lambda: client.get(address).json()["report"], "the report")
         report = client.get(address).json()["report"]
         assert report["verdict"] == "accepted", report["gates"]
     assert node.stop() == 0

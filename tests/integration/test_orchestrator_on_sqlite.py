@@ -91,7 +91,7 @@ async def test_a_killed_job_goes_on_in_another_orchestrator(tmp_path: Path, oper
     with pytest.raises(KilledError):
         await place.orchestrator("first", Fuse(operations)).run_job("job-1")
 
-    job = await asyncio.wait_for(place.orchestrator("second", Fuse()).run_job("job-1"), 20)
+    job = await asyncio.wait_for(place.orchestrator("second", Fuse()).run_job("job-1"), 60)
 
     assert job.status in (JobStatus.SOLVED, JobStatus.NO_GAIN)
     assert [step.index for step in await place.stores.jobs.steps("local", "job-1")] == [0, 1]

@@ -22,8 +22,9 @@ from services.testing import a_candidate, a_report, an_evaluation_request
 from storage.database import Database
 from storage.jobs.work_orders import SqlWorkStore
 from tests.databases import postgres_database
-from tests.faults.ground import folder, until
+from tests.faults.ground import folder
 from tests.ports import a_free_port
+from tests.waiting import until
 
 pytestmark = [
     pytest.mark.integration,
@@ -65,7 +66,7 @@ admin_users = {url.username}
         self._process = subprocess.Popen(
             [*as_user, "pgbouncer", place / "pgbouncer.ini"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
-        until(self._answers, 20, "PgBouncer's first answer")
+        until(self._answers, "PgBouncer's first answer")
 
     def close(self) -> None:
         self._process.terminate()

@@ -22,11 +22,12 @@ from services.runtime.clock import SystemClock
 from services.testing import a_candidate, an_evaluation_request
 from storage.database import Database
 from storage.jobs.work_orders import SqlWorkStore
-from tests.faults.ground import UnavailableError, until
+from tests.faults.ground import UnavailableError
 from tests.faults.installation import Installation
 from tests.faults.rows import ground
 from tests.integration.test_alerts import DASHBOARD, RULES
 from tests.ports import a_free_port
+from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 START_S = 60.0
@@ -53,7 +54,7 @@ def prometheus(folder: Path, *targets: str) -> Iterator[httpx.Client]:
         server = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=20) as client:
-            until(lambda: _ready(client), START_S, "Prometheus's start")
+            until(lambda: _ready(client), "Prometheus's start")
             yield client
     finally:
         server.terminate()
@@ -100,7 +101,7 @@ def test_every_panel_is_filled_and_every_alert_is_evaluated(tmp_path: Path) -> N
         with ground() as place:
             metrics = f"127.0.0.1:{working(place)}"
             with prometheus(tmp_path, place.root.removeprefix("http://"), metrics) as client:
-                until(lambda: ask(client, "kernelwright_jobs_ended_total"), 30, "the first scrape")
+                until(lambda: ask(client, "kernelwright_jobs_ended_total"), "the first scrape")
                 place.wait(place.submit(2))
                 empty, deadline = queries, time.monotonic() + FILL_S
                 while empty and time.monotonic() < deadline:
@@ -120,12 +121,12 @@ def check_figures(client: httpx.Client) -> None:
         ("sum(kernelwright_jobs_ended_total) == 3", "the end of three jobs"),
         ("sum(rate(kernelwright_candidates_total[5m])) > 0", "a rate of candidates"),
     ):
-        until(functools.partial(ask, client, query), 30, known)
+        until(functools.partial(ask, client, query), known)
 
 
 def check_alerts(client: httpx.Client) -> None:
     """Prometheus took every rule; an order without a worker is on its way to an alert, and nothing else is."""
-    until(lambda: ask(client, 'ALERTS{alertname="KernelwrightNoWorker",device="h200"}'), 30, "the alert")
+    until(lambda: ask(client, 'ALERTS{alertname="KernelwrightNoWorker",device="h200"}'), "the alert")
     (group,) = client.get("/api/v1/rules").raise_for_status().json()["data"]["groups"]
     assert {rule["name"]: rule["health"] for rule in group["rules"]} == dict.fromkeys(
         (

@@ -38,10 +38,10 @@ async def test_answers_are_handed_out_after_a_look_that_failed() -> None:
     queue = CeleryQueue(app, orders, SystemClock(), poll_s=0.02)
     request = an_evaluation_request(a_candidate())
     asked = asyncio.create_task(queue.evaluate(request))
-    await asyncio.wait_for(orders.failed.wait(), 20)
+    await asyncio.wait_for(orders.failed.wait(), 60)
     offer = Offer(device=request.device, backends=(request.backend,), evaluator="none")
     claim = await orders.take("worker", 30.0, offer)
     assert claim is not None
     await orders.finish(claim, a_report())
-    assert await asyncio.wait_for(asked, 20) == a_report()
+    assert await asyncio.wait_for(asked, 60) == a_report()
     await queue.close()

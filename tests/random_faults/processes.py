@@ -20,10 +20,11 @@ from pathlib import Path
 
 import httpx
 
-from tests.faults.ground import kill, until
+from tests.faults.ground import kill
 from tests.faults.installation import CLAIM_S, LEASE_S, Installation, Part
 from tests.faults.nursery import Born, Nursery
 from tests.random_faults.schedule import OPERATIONS, Fault, Kind, Schedule
+from tests.waiting import until
 
 ORCHESTRATORS, WORKERS = 2, 2
 LIFE_S = 4.0
@@ -77,7 +78,7 @@ class ProcessGround:
         """A schedule from its jobs to their ends. Raises `AssertionError` for what must not be."""
         chance, struck = random.Random(schedule.seed), Struck()
         self.heal()
-        until(partial(self._submitted, schedule.jobs, struck), 60, "the acceptance of jobs after healing")
+        until(partial(self._submitted, schedule.jobs, struck), "the acceptance of jobs after healing")
         try:
             for life in schedule.lives:
                 self._live(life, schedule, chance, struck)
@@ -210,7 +211,7 @@ class ProcessGround:
         self._orchestrators = [one for one in self._orchestrators if one.alive]
         while len(self._orchestrators) < ORCHESTRATORS:
             born = self._nursery.orchestrator()
-            until(partial(self._ready, born), 120, "the start of an orchestrator")
+            until(partial(self._ready, born), "the start of an orchestrator")
             self._orchestrators.append(born)
 
     def _ready(self, one: Born) -> bool:

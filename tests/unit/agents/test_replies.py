@@ -81,11 +81,11 @@ def test_what_a_model_thought_aloud_is_neither_summary_nor_answer(opening: str) 
 
 
 def test_hostile_text_is_read_in_bounded_time() -> None:
-    began = time.monotonic()
+    began = time.process_time()
     for text in ("{" * 200_000, '{"a":' * 50_000, "```" * 100_000, "[" * 100_000):
         with pytest.raises(ReplyError):
             parse_reply(DraftCritique, text)
-    assert time.monotonic() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_source_code_in_a_fence_is_not_taken_for_the_answer() -> None:

@@ -471,7 +471,7 @@ async def test_followers_are_released_when_the_server_stops(here: Installation) 
     follower = asyncio.create_task(follow())
     await asyncio.sleep(0.01)
     here.services.stopping.set()
-    await asyncio.wait_for(follower, 1)
+    await asyncio.wait_for(follower, 60)
     assert seen == [1]
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import cast
 
@@ -15,6 +14,7 @@ from services.domain.nodes import NodeRole, NodeState, Offer, ServiceNode
 from services.ports.work import NodePresence, Workbench, WorkStore
 from services.testing import InMemoryDatabase, InMemoryNodeRegistry
 from services.testing.builders import MOMENT
+from tests.waiting import until
 from workers.queue.heartbeat import Heartbeat
 from workers.queue.orders import WorkerContext
 from workers.queue.tasks import CelerySettings, WorkerProcess
@@ -34,13 +34,6 @@ class NoOrders:
 
     async def take(self, *_: object) -> None:
         """None."""
-
-
-def until(condition: Callable[[], bool], patience_s: float = 30.0) -> None:
-    deadline = time.monotonic() + patience_s
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 class Registry:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import pytest
@@ -20,6 +20,7 @@ from services.domain.work import ATTEMPTS
 from services.runtime.clock import SystemClock
 from services.testing import a_device, a_problem, a_report, an_analysis
 from tests.unit.services.spool.setup import OFFER, Spool, a_request, a_spool, name_of
+from tests.waiting import eventually
 
 REQUEST = a_request()
 NAME = name_of(REQUEST)
@@ -33,15 +34,8 @@ class Waiting:
     queue: SpoolQueue
     asked: asyncio.Task[object]
 
-    async def until(self, condition: Callable[[], object]) -> None:
-        for _ in range(1000):
-            if condition():
-                return
-            await asyncio.sleep(0.005)
-        raise AssertionError("it never happened")
-
     async def until_it_waits(self) -> None:
-        await self.until(lambda: self.spool.orders.where(NAME)[0] is SpoolPlace.WAITING)
+        await eventually(lambda: self.spool.orders.where(NAME)[0] is SpoolPlace.WAITING)
 
     def judge(self, median_us: float = 100.0) -> None:
         node = self.spool.node()
@@ -83,7 +77,7 @@ async def test_a_forged_report_is_put_aside_and_the_true_one_is_believed(waiting
     (waiting.spool.layout.orders / NAME).unlink()
     write_whole(waiting.spool.layout.reports / NAME, forged)
     reason = waiting.spool.layout.refused / f"reports,{NAME}.txt"
-    await waiting.until(reason.exists)
+    await eventually(reason.exists)
     await waiting.until_it_waits()
     assert "signature is wrong" in waiting.spool.refused()[f"reports,{NAME}"]
     waiting.judge(median_us=3.0)
@@ -95,7 +89,7 @@ async def test_what_is_refused_again_and_again_is_an_infrastructure_error_with_t
     for _ in range(ATTEMPTS):
         await waiting.until_it_waits()
         assert node.take() is None
-        await waiting.until(lambda: waiting.spool.orders.where(NAME)[0] is SpoolPlace.WAITING or waiting.asked.done())
+        await eventually(lambda: waiting.spool.orders.where(NAME)[0] is SpoolPlace.WAITING or waiting.asked.done())
     report = await waiting.asked
     assert getattr(report, "verdict", None) is Verdict.INFRASTRUCTURE_ERROR
     assert "this is 9.9: install the same version on both sides" in report.gates[0].detail  # type: ignore[attr-defined]
@@ -114,7 +108,7 @@ async def test_who_begins_again_finds_what_was_answered_meanwhile(spool: Spool) 
     assert (await asked).verdict is Verdict.INFRASTRUCTURE_ERROR
     here.judge(median_us=5.0)
     second = a_queue(spool)
-    assert await asyncio.wait_for(second.evaluate(REQUEST), 5) == a_report(median_us=5.0)
+    assert await asyncio.wait_for(second.evaluate(REQUEST), 60) == a_report(median_us=5.0)
     assert spool.files() == [f"reports/{NAME}"]
     await second.close()
 
@@ -134,7 +128,7 @@ async def test_a_jobs_candidates_go_to_the_evaluator_that_validated_it(spool: Sp
     validation = ValidationRequest(job_id="job-1", team_id="local", problem=a_problem(), device="cpu", backend="cpp")
     asked = asyncio.create_task(queue.validate(validation))
     here = Waiting(spool=spool, queue=queue, asked=asked)
-    await here.until(lambda: spool.orders.where(order_name("val-job-1", "job-1"))[0] is SpoolPlace.WAITING)
+    await eventually(lambda: spool.orders.where(order_name("val-job-1", "job-1"))[0] is SpoolPlace.WAITING)
     claim = node.take()
     assert claim is not None
     node.answer(claim, ValidationReport(analysis=an_analysis(), refusal=None, device=a_device()))
@@ -155,8 +149,8 @@ async def test_a_report_of_another_kind_is_refused_and_no_answer(waiting: Waitin
         claim = node.take()
         assert claim is not None
         node.answer(claim, ValidationReport(analysis=an_analysis(), refusal=None, device=a_device()))
-        await waiting.until(lambda: waiting.spool.orders.where(NAME)[0] is not SpoolPlace.ANSWERED)
-    report = await asyncio.wait_for(waiting.asked, 5)
+        await eventually(lambda: waiting.spool.orders.where(NAME)[0] is not SpoolPlace.ANSWERED)
+    report = await asyncio.wait_for(waiting.asked, 60)
     assert getattr(report, "verdict", None) is Verdict.INFRASTRUCTURE_ERROR
 
 
@@ -164,7 +158,7 @@ async def test_an_order_that_nobody_answers_within_its_time_fails(spool: Spool) 
     queue = SpoolQueue(spool.service(valid_days=1e-6), SystemClock(), poll_s=0.01, sweep_s=0.02)
     validation = ValidationRequest(job_id="job-1", team_id="local", problem=a_problem(), device="cpu", backend="cpp")
     with pytest.raises(InfrastructureError, match="no node answered within"):
-        await asyncio.wait_for(queue.validate(validation), 5)
+        await asyncio.wait_for(queue.validate(validation), 60)
     await queue.close()
 
 
@@ -176,7 +170,7 @@ async def test_a_job_that_ends_while_its_orders_are_being_placed_leaves_none(spo
         await asyncio.sleep(0)
     await asyncio.sleep(turns * 0.002)
     await queue.cancel("job-1")
-    reports = await asyncio.wait_for(asyncio.gather(*asked), 5)
+    reports = await asyncio.wait_for(asyncio.gather(*asked), 60)
     assert {report.verdict for report in reports} == {Verdict.INFRASTRUCTURE_ERROR}
     await asyncio.sleep(0.1)
     assert [name for name in spool.files() if name.startswith(("orders/", "claims/"))] == []
@@ -192,5 +186,5 @@ async def test_a_caller_who_gives_up_at_once_leaves_the_order_to_the_others(spoo
     here = Waiting(spool=spool, queue=queue, asked=second)
     await here.until_it_waits()
     here.judge()
-    assert await asyncio.wait_for(second, 5) == a_report()
+    assert await asyncio.wait_for(second, 60) == a_report()
     await queue.close()
