@@ -44,6 +44,7 @@ class Recorder:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
             self.failures.setdefault(report.nodeid, report.longreprtext)
+            sys.stdout.write(f"\nfailed so far: {report.nodeid}\n")  # a run that is cut off has said so
         elif report.skipped and isinstance(report.longrepr, tuple):
             self.skips[report.longrepr[2].removeprefix("Skipped: ")] += 1
         if report.when == "teardown":

@@ -1,5 +1,6 @@
 # problem: twice
 # about: a ring of eight outputs: what a call returned changes eight calls later
+# seen: rejected 20 times of 20 on a quiet machine and 20 of 20 on a busy one; accepted once, at 0.26x, beside other work
 
 cpp = r"""
 #include <cstdint>
