@@ -32,9 +32,9 @@ def rerun(folder: Path, *arguments: str, **files: str) -> subprocess.CompletedPr
     for name, text in files.items():
         (folder / f"test_{name}.py").write_text(text)
     return subprocess.run(
-        [sys.executable, "-m", "tests.rerun", *arguments],
+        [sys.executable, "-m", "tests.rerun", "-p", "xdist", *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},  # they take a second each
         capture_output=True,
         text=True,
         timeout=120,
