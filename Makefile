@@ -2,7 +2,7 @@
 #
 #   make demo    solve one problem with the offline model: no key, GPU, server or Docker
 #   make test    every test that this machine can run, with a selection of the cheats; what fails is run once more, alone
-#   make test-full  the same with all cheats and honest kernels, random faults on real processes and long fuzzing
+#   make test-full  the same with all cheats and honest kernels, random faults on real processes and every variant
 #   make test-sample  five minutes of what only test-full runs, drawn by the commit's hash
 #   make coverage  the suite of make test, measured: branches per product module here, and as pages under build/coverage
 #   make check   the gate before a commit: make lint, then the unit tests

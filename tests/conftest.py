@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests import unhurried
+from tests import real_time_guard
 from tests.ending import close_all
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _CPU_BEFORE = pytest.StashKey[float]()
 UNIT = Path(__file__).parent / "unit"
-unhurried.install()
+real_time_guard.install()
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as under nohup; the programs that are tested would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -58,24 +58,25 @@ def _event_loop() -> asyncio.AbstractEventLoop:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
     _under_way[:] = [item]
-    yield from _unhurried(item)
+    yield from _guarded(item)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
-    yield from _unhurried(item)
+    yield from _guarded(item)
 
 
-def _unhurried(item: pytest.Item) -> Generator[None]:
+def _guarded(item: pytest.Item) -> Generator[None]:
     """Fail a unit test, or one in virtual time, that waits for real time or starts a program."""
     if not (item.path.is_relative_to(UNIT) or item.get_closest_marker("virtual_time")):
         yield
         return
-    with unhurried.watched() as seen:
+    with real_time_guard.watched() as seen:
         yield
     if seen:
         pytest.fail(
-            f"this test may neither wait nor start programs, but {'; '.join(seen)}: {unhurried.REMEDY}", pytrace=False
+            f"this test may neither wait nor start programs, but {'; '.join(seen)}: {real_time_guard.REMEDY}",
+            pytrace=False,
         )
 
 

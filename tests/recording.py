@@ -94,10 +94,10 @@ def _measure(trial, number):
 
 def examine(self, trial):
     found = _examine(self, trial)
-    told = {{"calls": RECORDED, "windows": idleness.RECORDED, "batches": cuda_events.RECORDED[-1:]}}
-    detail = found.detail + {MARK!r} + json.dumps(told)
-    for recorded in (RECORDED, idleness.RECORDED, cuda_events.RECORDED):
-        recorded.clear()
+    recorded = {{"calls": RECORDED, "windows": idleness.RECORDED, "batches": cuda_events.RECORDED[-1:]}}
+    detail = found.detail + {MARK!r} + json.dumps(recorded)
+    for kept in (RECORDED, idleness.RECORDED, cuda_events.RECORDED):
+        kept.clear()
     return replace(found, detail=detail)
 
 
@@ -107,7 +107,7 @@ FILES = {"timing/cuda_events.py": DEVICE_CLOCK, "gates/idleness.py": IDLE_WINDOW
 
 
 def copied(folder: Path) -> Path:
-    """A copy of the tree whose referee tells what it recorded."""
+    """A copy of the tree whose referee reports what it recorded."""
     tree = folder / "tree"
     shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".git", ".venv", "node_modules", "build", ".whl"))
     for file, text in FILES.items():
@@ -130,7 +130,7 @@ def gpu() -> Iterator[Callable[[str], EvaluationReport]]:
 @contextmanager
 def cpu() -> Iterator[Callable[[str], EvaluationReport]]:
     """Judges `honest/silu_simd` of `tests/integrity` on this machine's cores."""
-    from tests.integrity.rates import an_evaluator
+    from tests.integrity.conftest import an_evaluator
     from tests.integrity.test_candidates import ROOT, declared, judge
 
     with an_evaluator() as evaluator:
@@ -144,18 +144,18 @@ def record(place: str, file: Path, times: int, load: str, names: list[str]) -> N
             for name in names:
                 for line in recorded(judge(name), place):
                     kind, _, text = name.partition("/")
-                    told = {"name": text.partition(".")[0], "kind": kind, "load": load, "turn": turn}
-                    out.write(json.dumps({**told, **line}) + "\n")
+                    about = {"name": text.partition(".")[0], "kind": kind, "load": load, "turn": turn}
+                    out.write(json.dumps({**about, **line}) + "\n")
                     out.flush()
 
 
 def recorded(report: EvaluationReport, place: str) -> list[dict[str, Any]]:
-    """What a report tells: none where the evaluation ended before the gate."""
+    """The lines of a report: none where the evaluation ended before the gate."""
     gate = next((gate for gate in report.gates if MARK in gate.detail), None)
     if gate is None:
         return []
-    told = json.loads(gate.detail.partition(MARK)[2])
-    lines = told["batches"] if place == "gpu" else [{"calls": told["calls"], "windows": told["windows"]}]
+    parts = json.loads(gate.detail.partition(MARK)[2])
+    lines = parts["batches"] if place == "gpu" else [{"calls": parts["calls"], "windows": parts["windows"]}]
     return [{"status": gate.status.value, **line} for line in lines]
 
 

@@ -19,7 +19,7 @@ MOST_FLAKY = 5
 """A run with more tests that fail once fails: they are defects by then, not bad luck."""
 MOST_RERUNS = 10
 """More failures than these are no accident, and running each alone would take hours."""
-DEAREST = 30
+MOST_EXPENSIVE = 30
 """Files whose costs are listed."""
 DESIGNS = ("tests/adversary/test_designs.py", "tests/integrity/test_candidates.py")
 """Tests of kernels before the referee, whose verdicts may depend on chance."""
@@ -107,16 +107,19 @@ def summary(outcome: Outcome, recorder: Recorder) -> str:
 
 
 def costs(recorder: Recorder) -> list[str]:
-    """What each tier cost, and each of the dearest files."""
+    """What each tier cost, and each of the most expensive files."""
     tests: Counter[str] = Counter()
     cpu_s: dict[str, float] = defaultdict(float)
     for file, count in recorder.tests.items():
         tests[tier_of(file)] += count
         cpu_s[tier_of(file)] += recorder.cpu_s[file]
-    dearest = sorted(recorder.tests, key=lambda file: -recorder.cpu_s[file])[:DEAREST]
+    expensive = sorted(recorder.tests, key=lambda file: -recorder.cpu_s[file])[:MOST_EXPENSIVE]
     return [
         *(f"tier:    {count:5} tests {cpu_s[tier]:7.0f} s of CPU  {tier}" for tier, count in sorted(tests.items())),
-        *(f"dearest: {recorder.tests[file]:5} tests {recorder.cpu_s[file]:7.0f} s of CPU  {file}" for file in dearest),
+        *(
+            f"file:    {recorder.tests[file]:5} tests {recorder.cpu_s[file]:7.0f} s of CPU  {file}"
+            for file in expensive
+        ),
     ]
 
 

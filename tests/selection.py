@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def selected(file: Path) -> tuple[str, ...]:
-    """The names in a file: one a line, beside comments and empty lines."""
+    """The names in a file: one a line; comments and empty lines are left out."""
     lines = (line.strip() for line in file.read_text().splitlines())
     return tuple(line for line in lines if line and not line.startswith("#"))
 

@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 
 from tests.adversary.designs import KINDS, designs, judged, outcome
-from tests.integrity.rates import an_evaluator
+from tests.integrity.conftest import an_evaluator
 
 
 def main(times: str, *names: str) -> int:
@@ -17,11 +17,11 @@ def main(times: str, *names: str) -> int:
     wrong = 0
     with an_evaluator() as evaluator:
         for design in (one for kind in KINDS for one in designs(kind) if one.id in names):
-            found = [outcome(design, judged(evaluator, design)) for _ in range(int(times))]
-            rightly = sum(one.right for one in found)
-            wrong += len(found) - rightly
-            said = Counter(one.text.splitlines()[0][:100] for one in found if not one.right)
-            sys.stdout.write(f"{design.id}: {rightly} of {len(found)} rightly {dict(said) or ''}\n")
+            outcomes = [outcome(design, judged(evaluator, design)) for _ in range(int(times))]
+            right = sum(one.right for one in outcomes)
+            wrong += len(outcomes) - right
+            wrongly = Counter(one.text.splitlines()[0][:100] for one in outcomes if not one.right)
+            sys.stdout.write(f"{design.id}: {right} of {len(outcomes)} judged rightly {dict(wrongly) or ''}\n")
             sys.stdout.flush()
     return int(wrong > 0)
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections import Counter
-from pathlib import Path
 
-from kernelwright.wiring.workbench import make_sandbox
 from tests.adversary.designs import KINDS, Design, designs, judged, outcome
 from tests.contracts.sandboxes import docker_sandbox
-from tests.integrity.conftest import SHEET
-from workers.backends.cpp import CppBackend, runtime_view
+from tests.integrity.conftest import an_evaluator
 from workers.judging.evaluator import Evaluator
 
 
@@ -19,16 +15,8 @@ def main(arguments: list[str]) -> int:
     """Judge the families named, or all; 1 where an outcome is not what it has to be."""
     families = [name for name in arguments if name != "docker"] or ["*"]
     chosen = [design for family in families for kind in KINDS for design in designs(kind, family)]
-    with tempfile.TemporaryDirectory() as directory:
-        state = Path(directory)
-        sandbox = docker_sandbox() if "docker" in arguments else make_sandbox()
-        backends = {"cpp": CppBackend(sandbox, state)}
-        evaluator = Evaluator(sandbox, backends, SHEET, views={"cpp": runtime_view}, memory_bytes=2 << 30)
-        try:
-            return _tabulate(evaluator, chosen)
-        finally:
-            evaluator.close()
-            sandbox.close()
+    with an_evaluator(docker_sandbox() if "docker" in arguments else None) as evaluator:
+        return _tabulate(evaluator, chosen)
 
 
 def _tabulate(evaluator: Evaluator, chosen: list[Design]) -> int:

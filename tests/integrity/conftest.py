@@ -1,11 +1,15 @@
 """One evaluator for all candidates, as a worker would have it."""
 
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from kernelwright.wiring.workbench import make_sandbox
 from services.domain.devices import DeviceSheet
+from services.ports.sandboxes import Sandbox
 from workers.backends.cpp import CppBackend, runtime_view
 from workers.judging.evaluator import Evaluator
 
@@ -23,15 +27,21 @@ SHEET = DeviceSheet(
 )
 
 
+@contextmanager
+def an_evaluator(sandbox: Sandbox | None = None) -> Iterator[Evaluator]:
+    """One for C++ on this machine's cores, as a worker would have it."""
+    sandbox = sandbox or make_sandbox()
+    with tempfile.TemporaryDirectory() as state:
+        backends = {"cpp": CppBackend(sandbox, Path(state))}
+        one = Evaluator(sandbox, backends, SHEET, views={"cpp": runtime_view}, memory_bytes=2 << 30)
+        try:
+            yield one
+        finally:
+            one.close()
+            sandbox.close()
+
+
 @pytest.fixture(scope="session")
-def evaluator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evaluator]:
-    state = tmp_path_factory.mktemp("state")
-    sandbox = make_sandbox()
-    one = Evaluator(
-        sandbox, {"cpp": CppBackend(sandbox, state)}, SHEET, views={"cpp": runtime_view}, memory_bytes=2 << 30
-    )
-    try:
+def evaluator() -> Iterator[Evaluator]:
+    with an_evaluator() as one:
         yield one
-    finally:
-        one.close()
-        sandbox.close()

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
-from kernelwright.wiring.workbench import make_sandbox
 from services.domain.evaluations import EvaluationReport, Verdict
 from tests.contracts.sandboxes import docker_sandbox
-from tests.integrity.conftest import SHEET
+from tests.integrity.conftest import an_evaluator
 from tests.integrity.test_candidates import Declared, all_declared, explain, judge
-from workers.backends.cpp import CppBackend, runtime_view
 from workers.judging.evaluator import Evaluator
 
 
 def main() -> int:
     """Judge the whole corpus; 1 when a cheat is accepted, an honest kernel rejected, or fewer than 95 % accepted."""
     started = time.monotonic()
-    with an_evaluator(docker="docker" in sys.argv[1:]) as evaluator:
+    with an_evaluator(docker_sandbox() if "docker" in sys.argv[1:] else None) as evaluator:
         cheats = _verdicts(evaluator, all_declared("cheats"), Verdict.REJECTED)
         honest = _verdicts(evaluator, all_declared("honest"), Verdict.ACCEPTED)
     _say(f"cheats: {cheats.total()}, accepted {cheats[Verdict.ACCEPTED]}, {_counts(cheats)}")
@@ -30,21 +24,6 @@ def main() -> int:
     _say(f"{time.monotonic() - started:.0f} s")
     wrong = cheats[Verdict.ACCEPTED] or honest[Verdict.REJECTED]
     return 1 if wrong or honest[Verdict.ACCEPTED] < 0.95 * honest.total() else 0
-
-
-@contextmanager
-def an_evaluator(*, docker: bool = False) -> Iterator[Evaluator]:
-    """One for C++ on this machine's cores."""
-    with tempfile.TemporaryDirectory() as directory:
-        state = Path(directory)
-        sandbox = docker_sandbox() if docker else make_sandbox()
-        backends = {"cpp": CppBackend(sandbox, state)}
-        evaluator = Evaluator(sandbox, backends, SHEET, views={"cpp": runtime_view}, memory_bytes=2 << 30)
-        try:
-            yield evaluator
-        finally:
-            evaluator.close()
-            sandbox.close()
 
 
 def _verdicts(evaluator: Evaluator, candidates: list[Declared], wanted: Verdict) -> Counter[Verdict]:

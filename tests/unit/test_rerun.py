@@ -43,8 +43,8 @@ def test_the_summary_has_each_first_failure_in_full_the_costs_and_the_skips() ->
     lines = summary(Outcome(flaky=(TEST,), by_chance=(DESIGN,)), recorder).splitlines()
     assert lines == [
         "tier:        7 tests      12 s of CPU  unit",
-        "dearest:     4 tests      10 s of CPU  tests/unit/deep/test_b.py",
-        "dearest:     3 tests       2 s of CPU  tests/unit/test_a.py",
+        "file:        4 tests      10 s of CPU  tests/unit/deep/test_b.py",
+        "file:        3 tests       2 s of CPU  tests/unit/test_a.py",
         f"==== flaky: failed in the run, passed alone: {TEST}",
         "E   assert 1 == 2",
         f"==== depends on chance: judged wrongly in the run, rightly alone: {DESIGN}",

@@ -144,14 +144,14 @@ class SpoolQueue(EvaluationQueue):
 
     async def _see_placed(self, name: str, wait: _Wait) -> None:
         """Place an order, again while the spool is full or away; when that lasts, the waiting ends."""
-        since, pause_s, told = self._clock.monotonic(), 0.25, False
+        since, pause_s, warned = self._clock.monotonic(), 0.25, False
         while not wait.answer.done():
             try:
                 await self._placed(name, wait)
             except StorageError as error:
-                if not told:
+                if not warned:
                     log.warning("the order %s waits for the spool: %s", name, error)
-                    told = True
+                    warned = True
                 if self._clock.monotonic() - since > self._give_up_s:
                     self._give_up(name, wait, error)
             except Exception as error:

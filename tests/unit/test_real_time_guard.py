@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.unhurried import watched
+from tests.real_time_guard import watched
 
 AWHILE_S = 0.02
 
@@ -31,7 +31,7 @@ def a_child() -> None:
 
 
 @pytest.mark.parametrize(
-    ("does", "told"),
+    ("action", "message"),
     [
         (lambda: time.sleep(AWHILE_S), "time.sleep of 0.02 s"),
         (lambda: threading.Event().wait(AWHILE_S), "Condition.wait for 0.02 s"),
@@ -41,10 +41,10 @@ def a_child() -> None:
     ],
     ids=["sleep", "event", "queue", "program", "child"],
 )
-def test_what_waits_or_starts_a_program_is_seen(does: Callable[[], object], told: str) -> None:
+def test_what_waits_or_starts_a_program_is_seen(action: Callable[[], object], message: str) -> None:
     with watched() as seen:
-        does()
-    assert any(told in one for one in seen), seen
+        action()
+    assert any(message in one for one in seen), seen
 
 
 async def test_waiting_on_a_real_loop_is_seen() -> None:
