@@ -13,9 +13,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from torch import nn
-
-from kernelwright.functions.problem import make_module_problem, make_problem
 from services.domain.errors import UserError
 from services.domain.problems import Problem
 
@@ -39,6 +36,10 @@ def function_problem(
     from. Imports the user's module here, as running it would.
 
     Raises `UserError` where there is no such thing, and `ProblemError` where it makes no problem."""
+    from torch import nn
+
+    from kernelwright.functions.problem import make_module_problem, make_problem
+
     if not is_named(text):
         option = "--inputs" if inputs else "--init"
         raise UserError(f"{option} goes with a function or class, and {text} does not name one: {FORM}")
@@ -59,6 +60,8 @@ def function_problem(
 
 
 def _check_function(target: Any, text: str, init: str) -> None:
+    from torch import nn
+
     if isinstance(target, nn.Module):
         raise UserError(
             f"{text} is {_kind(target)}, not a function or class: name its class {type(target).__name__}, and with "
