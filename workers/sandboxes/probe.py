@@ -13,12 +13,12 @@ from workers.ipc.wire import Channel
 
 
 def describe(connection: socket.socket) -> None:
-    """Send what the process sees: its torch, whether it reads torch's files and the library's, its user."""
+    """Send what the process sees: its torch, whether it reads torch's files, the library's and ours, its user."""
     import torch
 
     body: dict[str, JsonValue] = {"torch": torch.__version__, "file": str(torch.__file__), "uid": os.getuid()}
     try:
-        for path in (Path(torch.__file__), Path(os.__file__)):
+        for path in (Path(torch.__file__), Path(os.__file__), Path(__file__)):
             path.read_bytes()
         importlib.import_module("torch.utils.benchmark")
         body["prefix"] = sys.prefix

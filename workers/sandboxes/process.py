@@ -27,6 +27,8 @@ from workers.sandboxes.view import system_binds
 
 START_TIMEOUT_S = 30.0
 PROBE_LIMITS = SandboxLimits(wall_s=60.0)
+PROBE = "workers.sandboxes.probe"
+"""The zygote imports it beforehand: a user who may not read our files then says so."""
 
 
 @dataclass
@@ -48,7 +50,7 @@ class ProcessSandbox:
         self, *, levels: Sequence[Level] = tuple(Level), preload: Sequence[str] = (), use_bubblewrap: bool = True
     ) -> None:
         self._levels = tuple(levels)
-        self._zygote = Zygote(preload)
+        self._zygote = Zygote((PROBE, *preload))
         self._users = UserPool()
         self._hierarchy: Hierarchy | None = None
         self._probed: _Probed | None = None
@@ -188,7 +190,7 @@ class ProcessSandbox:
             level,
             PROBE_LIMITS,
             binds=binds,
-            entry="workers.sandboxes.probe:describe",
+            entry=f"{PROBE}:describe",
             environment={"PATH": surroundings.python_path()},
         )
         try:
@@ -202,7 +204,7 @@ class ProcessSandbox:
         process.wait(START_TIMEOUT_S)
         if "unreadable" in seen:
             raise SandboxError(
-                f"the sandbox's user cannot read the Python installation ({seen['unreadable']}); "
+                f"the sandbox's user cannot read Python or Kernelwright ({seen['unreadable']}); "
                 f"install Kernelwright outside private directories"
             )
         warm = self._zygote.description

@@ -42,7 +42,6 @@ def become_warm(preload: tuple[str, ...]) -> None:
         imported = importlib.import_module(module)
         if function:
             getattr(imported, function)()
-    gc.collect()
     gc.freeze()
     gc.enable()
 
