@@ -94,8 +94,8 @@ def test_the_commands_submit_list_cancel_and_watch_over_http(tmp_path: Path) -> 
     problem.write_text(a_problem().source)
     port = a_free_port()
     with an_api(tmp_path, port):
-        submitted = command("submit", str(problem), "--idempotency-key", "once", port=port)
-        again = command("submit", str(problem), "--idempotency-key", "once", port=port)
+        submitted = command("submit", str(problem), "--baselines", "eager", "--idempotency-key", "once", port=port)
+        again = command("submit", str(problem), "--baselines", "eager", "--idempotency-key", "once", port=port)
         job_id = submitted.stdout.strip()
         assert re.fullmatch(r"job-[0-9a-f]+", job_id)
         assert again.stdout == submitted.stdout

@@ -65,7 +65,7 @@ PAGES = (
     "/team",
     "{report}",
 )
-SOME = ("/", "/jobs/{job}", "/candidates/{candidate}", "/compare?job={job}&job={q}", "/memory/{q}", "{report}")
+SOME = ("/", "/jobs/{job}", "/candidates/{candidate}", "{report}")
 
 
 @pytest.mark.parametrize("page", with_full(PAGES, SOME))

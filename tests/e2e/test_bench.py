@@ -72,7 +72,21 @@ def a_checkout(folder: Path) -> Path:
 
 def test_a_bench_that_was_killed_after_its_first_problem_goes_on_with_the_others(tmp_path: Path) -> None:
     checkout, out, home = a_checkout(tmp_path / "checkout"), tmp_path / "out", tmp_path / "home"
-    command = ("bench", "--suite", "kernelbench", "--level", "1", "--path", checkout, "--rounds", "1", "--out", out)
+    command = (
+        "bench",
+        "--suite",
+        "kernelbench",
+        "--level",
+        "1",
+        "--path",
+        checkout,
+        "--rounds",
+        "1",
+        "--baselines",
+        "eager",
+        "--out",
+        out,
+    )
 
     with running(*command, home=home) as first:
         second_job = first.wait_for(r"\[2/3\] 2_ReLU  (job-\w+)", 150)[1]

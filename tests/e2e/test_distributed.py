@@ -66,7 +66,7 @@ def test_a_job_is_done_by_three_processes_and_its_referee_ends_with_it(tmp_path:
         asked = run("doctor", "--check-orchestrator", home=home, **settings)
         assert asked.returncode == 0, asked.stdout + asked.stderr
 
-        job_id = run("submit", problem, "--rounds", "2", home=home, **settings).stdout.strip()
+        job_id = run("submit", problem, "--rounds", "2", "--baselines", "eager", home=home, **settings).stdout.strip()
         with running("watch", job_id, "--json", home=home, **settings) as watching:
             watching.wait_for("^round 1")
             assert len(sandboxes(worker.process.pid)) > 1, "a zygote and the referee it forked"

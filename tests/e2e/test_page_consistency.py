@@ -47,7 +47,7 @@ def test_twenty_jobs_are_recorded() -> None:
     assert len(JOBS) >= 20
 
 
-@pytest.mark.parametrize("job_id", with_full(JOBS, JOBS[::5]))
+@pytest.mark.parametrize("job_id", with_full(JOBS, JOBS[::10]))
 def test_every_ratio_is_that_of_the_shown_medians_or_says_why_not(visitor: Visitor, job_id: str) -> None:
     page = visitor.page
     page.goto(f"/jobs/{job_id}")

@@ -97,7 +97,7 @@ def _agrees(page: Any, itself: str) -> list[ShownRatio]:
     return found
 
 
-@pytest.mark.parametrize("job_id", with_full(JOBS, JOBS[::5]))
+@pytest.mark.parametrize("job_id", with_full(JOBS, JOBS[::10]))
 def test_a_job_shows_no_ratio_that_its_medians_contradict(visitor: Visitor, job_id: str) -> None:
     page = visitor.page
     page.goto(f"/jobs/{job_id}")
@@ -119,7 +119,7 @@ def test_a_job_shows_no_ratio_that_its_medians_contradict(visitor: Visitor, job_
     assert told == expected
 
 
-@pytest.mark.parametrize("job_id", with_full(JOBS, JOBS[::5]))
+@pytest.mark.parametrize("job_id", with_full(JOBS, JOBS[::10]))
 def test_a_kernel_shows_no_ratio_that_its_medians_contradict(visitor: Visitor, job_id: str) -> None:
     page, best = visitor.page, job(job_id)["best_candidate_id"]
     page.goto(f"/candidates/{best}?tab=evidence")

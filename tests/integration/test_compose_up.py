@@ -36,7 +36,12 @@ def check(deployment: Deployment, job_timeout_s: float) -> None:
         assert httpx.get(f"{deployment.address}/me").status_code == 401
         workers = "workers of both kinds"
         wait(lambda: {"cpu", "compile"} <= {one["device"] for one in nodes(client)}, 180, workers, deployment)
-        body = {"problem": {"source": SMALL, "name": "scaled_silu"}, "backend": "cpp", "budget": {"rounds": 1}}
+        body = {
+            "problem": {"source": SMALL, "name": "scaled_silu"},
+            "backend": "cpp",
+            "baselines": ["eager"],
+            "budget": {"rounds": 1},
+        }
         job = client.post("/jobs", json=body).raise_for_status().json()["id"]
         wait(lambda: status(client, job) in FINAL, job_timeout_s, "the job's end", deployment)
         assert status(client, job) in ("solved", "no_gain"), client.get(f"/jobs/{job}").text

@@ -15,6 +15,7 @@ from tests.contracts.sandboxes import KeptDockerSandbox, docker_sandbox
 from tests.docker_host import docker_address
 from tests.integrity.conftest import SHEET
 from tests.integrity.test_candidates import Declared, all_declared, explain, judge, request_for
+from tests.selection import with_full
 from workers.backends.cpp import CppBackend, runtime_view
 from workers.judging.evaluator import Evaluator
 from workers.sandboxes.docker.container_spec import WORKER
@@ -46,7 +47,10 @@ def some(folder: str, every: int) -> list[Declared]:
     return all_declared(folder)[::every]
 
 
-@pytest.mark.parametrize("cheat", some("cheats", EVERY), ids=lambda one: one.name)
+CHEATS = some("cheats", EVERY)
+
+
+@pytest.mark.parametrize("cheat", with_full(CHEATS, CHEATS[::2]), ids=lambda one: one.name)
 def test_a_cheat_is_rejected_in_containers_too(evaluator: Evaluator, cheat: Declared) -> None:
     report = judge(evaluator, cheat)
     assert report.verdict is Verdict.REJECTED, explain(report)

@@ -17,6 +17,7 @@ from services.domain.validations import ValidationReport, ValidationRequest
 from tests.e2e.programs import give_a_sheet
 from tests.integrity.conftest import SHEET
 from tests.repeated import evaluated
+from tests.selection import with_full
 from workers.backends.cpp import CppBackend, runtime_view
 from workers.judging.evaluator import Evaluator
 from workers.sandboxes.process import ProcessSandbox
@@ -115,9 +116,10 @@ def test_a_problem_that_never_ends_is_refused_with_its_line(evaluator: Evaluator
     assert refusal.line in (13, 14)  # one that computes meanwhile: tests/integration/test_watchdog.py
 
 
-@pytest.mark.parametrize(
-    "name", ["segfault", "exit_unseen", "forged_messages", "endless_loop", "memory_hog", "prints_without_end"]
-)
+BAD = ("segfault", "exit_unseen", "forged_messages", "endless_loop", "memory_hog", "prints_without_end")
+
+
+@pytest.mark.parametrize("name", with_full(BAD, ("segfault", "forged_messages", "memory_hog")))
 def test_the_evaluation_after_a_bad_candidate_is_right(evaluator: Evaluator, name: str) -> None:
     assert evaluator.evaluate(evaluation(cheat(name), timeout_s=15.0)).verdict is Verdict.REJECTED
     assert evaluated(evaluator, evaluation(HONEST)).verdict is Verdict.ACCEPTED

@@ -12,6 +12,7 @@ from services.domain.jobs import Budget, Job, JobStatus
 from tests.fakes.chat_bench import FAST, Bench, a_bench, every_adapter
 from tests.fakes.chat_jobs import Place, a_useful_reply, a_working_model
 from tests.fakes.chat_servers import Act, Seen
+from tests.selection import with_full
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
 PRICE = TokenPrice(input=1.0, output=10.0)
@@ -34,8 +35,11 @@ async def run_again(folder: Path, bench: Bench, name: str) -> tuple[Job, Place]:
     return await place.orchestrator.run_job("job-1"), place
 
 
+BUDGETS = (Budget(rounds=2, tokens=400_000), Budget(rounds=2, dollars=2.0))
+
+
 @every_adapter
-@pytest.mark.parametrize("budget", [Budget(rounds=2, tokens=400_000), Budget(rounds=2, dollars=2.0)], ids=str)
+@pytest.mark.parametrize("budget", with_full(BUDGETS, BUDGETS[:1]), ids=str)
 async def test_a_job_that_fails_and_is_resumed_never_passes_its_budget(
     name: str, budget: Budget, tmp_path: Path
 ) -> None:

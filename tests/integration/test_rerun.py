@@ -12,6 +12,8 @@ import pytest
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).parents[2]
+PLAIN = {"PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+"""No plugins, which take a second each, and no options of whoever runs these tests."""
 PASSES = "def test_passes(): pass\n"
 FLAKY = """
 from pathlib import Path
@@ -34,7 +36,7 @@ def rerun(folder: Path, *arguments: str, **files: str) -> subprocess.CompletedPr
     return subprocess.run(
         [sys.executable, "-m", "tests.rerun", "-p", "xdist", *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},  # they take a second each
+        env={**os.environ, **PLAIN},
         capture_output=True,
         text=True,
         timeout=120,

@@ -81,6 +81,7 @@ def test_a_bad_declaration_is_rejected_with_line_and_remedy(evaluator: Evaluator
     assert 'line 6: TUNABLES["REPEATS"] is not a non-empty list' in explain(report)
 
 
+@pytest.mark.full
 def test_more_settings_than_are_tried_are_said(evaluator: Evaluator) -> None:
     source = searched(f'{{"REPEATS": [1], "SCALE": [1], "TILE": {list(range(40))}}}')
     report = judge(evaluator, SEARCHED.with_source(source))
