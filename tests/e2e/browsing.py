@@ -38,6 +38,11 @@ VIOLATIONS = """within => axe
     .then(found => found.violations.map(one => one.id + ": " + one.nodes.slice(0, 3)
         .map(node => node.target.join(" ") + " — " + node.failureSummary).join(" | ")))"""
 
+STICKS_OUT = """() => [...document.querySelectorAll("body *")]
+    .filter(one => one.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5)
+    .map(one => `${one.tagName}.${one.className}: ${one.textContent.trim().slice(0, 60)}`)"""
+"""What of a page lies right of its window, for people."""
+
 
 def skip_unless_there() -> None:
     """Skip, saying what to install, where this machine cannot show the UI."""

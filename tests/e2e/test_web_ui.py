@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.e2e.browsing import ENDED_WELL, Service, Visitor, serving, settled, visiting
+from tests.e2e.browsing import ENDED_WELL, STICKS_OUT, Service, Visitor, serving, settled, visiting
 from tests.e2e.programs import SMALL, WELL
 from tests.receiver import receiving
 from tests.selection import with_full
@@ -218,7 +218,7 @@ def test_every_page_is_accessible_and_fits_its_window_in_light_and_dark(
                 tab.page.set_viewport_size({"width": across, "height": down})
                 settled(tab.page)
                 wide: int = tab.page.evaluate("() => document.documentElement.scrollWidth")
-                assert wide <= across, f"{wide} px wide on a {width}"
+                assert wide <= across, f"{wide} px wide on a {width}: {tab.page.evaluate(STICKS_OUT)}"
                 if width != "4k":
                     assert tab.violations() == [], f"{width}, {scheme}"
         assert tab.complaints == []

@@ -1,5 +1,5 @@
 /** The team's experiences: what was learned, what it is worth, and what memory does at all. */
-import { Anchor, Button, Card, Group, Select, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Anchor, Button, Card, Group, Select, Stack, TextInput, Title } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -262,7 +262,16 @@ function Audit() {
   if (!audit.data?.length) return null;
   return (
     <Section title="Manual changes">
-      <table className="rows">
+      <Rows label="What was changed by hand">
+        <thead>
+          <tr>
+            <th>Action</th>
+            <th>Subject</th>
+            <th>Reason</th>
+            <th>By</th>
+            <th>When</th>
+          </tr>
+        </thead>
         <tbody>
           {audit.data.map((line, index) => (
             <tr key={index}>
@@ -270,13 +279,11 @@ function Audit() {
               <td className="mono break">{line.subject}</td>
               <td className="break">{line.reason}</td>
               <td>{line.actor}</td>
-              <td style={{ whiteSpace: "nowrap" }}>
-                <Text size="sm">{ago(line.at)}</Text>
-              </td>
+              <td style={{ whiteSpace: "nowrap" }}>{ago(line.at)}</td>
             </tr>
           ))}
         </tbody>
-      </table>
+      </Rows>
     </Section>
   );
 }
