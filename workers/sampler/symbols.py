@@ -6,15 +6,15 @@ import functools
 import mmap
 import struct
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _SYMBOL_TABLES = (2, 11)
 _FUNCTIONS = (2, 10)
-_SYMBOL = np.dtype(
-    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
-)
+_SYMBOL = [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
 """An entry of a symbol table (`Elf64_Sym`)."""
 
 
@@ -28,7 +28,7 @@ class SymbolTable:
 
     def name_at(self, offset: int) -> str:
         """The function before or at an offset; empty where there is none."""
-        index = int(np.searchsorted(self._offsets, offset, side="right")) - 1
+        index = int(self._offsets.searchsorted(offset, side="right")) - 1
         if index < 0:
             return ""
         start = int(self._names[index])
@@ -53,12 +53,15 @@ def _read(content: mmap.mmap) -> SymbolTable | None:
     sections_at = struct.unpack_from("<Q", content, 40)[0]
     size, count = struct.unpack_from("<HH", content, 58)
     headers = [struct.unpack_from("<IIQQQQII", content, sections_at + size * number) for number in range(count)]
+    import numpy as np  # 0.1 s, only where somebody asks
+
+    entry = np.dtype(_SYMBOL)
     addresses, names = [], []
     for header in headers:
         if header[1] not in _SYMBOL_TABLES:
             continue
         names_at, table_at = headers[header[6]][4], header[4]
-        table = np.frombuffer(content, _SYMBOL, count=header[5] // _SYMBOL.itemsize, offset=table_at)
+        table = np.frombuffer(content, entry, count=header[5] // entry.itemsize, offset=table_at)
         functions = table[(table["section"] != 0) & np.isin(table["info"] & 15, _FUNCTIONS)]
         addresses.append(functions["value"])
         names.append(functions["name"].astype(np.uint64) + names_at)
