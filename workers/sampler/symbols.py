@@ -53,7 +53,7 @@ def _read(content: mmap.mmap) -> SymbolTable | None:
     sections_at = struct.unpack_from("<Q", content, 40)[0]
     size, count = struct.unpack_from("<HH", content, 58)
     headers = [struct.unpack_from("<IIQQQQII", content, sections_at + size * number) for number in range(count)]
-    import numpy as np  # 0.1 s, only where somebody asks
+    import numpy as np  # takes 0.1 s: not before a symbol is wanted
 
     entry = np.dtype(_SYMBOL)
     addresses, names = [], []

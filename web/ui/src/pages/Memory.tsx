@@ -262,14 +262,14 @@ function Audit() {
   if (!audit.data?.length) return null;
   return (
     <Section title="Manual changes">
-      <Rows label="What was changed by hand">
+      <Rows label="Entries of manual changes">
         <thead>
           <tr>
             <th>Action</th>
-            <th>Subject</th>
+            <th>Target</th>
             <th>Reason</th>
-            <th>By</th>
-            <th>When</th>
+            <th>Actor</th>
+            <th>Time</th>
           </tr>
         </thead>
         <tbody>
