@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from langgraph.checkpoint.memory import InMemorySaver
@@ -74,7 +75,9 @@ class FusedSaver(InMemorySaver):
 
 def fused(port: T, fuse: Fuse) -> T:
     """The port, every coroutine of it behind the fuse, before and after its effect."""
-    return cast("T", _Fused(port, fuse))
+    members = {name: property(partial(_Fused.__getattr__, name=name)) for name in dir(type(port)) if name[0] != "_"}
+    kind = type("Fused", (_Fused,), members)  # `isinstance` of a protocol asks the class, not `__getattr__`
+    return cast("T", kind(port, fuse))
 
 
 class _Fused:
