@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, TypeVar, cast
 
 from langgraph.checkpoint.memory import InMemorySaver
@@ -75,9 +74,13 @@ class FusedSaver(InMemorySaver):
 
 def fused(port: T, fuse: Fuse) -> T:
     """The port, every coroutine of it behind the fuse, before and after its effect."""
-    members = {name: property(partial(_Fused.__getattr__, name=name)) for name in dir(type(port)) if name[0] != "_"}
+    members = {name: property(_read(name)) for name in dir(type(port)) if name[0] != "_"}
     kind = type("Fused", (_Fused,), members)  # `isinstance` of a protocol asks the class, not `__getattr__`
     return cast("T", kind(port, fuse))
+
+
+def _read(name: str) -> Callable[[Any], Any]:
+    return lambda self: _Fused.__getattr__(self, name)
 
 
 class _Fused:
