@@ -32,6 +32,8 @@ class Names:
         "_ZN3c1010Dispatcher4callE",
         "_ZN2at6native4AVX218direct_copy_kernelE",
         "Sleef_expf8_u10avx2",
+        "thread_main",
+        "xnn_f32_vsilu_ukernel",
     )
 
     def name_at(self, offset: int) -> str:
@@ -54,6 +56,8 @@ def seen(addresses: Sequence[int]) -> dict[str, int]:
         (0x21010, Owner.PYTHON),
         (0x22010, Owner.MOVING),
         (0x23010, Owner.VECTOR_MATH),
+        (0x24010, Owner.OPENMP),
+        (0x25010, Owner.LIBRARY),
         (0x30010, Owner.MATH),
         (0x40010, Owner.LIBRARY),
         (0x50010, Owner.GENERATED),
