@@ -14,10 +14,14 @@ It lies beside every exported kernel and needs only Python, torch and a compiler
     y = torch.empty_like(x)
     lib.scale(x, y, x.numel(), 2.0)
 
-Arguments: a tensor becomes the pointer to its data, an int an `int64_t`, a float a `double`, a bool an `int32_t`, None
-a null pointer. The caller allocates outputs; functions return nothing. A tensor must be on the CPU and contiguous,
-because its strides are not passed; to hand over another one, pass `x.data_ptr()` and its strides as ints. Element types
-are not checked: the source must know them.
+Arguments: a tensor becomes the pointer to its data, None a null pointer; an int, a float and a bool become what the
+source declares (`float`, `int32_t`, `bool`, …). A number of arguments that the source does not declare, a tensor for a
+number and a fraction for a whole number raise `TypeError`. Where the declaration cannot be read (a macro writes it,
+or its types are the source's own), an int is passed as an `int64_t`, a float as a `double`, a bool as an `int32_t`.
+
+The caller allocates outputs; functions return nothing. A tensor must be on the CPU and contiguous, because its strides
+are not passed; to hand over another one, pass `x.data_ptr()` and its strides as ints. Element types are not checked:
+the source must know them.
 
 A C++ source that includes headers of torch (`torch/…`, `ATen/…`, `c10/…`; its vector classes, for one) is compiled with
 those that the installed torch ships, and linked with its libraries.
@@ -91,13 +95,15 @@ class Library:
 
     It offers what its own source defines: neither other libraries, nor what the libraries define that it needs."""
 
-    def __init__(self, path: str, language: str = "cpp") -> None:
-        """Raises `ValueError` for a path that this module has not just built or found."""
+    def __init__(self, path: str, language: str = "cpp", source: str = "") -> None:
+        """Raises `ValueError` for a path that this module has not just built or found. `source`: what it was built
+        from, which says what its functions take."""
         if path not in _located:
             raise ValueError("libraries come from compile_cpp and compile_cuda")
         _located.discard(path)
         self._path = path
         self._language = language
+        self._source = source
         self._address_of = _own_addresses(path)
 
     def __getattr__(self, name: str) -> Function:
@@ -107,7 +113,8 @@ class Library:
         address = self._address_of(name)
         if not address:
             raise AttributeError(f'the source defines no extern "C" function `{name}`')
-        function = Function(name, address, None if self._language == "cpp" else _Cuda(name, self._address_of))
+        cuda = None if self._language == "cpp" else _Cuda(name, self._address_of)
+        function = Function(name, address, cuda, _parameters(self._source, name))
         setattr(self, name, function)
         return function
 
@@ -157,14 +164,18 @@ def _is_file(loaded: bytes | None, path: str) -> bool:
 class Function:
     """One C function; calls are bound once per combination of argument types."""
 
-    def __init__(self, name: str, address: int, cuda: _Cuda | None = None) -> None:
+    def __init__(
+        self, name: str, address: int, cuda: _Cuda | None = None, parameters: _Parameters | None = None
+    ) -> None:
         self.name = name
         self._address = address
         self._cuda = cuda
+        self._parameters = parameters
         self._calls: dict[tuple[type, ...], _Callable[..., None]] = {}
 
     def __call__(self, *arguments: object) -> None:
-        """Call it. Raises `TypeError` for an argument C cannot take, `ValueError` for a tensor it must not get."""
+        """Call it. Raises `TypeError` for arguments that it does not take, `ValueError` for a tensor or number that it
+        must not get."""
         call = self._calls.get(tuple(map(type, arguments)))
         if call is None:
             call = self._bind(arguments)
@@ -172,11 +183,32 @@ class Function:
 
     def _bind(self, arguments: tuple[object, ...]) -> _Callable[..., None]:
         kinds = [_kind(self.name, position, argument) for position, argument in enumerate(arguments)]
-        types = [_C_TYPES[kind] for kind in kinds] + ([] if self._cuda is None else [_ctypes.c_void_p])
+        declared = self._declared(kinds)
+        types = [_C_TYPES[_passed(*both)] for both in zip(kinds, declared, strict=True)]
+        types += [] if self._cuda is None else [_ctypes.c_void_p]
         target = _ctypes.CFUNCTYPE(None, *types)(self._address)
-        call = _specialise(self.name, kinds, target, self._cuda)
+        call = _specialise(self.name, kinds, declared, target, self._cuda)
         self._calls[tuple(map(type, arguments))] = call
         return call
+
+    def _declared(self, kinds: list[str]) -> list[str]:
+        """What the source declares for each argument, empty where that is not known. Raises `TypeError`."""
+        if self._parameters is None:
+            return [""] * len(kinds)
+        taken = len(self._parameters)
+        numbers = (taken,) if self._cuda is None else (taken - 1, taken)  # the stream comes by itself
+        if len(kinds) not in numbers:
+            listed = ", ".join(text for text, _ in self._parameters[: numbers[0]])
+            raise TypeError(f"{self.name}() takes {numbers[0]} arguments ({listed}), not {len(kinds)}")
+        for position, (kind, (text, declared)) in enumerate(zip(kinds, self._parameters, strict=False)):
+            remedy = _mismatch(kind, declared)
+            if remedy:
+                article = "" if kind == "none" else "an " if kind == "int" else "a "
+                shown = "None" if kind == "none" else kind
+                raise TypeError(
+                    f"{self.name}(): argument {position} is {article}{shown}, and the source takes `{text}`: {remedy}"
+                )
+        return [declared for _, declared in self._parameters[: len(kinds)]]
 
 
 class _Cuda:
@@ -201,13 +233,37 @@ class _Cuda:
 
 
 _C_TYPES: dict[str, _Any] = {
-    "tensor": _ctypes.c_void_p,
-    "none": _ctypes.c_void_p,
-    "bool": _ctypes.c_int32,
-    "int": _ctypes.c_int64,
-    "float": _ctypes.c_double,
+    "pointer": _ctypes.c_void_p,
+    "bool": _ctypes.c_bool,
+    "float": _ctypes.c_float,
+    "double": _ctypes.c_double,
+    **{f"{sign}int{bits}": getattr(_ctypes, f"c_{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
+_UNDECLARED = {"tensor": "pointer", "none": "pointer", "bool": "int32", "int": "int64", "float": "double"}
+"""How each kind of argument is passed where the source's declaration is not known."""
 _CONVERSIONS = {"tensor": "{0}.data_ptr()", "none": "None", "bool": "{0}", "int": "int({0})", "float": "float({0})"}
+
+
+def _passed(kind: str, declared: str) -> str:
+    """The type that an argument is passed as; one for a reference is passed as its address."""
+    return "pointer" if declared == "reference" else declared or _UNDECLARED[kind]
+
+
+def _mismatch(kind: str, declared: str) -> str:
+    """What to do where the source declares something else than what is passed; empty where the two agree."""
+    if declared == "half":
+        return "take a float"
+    if not declared:
+        return ""
+    if declared in ("pointer", "reference"):
+        if kind in ("bool", "float"):
+            return "pass a tensor, or take it by value"
+        return "take it by value, or pass a tensor" if declared == "reference" and kind != "tensor" else ""
+    if kind == "tensor":
+        return "pass a number (.item() of a tensor, or its .data_ptr())"
+    if kind == "none":
+        return "pass a number"
+    return "pass int(…), or take a double" if kind == "float" and declared not in ("float", "double") else ""
 
 
 def _kind(function: str, position: int, argument: object) -> str:
@@ -228,17 +284,33 @@ def _kind(function: str, position: int, argument: object) -> str:
     )
 
 
-def _specialise(name: str, kinds: list[str], target: _Any, cuda: _Cuda | None) -> _Callable[..., None]:
+def _specialise(
+    name: str, kinds: list[str], declared: list[str], target: _Any, cuda: _Cuda | None
+) -> _Callable[..., None]:
     """A Python function for one list of kinds, without loops or tests of type: an empty call takes about 1 µs."""
     names = [f"a{position}" for position in range(len(kinds))]
     tensors = [argument for argument, kind in zip(names, kinds, strict=True) if kind == "tensor"]
     place = "is_cpu" if cuda is None else "is_cuda"
     test = " and ".join(f"{argument}.{place} and {argument}.is_contiguous()" for argument in tensors)
     values = [_CONVERSIONS[kind].format(argument) for argument, kind in zip(names, kinds, strict=True)]
+    values = [
+        f"float({value})" if one in ("float", "double") and kind != "float" else value
+        for value, kind, one in zip(values, kinds, declared, strict=True)
+    ]
     lines = [f"def call({', '.join(names)}):"]
     if tensors:
         lines.append(f"    if not ({test}): refuse({', '.join(names)})")
-    scope: dict[str, _Any] = {"target": target, "refuse": _functools.partial(_refuse, name, place)}
+    for argument, kind, one in zip(names, kinds, declared, strict=True):
+        narrow = _re.fullmatch(r"u?int(8|16|32)", one)
+        if kind == "int" and narrow:  # either sign: a seed may be written as the one or as the other
+            bits = int(narrow[1])
+            test = f"{-(1 << bits - 1)} <= {argument} < {1 << bits}"
+            lines.append(f"    if not {test}: exceed({names.index(argument)}, {argument}, '{one}_t')")
+    scope: dict[str, _Any] = {
+        "target": target,
+        "refuse": _functools.partial(_refuse, name, place),
+        "exceed": _functools.partial(_exceed, name),
+    }
     if cuda is None:
         lines.append(f"    target({', '.join(values)})")
     else:
@@ -264,6 +336,157 @@ def _refuse(function: str, place: str, *arguments: _Any) -> None:
             )
 
 
+def _exceed(function: str, position: int, value: int, declared: str) -> None:
+    raise ValueError(f"{function}(): argument {position} is {value}, which is no {declared}; take an int64_t")
+
+
+_Parameters = list[tuple[str, str]]
+"""Of a function in a source: each parameter as it is written, and what it is: a name in `_C_TYPES`, `reference` or
+`half`, empty where that is not known."""
+_SPLICES = _re.compile(r"\\[ \t]*\n")
+_NO_CODE = _re.compile(
+    r'//[^\n]*|/\*.*?(?:\*/|\Z)|R"(?P<mark>[^()\s\\"]{0,16})\(.*?\)(?P=mark)"|(?<!\w)"C"'
+    r'|"(?:\\.|[^"\\\n])*"|(?<![0-9a-zA-Z_])\'(?:\\.|[^\'\\\n])*\'',
+    _re.DOTALL,
+)
+_MACRO = _re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\()?([^\n]*)$", _re.MULTILINE)
+_DIRECTIVE = _re.compile(r"^[ \t]*#[^\n]*$", _re.MULTILINE)
+_ALIAS = _re.compile(
+    r"\busing\s+(?P<new>\w+)\s*=(?P<old>[^;{}]*);|\btypedef\b(?P<before>[^;{}()]*?)\b(?P<last>\w+)\s*;"
+)
+_C_LINKAGE = "\x01"
+"""Stands for the text in `extern "C"` once a source is read."""
+_BLOCK = _re.compile(rf"\bextern\s*{_C_LINKAGE}\s*\{{")
+_QUALIFIERS = _re.compile(
+    r"\b(?:const|volatile|restrict|__restrict(?:__)?|register|struct|std)\b|::|\[\[.*?\]\]|\balignas\s*\([^()]*\)"
+    r"|\b__attribute__\s*\(\(.*?\)\)(?=\s*\w)"
+)
+_WORDS = frozenset({"unsigned", "signed", "long", "short", "int", "char", "double", "float", "bool", "_Bool"})
+_NAMED = {
+    **{f"{sign}int{bits}_t": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    **dict.fromkeys(("size_t", "uintptr_t", "uintmax_t"), "uint64"),
+    **dict.fromkeys(("ssize_t", "ptrdiff_t", "intptr_t", "intmax_t"), "int64"),
+    **dict.fromkeys(("_Float16", "__bf16", "__half", "half", "__nv_bfloat16", "nv_bfloat16"), "half"),
+}
+
+
+def _parameters(source: str, function: str) -> _Parameters | None:
+    """What a function of a source takes; None where its `extern "C"` declaration cannot be read, or says two things."""
+    code, macros, types = _read(source)
+    found = []
+    for place in _re.finditer(rf"\b{_re.escape(function)}\s*\(", code):
+        written = _between(code, place.end(), "()")
+        following = code[place.end() + len(written) + 1 :].lstrip()
+        before = code[max(code.rfind(end, 0, place.start()) for end in ";{}") + 1 : place.start()]
+        is_declared = _re.match(r"(?:noexcept\b|__attribute__\b[^;{}]*|\[\[[^;{}]*)?\s*(?:\{|;)", following)
+        if is_declared and _C_LINKAGE in _expanded(before, macros):
+            found.append([_parameter(one, macros, types) for one in _split(_expanded(written, macros))])
+    if not found or any(one != found[0] for one in found) or None in found[0]:
+        return None
+    return [one for one in found[0] if one is not None]
+
+
+@_functools.lru_cache
+def _read(source: str) -> tuple[str, dict[str, str | None], dict[str, str | None]]:
+    """A source without comments, texts and directives, each function in a block of `extern "C"` marked as such; its
+    macros and its names for types. None stands for those that cannot be followed."""
+    code = _NO_CODE.sub(lambda found: _C_LINKAGE if found.group() == '"C"' else " ", _SPLICES.sub(" ", source))
+    macros: dict[str, str | None] = {}
+    for name, takes, body in _MACRO.findall(code):
+        macros[name] = None if takes or macros.get(name, body) != body else body
+    code = _DIRECTIVE.sub("", code)
+    types: dict[str, str | None] = {}
+    for alias in _ALIAS.finditer(code):
+        name, old = alias["new"] or alias["last"], alias["old"] or alias["before"]
+        types[name] = None if types.get(name, old) != old else old
+    for block in reversed(list(_BLOCK.finditer(code))):
+        inside = _between(code, block.end(), "{}")
+        code = code[: block.start()] + ";" + _marked(inside) + ";" + code[block.end() + len(inside) + 1 :]
+    return code, macros, types
+
+
+def _marked(inside: str) -> str:
+    """What stands in a block of `extern "C"`, with that before each of its functions."""
+    depth, marked = 0, [_C_LINKAGE]
+    for character in inside:
+        depth += {"{": 1, "}": -1}.get(character, 0)
+        marked.append(f"{character}{_C_LINKAGE}" if depth == 0 and character in ";}" else character)
+    return "".join(marked)
+
+
+def _between(code: str, start: int, pair: str) -> str:
+    """What stands from behind a bracket that was opened to before the one that closes it."""
+    depth, end = 1, start
+    while end < len(code):
+        depth += {pair[0]: 1, pair[1]: -1}.get(code[end], 0)
+        if depth == 0:
+            break
+        end += 1
+    return code[start:end]
+
+
+def _expanded(text: str, macros: dict[str, str | None]) -> str:
+    """A text with the source's macros in it replaced; `?` for one that takes arguments or has two meanings."""
+
+    def meaning(found: _re.Match[str]) -> str:
+        body = macros.get(found.group(), found.group())
+        return "?" if body is None else body
+
+    for _ in range(4):
+        text = _re.sub(r"\w+", meaning, text)
+    return text
+
+
+def _split(written: str) -> list[str]:
+    """Parameters between commas that stand in no bracket."""
+    parts, depth = [""], 0
+    for character in written:
+        depth += (character in "(<[{") - (character in ")>]}")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    texts = [" ".join(part.split()) for part in parts]
+    return [] if texts in ([""], ["void"]) else texts
+
+
+def _parameter(text: str, macros: dict[str, str | None], types: dict[str, str | None]) -> tuple[str, str] | None:
+    """One parameter, as `_Parameters` holds it; None where it may stand for several, or for none."""
+    plain = _QUALIFIERS.sub(" ", text.split("=")[0])
+    if not plain.strip() or _re.search(r"[^\w\s*&\[\]<>,]", plain):
+        return None
+    if "&" in plain:
+        return text, "reference"
+    if "*" in plain or "[" in plain:
+        return text, "pointer"
+    words = plain.split()
+    built_in = [word for word in words if word in _WORDS]
+    if "<" in plain:
+        return text, ""
+    if len(words) - len(built_in) > (1 if built_in else 2) or (
+        not built_in and len(words) == 1 and words[0] not in _NAMED
+    ):
+        return None
+    if built_in:
+        return text, _built_in(built_in)
+    old = types.get(words[0])
+    if old is None:
+        return text, "" if words[0] in types else _NAMED.get(words[0], "")
+    inner = _parameter(_expanded(old, macros), macros, {name: t for name, t in types.items() if name != words[0]})
+    return text, "" if inner is None else inner[1]
+
+
+def _built_in(words: list[str]) -> str:
+    """A type that is written in the language's own words, on a machine whose `long` has 64 bits."""
+    if "double" in words:
+        return "" if "long" in words else "double"
+    for word in ("float", "bool", "_Bool"):
+        if word in words:
+            return word.removeprefix("_").lower()
+    bits = 8 if "char" in words else 16 if "short" in words else 64 if "long" in words else 32
+    return f"{'u' if 'unsigned' in words else ''}int{bits}"
+
+
 def compile_cpp(source: str, flags: _Sequence[str] = ()) -> Library:
     """Build a C++ source (once per source, flags, compiler and processor) and load it. Raises `CompileError`.
 
@@ -286,12 +509,19 @@ def compile_cuda(source: str, flags: _Sequence[str] = ()) -> Library:
     Its `extern "C"` functions run on the host: they take the current `cudaStream_t` last and launch kernels on it.
     Calls raise `LaunchError` where CUDA refuses the launch.
     """
-    return _loaded(locate(str(source), _separate(flags), "cuda"), "cuda")
+    separate = _separate(flags)
+    return _loaded(locate(str(source), separate, "cuda"), "cuda", str(source), separate)
 
 
-def _loaded(path: str, language: str) -> Library:
+def _loaded(path: str, language: str, source: str, flags: _Sequence[str]) -> Library:
     _located.add(path)
-    return Library(path, language)
+    return Library(path, language, with_macros(source, flags))
+
+
+def with_macros(source: str, flags: _Sequence[str]) -> str:
+    """A source with the macros that its flags define: what is said in either place is said."""
+    given = [flag.removeprefix("-D").partition("=") for flag in flags if flag.startswith("-D")]
+    return "\n".join([source, *(f"#define {name} {value if equals else 1}" for name, equals, value in given)])
 
 
 def _separate(flags: _Sequence[str]) -> tuple[str, ...]:

@@ -78,11 +78,76 @@ def test_none_is_a_null_pointer(library: Library) -> None:
 
 def test_the_same_function_takes_other_kinds_of_arguments_later(library: Library) -> None:
     x, y = torch.ones(4), torch.zeros(4)
-    library.scale(x, y, 4, 2, False)  # an int where C expects a double is the caller's mistake, but must not crash
-    library.scale(x, y, 4, 2.0, False)
+    library.scale(x, y, 4, 2, False)
     assert y.tolist() == [2.0] * 4
+    library.scale(x, y, 4, 1.5, False)
+    assert y.tolist() == [1.5] * 4
     library.scale(torch.nn.Parameter(x, requires_grad=False), y, 4, 3.0, False)
     assert y.tolist() == [3.0] * 4
+
+
+NARROW = r"""
+#include <cstdint>
+extern "C" void scale(const float* x, float* y, int64_t n, float factor) {
+    for (int64_t i = 0; i < n; ++i) y[i] = x[i] * factor;
+}
+extern "C" void store(double* y, float a, double b, int32_t c, uint8_t d, int8_t e, bool f, unsigned g, int16_t h) {
+    const double all[] = {a, b, double(c), double(d), double(e), double(f), double(g), double(h)};
+    for (int i = 0; i < 8; ++i) y[i] = all[i];
+}
+extern "C" void shift(float* y, const float& by) { y[0] += by; }
+"""
+
+
+def test_numbers_are_passed_as_the_source_declares_them() -> None:
+    library = compile_cpp(NARROW)
+    x, y = torch.randn(100), torch.empty(100)
+    for factor in (0.25, 3, True):
+        library.scale(x, y, x.numel(), factor)
+        assert torch.equal(y, x * factor)
+    out = torch.empty(8, dtype=torch.float64)
+    library.store(out, 0.5, 0.1, -7, 200, -3, 2, 2**32 - 1, -5)
+    assert out.tolist() == [0.5, 0.1, -7, 200, -3, 1, 2**32 - 1, -5]
+    library.store(out, 2, 3, True, False, 1, False, True, 0)
+    assert out.tolist() == [2, 3, 1, 0, 1, 0, 1, 0]
+
+
+def test_arguments_that_the_source_does_not_take_are_refused_with_the_way_out() -> None:
+    library = compile_cpp(NARROW)
+    x, y = torch.ones(4), torch.zeros(4)
+    with pytest.raises(TypeError, match=r"scale\(\) takes 4 arguments \(const float\* x, .*, float factor\), not 3"):
+        library.scale(x, y, 4)
+    with pytest.raises(TypeError, match=r"argument 2 is a float, and the source takes `int64_t n`: pass int"):
+        library.scale(x, y, 4.0, 2.0)
+    with pytest.raises(TypeError, match=r"argument 3 is a tensor, and the source takes `float factor`: .*\.item\(\)"):
+        library.scale(x, y, 4, torch.tensor(2.0))
+    with pytest.raises(
+        TypeError, match=r"argument 0 is a float, and the source takes `const float\* x`: pass a tensor"
+    ):
+        library.scale(1.0, y, 4, 2.0)
+    with pytest.raises(TypeError, match=r"argument 2 is None, and the source takes `int64_t n`: pass a number"):
+        library.scale(x, y, None, 2.0)
+    with pytest.raises(TypeError, match=r"argument 1 is a float, and the source takes `const float& by`: .*by value"):
+        library.shift(y, 2.0)
+    with pytest.raises(ValueError, match=r"argument 8 is 65536, which is no int16_t"):
+        library.store(y.double(), 0.0, 0.0, 0, 0, 0, 0, 0, 65536)
+    library.scale(x.data_ptr(), y, 4, 2.0)
+    assert y.tolist() == [2.0] * 4
+
+
+@pytest.mark.parametrize("flag", ["-ffast-math", "-Ofast", "-funsafe-math-optimizations"])
+def test_fast_mathematics_leaves_the_process_alone(flag: str) -> None:
+    source = """#include <cstdint>
+        extern "C" void add(const float* x, float* y, int64_t n) {
+            for (int64_t i = 0; i < n; ++i) y[0] += x[i];
+            FAST
+        }"""
+    fast = "" if flag == "-funsafe-math-optimizations" else "static_assert(__FAST_MATH__ == 1);"
+    library = compile_cpp(source.replace("FAST", fast), (flag,))
+    x, y = torch.ones(100), torch.zeros(1)
+    library.add(x, y, 100)
+    assert y.item() == 100.0
+    assert torch.full((1,), 1e-39).mul(0.5).item() > 0  # a denormal number
 
 
 def test_a_strided_tensor_is_refused_with_the_way_out(library: Library) -> None:
