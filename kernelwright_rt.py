@@ -491,10 +491,12 @@ def compile_cpp(source: str, flags: _Sequence[str] = ()) -> Library:
     """Build a C++ source (once per source, flags, compiler and processor) and load it. Raises `CompileError`.
 
     It is compiled with `g++ -O3 -march=native -fopenmp -std=c++20 -shared -fPIC` and then `flags`; where it includes
-    headers of torch, with their directory and torch's libraries besides.
+    headers of torch, with their directory and torch's libraries besides. `-ffast-math` and `-Ofast` change the code
+    alone: denormal numbers stay what they are in the rest of the process.
     """
     language = language_of(str(source))
-    return _loaded(locate(str(source), _separate(flags), language), "cpp")
+    separate = _separate(flags)
+    return _loaded(locate(str(source), separate, language), "cpp", str(source), separate)
 
 
 def language_of(source: str) -> str:
@@ -562,12 +564,13 @@ def artefact_name(source: str, flags: _Sequence[str], language: str = "cpp", arc
     """File name of a library: a hash of what it is built from; its directory stands for toolchain and processor.
 
     `architecture` is what GPU code is built for, by default what `cuda_architecture` says of this machine."""
-    parts: list[_Any] = [source, list(flags), list(BASE_FLAGS)]
+    given = list(flags) if language.endswith("cuda") else compiler_flags(flags)
+    parts: list[_Any] = [source, given, list(BASE_FLAGS)]
     if language == "cuda":
-        parts = [source, list(flags), list(CUDA_FLAGS), CUDA_EPILOGUE, architecture or cuda_architecture()]
+        parts = [source, given, list(CUDA_FLAGS), CUDA_EPILOGUE, architecture or cuda_architecture()]
     elif language != "cpp":
         target = (architecture or cuda_architecture()) if language == "torch_cuda" else ""
-        parts = [source, list(flags), language, _metadata.version("torch"), target]
+        parts = [source, given, language, _metadata.version("torch"), target]
         parts += [list(BASE_FLAGS)] if language == "cpp_torch" else []
     text = _json.dumps(parts)
     return f"{_hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()}.so"
@@ -578,12 +581,22 @@ def command(
 ) -> list[str]:
     """The compiler's command line. Raises `CompileError` where CUDA's compiler or architecture is not known."""
     if language == "cpp":
-        return [COMPILER, *BASE_FLAGS, *flags, source, "-o", output]
+        return [COMPILER, *BASE_FLAGS, *compiler_flags(flags), source, "-o", output]
     if language == "cpp_torch":
-        return [COMPILER, *BASE_FLAGS, *_torch_headers(), *flags, source, "-o", output, *_torch_libraries()]
+        given = [*_torch_headers(), *compiler_flags(flags)]
+        return [COMPILER, *BASE_FLAGS, *given, source, "-o", output, *_torch_libraries()]
     target = architecture or cuda_architecture()
     code = f"-gencode=arch=compute_{target},code=sm_{target}"
     return [cuda_compiler(), *CUDA_FLAGS, code, *flags, source, "-o", output]
+
+
+def compiler_flags(flags: _Sequence[str]) -> list[str]:
+    """Flags for g++, of which those for fast mathematics reach the compiler alone.
+
+    Told of them, g++ (before version 13) links code that has the whole process flush denormal numbers to zero."""
+    fast = {"-ffast-math": ["-Wp,-ffast-math"], "-Ofast": ["-O3", "-Wp,-ffast-math"]}
+    fast |= {flag: [f"-Wp,{flag}"] for flag in ("-fno-fast-math", "-funsafe-math-optimizations")}
+    return [one for flag in flags for one in fast.get(flag, [flag])]
 
 
 def torch_directory() -> _Path:

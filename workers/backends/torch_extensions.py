@@ -36,7 +36,8 @@ def command(source: str, output: str, flags: tuple[str, ...], language: str, arc
     names = ("c10", "torch_cpu", "torch", "torch_python")
     if language == "torch":
         libraries = [f"-L{torch / 'lib'}", *(f"-l{name}" for name in names)]
-        return ["g++", "-std=c++20", "-shared", "-fPIC", "-w", *headers, *flags, source, "-o", output, *libraries]
+        given = [*headers, *kernelwright_rt.compiler_flags(flags)]
+        return ["g++", "-std=c++20", "-shared", "-fPIC", "-w", *given, source, "-o", output, *libraries]
     there = [name for name in ("c10_cuda", "torch_cuda") if (torch / "lib" / f"lib{name}.so").exists()]
     libraries = [f"-L{torch / 'lib'}", *(f"-l{name}" for name in (*names, *there))]
     halves = [f"-D__CUDA_NO_{name}__" for name in NO_HALF]

@@ -39,3 +39,16 @@ def test_it_imports_only_the_standard_library_and_torch() -> None:
 def test_a_library_is_not_loaded_by_its_path(path: str) -> None:
     with pytest.raises(ValueError, match="compile_cpp"):
         kernelwright_rt.Library(path)
+
+
+@pytest.mark.parametrize("language", ["cpp", "cpp_torch"])
+@pytest.mark.parametrize("flag", ["-ffast-math", "-Ofast", "-funsafe-math-optimizations"])
+def test_flags_for_fast_mathematics_reach_the_compiler_alone(flag: str, language: str) -> None:
+    line = kernelwright_rt.command("kernel.cpp", "kernel.so", (flag, "-DA=1"), language)
+    assert flag not in line
+    assert {"-DA=1", f"-Wp,{flag}".replace("-Ofast", "-ffast-math")} <= set(line)
+
+
+def test_a_later_flag_takes_fast_mathematics_back() -> None:
+    given = kernelwright_rt.compiler_flags(("-ffast-math", "-fno-fast-math", "-fno-finite-math-only"))
+    assert given == ["-Wp,-ffast-math", "-Wp,-fno-fast-math", "-fno-finite-math-only"]
