@@ -1,5 +1,6 @@
 """Libraries that g++ builds are read as the loader reads them, and judged by lists of what is permitted."""
 
+import platform
 import shutil
 import subprocess
 from pathlib import Path
@@ -7,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from services.ports.devices import BuiltLibrary
-from workers.backends.elf import read_library
+from workers.backends.disassembly import choosing
+from workers.backends.elf import compilers_resolvers, read_library
 from workers.referee.screening.built_rules import examine_built
 
 pytestmark = [
@@ -87,3 +89,63 @@ def test_a_product_of_a_library_needs_permission(tmp_path: Path) -> None:
 def test_bytes_of_a_system_call_ask_for_a_disassembly(tmp_path: Path) -> None:
     _, doubtful = built(tmp_path, 'void f() { __asm__ volatile(".byte 0x0f, 0x05"); }')
     assert doubtful
+
+
+CLONED = """
+#include <cstdint>
+__attribute__((target_clones("default", "avx2"))) static void part(const float* x, float* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] * 2;
+}
+__attribute__((target_clones("default", "sse4.2", "avx2", "arch=haswell", "bmi2"))) int bits(int n) {
+  return __builtin_popcount(n);
+}
+extern "C" __attribute__((target_clones("default", "avx512f"))) void run(const float* x, float* y, int64_t n) {
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2")) part(x, y, n);
+  y[0] += bits(n);
+}
+"""
+
+
+def chosen_at_load(directory: Path, source: str, *flags: str) -> tuple[BuiltLibrary, int]:
+    """What a library says of itself where its resolvers were looked into, and how many of those g++ wrote."""
+    built(directory, source, *flags)
+    path = directory / "kernel.so"
+    command = ["objdump", "--disassemble", "--no-show-raw-insn", "--wide", "--section=.text", str(path)]
+    listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    plain = choosing(listing, compilers_resolvers(path))
+    return read_library(path, "cpp", plain)[0], len(plain)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="needs a processor that g++ clones functions for (x86-64)")
+@pytest.mark.parametrize("level", ["-O0", "-O1", "-O3"])
+def test_functions_for_several_processors_are_chosen_by_g_s_own_resolvers(tmp_path: Path, level: str) -> None:
+    library, number = chosen_at_load(tmp_path, CLONED, level)
+    assert number == 3
+    assert library.starters == ("__cpu_indicator_init",)
+    assert remarks(library, CLONED) == []
+    assert remarks(library, CLONED + "#define A(a, b) a##b") != []
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names x86-64's instructions")
+@pytest.mark.parametrize("label", ["", '__asm__("run.resolver")'])
+def test_a_resolver_of_the_source_s_own_runs_when_it_is_loaded(tmp_path: Path, label: str) -> None:
+    source = (
+        'extern "C" { int count; void real() {}\n'
+        "void (*choose())() LABEL; void (*choose())() { ++count; return real; }\n"
+        'void run() __attribute__((__ifunc__("CHOOSE"))); }'
+    )
+    source = source.replace("LABEL", label).replace("CHOOSE", "run.resolver" if label else "choose")
+    library, number = chosen_at_load(tmp_path, source)
+    assert number == 0
+    assert "runs when it is loaded" in remarks(library, source)[0]
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names x86-64's instructions")
+def test_a_hidden_resolver_is_seen_too(tmp_path: Path) -> None:
+    source = (
+        "static void real() {} static void (*choose())() { return real; }\n"
+        'static void chosen() __attribute__((__ifunc__("_ZL6choosev")));\nextern "C" void run() { chosen(); }'
+    )
+    library, _ = chosen_at_load(tmp_path, source)
+    assert "runs when it is loaded" in remarks(library, source)[0]

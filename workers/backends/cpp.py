@@ -25,8 +25,15 @@ from services.ports.devices import BuildResult, BuiltLibrary, ReachedName
 from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits, SandboxProcess
 from workers.backends import torch_extensions
 from workers.backends.artefacts import ArtefactCache, Manifest, is_full, sealed_copy
-from workers.backends.disassembly import OBJDUMP, disassembled, no_listing, system_instructions, with_lines
-from workers.backends.elf import read_library
+from workers.backends.disassembly import (
+    OBJDUMP,
+    disassembled,
+    no_listing,
+    plain_resolvers,
+    system_instructions,
+    with_lines,
+)
+from workers.backends.elf import compilers_resolvers, read_library
 from workers.backends.flags import refused_flags
 from workers.ipc.wire import Channel, Message, WireClosedError, WireError, WireTimeoutError
 from workers.profilers.hot_spots import HotSpots, hot_spots, missed_vectorisation
@@ -111,10 +118,13 @@ class CppBackend:
         )
 
     def _read(self, artefacts: Sequence[Path], languages: Sequence[str]) -> tuple[BuiltLibrary, ...]:
-        """What the libraries say of themselves. One whose code may call the system is disassembled."""
+        """What the libraries say of themselves. One whose code may call the system, or choose code when it is loaded,
+        is disassembled."""
         found = []
         for path, language in zip(artefacts, languages, strict=True):
-            library, doubtful = read_library(path, language)
+            chosen = compilers_resolvers(path)
+            plain = plain_resolvers(self._sandbox, path, chosen, scratch) if chosen else frozenset()
+            library, doubtful = read_library(path, language, plain)
             if doubtful:
                 names, why = system_instructions(self._sandbox, path, scratch)
                 library = dataclasses.replace(library, instructions=names, broken=why)
@@ -260,7 +270,7 @@ class _Collection:
         self.requests += 1
         if self.requests > MAX_SOURCES:
             raise CandidateError(f"the module compiles more than {MAX_SOURCES} sources")
-        self.sources.append(source)
+        self.sources.append(kernelwright_rt.with_macros(source, flags))
         if sum(map(len, self.sources)) > MAX_MESSAGE_BYTES:
             raise CandidateError(f"the module compiles more than {MAX_MESSAGE_BYTES >> 20} MiB of sources")
         path, said = self.backend.compile(source, flags, self.cache, language)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,6 +125,60 @@ def system_instructions(sandbox: Sandbox, library: Path, scratch: Scratch) -> tu
     if status.code != 0 or status.output_cut:
         return (), "its code looks as if it called the system, and objdump did not come to its end"
     return tuple(sorted({found.split()[0] for found in SYSTEM_INSTRUCTIONS.findall(status.output)})), ""
+
+
+_BLOCK = re.compile(r"^([0-9a-f]+) <.+>:$")
+_INSTRUCTION = re.compile(r"^ *([0-9a-f]+):\t((?:cs |data16 )*\S+) *([^#<]*)(?:<([^>]*)>)?")
+_REGISTER = r"%(?:[re]?(?:[abcd]x|[sd]i)|[abcd][lh]|r(?:8|9|1[0-5])[bwd]?)"
+_CHOOSING = (
+    re.compile(r"(?:ret|endbr64|(?:cs |data16 )*nop[wl]?)\b.*|xchg +%ax,%ax|(?:sub|add) +\$0x[0-9a-f]+,%rsp"),
+    re.compile(rf"(?:push|pop) +(?:%rbp|{_REGISTER})|mov +%rsp,%rbp|(?:test|cmp|bt)[bwlq]? .*"),
+    re.compile(
+        rf"(?:lea|mov[bwlqsz]*|and[bwlq]?|or[bwlq]?|xor[bwlq]?|not[lq]?|sh[rl][lq]?|cmov\w+|set\w+) .*{_REGISTER}"
+    ),
+)
+"""What g++ writes into a resolver (`target_clones`): reads what the processor has, writes registers, returns."""
+_LAST = re.compile(r"(?:ret|jmp)\b")
+
+
+def choosing(listing: str, addresses: Collection[int]) -> frozenset[int]:
+    """Of the functions at these addresses, those whose code only asks the processor and chooses: it writes no memory,
+    calls nothing but `__cpu_indicator_init`, and jumps within itself."""
+    blocks: dict[int, list[re.Match[str]]] = {}
+    block: list[re.Match[str]] = []
+    for line in listing.splitlines():
+        if header := _BLOCK.match(line):
+            block = blocks.setdefault(int(header[1], 16), [])
+        elif found := _INSTRUCTION.match(line):
+            block.append(found)
+    return frozenset(address for address in addresses if _only_chooses(blocks.get(address, [])))
+
+
+def _only_chooses(block: Sequence[re.Match[str]]) -> bool:
+    own = {found[1] for found in block}
+    for _, name, operands, symbol in (found.groups() for found in block):
+        if name == "call":
+            if symbol not in ("__cpu_indicator_init", "__cpu_indicator_init@plt"):
+                return False
+        elif name.startswith("j"):
+            if operands.strip() not in own:
+                return False
+        elif not any(pattern.fullmatch(f"{name} {operands}".strip()) for pattern in _CHOOSING):
+            return False
+    ends = [found[2] for found in block if "nop" not in found[2]]
+    return bool(ends) and _LAST.match(ends[-1]) is not None
+
+
+def plain_resolvers(sandbox: Sandbox, library: Path, addresses: Collection[int], scratch: Scratch) -> frozenset[int]:
+    """Those of a library's resolvers that `choosing` knows; none where it cannot be disassembled."""
+    command = ["objdump", "--disassemble", "--no-show-raw-insn", "--wide", "--section=.text", LIBRARY]
+    try:
+        with scratch() as directory:
+            shutil.copyfile(library, directory / LIBRARY)
+            status = sandbox.run(command, READING, directory=directory)
+    except (InfrastructureError, OSError):
+        return frozenset()
+    return frozenset() if status.code != 0 or status.output_cut else choosing(status.output, addresses)
 
 
 def with_lines(sandbox: Sandbox, library: Path, scratch: Scratch) -> str:

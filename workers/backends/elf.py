@@ -7,7 +7,7 @@ headers): section names can say anything. What is malformed is an `ElfError`: th
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,10 +17,15 @@ MAX_SYMBOLS = 200_000
 _LOAD, _DYNAMIC = 1, 2
 _EXECUTABLE = 1
 _NEEDED, _STRTAB, _SYMTAB, _RELA, _RELASZ, _STRSZ, _INIT_ARRAY, _INIT_ARRAYSZ = 1, 5, 6, 7, 8, 10, 25, 27
+_PLTRELSZ, _JMPREL = 2, 23
 _HASH, _GNU_HASH, _PREINIT_ARRAY, _RPATH, _RUNPATH, _RELR = 4, 0x6FFFFEF5, 32, 15, 29, 36
 _RELATIVE = {62: 8, 183: 1027}
 """The relocation that adds the load address, by machine."""
-_GNU_IFUNC = 10
+_RESOLVED = {62: 37, 183: 1032}
+"""The relocation that takes what a resolver returns, by machine."""
+_FUNCTION, _GNU_IFUNC = 2, 10
+_OF_RESOLVERS = "__cpu_indicator_init"
+"""What resolvers that a compiler wrote may call."""
 _COMPILERS_OWN = ("frame_dummy", "_GLOBAL__sub_I_", "_GLOBAL__I_")
 """What g++ has run when a library is loaded: its start-up files' part, and the initialisers of static objects."""
 SUSPECT_BYTES = {
@@ -81,14 +86,28 @@ class Elf:
         found = {symbol.name for symbol in self._dynamic_symbols() if symbol.section == 0 and symbol.name}
         return tuple(sorted(found))
 
-    def starters(self) -> tuple[str, ...]:
-        """What runs when it is loaded, beside what the compiler puts there itself."""
+    def resolvers(self) -> dict[int, str]:
+        """Functions that choose which code a name means when it is loaded: their names by address."""
+        names = {symbol.value: symbol.name for symbol in self._own_symbols() if symbol.kind == _FUNCTION}
+        indirect = [one for one in self._dynamic_symbols() if one.kind == _GNU_IFUNC and one.section]
+        found = {one.value: names.get(one.value, one.name) for one in indirect}
+        for table, size in ((_RELA, _RELASZ), (_JMPREL, _PLTRELSZ)):
+            for _where, info, addend in self._relocations(table, size):
+                if info & 0xFFFFFFFF == _RESOLVED.get(self.machine):
+                    found.setdefault(addend, names.get(addend, f"code at {addend:#x}"))
+        return found
+
+    def starters(self, plain: Collection[int] = ()) -> tuple[str, ...]:
+        """What runs when it is loaded, beside what the compiler puts there itself; `plain`: addresses of resolvers that
+        only choose."""
         names = {symbol.value: symbol.name for symbol in self._own_symbols()}
         found = [names.get(address, f"code at {address:#x}") for address in self._initialisers()]
         found = [name for name in found if not name.startswith(_COMPILERS_OWN)]
         if _PREINIT_ARRAY in self._values:
             found.append("a pre-initialiser")
-        found += [symbol.name for symbol in self._dynamic_symbols() if symbol.kind == _GNU_IFUNC and symbol.section]
+        found += [name for address, name in self.resolvers().items() if address not in plain]
+        if plain and _OF_RESOLVERS not in found:
+            found.append(_OF_RESOLVERS)
         if _RPATH in self._values or _RUNPATH in self._values:
             found.append("a search path of its own")
         return tuple(found)
@@ -110,15 +129,17 @@ class Elf:
         if _RELR in self._values:
             raise ElfError("its relocations are packed")
         slots = dict.fromkeys(range(start, start + min(size, 8 * MAX_SYMBOLS), 8), 0)
-        table, length = self._values.get(_RELA, 0), self._values.get(_RELASZ, 0)
-        for place in range(0, length, 24):
-            where, info, addend = self._at("<QQq", self._offset(table) + place)
+        for where, info, addend in self._relocations(_RELA, _RELASZ):
             if where in slots and info & 0xFFFFFFFF == _RELATIVE.get(self.machine):
                 slots[where] = addend
             elif where in slots:
                 symbol = self._symbol(self._offset(self._values[_SYMTAB]), info >> 32, self._string)
                 slots[where] = symbol.value
         yield from slots.values()
+
+    def _relocations(self, table: int, size: int) -> Iterator[tuple[int, ...]]:
+        for place in range(0, self._values.get(size, 0), 24):
+            yield self._at("<QQq", self._offset(self._values[table]) + place)
 
     def _dynamic_symbols(self) -> Iterator[_Symbol]:
         start = self._offset(self._values[_SYMTAB])
@@ -188,12 +209,24 @@ class Elf:
             raise ElfError("it is cut short") from None
 
 
-def read_library(path: Path, language: str) -> tuple[BuiltLibrary, bool]:
-    """What a library says of itself, and whether its code must be disassembled to know whether it calls the system."""
+def compilers_resolvers(path: Path) -> frozenset[int]:
+    """Addresses of a library's resolvers that are called as g++ calls those it writes (`target_clones`). None where it
+    is no library."""
+    try:
+        found = Elf(path.read_bytes()).resolvers()
+    except (ElfError, KeyError):
+        return frozenset()
+    return frozenset(address for address, name in found.items() if name.endswith(".resolver"))
+
+
+def read_library(path: Path, language: str, plain: Collection[int] = ()) -> tuple[BuiltLibrary, bool]:
+    """What a library says of itself, and whether its code must be disassembled to know whether it calls the system.
+
+    `plain`: addresses of its resolvers that are known to do nothing but choose."""
     try:
         elf = Elf(path.read_bytes())
         library = BuiltLibrary(
-            name=path.name, language=language, needed=elf.needed, imports=elf.imports, starters=elf.starters()
+            name=path.name, language=language, needed=elf.needed, imports=elf.imports, starters=elf.starters(plain)
         )
         return library, elf.has_suspect_bytes()
     except (ElfError, KeyError) as error:

@@ -7,7 +7,7 @@ so that renaming something (by a macro, an assembler label, another module's imp
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from services.ports.devices import BuiltLibrary, ReachedName
 from workers.referee.screening.built_names import is_listed
@@ -33,9 +33,13 @@ _OF_TORCH = ("torch", "torch_cuda", "cpp_torch")
 CUDA_FILES = re.compile(r"lib(?:cuda|cudart|nvrtc)\.so\.\d+")
 _CUDA_STARTERS = re.compile(r"libcudart_static_[0-9a-f]{40}|_ZL\d+__sti____cudaRegisterAll\w*")
 """What nvcc and the runtime that it links in run at load time: they register the kernels."""
-_STARTERS_OF_COMPILERS = frozenset({"set_fast_math", "__cpu_indicator_init"})
-"""What g++ links in for `-ffast-math` (denormal numbers are flushed to zero), and for functions that it makes for
-several processors: permitted where the source does not speak of them."""
+_OF_PROCESSORS = "__cpu_indicator_init"
+"""What g++ links in where a source asks which processor it runs on, or has functions made for several: permitted where
+the source does not speak of it, and gives no function another name."""
+_SPLICE = re.compile(r"\\[ \t]*\n")
+_NAMED_OTHERWISE = re.compile(
+    r"##|%:%:|\?\?|__\w*REDIR\w*|[\w)\]]\s*\b(?:asm|__asm|__asm__)\b\s*(?:\(|$)", re.MULTILINE
+)
 _OF_CUDA = re.compile(r"cudart_static|__sti__|cudaRegisterAll|constructor|init_array|__asm__\s*\(\s*\"")
 """What a source says that would pass something of its own off as that."""
 _MATH = (
@@ -155,9 +159,15 @@ def examine_built(libraries: Sequence[BuiltLibrary], sources: Sequence[str], lib
     if any(map(_SPEAKS_OF_KEYS.search, sources)):
         named.add(_KEYS)
     forged = any(_OF_CUDA.search(text) for text in sources)
-    own = {name for name in _STARTERS_OF_COMPILERS if any(name in text for text in sources)}
-    found = {remark for built in libraries for remark in _of(built, named, library, forged=forged, starters=own)}
+    asks = not any(map(_may_be_of_processors, sources))
+    found = {remark for built in libraries for remark in _of(built, named, library, forged=forged, asks=asks)}
     return sorted(found, key=lambda remark: (not remark.hard, remark.text))
+
+
+def _may_be_of_processors(text: str) -> bool:
+    """Whether a source may itself define what g++ links in where processors are asked about."""
+    spliced = _SPLICE.sub("", text)
+    return _OF_PROCESSORS in spliced or _NAMED_OTHERWISE.search(spliced) is not None
 
 
 def _names_of(facts: SourceFacts) -> Iterator[str]:
@@ -196,17 +206,16 @@ def _of(
     library: frozenset[str],
     *,
     forged: bool = False,
-    starters: Collection[str] = (),
+    asks: bool = False,
 ) -> Iterator[Remark]:
-    """`starters`: names of what compilers have run at load time that the source speaks of."""
+    """`asks`: whether what is called like g++'s own question which processor this is can be nothing else."""
     if built.broken:
         yield _remark(f"a built library cannot be read: {built.broken}")
         return
     for name in built.needed:
         if (reason := _refused_file(name, built.language, library)) is not None:
             yield _remark(f"`{name}` {reason}")
-    allowed = _STARTERS_OF_COMPILERS.difference(starters)
-    for name in [one for one in built.starters if one not in allowed]:
+    for name in [one for one in built.starters if not (asks and one == _OF_PROCESSORS)]:
         if forged or not (built.language.endswith("cuda") and _CUDA_STARTERS.fullmatch(name)):
             yield _remark(f"`{name}` runs when it is loaded")
     for name in built.instructions:

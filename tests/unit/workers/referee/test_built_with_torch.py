@@ -127,12 +127,27 @@ def test_what_only_headers_call_is_permitted_where_the_source_does_not_speak_of_
     assert examine_built([built], [renames], frozenset())
 
 
-@pytest.mark.parametrize("name", ["set_fast_math", "__cpu_indicator_init"])
-def test_what_compilers_have_run_at_load_time_is_permitted_unless_the_source_speaks_of_it(name: str) -> None:
-    built = BuiltLibrary(name="a.so", language="cpp", needed=(), imports=(), starters=(name,))
-    assert examine_built([built], ["int f();"], frozenset()) == []
-    (told,) = examine_built([built], [f"int {name}();"], frozenset())
+@pytest.mark.parametrize(
+    "source",
+    [
+        "int __cpu_indicator_init();",
+        "int __cpu_indi\\\ncator_init();",
+        "#define JOINED(a, b) a##b\nint JOINED(__cpu_indi, cator_init)();",
+        'extern "C" int f() __asm__ ("__cpu_indi" "cator_init");',
+        "int __REDIRECT(f, (), NAME);",
+    ],
+)
+def test_asking_the_processor_at_load_time_is_permitted_unless_the_source_may_mean_it(source: str) -> None:
+    built = BuiltLibrary(name="a.so", language="cpp", needed=(), imports=(), starters=("__cpu_indicator_init",))
+    assert examine_built([built], ['int f() { return __builtin_cpu_supports("avx2"); }'], frozenset()) == []
+    (told,) = examine_built([built], [source], frozenset())
     assert "runs when it is loaded" in told.text
+
+
+def test_setting_the_process_s_mode_at_load_time_is_evidence() -> None:
+    built = BuiltLibrary(name="a.so", language="cpp", needed=(), imports=(), starters=("set_fast_math",))
+    (told,) = examine_built([built], ["int f();"], frozenset())
+    assert told.hard
 
 
 def test_of_an_extension_for_cuda_the_interpreter_s_names_are_judged_too() -> None:
