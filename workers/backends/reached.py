@@ -112,7 +112,8 @@ def _only_asks(parent: ast.AST, field: str, child: ast.expr) -> bool:
     if isinstance(parent, ast.Attribute):
         return True
     if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id in ("hasattr", "getattr"):
-        return field == "func" or parent.args[0] is child
+        names_it = parent.func.id == "hasattr" or (len(parent.args) > 1 and isinstance(parent.args[1], ast.Constant))
+        return field == "func" or (names_it and parent.args[0] is child)
     if isinstance(parent, ast.Compare):
         return all(isinstance(one, ast.Is | ast.IsNot) for one in parent.ops)
     if isinstance(parent, ast.UnaryOp | ast.BoolOp | ast.Expr):

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from services.domain.tunables import TunablesError, declared
 from workers.referee.screening.cpp_rules import examine_cpp
 from workers.referee.screening.handles import KERNEL_MAKERS, Handles
+from workers.referee.screening.known_reads import KnownReads
 from workers.referee.screening.module_reading import (
     ENTRY,
     catches_look_up,
@@ -70,6 +71,7 @@ class _Screen:
         self._excused = set(self._harmless_reads())
         """Nodes that only ask how many threads there are."""
         self._handles = Handles(tree)
+        self._known = KnownReads(tree)
 
     def remarks(self) -> Iterator[Remark]:
         model = next((n for n in self._tree.body if isinstance(n, ast.ClassDef) and n.name == "ModelNew"), None)
@@ -158,7 +160,15 @@ class _Screen:
             yield from self._attribute(ast.Attribute(value=thing, attr=key.value, lineno=node.lineno))
         elif self._resolve(thing) is not None:
             yield _hard(node, f"`getattr` on `{self._resolve(thing)}` with a computed name hides what is called")
-        elif not self._is_own(thing) and not self._handles.is_kernel(thing) and not starts_plainly(key):
+        elif (names := self._known.names(key)) is not None:
+            for name in sorted(names):
+                yield from self._attribute(ast.Attribute(value=thing, attr=name, lineno=node.lineno))
+        elif not (
+            self._is_own(thing)
+            or self._known.is_own_instance(thing)
+            or self._handles.is_kernel(thing)
+            or starts_plainly(key)
+        ):
             text = "`getattr` with a computed name, on something that is no kernel of the module, hides what is called"
             yield Remark(line=node.lineno, text=text, hard=False)
 

@@ -21,6 +21,8 @@ def said(source: str) -> list[str]:
         "import torch\nhelper, other = torch.os, 1",
         "import torch\ndef f(helper=torch.os): pass",
         "import torch\ngetattr(torch, 'os').kill",
+        "import torch\n(t,) = (torch,)\nfor name in ('os',): getattr(t, name).kill",
+        "import torch\ndef f(t=torch, name='os'): getattr(t, name).kill",
         "import torch\nfirst = torch\nsecond = first\nsecond.os.kill",
         "import socketserver",
         "import os\nos.nice(3)",

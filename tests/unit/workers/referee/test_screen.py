@@ -211,6 +211,74 @@ def test_what_honest_code_hardly_needs_is_a_hint(statement: str) -> None:
     assert [remark.hard for remark in remarks] == [False]
 
 
+PLAN = """
+import dataclasses
+from dataclasses import dataclass, fields
+
+@dataclass(frozen=True)
+class Plan:
+    rows: int = 4
+    unroll: int = 2
+
+    def lanes(self):
+        return self.rows * self.unroll
+
+plan = Plan()
+"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "key = '_'.join(['ro', 'ws'])\nx = getattr(plan, key)",
+        "def f(settings):\n    return {one.name: getattr(settings, one.name) for one in fields(settings)}",
+        "def f(settings):\n    return [getattr(settings, n) for n in ('rows', 'unroll')]",
+        "NAMES = ('rows', 'unroll')\ndef f(settings):\n    return [getattr(settings, n) for n in NAMES]",
+        "for tried in (Plan(1), Plan(2, 3)):\n    text = ''.join(getattr(tried, n.lower()) for n in ['ROWS'])",
+        "for one in dataclasses.fields(Plan):\n    print(getattr(Plan(), one.name))",
+    ],
+)
+def test_names_that_are_written_out_and_objects_of_own_dataclasses_hide_nothing(statement: str) -> None:
+    assert texts(screen(KERNEL + PLAN + statement + MODEL, NOTHING)) == ""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "def f(plan):\n    return getattr(plan, ''.join(['soft', 'max']))",
+        "def f(x, key):\n    plan = x\n    return getattr(plan, key)",
+        "def f(x, key):\n    for plan in x:\n        getattr(plan, key)",
+        "def f(x, key):\n    with x as plan:\n        getattr(plan, key)",
+        "def f(x, key):\n    match x:\n        case plan:\n            getattr(plan, key)",
+        "def f(x, key):\n    (plan, other) = x, 1\n    getattr(plan, key)",
+        "def f(Plan, key):\n    getattr(plan, key)",
+        "from torch import *\ndef f(key):\n    getattr(plan, key)",
+        "def f(key):\n    getattr(getattr(plan, key), key)",
+        "def f(x, keys):\n    NAMES = ('rows',)\n    NAMES += keys\n    for key in NAMES: getattr(x, key)",
+        "NAMES = ['rows']\ndef f(x):\n    for key in NAMES: getattr(x, key)",
+        "def f(x):\n    key = ''.join(['soft', 'max'])\n    for key in ('rows',): getattr(x, key)",
+        "def f(x):\n  for one in fields(plan):\n    one.name = ''.join(['soft', 'max'])\n    getattr(x, one.name)",
+        "def f(x, one):\n    for one in fields(plan): pass\n    getattr(x, one.name)",
+        "def f(x, fields):\n    for one in fields(plan): getattr(x, one.name)",
+        "@dataclass\nclass A:\n  __annotations__ = {N: int}\ndef f(x):\n  for o in fields(A): getattr(x, o.name)",
+        "class Made:\n    def set(self, n, v):\n        setattr(self, n, v)\ndef f(key):\n    getattr(plan, key)",
+        "@dataclass\nclass B(torch.nn.Module):\n    rows: int\nb = B(1)\ndef f(key):\n    getattr(b, key)",
+        "@dataclass\nclass C:\n  def __new__(cls, x): return x\nc = C(1)\ndef f(key): getattr(c, key)",
+        "@dataclass\nclass D:\n  def __getattr__(self, n): return 1\nd = D(1)\ndef f(key): getattr(d, key)",
+        "def f(x):\n    for key in key: getattr(x, key)",
+        "def other(c): return torch.nn\n@other\nclass E:\n    rows: int\ne = E(1)\ndef f(key):\n    getattr(e, key)",
+    ],
+)
+def test_a_computed_name_on_anything_else_is_a_hint(statement: str) -> None:
+    assert "`getattr` with a computed name" in texts(screen(KERNEL + PLAN + statement + MODEL, NOTHING))
+
+
+@pytest.mark.parametrize(("name", "reason"), [("__globals__", "cannot see"), ("as_subclass", "other than a tensor")])
+def test_a_name_that_is_written_out_is_judged_as_an_attribute(name: str, reason: str) -> None:
+    statement = f"def f(x):\n    for name in ('shape', '{name}'): getattr(x, name)"
+    assert reason in texts(screen(KERNEL + statement + MODEL, NOTHING))
+
+
 @pytest.mark.parametrize(
     "statement",
     [
