@@ -11,15 +11,14 @@ from workers.referee.drafting.graph import CompiledGraph, DraftedProblem, NoDraf
 
 FLAGS = ("-ffp-contract=off",)
 """What Inductor compiles its kernels with, as far as it bears on their results. It names `-ffast-math` besides and
-takes back all that this changes, but linking with it brings a constructor that has the whole process flush denormals.
-"""
+takes back all that this changes."""
 _KERNEL = re.compile(r"^(\w+) = async_compile\.cpp_pybinding\((\[.*?\]), r?'''(.*?)'''\)", re.MULTILINE | re.DOTALL)
 _HEADER = re.compile(r"^[ \t]*#include [<\"]?\S*cpp_prefix\.h[>\"]?[ \t]*\n|^[ \t]*#include \S+\n", re.MULTILINE)
 _ENTRY = re.compile(r'extern "C"\s+void\s+kernel\(')
 _DIVISION_GUARD = re.compile(r"^[ \t]*[^\n]*inductor_cpu_(?:integer_div_error|throw_if)[^\n]*\n", re.MULTILINE)
 _CAPABILITY = "CPU_CAPABILITY_"
 _SCALARS = ("int64_t", "double")
-"""Types of scalar arguments that the run-time module passes."""
+"""Types of scalar arguments that Inductor's kernels take."""
 
 
 class CppKernels:
