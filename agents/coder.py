@@ -6,21 +6,18 @@ module in a code fence, with prose around. What comes out is a module that defin
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import dataclass
 
 from agents.edits import apply_edits, edit_blocks
 from agents.replies import CoderReply, parse_reply, spoken, unknown_keys
+from services.domain.candidate_text import candidate_source, fault_of, fenced_blocks, is_module
 from services.domain.chat import Facts
-from services.domain.errors import ReplyError
-from services.domain.python_source import parsed
+from services.domain.errors import ConfigurationError, ReplyError
 from services.domain.texts import shortened
 
 MOST_BYTES = 1 << 20
 """A larger module is a mistake."""
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*\n(.*?)^[ \t]*\1[ \t]*$", re.DOTALL | re.MULTILINE)
-_LANGUAGES = ("", "python", "py", "python3")
 _MOST_SUMMARY = 200
 
 
@@ -45,7 +42,7 @@ def draft_of(text: str, start: str | None) -> Draft:
     except ReplyError as error:
         draft = _from_prose(text, start)
         if draft is None:
-            raise ReplyError(f"expected JSON, a fenced Python module or an edit block ({error})") from None
+            raise ReplyError(f"expected JSON, a fenced Python module or an edit block ({_why(text, error)})") from None
     else:
         draft = Draft(source=_source(reply, start, unknown_keys(CoderReply, text)), summary=reply.summary)
     check_source(draft.source)
@@ -56,14 +53,9 @@ def check_source(source: str) -> None:
     """Raise `ReplyError` unless the text is a Python module that defines `ModelNew`."""
     if len(source.encode(errors="replace")) > MOST_BYTES:
         raise ReplyError(f"source: longer than {MOST_BYTES} bytes")
-    try:
-        module = parsed(source)
-    except SyntaxError as error:
-        raise ReplyError(f"source: line {error.lineno}: {error.msg}") from None
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise ReplyError(f"source: not a Python module: {error}") from None
-    if not any(_defines_model(node) for node in ast.walk(module)):
-        raise ReplyError("source: it does not define ModelNew")
+    fault = fault_of(source)
+    if fault is not None:
+        raise ReplyError(f"source: {fault}")
 
 
 def _source(reply: CoderReply, start: str | None, unknown: tuple[str, ...]) -> str:
@@ -77,7 +69,7 @@ def _source(reply: CoderReply, start: str | None, unknown: tuple[str, ...]) -> s
 
 def _unwrapped(source: str, start: str | None) -> str:
     """A `source` field that holds edit blocks, or a module in a fence, where it should hold the module alone."""
-    if _is_module(source):
+    if is_module(source):
         return source
     draft = _from_prose(source, start)
     return source if draft is None else draft.source
@@ -88,13 +80,23 @@ def _from_prose(text: str, start: str | None) -> Draft | None:
     edits = edit_blocks(text)
     if edits:
         return Draft(source=apply_edits(_editable(start), edits), summary=_summary(text))
-    modules = [body for _, language, body in _FENCE.findall(text) if language.lower() in _LANGUAGES]
-    complete = [body for body in modules if "ModelNew" in body]
-    written = not text.lstrip().startswith("{")  # a JSON document is a Python expression too: its own error says more
-    if not complete and written and "class ModelNew" in text and _is_module(text):
+    naming = [block.source for block in fenced_blocks(text) if "ModelNew" in block.source]
+    complete = [source for source in naming if fault_of(source) is None] or naming  # others show how it is called
+    if not complete and fault_of(text) is None:
         return Draft(source=text, summary=_summary(""))
     # A model that corrects itself does so at the end.
     return Draft(source=complete[-1], summary=_summary(text)) if complete else None
+
+
+def _why(text: str, error: ReplyError) -> str:
+    """What is wrong with a reply that holds no draft: with its module where it was to hold one, else as JSON."""
+    if "ModelNew" not in text or text.lstrip().startswith("{"):
+        return str(error)
+    try:
+        candidate_source(text)
+    except ConfigurationError as fault:
+        return str(fault)
+    return str(error)
 
 
 def _editable(start: str | None) -> str:
@@ -108,20 +110,6 @@ def _summary(text: str) -> str:
     before = re.split(r"^[ \t]*(?:`{3,}|~{3,}|<{5,9})", text, maxsplit=1, flags=re.MULTILINE)[0]
     words = " ".join(before.split())
     return shortened(words, _MOST_SUMMARY) or "(no summary)"
-
-
-def _is_module(text: str) -> bool:
-    try:
-        parsed(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
-
-
-def _defines_model(node: ast.AST) -> bool:
-    if isinstance(node, ast.ClassDef | ast.FunctionDef):
-        return node.name == "ModelNew"
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == "ModelNew"
 
 
 __all__ = ["MOST_BYTES", "Draft", "check_source", "draft_of", "read_draft"]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from kernelwright.problem_files import read_problem, read_source
 from kernelwright.wiring.workbench import check_device, make_sandbox, make_workbench
 from services.domain import codec
+from services.domain.candidate_text import candidate_source
 from services.domain.candidates import content_hash
 from services.domain.errors import ConfigurationError, KernelwrightError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
@@ -49,6 +50,7 @@ def evaluate(
     """Judge a candidate's source. Raises `ProblemError`, `ConfigurationError`, `InfrastructureError`."""
     lint_problem(problem)
     _check_names(backend, device, baselines)
+    source = candidate_source(source)
     workbench = make_workbench(directory, device, make=make or make_sandbox)
     job_id = f"local-{content_hash(problem.source)[:12]}"
     try:

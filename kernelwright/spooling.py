@@ -10,6 +10,7 @@ from pathlib import Path
 from kernelwright.problem_files import read_source
 from services.adapters.spool.layout import order_name
 from services.adapters.spool.service_side import SpoolAnswer, SpooledOrders, SpoolPlace
+from services.domain.candidate_text import candidate_source
 from services.domain.candidates import content_hash
 from services.domain.codec import dumps
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
@@ -96,7 +97,7 @@ def _requests(
     )
     found: list[tuple[str, str, ValidationRequest | EvaluationRequest]] = [(f"val-{job_id}", problem.name, validation)]
     for path in candidates:
-        source = read_source(path, "candidate")
+        source = candidate_source(read_source(path, "candidate"))
         known = content_hash(f"{asked}\n{source}")[:20]
         evaluation = EvaluationRequest(
             evaluation_id=f"eval-{known}",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from services.catalogue import Catalogue
 from services.domain import codec
+from services.domain.candidate_text import candidate_source
 from services.domain.candidates import EvaluatedCandidate, content_hash
 from services.domain.deletion import Deletion
 from services.domain.digests import BestSpeedup, CandidateDigest, JobCosts, RecordedStep, StepDigest, sum_costs
@@ -84,8 +85,7 @@ class JobService:
 
         With a key, a second submission gives the first one's job. Raises `ProblemError`, `ConfigurationError`,
         `ConflictError` when the key was used for another spec, and `LimitError` when a quota is used up."""
-        spec = replace(spec, baselines=tuple(dict.fromkeys(spec.baselines)))
-        self.check(spec)
+        spec = self.check(spec)
         _check_device_budget(spec.budget.device_s, self._evaluation_timeout_s)
         job = self._new_job(team_id, spec, idempotency_key)
         if idempotency_key is None:
@@ -108,8 +108,7 @@ class JobService:
 
     async def store(self, team_id: str, spec: JobSpec, finish: Callable[[Job], Job]) -> Job:
         """Check a spec and store it as the job that `finish` makes of a new queued one. Raises `UserError`."""
-        spec = replace(spec, baselines=tuple(dict.fromkeys(spec.baselines)))
-        self.check(spec)
+        spec = self.check(spec)
         job = finish(self._new_job(team_id, spec, None))
         await self._jobs.create(job)
         return job
@@ -236,8 +235,9 @@ class JobService:
         """Calls that no step holds (yet): the job ended, or waits, within a step."""
         return tuple(itertools.chain.from_iterable((await self._jobs.kept_calls(team_id, job_id)).values()))
 
-    def check(self, spec: JobSpec) -> None:
-        """Raise `ProblemError` or `ConfigurationError` for what reading a spec finds wrong."""
+    def check(self, spec: JobSpec) -> JobSpec:
+        """The spec as a job has it. Raises `ProblemError` or `ConfigurationError` for what reading it finds wrong."""
+        spec = _normal(spec)
         _check_texts(spec)
         lint_problem(spec.problem)
         self.catalogue.check(spec)
@@ -246,6 +246,7 @@ class JobService:
             raise ConfigurationError(f"priority must be -{MOST_PRIORITY} to {MOST_PRIORITY}, not {spec.priority}")
         if not 1 <= spec.beam <= MAX_BEAM:
             raise ConfigurationError(f"beam must be 1 to {MAX_BEAM}, not {spec.beam}")
+        return spec
 
     async def _create(self, job: Job) -> None:
         if self._quotas is None or not await self._quotas.limits(job.team_id):
@@ -314,6 +315,20 @@ def _check_device_budget(device_s: float | None, evaluation_timeout_s: float) ->
         )
 
 
+def _normal(spec: JobSpec) -> JobSpec:
+    """A spec with each baseline once, and the module of a candidate that came as a chat's answer. Raises
+    `ConfigurationError` where there is no module."""
+    spec = replace(spec, baselines=tuple(dict.fromkeys(spec.baselines)))
+    source = spec.seed_candidate
+    if source is None:
+        return spec
+    if not (_is_storable(source) and len(source.encode()) <= MAX_CANDIDATE_BYTES):
+        raise ConfigurationError(f"the candidate must be valid text of at most {MAX_CANDIDATE_BYTES} bytes")
+    if not source.strip():
+        raise ConfigurationError("the candidate is empty: it must be a module defining ModelNew")
+    return replace(spec, seed_candidate=candidate_source(source))
+
+
 def _check_texts(spec: JobSpec) -> None:
     """Every text of a spec can be stored: valid Unicode without null characters, of sensible length."""
     problem = spec.problem
@@ -323,11 +338,6 @@ def _check_texts(spec: JobSpec) -> None:
     for what, text in names.items():
         if not _is_storable(text) or not 0 < len(text) <= 1000:
             raise ConfigurationError(f"the {what} must be 1 to 1000 characters of valid text")
-    source = spec.seed_candidate
-    if source is not None and not (_is_storable(source) and len(source.encode()) <= MAX_CANDIDATE_BYTES):
-        raise ConfigurationError(f"the candidate must be valid text of at most {MAX_CANDIDATE_BYTES} bytes")
-    if source is not None and not source.strip():
-        raise ConfigurationError("the candidate is empty: it must be a module defining ModelNew")
     if not _is_storable(spec.guidance) or len(spec.guidance) > MAX_GUIDANCE:
         raise ConfigurationError(
             f"the guidance must be valid text of at most {MAX_GUIDANCE} characters (it has {len(spec.guidance)}): "

@@ -80,6 +80,18 @@ def test_what_a_model_thought_aloud_is_neither_summary_nor_answer(opening: str) 
     assert (draft.summary, draft.source.strip()) == ("Wider vectors.", module)
 
 
+def test_a_block_that_shows_how_the_kernel_is_called_is_not_the_kernel() -> None:
+    module = "class ModelNew:\n    pass\n"
+    text = f"Wider vectors.\n```python\n{module}```\nUse it so:\n```python\nmodel = kernels.ModelNew(4)\n```\n"
+
+    assert read_draft(text, some_facts()).source == module
+
+
+def test_a_fence_that_was_cut_off_is_named() -> None:
+    with pytest.raises(ReplyError, match=r"without a closed fence of Python \(the first fence is at line 2\)"):
+        read_draft("Wider vectors.\n```python\nclass ModelNew:\n", some_facts())
+
+
 def test_hostile_text_is_read_in_bounded_time() -> None:
     began = time.process_time()
     for text in ("{" * 200_000, '{"a":' * 50_000, "```" * 100_000, "[" * 100_000):

@@ -69,6 +69,16 @@ def test_a_problem_with_a_fault_is_refused_with_file_line_and_remedy(
     assert "Fix the syntax" in line
 
 
+@pytest.mark.parametrize("command", [("evaluate",), ("run", "--seed-candidate")])
+def test_a_candidate_with_a_fault_is_refused_before_anything_runs(
+    capsys: pytest.CaptureFixture[str], problem: Path, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    candidate = tmp_path / "answer.md"
+    candidate.write_text("Here it is:\n\n```python\nclass ModelNew(:\n```\n")
+    line = line_of(capsys, command[0], str(problem), *command[1:], str(candidate))
+    assert "the fenced block at line 3 of it cannot be judged: line 1: syntax error" in line
+
+
 def test_a_problem_whose_backward_is_not_written_out_is_refused_before_anything_runs(
     capsys: pytest.CaptureFixture[str], problem: Path
 ) -> None:

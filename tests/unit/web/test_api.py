@@ -173,6 +173,8 @@ async def test_twin_requests_with_one_key_make_one_job(here: Installation) -> No
         ({"budget": {"dollars": -1}}, "dollars"),
         ({"surprise": 1}, "surprise"),
         ({"seed_candidate": " \n"}, "empty"),
+        ({"seed_candidate": "class ModelNew(:\n"}, "the candidate cannot be judged: line 1: syntax error"),
+        ({"seed_candidate": "So:\n```python\nclass ModelNew: ...\n"}, "the first fence is at line 2"),
         ({"guidance": "a\0b"}, "the guidance must be valid text of at most 4000 characters"),
         ({"guidance": "w" * 4001}, "guidance"),
         ({"tags": ["a\0b"]}, "tag 1"),
@@ -408,6 +410,12 @@ async def test_a_form_that_needs_a_kernel_is_refused_while_there_is_none(here: I
     assert answer.status_code == 409
     assert "no accepted kernel" in answer.json()["detail"]
     assert (await here.client.get(f"/jobs/{job_id}/bundle", params={"format": "tarball"})).status_code == 422
+
+
+async def test_a_candidate_may_be_the_answer_of_a_chat(here: Installation) -> None:
+    reply = "Here it is:\n\n```python\nclass ModelNew: ...\n```\nIt is fused.\n"
+    answer = await here.client.post("/evaluations", json={"problem": PROBLEM, "candidate": reply})
+    assert here.database.jobs[answer.json()["id"]].spec.seed_candidate == "class ModelNew: ...\n"
 
 
 async def test_an_evaluation_is_a_job_with_one_given_candidate(here: Installation) -> None:
