@@ -7,13 +7,15 @@ from pathlib import Path
 from services.domain.errors import UserError
 from services.domain.problems import Problem
 from services.domain.shape_lists import with_shapes
+from services.domain.texts import visible
 
 
 def read_problem(path: Path, allow_library: tuple[str, ...] = (), objective: str = "") -> Problem:
     """The problem in a file; `SHAPES = "shapes.json"` stands for the list in that file beside it. Raises `UserError`
     when one of them cannot be read."""
     source = with_shapes(read_source(path, "problem"), lambda name: read_source(path.parent / name, "list of shapes"))
-    return Problem(name=path.stem, source=source, path=str(path), allow_library=allow_library, objective=objective)
+    name, shown = visible(path.stem), visible(str(path))
+    return Problem(name=name, source=source, path=shown, allow_library=allow_library, objective=objective)
 
 
 def read_guidance(text: str) -> str:

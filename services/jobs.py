@@ -20,6 +20,7 @@ from services.domain.evaluations import Verdict
 from services.domain.jobs import EVALUATE_ONLY, MAX_GUIDANCE, Budget, Job, JobFilter, JobPage, JobSpec, JobStatus
 from services.domain.measurements import Speedup
 from services.domain.steps import ModelCall, Step, TrajectoryStep
+from services.domain.texts import visible
 from services.domain.usage import Usage
 from services.ports.jobs import CandidateStore, JobStore
 from services.ports.runtime import Clock
@@ -336,8 +337,10 @@ def _check_texts(spec: JobSpec) -> None:
     names |= {f"tag {index}": tag for index, tag in enumerate(spec.tags, start=1)}
     names |= {f"library operator {index}": item for index, item in enumerate(problem.allow_library, start=1)}
     for what, text in names.items():
-        if not _is_storable(text) or not 0 < len(text) <= 1000:
-            raise ConfigurationError(f"the {what} must be 1 to 1000 characters of valid text")
+        if visible(text) != text or not 0 < len(text) <= 1000:
+            raise ConfigurationError(
+                f"the {what} must be 1 to 1000 characters of valid text without control characters"
+            )
     if not _is_storable(spec.guidance) or len(spec.guidance) > MAX_GUIDANCE:
         raise ConfigurationError(
             f"the guidance must be valid text of at most {MAX_GUIDANCE} characters (it has {len(spec.guidance)}): "

@@ -31,6 +31,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from services.domain.texts import visible
+
 if TYPE_CHECKING:
     from services.domain.usage import Usage
 
@@ -47,16 +49,16 @@ class ProblemError(UserError):
     """The problem file cannot be used.
 
     Attributes: `path` the file as the user named it, `line` 1-based or None, `reason` what is wrong, `remedy` what to
-    do about it.
+    do about it. Reason and path may quote the file: invisible characters in them are written as escapes.
     """
 
     def __init__(self, reason: str, *, remedy: str, path: str = "problem.py", line: int | None = None) -> None:
-        self.path = path
+        self.path = visible(path)
         self.line = line
-        self.reason = reason
+        self.reason = visible(reason)
         self.remedy = remedy
-        place = path if line is None else f"{path}:{line}"
-        super().__init__(f"{place}: {reason}. {remedy}")
+        place = self.path if line is None else f"{self.path}:{line}"
+        super().__init__(f"{place}: {self.reason}. {remedy}")
 
 
 class ConfigurationError(UserError):

@@ -11,6 +11,7 @@ from typing import TypeVar
 from services.domain.errors import InfrastructureError
 from services.domain.measurements import Baselines
 from services.domain.problems import ProblemAnalysis
+from services.domain.texts import with_visible_texts
 from services.domain.validations import ProblemRefusal
 from workers.judging.referee_process import RefereeProcess
 from workers.referee.protocol import RefereeReply, RequestFailed, RequestRefused
@@ -55,7 +56,10 @@ class Case:
 
 
 def answer_in(reply: RefereeReply, expected: type[T]) -> T | ProblemRefusal:
-    """What a referee's reply says. Raises `InfrastructureError` where it failed, and for a reply of another kind."""
+    """What a referee's reply says. Raises `InfrastructureError` where it failed, and for a reply of another kind.
+
+    All that candidates, problems and compilers wrote comes through here, and goes to reports, terminals and prompts."""
+    reply = with_visible_texts(reply)
     if isinstance(reply, RequestRefused):
         return reply.refusal
     if isinstance(reply, expected):

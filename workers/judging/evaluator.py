@@ -21,6 +21,7 @@ from services.domain.nodes import Offer
 from services.domain.problems import Problem
 from services.domain.profiles import Disassembly
 from services.domain.ratios import with_seed
+from services.domain.texts import with_visible_texts
 from services.domain.tunables import with_values
 from services.domain.validations import CompilerDraft, ProblemRefusal, ValidationReport, ValidationRequest
 from services.ports.devices import BuildResult, KernelBackend
@@ -261,7 +262,7 @@ class Evaluator:
         if report.verdict is Verdict.INFRASTRUCTURE_ERROR and self._device.name != CPU:
             case.discard()  # its hold on the GPU may be what failed: the next one gets a new process
         if request.every_gate:
-            report = with_cause(report, backend, work, threads=self._device.units)
+            report = with_visible_texts(with_cause(report, backend, work, threads=self._device.units))
         phases = dataclasses.replace(
             report.phases_s, warm=report.phases_s.warm + warm_s, total=report.phases_s.total + warm_s
         )
@@ -271,7 +272,7 @@ class Evaluator:
             report,
             phases_s=phases,
             environment=dataclasses.replace(with_clocks(report.environment), host=host.since()),
-            listing=listing,
+            listing=with_visible_texts(listing),
         )
         return with_seed(found, request.seed)
 

@@ -7,6 +7,7 @@ import select
 import time
 
 from services.domain.errors import InfrastructureError
+from services.domain.texts import visible
 from services.ports.sandboxes import ExitStatus, Sandbox
 from workers.devices.gpu_lock import DeviceLock
 from workers.ipc.messages import MessageError
@@ -183,5 +184,5 @@ def _ended(status: ExitStatus | None) -> str:
     end = f"signal {status.signal}" if status.signal is not None else f"exit code {status.code}"
     why = " (out of memory)" if status.out_of_memory else " (out of time)" if status.timed_out else ""
     why = f" (it {status.exhaustion})" if status.exhaustion is not None else why
-    said = status.output.strip()[-SAID:]
+    said = visible(status.output.strip()[-SAID:])
     return f"; it ended with {end}{why}" + (f" and wrote:\n{said}" if said else "")

@@ -178,6 +178,7 @@ async def test_twin_requests_with_one_key_make_one_job(here: Installation) -> No
         ({"guidance": "a\0b"}, "the guidance must be valid text of at most 4000 characters"),
         ({"guidance": "w" * 4001}, "guidance"),
         ({"tags": ["a\0b"]}, "tag 1"),
+        ({"tags": ["a\x1b[2J"]}, "the tag 1 must be 1 to 1000 characters of valid text without control characters"),
     ],
 )
 async def test_a_wrong_field_is_answered_with_what_to_change(

@@ -55,3 +55,10 @@ def test_a_reply_is_what_was_asked_for_a_refusal_or_an_error() -> None:
         answer_in(RequestFailed(reason="no memory"), BaselinesMeasured)
     with pytest.raises(InfrastructureError, match="something else"):
         answer_in(measured, CandidateDrafted)
+
+
+def test_what_candidates_and_problems_wrote_is_made_visible() -> None:
+    refusal = ProblemRefusal(reason="Model raised ValueError: \x1b[2J\u202e", remedy="write one")
+    found = answer_in(RequestRefused(refusal=refusal), BaselinesMeasured)
+    assert isinstance(found, ProblemRefusal)
+    assert found.reason == r"Model raised ValueError: \x1b[2J\u202e"
