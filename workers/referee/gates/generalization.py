@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import itertools
 import math
 import random
@@ -36,6 +37,8 @@ LARGEST_BYTES = 64 << 20
 GROWTH = 1.5
 MORE_KINDS = 0.3
 """Share of the shapes that are tried on two further kinds of values."""
+MAY_RAISE = ". A kernel may raise an exception for {} that it does not support"
+"""What is said of a mismatch where nothing was announced: it need not be able to do everything."""
 IN_BETWEEN = 68
 """Sizes from here on, up to the announced one, are tried beside smaller ones."""
 
@@ -89,17 +92,19 @@ class GeneralizationGate:
                 break
             has_numbers = any(arguments is one for one in numbers)
             where = "other numbers" if has_numbers else f"derived shapes {_shown(trial.shapes_of(arguments))}"
+            may = MAY_RAISE.format("numbers" if has_numbers else "shapes")
             try:
                 finding = try_values(trial, arguments, DERIVED_SLOT + index, where)
             except RunnerFault as fault:
                 if fault.kind is not FaultKind.RAISED:
-                    raise RunnerFault(fault.kind, f"{where}: {fault}") from None
+                    rest = "" if fault.kind is FaultKind.FORGED else may
+                    raise RunnerFault(fault.kind, f"{where}: {fault}{rest}") from None
                 notes.append(f"{where}: refused with {str(fault)[:200]}")
                 continue
             if finding is None and not self.suffices(trial):
                 finding = self._changed(trial, arguments, DERIVED_SLOT + index, where)
             if finding is not None:
-                return finding
+                return dataclasses.replace(finding, detail=finding.detail + may) if finding.gate is None else finding
             notes.append(f"passed on {where}")
         return None
 
