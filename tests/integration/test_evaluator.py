@@ -94,7 +94,7 @@ def test_a_good_problem_is_analysed_with_both_baselines(evaluator: Evaluator) ->
             "ran out of memory",
             None,
         ),
-        ("return [768]", "import os\n    os._exit(0)", "ended its process", None),
+        ("return [768]", "import os\n    os._exit(0)", "process ended (exit code 0)", None),
     ],
 )
 def test_an_unusable_problem_is_refused(

@@ -2,26 +2,49 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
+
+from services.domain.texts import visible
 from services.domain.validations import ProblemRefusal
 from services.ports.sandboxes import ExitStatus
 from workers.judging.referee_process import RefereeLostError
+
+NATIVE = "Look at what native code does there (extensions, indices out of range, very deep recursion)"
+EXITS = "Look for what ends the process there (sys.exit, os._exit, a library that aborts)"
+SANDBOX = (
+    "if the file runs with plain PyTorch, look for what a sandbox does not permit: network, other files, more processes"
+)
 
 
 def refusal_of(lost: RefereeLostError) -> ProblemRefusal | None:
     """A refusal when the problem's own code brought its referee down; None when the machine may have done it."""
     if lost.doing is None:
         return None
-    what = lost.doing.what
+    what = visible(lost.doing.what)
     status: ExitStatus | None = lost.status
-    if status is None:
+    if status is None or status.timed_out:
         reason, remedy = f"{what} never ended", "Make it end, or make the problem smaller."
     elif status.out_of_memory:
         reason, remedy = f"{what} ran out of memory", "Make the problem smaller, or give workers more memory."
     elif status.exhaustion is not None:
         reason, remedy = f"{what}: its process {status.exhaustion}", "Start fewer threads, or write less."
-    elif status.signal == 9 and not status.timed_out:
+    elif status.signal == 9:
         return None
     else:
-        end = f"exit code {status.code}" if status.signal is None else f"signal {status.signal}"
-        reason, remedy = f"{what} ended its process ({end})", "Run the file with plain PyTorch and repair it."
+        reason, remedy = _ended(what, status)
     return ProblemRefusal(reason=reason, remedy=remedy, line=lost.doing.line)
+
+
+def _ended(what: str, status: ExitStatus) -> tuple[str, str]:
+    """How the process ended during its last step, and what to look at: that it would end elsewhere too is not known."""
+    end, look = f"exit code {status.code}", EXITS
+    if status.signal is not None:
+        end, look = f"signal {status.signal}, {_name_of(status.signal)}", NATIVE
+    return f"the problem's process ended ({end}); its last step was {what}", f"{look}; {SANDBOX}."
+
+
+def _name_of(number: int) -> str:
+    with contextlib.suppress(ValueError):
+        return signal.Signals(number).name
+    return "which has no name"
