@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import torch
 
-from workers.ipc.sparse import SparseForm, is_sparse, parts_of
+from workers.ipc.sparse import LAYOUTS, SparseForm, is_sparse, parts_of
 
 ALIGNMENT = 64
 MAX_DIMENSIONS = 64
@@ -86,7 +86,7 @@ class TensorMeta:
     def torch_dtype(self) -> torch.dtype:
         """torch's dtype. Raises `DataError` for one that cannot cross."""
         if self.dtype not in _DTYPES:
-            raise DataError(f"tensors of dtype {self.dtype} are not supported")
+            raise DataError(f"tensors of dtype {self.dtype} are not supported; supported are {', '.join(_DTYPES)}")
         return _DTYPES[self.dtype]
 
     @property
@@ -203,10 +203,18 @@ def encode(value: Any, tensors: list[torch.Tensor]) -> Any:
     if isinstance(value, torch.Tensor):
         if is_sparse(value):
             return _encode_sparse(value, lambda part: encode(part, tensors))
-        TensorMeta.of(value).torch_dtype  # noqa: B018 - raises for dtypes that cannot cross
+        check_supported(value)
         tensors.append(value)
         return {"tensor": len(tensors) - 1}
     return _encode_plain(value, lambda item: encode(item, tensors))
+
+
+def check_supported(tensor: torch.Tensor) -> None:
+    """Raise `DataError`, with what is supported, for a dense tensor that cannot cross."""
+    layout = "nested" if tensor.is_nested else str(tensor.layout).removeprefix("torch.")
+    if layout != "strided":
+        raise DataError(f"{layout} tensors are not supported; supported are strided, {', '.join(LAYOUTS)}")
+    TensorMeta.of(tensor).torch_dtype  # noqa: B018 - raises for dtypes that cannot cross
 
 
 def _encode_sparse(tensor: torch.Tensor, encode_part: Callable[[torch.Tensor], Any]) -> Any:

@@ -11,7 +11,8 @@ import torch
 from services.domain.devices import DeviceSheet
 from services.domain.problems import Problem, ProblemAnalysis
 from workers.ipc.placement import TensorDevice
-from workers.ipc.tensors import flatten
+from workers.ipc.sparse import is_sparse
+from workers.ipc.tensors import DataError, check_supported, flatten
 from workers.referee.comparing.comparison import all_finite
 from workers.referee.comparing.error_scales import same_bytes
 from workers.referee.comparing.pieces import pieces
@@ -41,6 +42,7 @@ def load(
 
 def examine(problem: ReferenceProblem, progress: Progress) -> None:
     """Run the reference on every open input set and judge it. Raises `Refused`."""
+    _check_state(problem)
     for number in range(len(problem.input_sets) + 1):
         name = "get_inputs" if number == 0 else "INPUT_SETS"
         progress(name, problem.line_of(name))
@@ -93,7 +95,25 @@ def _outputs(problem: ReferenceProblem, arguments: list[Any]) -> list[torch.Tens
     if not outputs:
         remedy = "Return a tensor, or a tuple of tensors."
         raise problem.refusal("Model.forward returns no tensor", remedy, "Model.forward")
+    for index, output in enumerate(outputs):
+        _check_supported(problem, f"Model.forward: output {index}", output, "Model.forward")
     return outputs
+
+
+def _check_supported(problem: ReferenceProblem, what: str, tensor: torch.Tensor, name: str) -> None:
+    try:
+        check_supported(tensor)
+    except DataError as error:
+        raise problem.refusal(f"{what}: {error}", "Convert it to a supported one.", name) from None
+
+
+def _check_state(problem: ReferenceProblem) -> None:
+    for name, tensor in problem.state():
+        what = f"the model's parameter or buffer {name}"
+        if is_sparse(tensor):
+            remedy = "Keep it dense, or give it to forward as an argument."
+            raise problem.refusal(f"{what} is sparse, which only arguments and outputs may be", remedy, "Model")
+        _check_supported(problem, what, tensor, "Model")
 
 
 def _check_untouched(problem: ReferenceProblem) -> None:

@@ -59,6 +59,8 @@ def describe_output(item: Any, inputs: Sequence[torch.Tensor], device: torch.dev
     """What an output is, and how it lies in memory; `shared` names what it has elements in common with."""
     if type(item) is not torch.Tensor:
         return OutputClaim(kind=f"{type(item).__module__}.{type(item).__qualname__}"[:200], shared=shared)
+    if item.is_nested:
+        return OutputClaim(kind="a nested tensor", shared=shared)
     if item.device.type != device.type:
         return OutputClaim(kind=f"a tensor on the {item.device.type}", shared=shared)
     written_out = item.layout is torch.strided and not (shares_memory(item) or item.is_conj() or item.is_neg())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import inspect
 import linecache
 import random
 import secrets
@@ -115,11 +116,19 @@ class ReferenceProblem:
         arguments = self._guarded(_name(source), lambda: self._placed(source))
         if not isinstance(arguments, list | tuple):
             raise self.refusal(f"{_name(source)}() must return a list of arguments", "Return a list.", _name(source))
-        try:
-            encode(list(arguments), [])
-        except DataError as error:
-            raise self.refusal(f"{_name(source)}(): {error}", "Use tensors and plain data.", _name(source)) from None
+        for number, value in enumerate(arguments):
+            try:
+                encode(value, [])
+            except DataError as error:
+                reason = f"{_name(source)}(): {self._argument(number)}: {error}"
+                raise self.refusal(reason, "Use supported tensors and plain data.", _name(source)) from None
         return list(arguments)
+
+    def _argument(self, number: int) -> str:
+        """What people call an argument of `forward`."""
+        parameters = list(inspect.signature(self.model.forward).parameters.values())
+        named = number < len(parameters) and parameters[number].kind is not inspect.Parameter.VAR_POSITIONAL
+        return f"`{parameters[number].name}`" if named else f"argument {number}"
 
     def _placed(self, source: Callable[[], Any]) -> Any:
         """Values made on the device: what is made without naming one there, and the rest moved."""
@@ -228,7 +237,10 @@ class ReferenceProblem:
             if isinstance(error, MemoryError) or "can't allocate memory" in text:
                 remedy = "Make the problem smaller, or give workers more memory."
                 raise Refused(f"{name} ran out of memory: {text}", remedy, line or self.line_of(name)) from None
-            remedy = "Run the file with plain PyTorch and repair it."
+            remedy = (
+                "Repair it. If the file runs with plain PyTorch, it uses what a sandbox does not have: network, other "
+                "files or packages, more threads."
+            )
             if "can require gradients" in text:
                 remedy = "Remove requires_grad=True from whole numbers and truth values: they have no gradient."
             raise Refused(f"{name} raised {text}", remedy, line or self.line_of(name)) from None

@@ -47,6 +47,7 @@ def test_the_same_seed_draws_the_same_inputs() -> None:
     assert not bool((first == other).all())
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 @pytest.mark.parametrize(
     ("old", "new", "reason", "line"),
     [
@@ -65,6 +66,32 @@ def test_the_same_seed_draws_the_same_inputs() -> None:
         ("return [torch.randn(16, 16)]", "return [object()]", "cannot be passed", 7),
         ("torch.randn(16, 16)", "torch.empty(1 << 60)", "ran out of memory|raised RuntimeError", 8),
         ("return []", "return [3]", "raised TypeError", 3),
+        ("torch.randn(16, 16)", "torch.zeros(9, dtype=torch.uint16)", "`x`: tensors of dtype uint16 are not", 7),
+        (
+            "torch.randn(16, 16)",
+            "torch.quantize_per_tensor(torch.randn(9), 0.1, 0, torch.qint8)",
+            "`x`: tensors of dtype qint8 are not supported; supported are float32",
+            7,
+        ),
+        (
+            "torch.randn(16, 16)",
+            "torch.nested.nested_tensor([torch.randn(2), torch.randn(3)])",
+            "get_inputs(): `x`: nested tensors are not supported; supported are strided, sparse_coo",
+            7,
+        ),
+        ("torch.randn(16, 16)", "torch.randn(4, 4).to_mkldnn()", "`x`: _mkldnn tensors are not supported", 7),
+        (
+            "torch.relu(x) + 1",
+            "torch.relu(x).to(torch.float8_e4m3fnuz)",
+            "Model.forward: output 0: tensors of dtype float8_e4m3fnuz are not supported",
+            4,
+        ),
+        (
+            "torch.relu(x) + 1",
+            "torch.nested.as_nested_tensor([x, x])",
+            "Model.forward: output 0: nested tensors are not supported",
+            4,
+        ),
     ],
 )
 def test_an_unusable_problem_is_refused_with_reason_remedy_and_line(
@@ -289,3 +316,19 @@ def test_init_inputs_that_the_model_does_not_take_are_refused_with_their_line() 
     reference = ReferenceProblem(problem(SLOPES.replace('{"slope": 0.9}', '{"steepness": 0.9}')))
     with pytest.raises(Refused, match="steepness"), reference.other_settings(0):
         pass
+
+
+@pytest.mark.parametrize(
+    ("buffer", "reason"),
+    [
+        ("torch.zeros(3, dtype=torch.uint16)", "parameter or buffer scale: tensors of dtype uint16 are not supported"),
+        ("torch.eye(3).to_sparse()", "parameter or buffer scale is sparse, which only arguments and outputs may be"),
+    ],
+)
+def test_a_buffer_that_cannot_be_handed_over_is_named(buffer: str, reason: str) -> None:
+    source = GOOD.replace(
+        "    def forward",
+        f'    def __init__(self):\n        super().__init__()\n        self.register_buffer("scale", {buffer})\n\n'
+        "    def forward",
+    )
+    assert reason in refused(source).reason
