@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from workers.ipc.cuda_memory import DeviceMemory
-from workers.ipc.tensors import POISON, DataError, TensorMeta, packed_size, packed_views
+from workers.ipc.tensors import POISON, DataError, TensorMeta, packed_size, packed_views, put
 
 KEPT_BYTES = 4 << 30
 """Freed memory that torch may keep to itself; more is given back before a block is made."""
@@ -69,7 +69,7 @@ class CudaBlock:
     def write(self, tensors: Sequence[torch.Tensor]) -> None:
         """Copy tensors of the same shapes in; done when it returns."""
         for target, tensor in zip(self.tensors, tensors, strict=True):
-            target.copy_(tensor.detach())
+            put(target, tensor.detach())
         torch.cuda.synchronize()
 
     def poison(self) -> None:

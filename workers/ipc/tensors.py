@@ -55,11 +55,15 @@ class DataError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class TensorMeta:
-    """Shape and dtype of one dense tensor."""
+    """Shape and dtype of one tensor, and where in a block it lies."""
 
     dtype: str
     """torch's name without the prefix."""
     shape: tuple[int, ...]
+    strides: tuple[int, ...] | None = None
+    """In elements; None for a dense tensor, row by row."""
+    at: int | None = None
+    """Bytes from the beginning of its block; None for one that follows those before it."""
 
     @classmethod
     def of(cls, tensor: torch.Tensor) -> TensorMeta:
@@ -88,6 +92,11 @@ class TensorMeta:
         if self.dtype not in _DTYPES:
             raise DataError(f"tensors of dtype {self.dtype} are not supported; supported are {', '.join(_DTYPES)}")
         return _DTYPES[self.dtype]
+
+    @property
+    def end(self) -> int:
+        """Bytes from the beginning of its block to its end, where `at` says where it begins."""
+        return (self.at or 0) + _extent(self.shape, self.strides or ()) * self.torch_dtype.itemsize
 
     @property
     def nbytes(self) -> int:
@@ -169,7 +178,7 @@ class Block:
     def write(self, tensors: Sequence[torch.Tensor]) -> None:
         """Copy tensors of the same shapes in."""
         for target, tensor in zip(self.tensors, tensors, strict=True):
-            target.copy_(tensor.detach())
+            put(target, tensor.detach())
 
     def poison(self) -> None:
         """Overwrite everything with a pattern that no result has by chance."""
@@ -335,6 +344,63 @@ def _is_reached(distance: int, steps: Sequence[tuple[int, tuple[int, int]]]) -> 
     return any(_is_reached(distance - stride * count, smaller) for count in range(first, last + 1))
 
 
+def arranged(tensors: Sequence[torch.Tensor]) -> list[TensorMeta]:
+    """Descriptions by which tensors lie in a block as they lie now: with their strides, and those of one storage where
+    they lie in it. Plain ones where all are dense, each in memory of its own."""
+    keys = [tensor.untyped_storage().data_ptr() if tensor.numel() else -index for index, tensor in enumerate(tensors)]
+    storages: dict[int, list[torch.Tensor]] = {}
+    for key, tensor in zip(keys, tensors, strict=True):
+        storages.setdefault(key, []).append(tensor)
+    if len(storages) == len(tensors) and all(tensor.is_contiguous() for tensor in tensors):
+        return [TensorMeta.of(tensor) for tensor in tensors]
+    begins, offset = {}, 0
+    for key, views in storages.items():
+        first = min(view.data_ptr() for view in views) // ALIGNMENT * ALIGNMENT
+        begins[key] = offset - first
+        last = max(view.data_ptr() + _extent(view.shape, view.stride()) * view.element_size() for view in views)
+        offset += _aligned(last - first)
+    return [
+        dataclasses.replace(TensorMeta.of(view), strides=tuple(view.stride()), at=begins[key] + view.data_ptr())
+        for key, view in zip(keys, tensors, strict=True)
+    ]
+
+
+def relaid(values: Sequence[torch.Tensor], like: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """Values laid out as other tensors of the same shapes: themselves where those are dense and apart, else copies with
+    the same strides and shared storages."""
+    metas = arranged(like)
+    if all(meta.at is None for meta in metas):
+        return list(values)
+    views = _views(torch.zeros(_size(metas), dtype=torch.uint8, device=like[0].device), metas)
+    for view, value in zip(views, values, strict=True):
+        put(view, value)
+    return views
+
+
+def base_of(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor without its repetitions: its expanded dimensions have one element."""
+    for dimension, (stride, size) in enumerate(zip(tensor.stride(), tensor.shape, strict=True)):
+        if stride == 0 and size > 1:
+            tensor = tensor.narrow(dimension, 0, 1)
+    return tensor
+
+
+def put(target: torch.Tensor, values: torch.Tensor) -> None:
+    """Copy values of the same shape in. Of those that share a place in an expanded tensor, the first counts."""
+    place = base_of(target)
+    for dimension, (kept, size) in enumerate(zip(place.shape, values.shape, strict=True)):
+        if kept != size:
+            values = values.narrow(dimension, 0, kept)
+    place.copy_(values)
+
+
+def _extent(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """Elements from the first to the last place of a tensor."""
+    if 0 in shape:
+        return 0
+    return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+
+
 def flatten(value: Any) -> list[torch.Tensor]:
     """The dense tensors of a nested value, in order; of sparse tensors their parts."""
     found: list[torch.Tensor] = []
@@ -369,7 +435,8 @@ def _aligned(size: int) -> int:
 
 
 def _size(metas: Sequence[TensorMeta]) -> int:
-    return max(mmap.PAGESIZE, sum(_aligned(meta.nbytes) for meta in metas))
+    following = sum(_aligned(meta.nbytes) for meta in metas if meta.at is None)
+    return max(mmap.PAGESIZE, following, *(meta.end for meta in metas if meta.at is not None), 0)
 
 
 def packed_size(metas: Sequence[TensorMeta]) -> int:
@@ -385,6 +452,9 @@ def packed_views(raw: torch.Tensor, metas: Sequence[TensorMeta]) -> list[torch.T
 def _views(raw: torch.Tensor, metas: Sequence[TensorMeta]) -> list[torch.Tensor]:
     views, offset = [], 0
     for meta in metas:
+        if meta.at is not None:
+            views.append(raw[meta.at : meta.end].view(meta.torch_dtype).as_strided(meta.shape, meta.strides or ()))
+            continue
         dense = raw[offset : offset + meta.nbytes].view(meta.torch_dtype)
         views.append(dense.view(meta.shape))
         offset += _aligned(meta.nbytes)

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from workers.ipc.tensors import flatten, mapped
+from workers.ipc.tensors import base_of, flatten, mapped, relaid
 from workers.referee.inputs.eight_bits import narrowed, widened
 from workers.referee.inputs.index_structure import index_structure, uneven
 from workers.referee.inputs.transforms import (
@@ -138,14 +138,16 @@ def drawn(arguments: list[Any], distribution: Distribution) -> list[Any]:
     fixed = structure.places if structure is not None else frozenset()
     for change, is_such in _special(distribution):
         changed = [
-            change(tensor) if place not in fixed and is_such(tensor) else tensor for place, tensor in enumerate(changed)
+            _on_base(tensor, change) if place not in fixed and is_such(tensor) else tensor
+            for place, tensor in enumerate(changed)
         ]
     if distribution.uneven and structure is not None:
         changed = uneven(changed, structure) or changed
     if distribution.finite:
         changed = [_single(tensor) for tensor in changed]
     pairs = zip(given, tensors, changed, strict=True)
-    return list(rebuilt(arguments, [old if new is wide else narrowed(new, old.dtype) for old, wide, new in pairs]))
+    values = [old if new is wide else narrowed(new, old.dtype) for old, wide, new in pairs]
+    return list(rebuilt(arguments, relaid(values, given)))
 
 
 def _special(distribution: Distribution) -> list[tuple[Transform, Callable[[torch.Tensor], bool]]]:
@@ -176,10 +178,16 @@ def loose(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     return [one for place, one in enumerate(tensors) if structure is None or place not in structure.places]
 
 
+def _on_base(tensor: torch.Tensor, transform: Transform) -> torch.Tensor:
+    """A change of what an expanded tensor repeats: each of its values is seen as often as before."""
+    base = base_of(tensor)
+    return transform(tensor) if base is tensor else transform(base.contiguous()).expand(tensor.shape)
+
+
 def _changed(tensor: torch.Tensor, transform: Transform) -> torch.Tensor:
     """A change of a tensor, or of complex numbers' real and imaginary parts, as if these were rows of their own."""
     if not tensor.is_complex():
-        return transform(tensor)
+        return _on_base(tensor, transform)
     parts = torch.view_as_real(tensor.resolve_conj()).movedim(-1, 0).contiguous()
     return torch.complex(*transform(parts))
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import torch
 
+from workers.ipc.tensors import overlap, put, relaid
 from workers.referee.inputs.evenness import LEAST_ROWS, LOOKED_AT, is_even
 from workers.referee.inputs.value_kinds import is_continuous
 
@@ -83,7 +84,8 @@ class FreshValues:
         structured = sum(tensor.nbytes for tensor, one in zip(first, mixes, strict=True) if not one) > DRAWN_BYTES
         self.mixable = [False] * len(first) if structured and size <= DRAWN_WITH_STRUCTURE_BYTES else mixes
         self._weights = _weights([tensor for tensor, one in zip(first, self.mixable, strict=True) if one])
-        self._own: Tensors | None = None
+        self._own: list[torch.Tensor | None] | None = None
+        """Memory for what is mixed."""
         self._share = FRESH_SHARE_STRUCTURED if structured else FRESH_SHARE
 
     @property
@@ -98,10 +100,10 @@ class FreshValues:
         mixture = self.mixture()
         if self._own is None:  # a GPU's calls have memory of their own
             first = zip(self.pool[0], self.mixable, strict=True)
-            self._own = [torch.empty_like(tensor) if one else tensor for tensor, one in first]
-        self.fill(mixture, self._own)
-        mixed = zip(self._own, self.pool[mixture.draw], self.mixable, strict=True)
-        tensors = [own if one else plain for own, plain, one in mixed]
+            self._own = [torch.empty_like(tensor) if one else None for tensor, one in first]
+        mixed = list(zip(self._own, self.pool[mixture.draw], strict=True))
+        tensors = [plain if own is None else own for own, plain in mixed]
+        self.fill(mixture, tensors)
         return Inputs(tensors=tensors, draw=mixture.draw, fresh=False)
 
     def drawn(self) -> Inputs:
@@ -140,11 +142,13 @@ class FreshValues:
             if place is not None:
                 self._mix(index, place, target.view(-1))
             elif target.data_ptr() != self.pool[mixture.draw][index].data_ptr():
-                target.copy_(self.pool[mixture.draw][index])
+                put(target, self.pool[mixture.draw][index])
 
     def tensors(self, mixture: Mixture) -> Tensors:
         """A mixture's values in memory of their own."""
-        found = [torch.empty_like(tensor) for tensor in self.pool[0]]
+        plain = self.pool[mixture.draw]
+        laid = zip(relaid(plain, plain), plain, self.mixable, strict=True)
+        found = [torch.empty_like(old) if one or copy is old else copy for copy, old, one in laid]
         self.fill(mixture, found)
         return found
 
@@ -159,7 +163,12 @@ class FreshValues:
 
 def mixable(pool: Sequence[Sequence[torch.Tensor]]) -> list[bool]:
     """For each tensor whether any place of it could hold any of its values, as far as draws show."""
-    return [_mixes([tensors[index] for tensors in pool]) for index in range(len(pool[0]))]
+    first = pool[0]
+    return [
+        _mixes([tensors[index] for tensors in pool])
+        and not any(overlap(one, other) for place, other in enumerate(first) if place != index)
+        for index, one in enumerate(first)
+    ]
 
 
 def _mixes(draws: Sequence[torch.Tensor]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
+from workers.ipc.tensors import base_of
 from workers.referee.inputs.eight_bits import is_eight_bit, narrowed, widened
 from workers.referee.inputs.value_kinds import is_continuous
 from workers.referee.inputs.value_structure import has_zeros_in_place, is_symmetric, with_rows_of
@@ -80,6 +81,16 @@ def _resized(tensor: torch.Tensor, axis: int, new: int) -> torch.Tensor:
 
 
 def _with_structure(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
-    if not is_continuous(tensor):
-        return changed
-    return narrowed(with_rows_of(widened(tensor), widened(changed)), changed.dtype)
+    if is_continuous(tensor):
+        changed = narrowed(with_rows_of(widened(tensor), widened(changed)), changed.dtype)
+    return changed if tensor.is_contiguous() else _laid_as(tensor, changed)
+
+
+def _laid_as(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
+    """The change, its dimensions in memory in the order of the tensor's, and repeated where those are."""
+    shape = changed.shape
+    for dimension, size in enumerate(base_of(tensor).shape):
+        changed = changed.narrow(dimension, 0, min(1, shape[dimension])) if size == 1 else changed
+    order = sorted(range(tensor.dim()), key=tensor.stride().__getitem__, reverse=True)
+    made = torch.empty_permuted(changed.shape, order, dtype=changed.dtype, device=changed.device)
+    return made.copy_(changed).expand(shape)

@@ -91,7 +91,7 @@ def not_finite(tensor: torch.Tensor) -> torch.Tensor:
     """A NaN in one slice of the leading dimension, an infinity in another."""
     if tensor.dim() == 0 or tensor.shape[0] < LEAST_SLICES:
         return tensor
-    slices = tensor.clone().view(tensor.shape[0], -1)
+    slices = tensor.reshape(tensor.shape[0], -1).clone()
     endless = math.inf if random.random() < 0.5 else -math.inf  # noqa: S311 - seeded with the draw
     chosen = torch.randperm(slices.shape[0])[:2].tolist()
     for index, value in zip(chosen, (math.nan, endless), strict=True):

@@ -22,7 +22,7 @@ from services.domain.problems import Problem
 from services.domain.shape_lists import REMEDY as SHAPES_REMEDY
 from services.domain.shape_lists import ShapeListError, entries
 from workers.ipc.placement import TensorDevice
-from workers.ipc.tensors import DataError, TensorMeta, encode, flatten, mapped
+from workers.ipc.tensors import DataError, TensorMeta, encode, flatten, mapped, relaid
 from workers.referee.comparing.comparison import Tolerance, tolerances
 from workers.referee.errors import Refused
 from workers.referee.problem.differentiation import NoGradientError, draw_cotangent, gradient_names, marked, plan_of
@@ -392,8 +392,10 @@ def doubled(value: Any) -> Any:
 
 
 def cloned(value: Any) -> Any:
-    """A nested value with its tensors copied."""
-    return mapped(value, torch.clone)
+    """A nested value with its tensors copied, which lie in memory as those do."""
+    tensors = flatten(value)
+    copies = iter(relaid([tensor.clone() for tensor in tensors], tensors))
+    return mapped(value, lambda _: next(copies))
 
 
 def _without_graph(tensor: torch.Tensor) -> torch.Tensor:

@@ -9,21 +9,22 @@ from typing import Any
 import torch
 
 from workers.ipc.placement import TensorDevice
-from workers.ipc.tensors import TensorMeta, encode
+from workers.ipc.tensors import TensorMeta, arranged, encode, put
 
 POISONED_BYTES = 4 << 20
 POISON_BLOCKS, POISON_BLOCK, POISON = 64, 4096, 0xA5
 
 
 class Slot:
-    """Memory for one input set: what the runner sees as inputs, and where it puts outputs."""
+    """Memory for one input set: what the runner sees as inputs, laid out as the problem does, and where it puts
+    outputs."""
 
     def __init__(self, number: int, arguments: Any, output_metas: Sequence[TensorMeta], place: TensorDevice) -> None:
         tensors: list[torch.Tensor] = []
         self.number = number
         self.place = place
         self.arguments = encode(arguments, tensors)
-        self.inputs = place.allocate([TensorMeta.of(tensor) for tensor in tensors])
+        self.inputs = place.allocate(arranged(tensors))
         size = sum(-(-meta.nbytes // 64) * 64 for meta in output_metas)
         self.takes_outputs = bool(output_metas)
         """Whether there is memory for what a call returns; else it can be timed and not fetched."""
@@ -42,7 +43,7 @@ class Slot:
         self._waiting = list(tensors[early:])
         for target, tensor in zip(self.inputs.tensors, tensors, strict=True):
             if early > 0:
-                target.copy_(tensor)
+                put(target, tensor)
             else:
                 target.view(-1).view(torch.uint8).fill_(POISON)
             early -= 1
@@ -53,7 +54,7 @@ class Slot:
         """Put the late inputs in."""
         targets = self.inputs.tensors[len(self.inputs.tensors) - self.late :]
         for target, tensor in zip(targets, self._waiting, strict=True):
-            target.copy_(tensor)
+            put(target, tensor)
 
     @property
     def late_bytes(self) -> int:

@@ -290,7 +290,8 @@ def test_a_forward_that_is_said_to_have_ended_has_handed_over_its_outputs(peer: 
         state = [("weight", torch.arange(4.0))]
         assert session.load(DOUBLE, [4], state, seed=1, copy_state=True, threads=1, limit_s=10.0, step=plan)
         x = torch.randn(3, 4)
-        slot = session.open_slot(0, [x, x, 0], [TensorMeta.of(one) for one in (x, x, torch.ones(4))])
+        arguments = [x, torch.ones(3, 4), 0]
+        slot = session.open_slot(0, arguments, [TensorMeta.of(one) for one in (x, x, torch.ones(4))])
         slot.write([x, torch.ones(3, 4)])
         session.call(slot)
         if peer is hasty:
