@@ -17,6 +17,7 @@ from services.domain.gates import GateStatus
 from services.domain.jobs import Stage
 from services.domain.objectives import described
 from services.domain.ratios import seed_figures, with_seed
+from services.domain.referees import referee_number
 from services.domain.steps import Lesson
 from services.memory.recording import site
 from services.memory.values import draft_reward, refine_reward
@@ -120,6 +121,7 @@ def experiences_of(
         code=candidate.source,
         moves=tuple(move.name for move in moves),
         verdict=report.verdict,
+        referee=referee_number(report.environment.referee_version) if report.accepted else None,
         bottleneck=bottleneck or _bottleneck(report),
         dtype=setting.dtype,
         shape_class=setting.shape_class,

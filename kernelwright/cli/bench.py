@@ -203,7 +203,7 @@ def _drafted(wanted: bool | None, server: str | None, settings: Settings) -> boo
 
 
 def _referee_version() -> str:
-    from workers.judging.environments import REFEREE_VERSION
+    from services.domain.referees import REFEREE_VERSION
 
     return REFEREE_VERSION
 

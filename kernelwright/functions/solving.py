@@ -95,7 +95,7 @@ def _silent(*_: object) -> None:
 def _tagged(spec: JobSpec) -> JobSpec:
     """The spec with a tag by which the same request finds its job again, on this toolchain and processor only."""
     import kernelwright_rt
-    from workers.judging.environments import REFEREE_VERSION
+    from services.domain.referees import REFEREE_VERSION
 
     toolchain = kernelwright_rt.toolchain() if spec.backend == "cpp" else torch.version.cuda
     named = (spec, torch.__version__, toolchain, REFEREE_VERSION)

@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from services.domain.evaluations import EvaluationReport
+from services.domain.referees import is_proof, referee_number
 
 
 class Origin(StrEnum):
@@ -70,3 +71,12 @@ class EvaluatedCandidate:
 
     candidate: Candidate
     report: EvaluationReport | None
+    verified_by: int | None = None
+    """Version of the referee that accepted it last, where that is known beside the report."""
+
+    @property
+    def is_unproven(self) -> bool:
+        """Whether it was accepted, but by an older referee only."""
+        if self.report is None or not self.report.accepted:
+            return False
+        return not is_proof(self.verified_by or referee_number(self.report.environment.referee_version))

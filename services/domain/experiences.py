@@ -11,6 +11,7 @@ from enum import StrEnum
 from services.domain.candidates import content_hash
 from services.domain.evaluations import Verdict
 from services.domain.jobs import Stage
+from services.domain.referees import is_proof
 
 
 class ExperienceKind(StrEnum):
@@ -51,6 +52,8 @@ class Experience:
     moves: tuple[str, ...] = ()
     """Optimisation moves applied, by name."""
     verdict: Verdict | None = None
+    referee: int | None = None
+    """Version of the referee that accepted it last; None where it is not known, and for what was never accepted."""
     bottleneck: str | None = None
     speedup: float | None = None
     """Against the best baseline, for accepted candidates."""
@@ -65,6 +68,11 @@ class Experience:
     def is_learned_practice(self) -> bool:
         """Whether it is a practice that agents drew from a job: unlike what experts wrote, it is merged and retired."""
         return self.kind is ExperienceKind.BEST_PRACTICE and self.job_id is not None
+
+    @property
+    def is_unproven(self) -> bool:
+        """Whether it was accepted, but by an older referee only."""
+        return self.verdict is Verdict.ACCEPTED and not is_proof(self.referee)
 
     @property
     def content_key(self) -> str:

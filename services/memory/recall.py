@@ -215,7 +215,8 @@ class ContextRecall:
         beside = [*choice.children, *(variant.id for variant in variants)]
         similarity = dict(await near.similarities(beside, vector)) if beside else {}
         similarity |= {item.experience_id: item.similarity for item in choice.chosen} | dict(choice.sheets)
-        known = await stored.named(list(similarity))
+        found = await stored.named(list(similarity))
+        known = {name: item for name, item in found.items() if not item.is_unproven}
         context = self._compose(query, choice, known, variants)
         return tuple(
             RecalledExperience(experience=known[name], similarity=similarity[name], value=_value(learner, query, name))

@@ -13,6 +13,7 @@ from services.domain.jobs import LOCAL_TEAM, Budget, Job, JobSpec, JobStatus, St
 from services.domain.measurements import Baselines, Latency, Speedup, gain_of
 from services.domain.problems import Operator, Problem, ProblemAnalysis, TensorSpec, ValueRef
 from services.domain.profiles import Profile, Roofline
+from services.domain.referees import REFEREE_VERSION
 from services.domain.steps import Step
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -147,7 +148,7 @@ def _environment() -> Environment:
         triton=None,
         toolkit="g++ 12.2",
         cpu="Test CPU",
-        referee_version="1",
+        referee_version=REFEREE_VERSION,
         tf32=False,
         isolation="limits",
     )

@@ -13,6 +13,7 @@ from services.domain.digests import (
 from services.domain.errors import NotFoundError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.jobs import Lease
+from services.domain.referees import referee_number
 from services.ports.jobs import CandidateStore
 from services.testing.database import InMemoryDatabase
 
@@ -71,4 +72,9 @@ class InMemoryCandidateStore(CandidateStore):
 
     def _evaluated(self, candidate: Candidate) -> EvaluatedCandidate:
         evaluation = self._database.evaluation_of.get(candidate.id, "")
-        return EvaluatedCandidate(candidate=candidate, report=self._database.reports.get(evaluation))
+        again = self._database.verified.get(evaluation)
+        return EvaluatedCandidate(
+            candidate=candidate,
+            report=self._database.reports.get(evaluation),
+            verified_by=None if again is None else referee_number(again.referee_version),
+        )

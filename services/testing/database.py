@@ -24,6 +24,7 @@ from services.domain.jobs import Job, JobStatus, Lease
 from services.domain.measurements import gain_of
 from services.domain.nodes import ServiceNode
 from services.domain.quotas import Period, Quota, Resource
+from services.domain.referees import is_proof
 from services.domain.requests import ModelRequest
 from services.domain.steps import Lesson, ModelCall, Step, StepRecord
 from services.domain.usage import Usage
@@ -135,6 +136,12 @@ class InMemoryDatabase:
     def in_use(self) -> list[Experience]:
         """Experiences that can be recalled, oldest first."""
         return [item for name, item in self.experiences.items() if name not in self.states]
+
+    def renew_proof(self, name: str, referee: int | None) -> None:
+        """Note that a referee accepted an experience, or those of a candidate, again."""
+        for item in tuple(self.experiences.values()):
+            if name in (item.id, item.candidate_id) and item.is_unproven and is_proof(referee):
+                self.experiences[item.id] = replace(item, referee=referee)
 
     def visible(self, team_id: str) -> set[str]:
         """Teams whose experiences a team may recall."""

@@ -72,7 +72,7 @@ class InMemoryMemory(Memory):
         recalled = [
             RecalledExperience(experience=item, similarity=_cosine(words, _words(f"{item.title} {item.text}")))
             for item in self._database.in_use()
-            if item.team_id in self._database.visible(team_id)
+            if item.team_id in self._database.visible(team_id) and not item.is_unproven
         ]
         recalled.sort(key=lambda item: (-item.similarity, item.experience.id))
         return tuple(recalled[:limit])

@@ -141,6 +141,7 @@ class InMemoryMemoryRecords(MemoryRecords):
         new = 0
         for line in lines:
             if not self._database.remember([line.experience]):
+                self._database.renew_proof(line.experience.id, line.experience.referee)
                 continue
             new += 1
             if line.vector is not None:

@@ -8,6 +8,7 @@ from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.jobs import JobStatus
 from services.domain.measurements import BASELINES
 from services.domain.problems import Problem
+from services.domain.referees import referee_number
 from services.domain.verdicts import UNSOLVED, StoredVerdict
 from services.ports.jobs import VerdictStore
 from services.testing.database import InMemoryDatabase
@@ -30,7 +31,9 @@ class InMemoryVerdictStore(VerdictStore):
         if not database.reports[name].accepted:
             return False
         database.verified[name] = report.environment
-        if not report.accepted:
+        if report.accepted:
+            database.renew_proof(stored.request.candidate_id, referee_number(report.environment.referee_version))
+        else:
             database.reports[name] = report
             self._choose_best_again(stored.request)
         return True

@@ -13,6 +13,7 @@ from services.domain.digests import BestSpeedup, CandidateDigest
 from services.domain.errors import NotFoundError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.jobs import Lease
+from services.domain.referees import referee_number
 from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team, get_texts, put_texts
 from storage.database import Database
@@ -147,6 +148,7 @@ def columns_of(report: EvaluationReport) -> dict[str, Any]:
         "speedup": report.speedup.best_baseline,
         "speedup_low": low,
         "speedup_high": high,
+        "referee": referee_number(report.environment.referee_version) if report.accepted else None,
         "report": dumps(report),
     }
 
@@ -165,7 +167,7 @@ def _check_job(connection: Connection, team_id: str, job_id: str) -> None:
 
 
 def _with_reports() -> Any:
-    return select(candidates, evaluations.c.report).outerjoin(
+    return select(candidates, evaluations.c.report, evaluations.c.referee).outerjoin(
         evaluations,
         (evaluations.c.candidate_id == candidates.c.id) & (evaluations.c.team_id == candidates.c.team_id),
     )
@@ -194,6 +196,7 @@ def _from_rows(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[Evalua
         EvaluatedCandidate(
             candidate=_candidate(row, texts[row.source_hash]),
             report=None if row.report is None else loads(EvaluationReport, row.report),
+            verified_by=row.referee,
         )
         for row in rows
     )

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import Connection, Row, func, insert, or_, select, update
 
 from services.domain.codec import dumps, loads
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.jobs import FINAL_STATUSES, JobStatus
 from services.domain.measurements import BASELINES
 from services.domain.problems import Problem
+from services.domain.referees import CURRENT, referee_number
 from services.domain.verdicts import UNSOLVED, StoredVerdict
 from services.ports.runtime import Clock
 from storage.contents.blobs import get_texts
 from storage.database import Database
 from storage.jobs.candidates import columns_of
 from storage.jobs.rows import jobs_from_rows
-from storage.tables import evaluations, jobs, verifications
+from storage.memory.retraction import renew_proof
+from storage.tables import evaluations, experiences, jobs, verifications
 
 FINAL = tuple(str(status) for status in FINAL_STATUSES)
 
@@ -50,9 +52,17 @@ class SqlVerdictStore:
 
         return await self._database.read(work)
 
+    async def unproven(self) -> int:
+        """How many results of all teams only an older referee accepted."""
+        old = or_(evaluations.c.referee.is_(None), evaluations.c.referee < CURRENT)
+        query = select(func.count()).select_from(evaluations)
+        query = query.where(evaluations.c.verdict == str(Verdict.ACCEPTED), old)
+        return await self._database.read(lambda connection: connection.execute(query).scalar_one())
+
     async def verified(self, stored: StoredVerdict, report: EvaluationReport, actor: str) -> bool:
         """Keep what judging again has shown; False when the result has changed meanwhile, and nothing was written.
 
+        A verdict that holds makes the result, and what memory has of it, proven again.
         A verdict that does not hold takes the place of the old one, whose report is kept beside it; the job's best
         becomes the fastest of its other accepted candidates."""
         request, now = stored.request, self._clock.now()
@@ -65,8 +75,12 @@ class SqlVerdictStore:
                 return False
             row = _verification_row(stored, report, actor)
             connection.execute(insert(verifications).values(row | {"created_at": now}))
-            if not report.accepted:
-                changed = update(evaluations).where(evaluations.c.id == request.evaluation_id)
+            changed = update(evaluations).where(evaluations.c.id == request.evaluation_id)
+            if report.accepted:
+                referee = referee_number(report.environment.referee_version)
+                connection.execute(changed.values(referee=referee))
+                renew_proof(connection, request.team_id, experiences.c.candidate_id == request.candidate_id, referee)
+            else:
                 connection.execute(changed.values(columns_of(report)))
                 _choose_best_again(connection, request)
             return True

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Row, bindparam, or_, select
+from sqlalchemy import Connection, Row, bindparam, or_, select, union_all
 
 from services.domain.errors import StorageError
 from services.domain.experiences import Experience, ExperienceKind
@@ -24,6 +24,7 @@ from services.runtime.blas import one_blas_thread
 from storage.database import Database
 from storage.db.background import Background
 from storage.memory.embedding import BATCH, INLINE, Vectoriser
+from storage.memory.rows import PROVEN, UNPROVEN
 from storage.memory.snapshots import RANGE, PackedRange, keep_range, read_ranges
 from storage.memory.vector_index import FirstStage
 from storage.tables import embeddings, experiences, memory_shares, teams
@@ -62,7 +63,12 @@ _NEWER = (
     )
     .order_by(experiences.c.number)
 )
-_GONE = select(experiences.c.id).where(experiences.c.team_id == bindparam("team"), experiences.c.state != ACTIVE)
+_RECALLED = _NEWER.where(PROVEN)
+_OWN = select(experiences.c.id).where(experiences.c.team_id == bindparam("team"))
+_GONE = union_all(
+    _OWN.where(experiences.c.state != ACTIVE),
+    _OWN.where(experiences.c.state == ACTIVE, UNPROVEN),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +78,7 @@ class MemorySize:
     number: int
     """Experiences so far."""
     epoch: int
-    """Grows whenever experiences leave recall."""
+    """Grows whenever experiences leave recall or come back."""
 
 
 def read_marks(connection: Connection, team_id: str) -> dict[str, MemorySize]:
@@ -135,7 +141,7 @@ class TeamVectors:
                 after = RANGE * len(ranges[team])
             if after < mark.number:
                 given = {"space": self.space, "team": team, "after": after, "upto": mark.number}
-                rows += connection.execute(_NEWER, given).all()
+                rows += connection.execute(_RECALLED, given).all()
         packed = {team: len(found) for team, found in ranges.items()}
         return MissingRows(ranges=[one for some in ranges.values() for one in some], rows=rows, packed=packed)
 
@@ -239,7 +245,7 @@ def _keys(row: Row[Any]) -> Keys:
 
 
 def _in_use(connection: Connection, team: str, ranges: list[PackedRange]) -> list[PackedRange]:
-    """Ranges without the experiences that left recall after they were packed."""
+    """Ranges without the experiences that left recall after they were packed, or that an older referee accepted."""
     if not ranges:
         return ranges
     gone = set(connection.execute(_GONE, {"team": team}).scalars())

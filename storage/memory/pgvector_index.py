@@ -14,18 +14,22 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, exists, select, text
 
 from services.domain.errors import StorageError
+from services.domain.evaluations import Verdict
 from services.domain.experiences import Experience
+from services.domain.referees import CURRENT
 from services.memory.keys import RELAXING, Keys
 from services.memory.ranking import Vectors
 from storage.database import Database
 from storage.db.background import Background
 from storage.db.pgvector_schema import build_index, index_vectors, installed, literal
 from storage.memory.embedding import BATCH, INLINE, Vectoriser
-from storage.memory.numpy_index import ANY, MemorySize, read_marks
+from storage.memory.numpy_index import ACTIVE, ANY, MemorySize, read_marks
+from storage.memory.rows import UNPROVEN
 from storage.memory.vector_index import FirstStage
+from storage.tables import experiences
 
 log = logging.getLogger(__name__)
 
@@ -50,11 +54,13 @@ _WAITING = """SELECT e.id FROM experiences e
     WHERE e.team_id = ANY(:teams) AND e.state = 'active'{where}
     AND NOT EXISTS (SELECT 1 FROM vector_index i WHERE i.experience_id = e.id AND i.space = :space)
     ORDER BY e.number DESC LIMIT :count"""
-_SIMILARITIES = text(
-    """SELECT i.experience_id, i.v <#> CAST(:query AS vector) AS distance
-    FROM vector_index i JOIN vector_groups g ON g.id = i.group_id
-    WHERE i.experience_id = ANY(:names) AND i.space = :space AND i.team_id = ANY(:teams) AND NOT g.sheet"""
-)
+_SIMILARITIES = """SELECT experience_id, v <#> CAST(:query AS vector) AS distance
+    FROM vector_index JOIN vector_groups g ON g.id = group_id
+    WHERE experience_id = ANY(:names) AND vector_index.space = :space AND vector_index.team_id = ANY(:teams)
+    AND NOT g.sheet"""
+_PROVEN = f""" AND NOT EXISTS (SELECT 1 FROM experiences p WHERE p.id = {{name}} AND p.verdict = '{Verdict.ACCEPTED}'
+    AND (p.referee IS NULL OR p.referee < {CURRENT}))"""  # noqa: S608
+"""`storage.memory.rows.PROVEN`, where something is unproven."""
 
 
 async def has_pgvector(database: Database) -> bool:
@@ -109,6 +115,8 @@ class PgStage:
     bare: set[str] = field(default_factory=set)
     """Experiences that are not in the index yet: similar to nothing until they are."""
     variants: dict[tuple[str, str], tuple[Experience, ...]] = field(default_factory=dict)
+    unproven: bool = False
+    """Whether an older referee accepted something that the team would recall: only then it is filtered out."""
     kept: dict[tuple[object, ...], tuple[int, int]] = field(default_factory=dict)
     """Large numbers of fitting rows, by groups and filters, each with the groups' size when it was counted."""
 
@@ -156,11 +164,21 @@ class PgStage:
     async def similarities(self, names: Collection[str], vector: Vectors) -> dict[str, float]:
         """Of those that are no API sheets."""
         given = {"names": list(names), "space": self.space, "teams": list(self.teams), "query": literal(vector)}
-        rows = await self.database.read(lambda connection: connection.execute(_SIMILARITIES, given).all())
+        statement = text(_SIMILARITIES + self._proven("vector_index.experience_id"))
+        rows = await self.database.read(lambda connection: connection.execute(statement, given).all())
         return {row.experience_id: round(-row.distance, 6) for row in rows}
 
+    def _note_unproven(self, connection: Connection, marks: Mapping[str, MemorySize]) -> None:
+        """Find out whether there is something to leave out."""
+        old = select(experiences.c.id).where(experiences.c.team_id.in_(marks), experiences.c.state == ACTIVE, UNPROVEN)
+        unproven = bool(connection.execute(select(exists(old))).scalar_one())
+        if unproven or self.unproven:
+            self.kept.clear()
+        self.unproven = unproven
+
     def missing(self, connection: Connection, marks: Mapping[str, MemorySize]) -> set[str]:
-        """What came since the last marks and is not in the index."""
+        """What came since the last marks and is not in the index; finds out too whether something is unproven."""
+        self._note_unproven(connection, marks)
         found: set[str] = set()
         for team, mark in marks.items():
             after = self.marks[team].number if team in self.marks else 0
@@ -184,7 +202,7 @@ class PgStage:
         given = {"teams": list(self.teams), "space": self.space, "count": count}
         where = "" if backend is None else " AND e.backend IN (:backend, :any)"
         where += "" if family is None else " AND e.family IN (:family, :any)"
-        where += f" AND e.kind {'=' if sheets else '<>'} 'api_template'"
+        where += f" AND e.kind {'=' if sheets else '<>'} 'api_template'" + self._proven("e.id")
         keys = {"backend": backend, "family": family, "any": ANY}
         given |= {name: value for name, value in keys.items() if f":{name}" in where}
         rows = connection.execute(text(_WAITING.format(where=where)), given)
@@ -197,13 +215,13 @@ class PgStage:
     def _count(self, connection: Connection, groups: Sequence[_Group], wanted: Mapping[str, str]) -> int:
         """How many rows fit; exact where they are few, else as last counted."""
         size = sum(group.size for group in groups)
-        if not wanted or not groups:
+        if not groups or not (wanted or self.unproven):
             return size
         key = (*(group.id for group in groups), *sorted(wanted.items()))
         fitting, then = self.kept.get(key, (0, 0))
         if fitting and abs(size - then) <= self.rules.stale * then:
             return fitting
-        statement = f"SELECT count(*) FROM vector_index WHERE group_id = ANY(:groups){_where(wanted)}"  # noqa: S608
+        statement = f"SELECT count(*) FROM vector_index WHERE group_id = ANY(:groups){self._where(wanted)}"  # noqa: S608
         given = {"groups": [group.id for group in groups], **wanted}
         fitting = int(connection.execute(text(statement), given).scalar_one())
         if fitting >= self.rules.counted:
@@ -244,7 +262,7 @@ class PgStage:
         one_by_one = [group.id for group in groups if group not in by_index]
         parts = [self._indexed(group, wanted, count) for group in by_index]
         if one_by_one:
-            parts.append(_exact(wanted, count))
+            parts.append(self._exact(wanted, count))
         self._prepare(connection, min(LARGEST_EF, max(self.rules.least_ef, ef)))
         given = {"query": literal(vector), "groups": one_by_one, **wanted}
         rows = connection.execute(text(" UNION ALL ".join(f"({part})" for part in parts)), given).all()
@@ -256,8 +274,22 @@ class PgStage:
         distance = f"CAST(v AS vector({self.dimensions})) <#> CAST(:query AS vector({self.dimensions}))"
         return (
             f"SELECT experience_id, team_id, number, {distance} AS distance FROM vector_index "  # noqa: S608
-            f"WHERE group_id = {group.id}{_where(wanted)} ORDER BY {distance} LIMIT {count}"
+            f"WHERE group_id = {group.id}{self._where(wanted)} ORDER BY {distance} LIMIT {count}"
         )
+
+    def _exact(self, wanted: Mapping[str, str], count: int) -> str:
+        return (
+            "SELECT experience_id, team_id, number, v <#> CAST(:query AS vector) AS distance FROM vector_index "  # noqa: S608
+            f"WHERE group_id = ANY(:groups){self._where(wanted)} ORDER BY distance, team_id, number LIMIT {count}"
+        )
+
+    def _where(self, wanted: Mapping[str, str]) -> str:
+        """An empty key fits every query."""
+        fitting = "".join(f" AND {name} IN ('', :{name})" for name in wanted)
+        return fitting + self._proven("vector_index.experience_id")
+
+    def _proven(self, name: str) -> str:
+        return _PROVEN.format(name=name) if self.unproven else ""
 
     def _prepare(self, connection: Connection, ef: int) -> None:
         """Settings of this transaction: how far an HNSW scan looks, and plans made for these very values."""
@@ -274,18 +306,6 @@ class PgStage:
 
 def _fits(key: str, wanted: str | None) -> bool:
     return wanted is None or key in (wanted, ANY)
-
-
-def _exact(wanted: Mapping[str, str], count: int) -> str:
-    return (
-        "SELECT experience_id, team_id, number, v <#> CAST(:query AS vector) AS distance FROM vector_index "  # noqa: S608
-        f"WHERE group_id = ANY(:groups){_where(wanted)} ORDER BY distance, team_id, number LIMIT {count}"
-    )
-
-
-def _where(wanted: Mapping[str, str]) -> str:
-    """An empty key fits every query."""
-    return "".join(f" AND {name} IN ('', :{name})" for name in wanted)
 
 
 class PgVectorIndex:

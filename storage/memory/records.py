@@ -33,7 +33,7 @@ from storage.database import Database
 from storage.db.cursors import behind, encode_cursor, newest_first
 from storage.db.statements import chunks, insert_new
 from storage.memory.numpy_index import ACTIVE
-from storage.memory.retraction import RETRACTED, audit_action, retract_evaluation, set_state
+from storage.memory.retraction import RETRACTED, audit_action, renew_proof, retract_evaluation, set_state
 from storage.memory.rows import OUTLINE, experiences_from_rows, insert_experiences, outlined
 from storage.memory.snapshots import mark_tidied, untidied
 from storage.memory.store import SqlMemory
@@ -216,7 +216,8 @@ class SqlMemoryRecords:
         return await self._database.read(work)
 
     async def adopt(self, team_id: str, lines: Sequence[MemoryLine], source: str, actor: str) -> int:
-        """Store imported experiences with vectors and values in one transaction; how many were new."""
+        """Store imported experiences with vectors and values in one transaction; how many were new. Of known ones it is
+        noted where today's referee has accepted them again."""
         now = self._clock.now()
 
         def work(connection: Connection) -> int:
@@ -225,8 +226,11 @@ class SqlMemoryRecords:
             for chunk in chunks(lines):
                 new.update(insert_experiences(connection, [line.experience for line in chunk]))
             for line in lines:
-                if line.experience.id in new:
+                experience = line.experience
+                if experience.id in new:
                     _adopt_learned(connection, team_id, line, self._space, source, now)
+                elif experience.verdict is Verdict.ACCEPTED:
+                    renew_proof(connection, team_id, experiences.c.id == experience.id, experience.referee)
             if new:
                 audit_action(connection, team_id, "import", source, f"{len(new)} experiences", actor, now)
             return len(new)

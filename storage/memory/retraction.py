@@ -1,4 +1,5 @@
-"""Taking experiences out of recall, and evaluations out of the value log. Functions over the caller's transaction."""
+"""Taking experiences out of recall and back, and evaluations out of the value log. Functions over the caller's
+transaction."""
 
 from __future__ import annotations
 
@@ -6,11 +7,13 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import ColumnElement, Connection, insert, select, update
 
+from services.domain.referees import is_proof
 from services.domain.value_log import RetractionEntry
 from storage.db.pgvector_schema import drop_vectors
 from storage.db.statements import chunks
+from storage.memory.rows import UNPROVEN
 from storage.memory.value_log import append_entry
 from storage.tables import experiences, memory_audit, memory_log, teams
 
@@ -48,9 +51,23 @@ def set_state(connection: Connection, team_id: str, names: Sequence[str], state:
             drop_vectors(connection, found)
             moved += len(found)
     if moved:
-        bump = {"memory_epoch": teams.c.memory_epoch + 1}
-        connection.execute(update(teams).where(teams.c.id == team_id).values(bump))
+        _look_again(connection, team_id)
     return moved
+
+
+def renew_proof(connection: Connection, team_id: str, which: ColumnElement[bool], referee: int | None) -> None:
+    """Note that a referee accepted again what an older one had accepted; it is recalled if that referee is today's."""
+    old = select(experiences.c.id).where(experiences.c.team_id == team_id, which, UNPROVEN)
+    names = list(connection.execute(old).scalars())
+    if names and is_proof(referee):
+        connection.execute(update(experiences).where(experiences.c.id.in_(names)).values(referee=referee))
+        _look_again(connection, team_id)
+
+
+def _look_again(connection: Connection, team_id: str) -> None:
+    """Readers that hold the team's experiences read them anew."""
+    bump = {"memory_epoch": teams.c.memory_epoch + 1}
+    connection.execute(update(teams).where(teams.c.id == team_id).values(bump))
 
 
 def audit_action(

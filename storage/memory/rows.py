@@ -11,11 +11,22 @@ from sqlalchemy import Connection, Row, bindparam, insert, or_, select, update
 from services.domain.evaluations import Verdict
 from services.domain.experiences import Experience, ExperienceKind
 from services.domain.jobs import Stage
+from services.domain.referees import CURRENT
 from storage.contents.blobs import ensure_team, get_texts, put_texts
 from storage.tables import experiences, teams
 
 OUTLINE = tuple(column for column in experiences.c if column.name not in {"text", "code_hash", "content_key"})
 """Columns of an experience without what is long."""
+PROVEN = or_(
+    experiences.c.verdict.is_(None),
+    experiences.c.verdict != str(Verdict.ACCEPTED),
+    experiences.c.referee >= CURRENT,
+)
+"""All but what an older referee accepted: `Experience.is_unproven` has the rule."""
+UNPROVEN = (experiences.c.verdict == str(Verdict.ACCEPTED)) & or_(
+    experiences.c.referee.is_(None), experiences.c.referee < CURRENT
+)
+"""What an older referee accepted."""
 
 _LOCKED = select(teams.c.memory_seq).where(teams.c.id == bindparam("team")).with_for_update(key_share=True)
 _NUMBER = update(teams).where(teams.c.id == bindparam("team")).values(memory_seq=bindparam("newest"))
@@ -96,6 +107,7 @@ def _to_row(connection: Connection, item: Experience, number: int) -> dict[str, 
         "code_hash": code_hash,
         "moves": json.dumps(item.moves),
         "verdict": None if item.verdict is None else str(item.verdict),
+        "referee": item.referee,
         "bottleneck": item.bottleneck,
         "speedup": item.speedup,
         "median_us": item.median_us,
@@ -123,6 +135,7 @@ def _experience(row: Row[Any], code: str | None, text: str | None = None) -> Exp
         code=code,
         moves=tuple(json.loads(row.moves)),
         verdict=None if row.verdict is None else Verdict(row.verdict),
+        referee=row.referee,
         bottleneck=row.bottleneck,
         speedup=row.speedup,
         median_us=row.median_us,

@@ -33,7 +33,7 @@ from storage.database import Database
 from storage.memory.embedding import Vectoriser
 from storage.memory.numpy_index import ACTIVE, NumpyVectorIndex, read_marks
 from storage.memory.pgvector_index import PgVectorIndex, has_pgvector
-from storage.memory.rows import experiences_from_rows, insert_experiences
+from storage.memory.rows import PROVEN, experiences_from_rows, insert_experiences
 from storage.memory.snapshots import keep_learner, read_learner
 from storage.memory.value_log import read_log
 from storage.memory.vector_index import FirstStage, VectorIndex
@@ -171,12 +171,12 @@ class SqlMemory:
         return near.variants[key]
 
     async def held(self, team_id: str, names: Sequence[str], teams: Collection[str]) -> dict[str, Experience]:
-        """Experiences that are in the team's index, hence of these `teams`; they never change, so the latest read
-        ones are kept."""
+        """Experiences that are in the team's index, hence of these `teams`; they change only by being proven again, so
+        the latest read ones are kept."""
         kept = self._kept[team_id]
         if len(kept) > KEPT:
             kept.clear()
-        missing = [name for name in names if name not in kept]
+        missing = [name for name in names if name not in kept or kept[name].is_unproven]
         kept |= await self._read(team_id, missing, teams=teams)
         return {name: kept[name] for name in names if name in kept}
 
@@ -281,5 +281,6 @@ def _fastest(near: FirstStage, family: str, backend: str, count: int) -> Select[
         experiences.c.speedup.is_not(None),
         experiences.c.kind == str(ExperienceKind.TRACE),
         experiences.c.state == ACTIVE,
+        PROVEN,
     )
     return select(experiences).where(*wanted).order_by(experiences.c.speedup.desc(), experiences.c.id).limit(count)

@@ -113,6 +113,7 @@ evaluations = Table(
     Column("report", CleanText, nullable=False),
     Column("device_s", Float, nullable=False, server_default="0"),
     Column("created_at", UtcDateTime, nullable=False),
+    Column("referee", Integer),
     Index(None, "candidate_id"),
     Index(None, "team_id", "created_at"),
     Index(None, "job_id"),
@@ -120,7 +121,8 @@ evaluations = Table(
     Index(None, "problem_hash"),
 )
 """Not tied to a job or candidate row: a candidate can be judged without a job. `speedup` is the one over the fastest
-baseline, `speedup_low` and `speedup_high` its 95 % interval: lists of jobs show them without reading reports."""
+baseline, `speedup_low` and `speedup_high` its 95 % interval: lists of jobs show them without reading reports.
+`referee`: version of the referee that accepted it last."""
 
 verifications = Table(
     "verifications",

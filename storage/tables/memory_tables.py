@@ -35,6 +35,7 @@ experiences = Table(
     Column("dtype", Text),
     Column("shape_class", Text),
     Column("state", Text, nullable=False, server_default="active"),
+    Column("referee", Integer),
     UniqueConstraint("team_id", "content_key"),
     UniqueConstraint("team_id", "number"),
     Index(None, "job_id"),
@@ -47,9 +48,17 @@ experiences = Table(
         postgresql_where=text("state != 'active'"),
     ),
     Index(None, "code_hash"),
+    Index(
+        "ix_experiences_accepted",
+        "team_id",
+        "referee",
+        sqlite_where=text("verdict = 'accepted' AND state = 'active'"),
+        postgresql_where=text("verdict = 'accepted' AND state = 'active'"),
+    ),
 )
 """`number` counts a team's experiences in commit order without gaps, so that a reader fetches only what is new.
-`state`: `active`, `retracted` (a cheat's) or `forgotten` (to keep a memory small); only active ones are recalled."""
+`state`: `active`, `retracted` (a cheat's) or `forgotten` (to keep a memory small); only active ones are recalled.
+`referee`: version of the referee that accepted the candidate last."""
 
 embeddings = Table(
     "embeddings",

@@ -10,6 +10,7 @@ from services.domain.errors import NotFoundError
 from services.domain.evaluations import Verdict
 from services.domain.experiences import ExperienceKind, RecallQuery
 from services.domain.jobs import Stage
+from services.domain.referees import CURRENT
 from services.testing import an_experience
 from tests.contracts.conftest import MEMORIES, Stores
 
@@ -29,6 +30,7 @@ async def test_an_experience_comes_back_as_it_was_remembered(stores: Stores) -> 
         code="class ModelNew: ...  # é",
         moves=("fuse", "vectorise"),
         verdict=Verdict.ACCEPTED,
+        referee=CURRENT,
         bottleneck="memory",
         speedup=2.5,
         median_us=12.5,
@@ -94,7 +96,10 @@ async def test_what_is_left_out_never_comes_and_others_take_its_place(stores: St
 
 async def test_a_step_without_memory_gets_what_experts_wrote_only(stores: Stores) -> None:
     trace = replace(
-        an_experience("exp-log", text="advice of a log"), kind=ExperienceKind.TRACE, verdict=Verdict.ACCEPTED
+        an_experience("exp-log", text="advice of a log"),
+        kind=ExperienceKind.TRACE,
+        verdict=Verdict.ACCEPTED,
+        referee=CURRENT,
     )
     await stores.memory.remember([an_experience("exp-practice", text="advice of an expert"), trace])
 

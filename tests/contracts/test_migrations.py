@@ -22,7 +22,7 @@ from services.testing import FrozenClock
 from storage.database import MIGRATIONS, Database
 from storage.jobs.store import SqlJobStore
 from storage.memory.value_log import read_log
-from storage.tables import evaluations, experiences, memory_log, teams
+from storage.tables import evaluations, experiences, memory_log, teams, verifications
 from tests.databases import differences, postgres_database
 from tests.selection import with_full
 
@@ -191,6 +191,37 @@ async def test_successes_that_a_trace_repeats_are_forgotten_and_readers_look_aga
     )
     assert dict(states) == {"exp-1": "active", "exp-2": "forgotten"}
     assert await database.read(lambda connection: connection.execute(select(teams.c.memory_epoch)).scalar_one()) == 1
+    await database.close()
+
+
+async def test_referees_are_taken_from_the_reports_and_the_latest_verification(empty_address: str) -> None:
+    database = Database(empty_address)
+    await database.write(lambda connection: to("0025", connection))
+    await database.write(fill)
+    versions = {"exp-1": "6", "exp-2": "none", "exp-3": "5", "exp-4": None}
+
+    def judge(connection: Connection) -> None:
+        _evaluate(connection, dict.fromkeys(versions, "cpp"))
+        _teach(connection, dict.fromkeys(versions, "trace"))
+        for name, version in versions.items():
+            report = json.dumps({"environment": {"referee_version": version}} if version else {})
+            connection.execute(update(evaluations).where(evaluations.c.id == name).values(report=report))
+            taught = {"verdict": "accepted", "candidate_id": f"cand-{name}"}
+            connection.execute(update(experiences).where(experiences.c.id == name).values(taught))
+        for version in ("6", "7"):
+            row = {
+                "team_id": "local", "evaluation_id": "exp-3", "candidate_id": "cand-exp-3", "verdict": "accepted",
+                "report": json.dumps({"environment": {"referee_version": version}}), "before": "{}", "actor": "ada",
+                "created_at": LONG_AGO,
+            }  # fmt: skip
+            connection.execute(insert(verifications), row)
+
+    await database.write(judge)
+    await database.upgrade()
+    for table in (evaluations, experiences):
+        query = select(table.c.id, table.c.referee).where(table.c.id.in_(versions)).order_by("id")
+        found = await database.read(lambda connection, query=query: connection.execute(query).all())  # type: ignore[misc]
+        assert [tuple(row) for row in found] == [("exp-1", 6), ("exp-2", None), ("exp-3", 7), ("exp-4", None)]
     await database.close()
 
 

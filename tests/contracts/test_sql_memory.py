@@ -13,6 +13,7 @@ from services.adapters.embeddings.hashing import HashingEmbedder
 from services.domain.embeddings import Embedded
 from services.domain.experiences import Experience, ExperienceKind
 from services.domain.jobs import Stage
+from services.domain.referees import CURRENT
 from services.domain.steps import StepRecord
 from services.domain.value_log import ContextItem, OutcomeEntry
 from services.memory.learner import Learner
@@ -25,9 +26,10 @@ from storage.jobs.store import SqlJobStore
 from storage.memory import numpy_index, snapshots
 from storage.memory.numpy_index import NumpyVectorIndex
 from storage.memory.records import SqlMemoryRecords
+from storage.memory.retraction import renew_proof
 from storage.memory.store import SqlMemory
 from storage.memory.value_log import append_entry, read_log
-from storage.tables import memory_snapshots
+from storage.tables import experiences, memory_snapshots
 from tests.contracts.test_memory import query
 
 pytestmark = pytest.mark.parametrize("address", ["sqlite", "postgres", "pgvector"], indirect=True)
@@ -194,6 +196,26 @@ async def test_experiences_are_packed_in_ranges_and_read_from_there(
     await records.forget("local", ["exp-05", "exp-45"], "not needed", "ada")
     left = [item.experience.id for item in await by_numpy(database).search("local", "advice 7", 60)]
     assert set(left) == {item.experience.id for item in first} - {"exp-05", "exp-45"}
+
+
+async def test_what_is_proven_again_is_read_from_ranges_that_were_packed_before(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numpy_index, "RANGE", 20)
+    monkeypatch.setattr(snapshots, "RANGE", 20)
+    items = [an_experience(f"exp-{n:02}", text=f"advice {n}") for n in range(20)]
+    await by_numpy(database).remember(items)
+    packing = by_numpy(database)
+    for _ in range(2):
+        await packing.search("local", "advice")
+        await packing.settled()
+    old = experiences.c.id == "exp-05"
+    await database.write(lambda c: c.execute(update(experiences).where(old).values(verdict="accepted", referee=1)))
+    held = by_numpy(database)
+    assert len(await held.search("local", "advice", 60)) == 19
+    await database.write(lambda connection: renew_proof(connection, "local", old, CURRENT))
+    assert len(await held.search("local", "advice", 60)) == 20
+    assert len(await by_numpy(database).search("local", "advice", 60)) == 20
 
 
 def by_numpy(database: Database) -> SqlMemory:

@@ -25,6 +25,7 @@ from services.domain.evaluations import Environment, EvaluationReport, PhasesS, 
 from services.domain.jobs import Stage
 from services.domain.measurements import Baselines, Latency, Speedup
 from services.domain.problems import Problem, ProblemAnalysis
+from services.domain.referees import REFEREE_VERSION
 from workers.referee.costs.analysis import analyse
 
 BANDWIDTH_GB_S, PEAK_GFLOP_S = 12.0, 150.0
@@ -69,8 +70,8 @@ def accepted(median: float) -> EvaluationReport:
         ),
         roofline=None, profile=None, tuned=None, phases_s=PhasesS(),
         environment=Environment(
-            device="cpu", driver=None, torch=None, triton=None, toolkit=None, cpu="", referee_version="", tf32=False,
-            isolation="limits",
+            device="cpu", driver=None, torch=None, triton=None, toolkit=None, cpu="", referee_version=REFEREE_VERSION,
+            tf32=False, isolation="limits",
         ),
     )  # fmt: skip
 

@@ -10,13 +10,12 @@ import platform
 from services.domain.devices import DeviceSheet
 from services.domain.errors import InfrastructureError
 from services.domain.evaluations import Environment
+from services.domain.referees import REFEREE_VERSION
 from services.ports.devices import KernelBackend
 from services.ports.sandboxes import Sandbox
 from workers.devices.cards import Gpu
 from workers.devices.gpu import gpu_state
 
-REFEREE_VERSION = "7"
-"""Raised whenever the gates become stricter: `reverify` looks for results of older ones."""
 BETWEEN_CALLS = {"docker": "stopped", "namespaces": "stopped", "limits": "running"}
 """Whether candidates are stopped unless they are asked, by the isolation reached: that takes a PID namespace."""
 

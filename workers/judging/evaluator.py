@@ -21,6 +21,7 @@ from services.domain.nodes import Offer
 from services.domain.problems import Problem
 from services.domain.profiles import Disassembly
 from services.domain.ratios import with_seed
+from services.domain.referees import REFEREE_VERSION
 from services.domain.texts import with_visible_texts
 from services.domain.tunables import with_values
 from services.domain.validations import CompilerDraft, ProblemRefusal, ValidationReport, ValidationRequest
@@ -31,7 +32,7 @@ from workers.devices.cards import Gpu, check_present, on_card
 from workers.devices.gpu_lock import DeviceLock
 from workers.judging.case import Case, answer_in
 from workers.judging.causes import with_cause
-from workers.judging.environments import REFEREE_VERSION, environment_of, with_clocks
+from workers.judging.environments import environment_of, with_clocks
 from workers.judging.referee_process import RefereeLostError, RefereeProcess
 from workers.judging.refusals import refusal_of
 from workers.judging.terms import terms_for

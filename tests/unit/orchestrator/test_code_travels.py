@@ -11,6 +11,7 @@ from services.domain.chat import AgentRole
 from services.domain.evaluations import Verdict
 from services.domain.experiences import Experience, ExperienceKind
 from services.domain.jobs import Budget, Job, JobStatus, Stage
+from services.domain.referees import CURRENT
 from services.domain.usage import Usage
 from services.testing import (
     FakeQueue,
@@ -35,6 +36,7 @@ def proven(name: str = "exp-proven", **changes: object) -> Experience:
         title="pointwise in cpp: fuse: accepted at 90.0 µs, 1.80× the best baseline",
         kind=ExperienceKind.TRACE,
         verdict=Verdict.ACCEPTED,
+        referee=CURRENT,
         dtype="float32",
         speedup=1.8,
         median_us=90.0,

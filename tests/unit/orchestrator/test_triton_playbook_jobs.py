@@ -14,6 +14,7 @@ from services.domain.experiences import ExperienceKind
 from services.domain.gates import GateName
 from services.domain.jobs import Budget, Job, JobStatus
 from services.domain.problems import ProblemAnalysis
+from services.domain.referees import CURRENT
 from services.domain.validations import CompilerDraft, ValidationReport
 from services.testing import FakeQueue, ScriptedModel, a_job, a_report, an_experience
 from services.testing.builders import a_device
@@ -96,6 +97,7 @@ async def test_a_remembered_kernel_of_the_family_is_tried_first() -> None:
         family="matmul",
         backend="triton",
         verdict=Verdict.ACCEPTED,
+        referee=CURRENT,
         speedup=3.0,
         moves=("matmul.two_parts",),
         code="import triton",

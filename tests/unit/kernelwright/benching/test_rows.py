@@ -19,6 +19,7 @@ from services.domain.events import Event, EventKind, JsonValue
 from services.domain.gates import GateName
 from services.domain.jobs import JobStatus
 from services.domain.measurements import Speedup
+from services.domain.referees import REFEREE_VERSION
 from services.domain.usage import Usage
 from services.testing import a_candidate, a_report
 from services.testing.builders import MOMENT
@@ -76,7 +77,7 @@ def test_a_row_has_figures_with_intervals_and_what_they_cost() -> None:
     assert (row.latency_us, row.baselines_us, row.roofline_fraction) == (100.0, {"eager": 250.0}, 0.8)
     assert row.device_s == DeviceSpending(validation=7.5, candidates=6.0)
     assert (row.wall_s, row.tokens, row.dollars, row.candidates) == (60.0, 15, 0.1, 2)
-    assert (row.category, row.hardware, row.referee_version) == (Category.ACTIVATION, "Test CPU", "1")
+    assert (row.category, row.hardware, row.referee_version) == (Category.ACTIVATION, "Test CPU", REFEREE_VERSION)
     assert codec.loads(BenchRow, codec.dumps(row)) == row
 
 

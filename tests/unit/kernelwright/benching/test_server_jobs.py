@@ -15,6 +15,7 @@ from services.client import Client
 from services.domain import codec
 from services.domain.errors import UserError
 from services.domain.jobs import JobStatus
+from services.domain.referees import REFEREE_VERSION
 from services.runtime.clock import SystemClock
 from services.testing import a_candidate, a_problem, a_report
 from services.testing.builders import MOMENT, a_device
@@ -87,7 +88,7 @@ async def test_a_job_that_ended_becomes_a_row_with_its_kernel(server: ScriptedSe
     row = row_of(an_item(), found, device="cpu", model="playbook", attempt=1, kernel_path=str(found.kernel))
     assert (row.status, row.accepted, row.figures["eager"]) == (JobStatus.SOLVED, True, 2.0)
     assert (row.device_s.validation, row.device_s.candidates, row.wall_s) == (6.5, 4.0, 60.0)
-    assert (row.hardware, row.tokens, row.referee_version) == (a_device().model, 7, "1")
+    assert (row.hardware, row.tokens, row.referee_version) == (a_device().model, 7, REFEREE_VERSION)
     assert found.kernel == tmp_path / "kernels" / "kernel.py"
     assert (tmp_path / "kernels" / "kernel.py").read_text() == "class ModelNew: ...\n"
     assert (tmp_path / "kernels" / "bundle.zip").read_text() == "zip"

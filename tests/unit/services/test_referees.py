@@ -1,0 +1,42 @@
+"""What an older referee accepted is no proof."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from services.domain.candidates import EvaluatedCandidate
+from services.domain.evaluations import Verdict
+from services.domain.referees import CURRENT, REFEREE_VERSION, is_proof, referee_number
+from services.testing import a_candidate, a_report, an_experience
+
+
+def test_todays_referee_is_proof_and_so_is_a_newer_one() -> None:
+    assert is_proof(CURRENT)
+    assert is_proof(CURRENT + 1)
+    assert not is_proof(CURRENT - 1)
+
+
+@pytest.mark.parametrize("version", [None, "", "none", "-1", "7.0", "9" * 40])
+def test_a_referee_that_is_not_known_counts_as_older(version: str | None) -> None:
+    assert not is_proof(referee_number(version))
+    assert referee_number(REFEREE_VERSION) == CURRENT
+
+
+def test_only_what_was_accepted_can_be_unproven() -> None:
+    known = replace(an_experience(), verdict=Verdict.ACCEPTED, referee=CURRENT)
+    assert not known.is_unproven
+    assert replace(known, referee=CURRENT - 1).is_unproven
+    assert replace(known, referee=None).is_unproven
+    assert not replace(known, referee=None, verdict=Verdict.REJECTED).is_unproven
+    assert not an_experience().is_unproven
+
+
+def test_a_candidate_goes_by_the_referee_that_accepted_it_last() -> None:
+    report = a_report()
+    old = replace(report, environment=replace(report.environment, referee_version=str(CURRENT - 1)))
+    assert not EvaluatedCandidate(candidate=a_candidate(), report=report).is_unproven
+    assert EvaluatedCandidate(candidate=a_candidate(), report=old).is_unproven
+    assert not EvaluatedCandidate(candidate=a_candidate(), report=old, verified_by=CURRENT).is_unproven
+    assert not EvaluatedCandidate(candidate=a_candidate(), report=None).is_unproven
