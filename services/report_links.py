@@ -5,16 +5,18 @@ from __future__ import annotations
 import uuid
 from datetime import timedelta
 
-from services.domain.errors import ConfigurationError, NotFoundError
+from services.domain.errors import ConfigurationError, ConflictError, NotFoundError
 from services.domain.shares import ReportShare
 from services.domain.tokens import new_token, token_digest
 from services.exports import Exporter
+from services.exports.winner import check_proven
 from services.jobs import JobService
 from services.ports.runtime import Clock
 from services.ports.teams import ShareStore
 
 MOST_DAYS = 365
 CLOSED = "This link has expired, was revoked or is incomplete. Ask for a new one."
+UNPROVEN = "This report can be read again once today's referee has verified its kernel. Ask the team that shared it."
 
 
 class ShareService:
@@ -29,10 +31,11 @@ class ShareService:
     async def create(self, team_id: str, job_id: str, days: float) -> tuple[ReportShare, str]:
         """A new link to a job, and its token, which cannot be recovered.
 
-        Raises `NotFoundError`, and `ConfigurationError` for a time that is not more than 0 and at most 365 days."""
+        Raises `NotFoundError`, `ConflictError` where only an older referee accepted the job's kernel, and
+        `ConfigurationError` for a time that is not more than 0 and at most 365 days."""
         if not 0 < days <= MOST_DAYS:
             raise ConfigurationError(f"a link must expire in more than 0 and at most {MOST_DAYS} days, not {days}")
-        await self._jobs.get(team_id, job_id)
+        await self._check(team_id, job_id)
         now, token = self._clock.now(), new_token()
         share = ReportShare(
             id=f"share-{uuid.uuid4().hex[:20]}",
@@ -56,11 +59,21 @@ class ShareService:
         return await self._shares.revoke(team_id, job_id, share_id)
 
     async def page(self, token: str) -> str:
-        """The report behind a link. Raises `NotFoundError`, the same whatever is wrong with the link."""
+        """The report behind a link. Raises `NotFoundError`: the same whatever is wrong with the link, another one
+        where the job's kernel has to be verified again."""
         share = await self._shares.find(token_digest(token))
         if share is None or not share.is_open(self._clock.now()):
             raise NotFoundError(CLOSED)
         try:
+            await self._check(share.team_id, share.job_id)
             return await self._exporter.to_page(share.team_id, share.job_id)
         except NotFoundError:  # its job was deleted
             raise NotFoundError(CLOSED) from None
+        except ConflictError:
+            raise NotFoundError(UNPROVEN) from None
+
+    async def _check(self, team_id: str, job_id: str) -> None:
+        """Raises `NotFoundError`, and `ConflictError` for a kernel that is not to be shared."""
+        best = await self._jobs.best(team_id, job_id)
+        if best is not None:
+            check_proven(best)

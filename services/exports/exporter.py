@@ -16,7 +16,7 @@ from services.exports.gpu_mode import submission
 from services.exports.operators import operator_package
 from services.exports.packages import kernel_builder_tree, python_package
 from services.exports.static_report import static_report
-from services.exports.winner import Winner, exported_source, lineage
+from services.exports.winner import Winner, check_proven, exported_source, lineage
 from services.jobs import JobService
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -51,7 +51,8 @@ class Exporter:
 
     async def contents(self, team_id: str, job_id: str, form: ExportFormat = ExportFormat.BUNDLE) -> dict[str, str]:
         """File name to text. A bundle of a job without an accepted kernel holds its trajectory and the page only; other
-        formats raise `ConflictError` there. Raises `NotFoundError`."""
+        formats raise `ConflictError` there. Raises `NotFoundError`, and `ConflictError` for a kernel that only an older
+        referee accepted."""
         winner = await self._winner(team_id, job_id)
         if form is not ExportFormat.BUNDLE:
             if winner is None:
@@ -83,7 +84,8 @@ class Exporter:
         )
 
     async def to_folder(self, team_id: str, job_id: str, folder: Path) -> Export:
-        """Write the bundle into a folder, made where it is missing. Raises `NotFoundError`, `StorageError`."""
+        """Write the bundle into a folder, made where it is missing. Raises `NotFoundError`, `ConflictError`,
+        `StorageError`."""
         return await asyncio.to_thread(_write_all, folder, await self.contents(team_id, job_id))
 
     async def to_archive(self, team_id: str, job_id: str, form: ExportFormat = ExportFormat.BUNDLE) -> bytes:
@@ -101,6 +103,7 @@ class Exporter:
         best = await self._service.best(team_id, job_id)
         if best is None or best.report is None:
             return None
+        check_proven(best)
         known = {entry.candidate.id: entry for entry in await self._service.candidates(team_id, job_id)}
         return Winner(
             job=await self._service.get(team_id, job_id),

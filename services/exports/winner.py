@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass
 
 from services.domain.candidates import Candidate, EvaluatedCandidate
+from services.domain.errors import ConflictError
 from services.domain.evaluations import EvaluationReport
-from services.domain.jobs import Job
+from services.domain.jobs import LOCAL_TEAM, Job
 from services.domain.python_source import parsed
 from services.domain.tunables import with_values
 
@@ -44,6 +45,17 @@ class Winner:
     def on_gpu(self) -> bool:
         """Whether the kernel runs on a GPU."""
         return self.candidate.backend in GPU_BACKENDS
+
+
+def check_proven(best: EvaluatedCandidate) -> None:
+    """Raise `ConflictError` for a kernel that an older referee accepted, and today's has not."""
+    if best.is_unproven:
+        owner = best.candidate
+        team = "" if owner.team_id == LOCAL_TEAM else f" --team {owner.team_id}"
+        raise ConflictError(
+            f"the kernel of job {owner.job_id} was accepted by an older referee only: "
+            f"run `kernelwright reverify {owner.job_id}{team}` first"
+        )
 
 
 def exported_source(best: EvaluatedCandidate) -> str:

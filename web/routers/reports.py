@@ -57,7 +57,7 @@ async def get_report(job_id: str, team: Team, services: Services) -> Response:
     return _page(await services.exporter.to_page(team, job_id), {"Content-Disposition": disposition})
 
 
-@router.post("/shares", status_code=201, responses=responses(404, 410, 422, 503))
+@router.post("/shares", status_code=201, responses=responses(404, 409, 410, 422, 503))
 async def create_report_share(
     job_id: str, team: WritingTeam, services: Services, request: Request, body: ReportShareBody | None = None
 ) -> NewReportShareView:

@@ -278,6 +278,22 @@ async def test_a_revoked_an_expired_and_a_wrong_link_show_the_same_nothing(offic
     assert answers[0].headers["content-type"].startswith("text/html")
 
 
+async def test_a_report_of_a_kernel_that_only_an_older_referee_accepted_is_not_shared(office: Office) -> None:
+    job_id, link = await a_link(office)
+    (name,) = office.database.reports
+    report = office.database.reports[name]
+    office.database.reports[name] = replace(report, environment=replace(report.environment, referee_version="1"))
+    shown = await office.client.get(HERE + link["path"])
+    assert shown.status_code == 404
+    assert "verified its kernel" in shown.text
+    refused = await office.client.post(f"/jobs/{job_id}/shares", json={}, headers=SIGNED_IN)
+    assert_problem(refused, 409)
+    assert f"kernelwright reverify {job_id}" in refused.text
+    assert_problem(await office.client.get(f"/jobs/{job_id}/bundle", headers=SIGNED_IN), 409)
+    office.database.verified[name] = report.environment
+    assert (await office.client.get(HERE + link["path"])).status_code == 200
+
+
 async def test_a_link_to_a_job_that_was_deleted_shows_nothing(office: Office) -> None:
     job_id, link = await a_link(office)
     del office.database.jobs[job_id]
