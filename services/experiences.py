@@ -174,13 +174,17 @@ class ExperienceService:
         return await self._records.audit(team_id, limit)
 
     async def export(self, team_id: str) -> Iterator[bytes]:
-        """The memory as JSON lines, oldest first, without secrets."""
-        lines = await self._lines(team_id)
+        """The memory as JSON lines, oldest first, without secrets, and without what only an older referee accepted: the
+        first line counts it."""
+        everything = await self._all(team_id)
+        proven = [item for item in everything if not item.is_unproven]
+        lines = await self._lines(team_id, proven)
         header = Header(
             team_id=team_id,
             space=self._space.name,
             dimensions=self._space.dimensions,
             exported_at=self._clock.now(),
+            left_out=len(everything) - len(proven),
         )
         return export(header, lines)
 
@@ -227,9 +231,9 @@ class ExperienceService:
             if cursor is None:
                 return found
 
-    async def _lines(self, team_id: str) -> list[MemoryLine]:
-        everything = sorted(await self._all(team_id), key=lambda item: (item.created_at, item.id))
-        vectors = await self._records.vectors(team_id, [item.id for item in everything])
+    async def _lines(self, team_id: str, chosen: Sequence[Experience]) -> list[MemoryLine]:
+        ordered = sorted(chosen, key=lambda item: (item.created_at, item.id))
+        vectors = await self._records.vectors(team_id, [item.id for item in ordered])
         values = await self._records.values(team_id)
         return [
             MemoryLine(
@@ -240,7 +244,7 @@ class ExperienceService:
                     for worth in _worth(values, item.id)
                 ),
             )
-            for item in everything
+            for item in ordered
         ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import json
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from services.domain.errors import UserError
 from services.domain.jobs import LOCAL_TEAM
 
 if TYPE_CHECKING:
+    from services.domain.experiences import Experience
     from services.experiences import ExperienceService, Worth
     from services.memory.effect import Effect, Interval
 
@@ -60,7 +62,9 @@ def list_(
         table.add_column(heading, no_wrap=True, min_width=width)
     for item in page.items:
         known = item.experience
-        table.add_row(known.id, known.kind, known.family, known.backend, _values(item.worth), known.title)
+        table.add_row(
+            known.id, known.kind, known.family, known.backend, _values(item.worth), _mark(known) + known.title
+        )
     answers().print(table)
     if page.next_cursor:
         say(f"more: --cursor {page.next_cursor}")
@@ -88,7 +92,7 @@ def show(experience: Annotated[str, typer.Argument(help="Experience id.")], as_j
         return
     item = card.experience
     typer.echo(f"{item.id}  {item.kind}  {item.family}  {item.backend}{'  RETRACTED' if card.retracted else ''}")
-    typer.echo(f"{item.title}\n\n{item.text}\n")
+    typer.echo(f"{_mark(item)}{item.title}\n\n{item.text}\n")
     if item.code:
         typer.echo(item.code)
     typer.echo(f"value: {_values(card.worth)}")
@@ -216,19 +220,26 @@ def audit(limit: Limit = 50, as_json: AsJson = False) -> None:
 def export(
     out: Annotated[Path | None, typer.Option(help="File to write to (default: standard output).")] = None,
 ) -> None:
-    """Export the memory as JSON lines, with values and without secrets."""
+    """Export the memory as JSON lines, with values and without secrets.
 
-    async def work(memory: ExperienceService) -> int:
+    What only an older referee accepted is left out, and counted."""
+
+    async def work(memory: ExperienceService) -> tuple[int, int]:
         count = 0
         with out.open("wb") if out is not None else sys.stdout.buffer as file:
-            for line in await memory.export(LOCAL_TEAM):
+            lines = await memory.export(LOCAL_TEAM)
+            header = next(lines)
+            file.write(header)
+            for line in lines:
                 file.write(line)
                 count += 1
-        return count - 1
+        return count, json.loads(header)["left_out"]
 
-    count = _with_memory(work)
+    count, left_out = _with_memory(work)
     if out is not None:
         say(f"{count} experiences in {out.absolute()}")
+    if left_out:
+        say(f"{left_out} left out, which only an older referee accepted: run kernelwright reverify")
 
 
 @app.command("import")
@@ -316,6 +327,10 @@ def _actor() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return "unknown"
+
+
+def _mark(item: Experience) -> str:
+    return "(proven by an older referee: reverify) " if item.is_unproven else ""
 
 
 def _values(worth: tuple[Worth, ...]) -> str:

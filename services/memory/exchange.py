@@ -21,6 +21,7 @@ from services.domain.evaluations import Verdict
 from services.domain.experiences import Experience
 from services.domain.jobs import Stage
 from services.domain.memory_lines import ExportedValue, MemoryLine
+from services.domain.referees import CURRENT
 from services.memory.values import ValueRules
 
 FORMAT = "kernelwright-memory"
@@ -66,6 +67,8 @@ class Header:
     """Name of the embedder that made the vectors; None when there are none."""
     dimensions: int | None = None
     exported_at: datetime
+    left_out: int = 0
+    """Accepted experiences that are missing: only an older referee had accepted them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -312,12 +315,17 @@ def _check_values(values: Iterable[ExportedValue], alpha: float) -> None:
             raise _RefusedError(f"value {value.value} cannot come from {value.visits:g} visits: it is forged")
 
 
+def _known_referee(referee: int | None) -> int | None:
+    """At most today's: a file cannot speak for referees to come."""
+    return None if referee is None else max(0, min(referee, CURRENT))
+
+
 def _adopt(line: MemoryLine, header: Header, rules: ImportRules, known: Collection[str]) -> MemoryLine:
     """The line as the importing team's own. Another team's jobs and candidates mean nothing here."""
     vector = line.vector if (header.space, header.dimensions) == (rules.space, rules.dimensions) else None
+    experience = replace(line.experience, referee=_known_referee(line.experience.referee))
     if header.team_id == rules.team_id:
-        return replace(line, vector=vector)
-    experience = line.experience
+        return replace(line, experience=experience, vector=vector)
 
     def renamed(name: str) -> str:
         return imported_id(rules.team_id, header.team_id, name)

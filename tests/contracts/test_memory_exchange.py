@@ -13,6 +13,7 @@ import pytest
 from services.adapters.embeddings.hashing import HashingEmbedder
 from services.domain.evaluations import Verdict
 from services.domain.experiences import ExperienceFilter, ExperienceKind
+from services.domain.referees import CURRENT
 from services.experiences import ExperienceService, ImportRefusedError, VectorSpace
 from services.memory_seeds import seed_experiences
 from services.testing import FrozenClock, an_experience
@@ -75,6 +76,28 @@ async def test_importing_again_changes_nothing(stores: MemoryStores) -> None:
     assert await stores.service.import_("theirs", io.BytesIO(content), "eve") == 0
     assert await stores.service.import_("local", io.BytesIO(content), "eve") == 0
     assert await stores.records.log("theirs") == log
+
+
+async def test_what_an_older_referee_accepted_stays_here_and_is_counted(stores: MemoryStores) -> None:
+    old = replace(an_experience("exp-old", text="an old win"), verdict=Verdict.ACCEPTED, referee=CURRENT - 1)
+    await stores.memory.remember([old, an_experience("exp-note", text="a note")])
+    header, *lines = map(json.loads, (await stores.exported()).splitlines())
+    assert header["left_out"] == 1
+    assert [line["experience"]["id"] for line in lines] == ["exp-note"]
+
+
+async def test_an_import_that_is_proven_again_renews_what_was_imported_before(stores: MemoryStores) -> None:
+    known = replace(an_experience("exp-win", text="a win"), verdict=Verdict.ACCEPTED, referee=CURRENT)
+    await stores.memory.remember([known])
+    header, line = (await stores.exported()).splitlines()
+    older = json.loads(line)
+    older["experience"]["referee"] = CURRENT - 1
+    await stores.service.import_("theirs", io.BytesIO(header + b"\n" + json.dumps(older).encode()), "eve")
+    assert await stores.memory.search("theirs", "a win") == ()
+    older["experience"]["referee"] = CURRENT + 90
+    assert await stores.service.import_("theirs", io.BytesIO(header + b"\n" + json.dumps(older).encode()), "eve") == 0
+    (found,) = await stores.memory.search("theirs", "a win")
+    assert found.experience.referee == CURRENT
 
 
 def broken(document: dict[str, Any], path: str, value: Any) -> bytes:

@@ -31,6 +31,8 @@ class ExperienceSummary(View):
     title: str
     moves: tuple[str, ...]
     verdict: Verdict | None
+    is_unproven: bool
+    """Accepted by an older referee only: neither recalled nor exported before `kernelwright reverify` accepts it."""
     bottleneck: str | None
     speedup: float | None
     job_id: str | None

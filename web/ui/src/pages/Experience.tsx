@@ -90,6 +90,11 @@ function Head({ one }: { one: ExperienceView }) {
           Retracted. It is no longer recalled, and all credit it gave was reversed.
         </Alert>
       )}
+      {one.is_unproven && (
+        <Alert color="orange" variant="outline">
+          Proven by an older referee. It is not recalled or exported before <code>kernelwright reverify</code> has accepted it again.
+        </Alert>
+      )}
       <Group gap="xl" className="figures">
         {one.worth.map((worth) => (
           <Figure key={worth.stage} name={`value in ${worth.stage} (${Number(worth.visits.toFixed(1))} ${worth.visits === 1 ? "reward" : "rewards"})`}>

@@ -170,7 +170,7 @@ function Experiences({ rows }: { rows: { experience: ExperienceSummary; similari
                 <td className="figure">{worthOf(one, "refine")}</td>
               </>
             )}
-            <td>{one.verdict ?? "–"}</td>
+            <td>{one.is_unproven ? "proven by an older referee: reverify" : (one.verdict ?? "–")}</td>
             <td className="figure">{ratio(one.speedup)}</td>
             <td style={{ whiteSpace: "nowrap" }}>{ago(one.created_at)}</td>
           </tr>
