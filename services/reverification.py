@@ -38,13 +38,17 @@ class Reverification:
         self._records = records
         self._today = today
 
-    async def outdated(self, team_id: str, *, everything: bool = False) -> tuple[list[Outdated], int]:
+    async def outdated(
+        self, team_id: str, *, everything: bool = False, job_id: str | None = None
+    ) -> tuple[list[Outdated], int]:
         """What to judge again, one problem after the other, and how many results this machine cannot judge.
 
-        `everything` takes results of today's referee too."""
+        `everything` takes results of today's referee too, `job_id` those of one job only."""
         found: list[Outdated] = []
         elsewhere = 0
         async for stored in self._accepted(team_id):
+            if job_id not in (None, stored.request.job_id):
+                continue
             today = self._today(stored.request.device, stored.request.backend)
             if today is None:
                 elsewhere += 1

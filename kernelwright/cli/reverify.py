@@ -30,21 +30,28 @@ class Listed:
 
 
 def reverify(
+    job: Annotated[
+        str | None, typer.Argument(metavar="JOB", help="Results of this job only (default: of all jobs).")
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Include results of the current referee version.")] = False,
     listing: Annotated[bool, typer.Option("--list", help="List what would be re-evaluated, and exit.")] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of results (default: all).")] = None,
+    team: Annotated[str, typer.Option(help="Team that owns the results.")] = LOCAL_TEAM,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Judge earlier results again; retract those that fail.
 
-    Accepted results of an older referee or toolchain are evaluated again.
+    Accepted results of an older referee or toolchain are evaluated again. What an older referee accepted is
+    not recalled, shared or exported before.
     Exit code 0 if all hold, 1 if some fail, 2 if some could not be evaluated."""
     with interruptible("what was judged is kept; run it again for the rest"):
-        code = asyncio.run(_reverify(everything=everything, listing=listing, limit=limit, as_json=as_json))
+        code = asyncio.run(_reverify(team, job, everything=everything, listing=listing, limit=limit, as_json=as_json))
     raise typer.Exit(code)
 
 
-async def _reverify(*, everything: bool, listing: bool, limit: int | None, as_json: bool) -> int:
+async def _reverify(
+    team: str, job: str | None, *, everything: bool, listing: bool, limit: int | None, as_json: bool
+) -> int:
     from kernelwright.settings import load_settings
     from kernelwright.wiring.installation import make_reverification, open_installation
     from kernelwright.wiring.workbench import WorkbenchPool
@@ -55,7 +62,9 @@ async def _reverify(*, everything: bool, listing: bool, limit: int | None, as_js
     async with open_installation(settings) as installation:
         with WorkbenchPool(lambda device: open_workbench(settings, device)) as benches:
             service = make_reverification(installation, benches.environment)
-            found, elsewhere = await service.outdated(LOCAL_TEAM, everything=everything)
+            if job is not None:
+                await installation.service.get(team, job)
+            found, elsewhere = await service.outdated(team, everything=everything, job_id=job)
             if elsewhere:
                 say(f"{elsewhere} accepted results need devices or backends that this machine lacks")
             if listing:

@@ -178,26 +178,37 @@ def _home(settings: Settings) -> Finding:
 
 
 def _database(settings: Settings) -> Finding:
+    from services.runtime.clock import SystemClock
     from storage.database import Database
+    from storage.jobs.verdicts import SqlVerdictStore
 
-    async def check() -> str | None:
+    async def check() -> int:
         database = Database(settings.database)
         try:
             await database.check()
+            return await SqlVerdictStore(database, SystemClock()).unproven()
         finally:
             await database.close()
-        return None
 
     if settings.database_url is None and not (settings.directory / "kernelwright.db").exists():
         return Finding(name="database", state="ok", detail="SQLite; created on first use")
     try:
-        asyncio.run(check())
+        unproven = asyncio.run(check())
     except KernelwrightError as error:
         known = error.remedy if isinstance(error, InfrastructureError) else None
         remedy = known or "Start the database, or set KERNELWRIGHT_DATABASE_URL."
         return Finding(name="database", state="missing", detail=str(error), remedy=remedy)
     kind = "SQLite" if settings.database.startswith("sqlite") else "PostgreSQL"
-    return Finding(name="database", state="ok", detail=f"{kind} answers, schema is current")
+    detail = f"{kind} answers, schema is current"
+    if unproven:
+        detail += f"; {unproven} accepted results are of an older referee"
+        return Finding(
+            name="database",
+            state="warning",
+            detail=detail,
+            remedy="Run kernelwright reverify (--team NAME for another team's).",
+        )
+    return Finding(name="database", state="ok", detail=detail)
 
 
 def _embedder(settings: Settings) -> Finding:

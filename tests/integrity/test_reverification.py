@@ -13,6 +13,7 @@ from services.domain.evaluations import Environment, EvaluationReport, Evaluatio
 from services.domain.experiences import Experience
 from services.domain.jobs import JobSpec, JobStatus, Lease
 from services.domain.problems import Problem
+from services.domain.referees import REFEREE_VERSION
 from services.domain.steps import Lesson, StepRecord
 from services.domain.verdicts import Verification
 from services.reverification import Reverification
@@ -25,7 +26,6 @@ from storage.memory.records import SqlMemoryRecords
 from storage.memory.store import SqlMemory
 from tests.integrity.test_candidates import ROOT, explain
 from tests.repeated import evaluated
-from workers.judging.environments import REFEREE_VERSION
 from workers.judging.evaluator import Evaluator
 
 pytestmark = pytest.mark.integration
@@ -62,6 +62,7 @@ class Past:
     async def _accepted(self, lease: Lease, step: int, source: str) -> Candidate:
         candidate = a_candidate(step=step, source=source)
         report = a_report(median_us=100.0 - step)
+        report = dataclasses.replace(report, environment=dataclasses.replace(report.environment, referee_version="1"))
         await self.candidates.add(lease, candidate)
         request = dataclasses.replace(an_evaluation_request(candidate), problem=PROBLEM)
         await self.candidates.finish(request, report)
@@ -94,6 +95,7 @@ async def test_a_cheat_that_a_weaker_referee_accepted_is_found_and_taken_back(
     await database.upgrade()
     past = Past(database)
     planted = await past.plant()
+    assert (await past.candidates.get(TEAM, planted["honest"].id)).is_unproven
     service = Reverification(past.verdicts, past.records, lambda device, backend: today(evaluator, device, backend))
     reports: dict[str, EvaluationReport] = {}
 
@@ -117,6 +119,7 @@ async def test_a_cheat_that_a_weaker_referee_accepted_is_found_and_taken_back(
     assert stored == reports[cheat.id]
     job = await past.jobs.get(TEAM, "job-1")
     assert (job.best_candidate_id, job.status) == (honest.id, JobStatus.SOLVED)
+    assert not (await past.candidates.get(TEAM, honest.id)).is_unproven
     assert await past.records.retracted(TEAM) == (past.experiences[cheat.id].id,)
     assert [action.actor for action in await past.records.audit(TEAM)] == ["reverify"]
     assert (await service.outdated(TEAM))[0] == []
@@ -143,4 +146,6 @@ async def test_results_of_devices_that_are_not_here_are_counted_and_left(databas
     await past.plant()
     service = Reverification(past.verdicts, past.records, lambda _device, _backend: None)
     assert await service.outdated(TEAM) == ([], 2)
+    assert await service.outdated(TEAM, job_id="job-1") == ([], 2)
+    assert await service.outdated(TEAM, job_id="job-2") == ([], 0)
     await database.close()
