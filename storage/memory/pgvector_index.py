@@ -172,7 +172,8 @@ class PgStage:
         """Find out whether there is something to leave out."""
         old = select(experiences.c.id).where(experiences.c.team_id.in_(marks), experiences.c.state == ACTIVE, UNPROVEN)
         unproven = bool(connection.execute(select(exists(old))).scalar_one())
-        if unproven or self.unproven:
+        epochs = {team: mark.epoch for team, mark in marks.items()}
+        if unproven != self.unproven or epochs != {team: mark.epoch for team, mark in self.marks.items()}:
             self.kept.clear()
         self.unproven = unproven
 

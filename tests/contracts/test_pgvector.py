@@ -11,7 +11,9 @@ import pytest_asyncio
 from sqlalchemy import text
 
 from services.adapters.embeddings.hashing import HashingEmbedder
+from services.domain.evaluations import Verdict
 from services.domain.experiences import Experience, RecallQuery
+from services.domain.referees import CURRENT
 from services.memory.keys import Keys
 from services.testing import FrozenClock, an_experience
 from storage.database import Database
@@ -73,10 +75,16 @@ WANTED = (
 )
 
 
+@pytest.mark.parametrize("unproven", [False, True], ids=["proven", "with unproven"])
 @pytest.mark.parametrize("rules", [SearchRules(), EVERYTHING_BY_INDEX], ids=["exact", "hnsw"])
-async def test_the_pool_is_that_of_the_exact_search_in_this_process(database: Database, rules: SearchRules) -> None:
+async def test_the_pool_is_that_of_the_exact_search_in_this_process(
+    database: Database, rules: SearchRules, unproven: bool
+) -> None:
     memory = SqlMemory(database, EMBEDDER)
-    await memory.remember(some_experiences(300))
+    made = some_experiences(300)
+    if unproven:
+        made = [replace(item, verdict=Verdict.ACCEPTED, referee=CURRENT - n % 3) for n, item in enumerate(made)]
+    await memory.remember(made)
     inside, _ = await opened(database, rules)
     here, _ = await opened(database, None)
     for number, wanted in enumerate(WANTED):

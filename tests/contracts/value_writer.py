@@ -10,6 +10,7 @@ from services.domain.candidates import candidate_id
 from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.experiences import ExperienceKind, ExperienceUse, experience_id
 from services.domain.jobs import LOCAL_TEAM, Lease
+from services.domain.referees import CURRENT
 from services.domain.steps import Lesson, StepRecord
 from services.testing import FrozenClock, a_candidate, a_job, a_report, a_step, an_experience
 from storage.database import Database
@@ -47,6 +48,7 @@ def a_record(
         job_id=job_id,
         family=family,
         verdict=verdict,
+        referee=CURRENT,
         used=used,
     )
     return StepRecord(
