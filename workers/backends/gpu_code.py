@@ -45,13 +45,16 @@ class DryRun:
 
 
 def nvidia_tool(name: str, compiler: str = "") -> str:
-    """Path of a binary utility of NVIDIA's: beside the compiler, on `PATH`, or among Triton's files."""
+    """Path of a binary utility of NVIDIA's: beside the compiler, on `PATH`, or among Triton's files.
+
+    Without links: `/usr/local/cuda` is one by way of `/etc`, which sandboxes do not show."""
     beside = Path(compiler).with_name(name) if compiler else None
     if beside is not None and beside.is_file():
-        return str(beside)
+        return str(beside.resolve())
     triton = importlib.util.find_spec("triton")
     shipped = Path(triton.origin).parent / "backends/nvidia/bin" / name if triton and triton.origin else None
-    return shutil.which(name) or (str(shipped) if shipped and shipped.is_file() else name)
+    found = Path(shutil.which(name) or (shipped if shipped and shipped.is_file() else name))
+    return str(found.resolve()) if found.is_file() else name
 
 
 def dry_run(sandbox: Sandbox, source: str, problem: str, architecture: str) -> DryRun:
