@@ -5,7 +5,7 @@ again it is neither recalled, nor shared, nor exported."""
 
 from __future__ import annotations
 
-REFEREE_VERSION = "7"
+REFEREE_VERSION = "8"
 """A whole number. Raised whenever the gates become stricter: what older referees accepted is no longer proven."""
 CURRENT = int(REFEREE_VERSION)
 
