@@ -47,6 +47,7 @@ CPU_PRELOAD = (
     "torch.export._trace",
     # 0.4 CPU seconds of every referee, and less of a process that imports or runs a candidate.
     "workers.referee.server",
+    "workers.referee.problem_process",
     "workers.referee.baselines.baseline",
     "workers.runner.session",
     "workers.backends.collect",
@@ -57,6 +58,7 @@ GPU_PRELOAD = (
     "torch._dynamo",  # 2.3 s in every runner otherwise: torch imports it when the first call is observed
     "workers.ipc.cuda_tensors",
     "workers.referee.server",
+    "workers.referee.problem_process",
     "workers.referee.baselines.baseline",
     "workers.runner.session",
     "workers.runner.triton_ready:make_ready",

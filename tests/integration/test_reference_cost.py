@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from services.domain.problems import Problem
+from tests.isolated import isolated
 from workers.referee.baselines.slowness import ReferenceCost
 from workers.referee.problem.reference_problem import ReferenceProblem
 from workers.referee.reference_cost import reference_cost
@@ -33,21 +34,23 @@ def get_inputs():
 
 def cost_of(extra: str) -> ReferenceCost:
     """What is found of a reference whose baseline is the reference itself, run here."""
-    problem = ReferenceProblem(Problem(name="p", source=SOURCE.replace("{extra}", extra), path="p.py"))
+    source = SOURCE.replace("{extra}", extra)
+    baseline = ReferenceProblem(Problem(name="p", source=source, path="p.py"))
 
     def call(*_given: object) -> TimedCall:
         started = time.perf_counter()
-        problem.run(arguments)
+        baseline.run(arguments)
         return TimedCall(wall_s=time.perf_counter() - started, claimed_s=0.0)
 
-    arguments = problem.make_inputs(0, 1)
+    arguments = baseline.make_inputs(0, 1)
     side = SimpleNamespace(session=SimpleNamespace(call=call), slot=None, model="plain")
     bench = SimpleNamespace(side=lambda *_given: side, cost=lambda _side: ProtocolCost())
-    state: Any = SimpleNamespace(
-        problem=problem, bench=bench, place=problem.place, threads=1, mutates=False, reference_costs={},
-        draw=lambda *_given: arguments, metas=lambda _number: [],
-    )  # fmt: skip
-    found = reference_cost(state, "eager")
+    with isolated(source) as problem:
+        state: Any = SimpleNamespace(
+            problem=problem, bench=bench, place=problem.place, threads=1, reference_costs={},
+            draw=lambda *_given: arguments, metas=lambda _number: [],
+        )  # fmt: skip
+        found = reference_cost(state, "eager")
     assert found is not None
     return found
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from workers.ipc.wire import Channel
-from workers.referee.protocol import REPLIES, RequestRefused
+from workers.referee.problem.messages import ANSWERS, ProblemRefused
 
 pytestmark = pytest.mark.integration
 
@@ -19,7 +19,7 @@ BUSY = """
 import socket, sys
 from pathlib import Path
 from workers.ipc.wire import Channel
-from workers.referee.watchdog import Watchdog
+from workers.referee.problem.watchdog import Watchdog
 
 watchdog = Watchdog(Channel(socket.socket(fileno=int(sys.argv[1]))), limit_s=1.0)
 path = sys.argv[2]
@@ -36,9 +36,9 @@ def test_a_problem_that_computes_without_end_is_ended_with_its_line(tmp_path: Pa
     command = [sys.executable, "-c", BUSY, str(theirs.fileno()), str(problem)]
     with subprocess.Popen(command, pass_fds=[theirs.fileno()], cwd=Path(__file__).parents[4]) as process:
         theirs.close()
-        said = REPLIES.decode(Channel(ours).receive(timeout_s=100.0).body)
+        said = ANSWERS.decode(Channel(ours).receive(timeout_s=100.0).body)
         assert process.wait(60) == 3
     ours.close()
-    assert isinstance(said, RequestRefused)
-    assert said.refusal.reason == "get_inputs did not end within 1 s"
-    assert said.refusal.line in (3, 4)
+    assert isinstance(said, ProblemRefused)
+    assert said.reason == "get_inputs did not end within 1 s"
+    assert said.line in (3, 4)

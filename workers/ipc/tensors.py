@@ -277,6 +277,41 @@ def structure(value: Any, tensors: list[torch.Tensor], depth: int = 0) -> Any:
     return {"other": f"{type(value).__module__}.{type(value).__qualname__}"[:200]}
 
 
+def check_structure(data: Any, tensors: int) -> None:
+    """Raise `DataError` unless received data is what `structure` says of a value with so many dense tensors, each once
+    and in order."""
+    found: list[int] = []
+    _check_part(data, found, 0)
+    if found != list(range(tensors)):
+        raise DataError("the tensors of a value are not described")
+
+
+def _check_part(data: Any, found: list[int], depth: int) -> None:
+    if data is None or isinstance(data, bool | int | str):
+        return
+    if not isinstance(data, dict) or len(data) != 1 or depth > MAX_DEPTH:
+        raise DataError("not an encoded value")
+    kind, content = next(iter(data.items()))
+    parts: Sequence[Any] = ()
+    if kind == "tensor" and type(content) is int:
+        found.append(content)
+    elif kind == "sparse" and _is_pair(content) and isinstance(content[1], list):
+        SparseForm.parse(content[0])
+        parts = content[1]
+    elif kind in ("list", "tuple") and isinstance(content, list):
+        parts = content
+    elif kind in ("dict", "named", "record") and isinstance(content, list) and all(map(_is_pair, content)):
+        parts = [part for pair in content for part in pair]
+    elif kind not in ("float", "dtype", "other") or not isinstance(content, str):
+        raise DataError(f"unknown kind {kind!r}")
+    for part in parts:
+        _check_part(part, found, depth + 1)
+
+
+def _is_pair(content: Any) -> bool:
+    return isinstance(content, list) and len(content) == 2
+
+
 def decode(data: Any, tensors: Sequence[torch.Tensor]) -> Any:
     """The value that `encode` described; named tuples and dataclasses get a type of their own with the same fields.
 

@@ -2,49 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
-
 from services.domain.texts import visible
 from services.domain.validations import ProblemRefusal
-from services.ports.sandboxes import ExitStatus
 from workers.judging.referee_process import RefereeLostError
-
-NATIVE = "Look at what native code does there (extensions, indices out of range, very deep recursion)"
-EXITS = "Look for what ends the process there (sys.exit, os._exit, a library that aborts)"
-SANDBOX = (
-    "if the file runs with plain PyTorch, look for what a sandbox does not permit: network, other files, more processes"
-)
+from workers.referee.problem.ending import refused_end
 
 
 def refusal_of(lost: RefereeLostError) -> ProblemRefusal | None:
-    """A refusal when the problem's own code brought its referee down; None when the machine may have done it."""
+    """A refusal when the problem brought its referee down (its draws are too large); None when the machine may have
+    done it."""
     if lost.doing is None:
         return None
-    what = visible(lost.doing.what)
-    status: ExitStatus | None = lost.status
-    if status is None or status.timed_out:
-        reason, remedy = f"{what} never ended", "Make it end, or make the problem smaller."
-    elif status.out_of_memory:
-        reason, remedy = f"{what} ran out of memory", "Make the problem smaller, or give workers more memory."
-    elif status.exhaustion is not None:
-        reason, remedy = f"{what}: its process {status.exhaustion}", "Start fewer threads, or write less."
-    elif status.signal == 9:
-        return None
-    else:
-        reason, remedy = _ended(what, status)
-    return ProblemRefusal(reason=reason, remedy=remedy, line=lost.doing.line)
-
-
-def _ended(what: str, status: ExitStatus) -> tuple[str, str]:
-    """How the process ended during its last step, and what to look at: that it would end elsewhere too is not known."""
-    end, look = f"exit code {status.code}", EXITS
-    if status.signal is not None:
-        end, look = f"signal {status.signal}, {_name_of(status.signal)}", NATIVE
-    return f"the problem's process ended ({end}); its last step was {what}", f"{look}; {SANDBOX}."
-
-
-def _name_of(number: int) -> str:
-    with contextlib.suppress(ValueError):
-        return signal.Signals(number).name
-    return "which has no name"
+    refused = refused_end(lost.status, visible(lost.doing.what), lost.doing.line)
+    return None if refused is None else ProblemRefusal(reason=refused.reason, remedy=refused.remedy, line=refused.line)

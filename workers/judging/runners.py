@@ -38,9 +38,11 @@ from workers.referee.questions import (
 )
 from workers.sampler.handle import SamplerHandle
 
-MAX_RUNNERS = 14
-"""Of one referee: its baselines, the finalists of a search over settings, and those that are started together."""
-STOPPED_ROLES = ("candidate", "baseline")
+MAX_RUNNERS = 15
+"""Of one referee: its problem, its baselines, the finalists of a search over settings, and those started together."""
+KEPT_ROLES = ("baseline", "problem")
+"""Processes that outlive a conversation: they hold the problem, and no candidate."""
+STOPPED_ROLES = ("candidate", *KEPT_ROLES)
 """Processes that run only while they are asked; those below a profiler belong to it."""
 EXIT_WAIT_S = 2.0
 MAX_COUNTING_S = 2.0
@@ -112,9 +114,9 @@ class RunnerProcesses:
             sampler.drain()
 
     def end_candidates(self) -> None:
-        """End all but baselines, which outlive a conversation."""
+        """End all but those that outlive a conversation."""
         for handle, (role, _process) in list(self._processes.items()):
-            if role != "baseline":
+            if role not in KEPT_ROLES:
                 self._end(handle)
 
     def close(self) -> None:
@@ -127,12 +129,12 @@ class RunnerProcesses:
         environment = dict(self._terms.environment)
         if role not in self._terms.entries:
             raise InfrastructureError(f"the referee asked for a runner of role {role[:40]!r}")
-        if role != "baseline" and work.view is not None and built is not None:
+        if role not in KEPT_ROLES and work.view is not None and built is not None:
             libraries, extra = work.view(built)
             mounts, environment = [*mounts, *libraries], environment | dict(extra)
         if role == "counted":
             mounts = [*mounts, *self._terms.profiler_mounts]
-        limits = self._terms.baseline if role == "baseline" else self._terms.runner
+        limits = {"baseline": self._terms.baseline, "problem": self._terms.referee}.get(role, self._terms.runner)
         return self._sandbox.fork(self._terms.entries[role], limits, mounts=mounts, environment=environment)
 
     def _kill(self, handle: int) -> RunnerKilled:

@@ -14,10 +14,15 @@ GPU_HOST_BYTES = 32 << 30
 """Host memory of a process that uses a GPU."""
 MAX_HOST_THREADS = 8
 FOREVER_S = 86400.0
-ENTRIES = {"candidate": "workers.runner.session:serve", "baseline": "workers.referee.baselines.baseline:serve"}
+ENTRIES = {
+    "candidate": "workers.runner.session:serve",
+    "baseline": "workers.referee.baselines.baseline:serve",
+    "problem": "workers.referee.problem_process:serve",
+}
 GPU_ENTRIES = {
     "candidate": "workers.runner.session:serve_on_gpu",
     "baseline": "workers.referee.baselines.baseline:serve_on_gpu",
+    "problem": "workers.referee.problem_process:serve_on_gpu",
     "counted": "workers.runner.counted:serve_counted",
     "traced": "workers.runner.counted:serve_traced",
 }
@@ -28,6 +33,7 @@ class Terms:
     """What the processes of one conversation may use."""
 
     referee: SandboxLimits
+    """Of the referee, and of the process that holds the problem."""
     runner: SandboxLimits
     baseline: SandboxLimits
     environment: Mapping[str, str]

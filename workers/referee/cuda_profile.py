@@ -12,7 +12,6 @@ from workers.ipc.tensors import flatten
 from workers.profilers import ncu
 from workers.referee.errors import RunnerFault
 from workers.referee.inputs.draws import OWN
-from workers.referee.problem.reference_problem import cloned
 from workers.referee.session.slots import Slot
 from workers.referee.trial import Trial
 from workers.referee.worker_client import Runner
@@ -90,7 +89,7 @@ def _prepared(trial: Trial, runner: Runner) -> Iterator[Slot]:
     arguments = trial.state.draw(0, OWN)
     runner.session.load(
         trial.request.source,
-        cloned(problem.init_inputs),
+        problem.init_inputs,
         problem.state(),
         seed=SEED,
         copy_state=True,

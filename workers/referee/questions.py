@@ -1,6 +1,6 @@
 """What a referee asks of its worker while it works on a request, and the answers, which come in order.
 
-The worker trusts no question: problem code runs in the referee's process.
+The worker trusts no question, although no problem's code runs in the referee's process.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class SpawnRunner:
     """Start a process; its connection comes beside the answer, and behind it the freezer's where there is one."""
 
     role: str
-    """`candidate`, `baseline`, `counted` or `traced`."""
+    """`candidate`, `baseline`, `problem`, `counted` or `traced`."""
     setting: dict[str, Plain] | None = None
 
 

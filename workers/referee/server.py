@@ -1,4 +1,4 @@
-"""The referee process: holds one problem, validates it, judges candidates, and answers its worker."""
+"""The referee process: has one problem validated, judges candidates, and answers its worker. It runs nobody's code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from workers.ipc.wire import Channel, WireClosedError
 from workers.referee.errors import Refused
 from workers.referee.evaluation import evaluate
 from workers.referee.inputs.draws import OWN
-from workers.referee.problem.reference_problem import ReferenceProblem
 from workers.referee.protocol import (
     REPLIES,
     REQUESTS,
@@ -38,11 +37,9 @@ from workers.referee.protocol import (
     RequestRefused,
 )
 from workers.referee.questions import QUESTIONS, StepBegun
+from workers.referee.session.isolated_problem import IsolatedProblem
 from workers.referee.state import ReferenceState, ensure_set
-from workers.referee.validation import analysed, examine, keep_state, load
-from workers.referee.watchdog import Watchdog
-from workers.referee.whole_models.model_profile import profiled
-from workers.referee.worker_client import WorkerLink
+from workers.referee.worker_client import ProblemSpawner, WorkerLink
 
 IDLE_LIMIT_S = 86400.0
 DRAFTED_SETS = 3
@@ -66,7 +63,6 @@ class Referee:
         self._state: ReferenceState | None = None
         self._notes: list[str] = []
         """Of the problem, for every report on a candidate."""
-        self._watchdog = Watchdog(channel)
 
     def run(self) -> None:
         """Answer until the worker goes away."""
@@ -106,12 +102,19 @@ class Referee:
         place.prepare()
         place.check_health()
         threads = place.host_threads(device.units)
-        torch.set_num_threads(threads)
-        with self._watchdog.watching(problem.path):
-            reference = load(problem, self._progress, place, memory_bytes=request.memory_bytes)
+        self._end_problem()
+        most_bytes = request.memory_bytes or place.free_bytes()
+        processes = ProblemSpawner(self._link, self._progress, most_bytes)
+        reference = IsolatedProblem(processes, problem, place, memory_bytes=request.memory_bytes, threads=threads)
+        try:
             analysis = self._analysis(reference, device, request.analysis)
-            told = keep_state(reference, self._progress)
-        torch.set_num_threads(threads if _largest(analysis) >= PARALLEL_ELEMENTS else 1)
+            told = reference.keep_state()
+            threads = threads if _largest(analysis) >= PARALLEL_ELEMENTS else 1
+            torch.set_num_threads(threads)
+            reference.use_threads(threads)
+        except BaseException:
+            reference.close()
+            raise
         self._state = ReferenceState(
             problem=reference,
             analysis=analysis,
@@ -141,7 +144,7 @@ class Referee:
     def _draft(self) -> CandidateDrafted:
         """The compiler's own code as a candidate."""
         state = self._loaded()
-        if state.problem.step is not None:
+        if state.problem.is_step:
             reason = "the compiler's code is drafted for a forward pass only, not for a backward"
             return CandidateDrafted(draft=CompilerDraft(reason=reason))
         if state.is_large:
@@ -153,13 +156,7 @@ class Referee:
     def _profile_model(self) -> ModelProfiled:
         """Where the loaded model's time goes, and its parts as problems."""
         state = self._loaded()
-        threads = torch.get_num_threads()
-        torch.set_num_threads(state.place.host_threads(state.device.units))
-        try:
-            with self._watchdog.watching(state.problem.problem.path):
-                return ModelProfiled(profile=profiled(state.problem, state.device, self._progress))
-        finally:
-            torch.set_num_threads(threads)
+        return ModelProfiled(profile=state.problem.profiled(state.device))
 
     def _evaluate(self, asked: EvaluateCandidate) -> CandidateEvaluated:
         state = self._loaded()
@@ -174,15 +171,21 @@ class Referee:
         return self._state
 
     def _analysis(
-        self, reference: ReferenceProblem, device: DeviceSheet, known: ProblemAnalysis | None
+        self, reference: IsolatedProblem, device: DeviceSheet, known: ProblemAnalysis | None
     ) -> ProblemAnalysis:
         if known is not None:
             return known
-        examine(reference, self._progress)
-        return analysed(reference, device, self._progress)
+        reference.examine()
+        return reference.analysed(device)
+
+    def _end_problem(self) -> None:
+        """End the processes that hold the problem of before."""
+        if self._state is not None:
+            self._state.bench.restart()
+            self._state.problem.close()
+            self._state = None
 
     def _progress(self, what: str, line: int | None) -> None:
-        self._watchdog.restart(what)
         self._channel.send(QUESTIONS.encode(StepBegun(what=what, line=line)))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import random
 import secrets
 from collections.abc import Callable, Sequence
@@ -14,7 +13,7 @@ import torch
 from services.domain.devices import DeviceSheet
 from services.domain.measurements import Baselines
 from services.domain.problems import ProblemAnalysis
-from workers.ipc.tensors import TensorMeta, flatten, overlap
+from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.baselines.bench import STATIC_SETS, BaselineBench
 from workers.referee.baselines.slowness import ReferenceCost
 from workers.referee.comparing.comparison import ERROR_MULTIPLE, ErrorScale, all_finite, partly_finite, worse
@@ -22,8 +21,6 @@ from workers.referee.comparing.error_scales import (
     is_counted,
     jumps,
     largest_finite,
-    lies_in,
-    same_bytes,
     scales_of,
     with_shift,
     with_steps,
@@ -59,7 +56,8 @@ from workers.referee.inputs.fresh_values import FreshValues, mixable
 from workers.referee.inputs.large import is_large, telling_part
 from workers.referee.inputs.value_kinds import is_code, is_constant, is_flag, is_whole
 from workers.referee.problem.contract import Answer
-from workers.referee.problem.reference_problem import ReferenceProblem, cloned, output_tensors
+from workers.referee.problem.messages import Manners
+from workers.referee.session.isolated_problem import IsolatedProblem
 from workers.referee.timing.stopwatch import stopwatch_for
 from workers.referee.worker_client import WorkerLink
 
@@ -95,7 +93,7 @@ class ReferenceState:
     def __init__(
         self,
         *,
-        problem: ReferenceProblem,
+        problem: IsolatedProblem,
         analysis: ProblemAnalysis,
         device: DeviceSheet,
         link: WorkerLink,
@@ -120,9 +118,7 @@ class ReferenceState:
         self._metas: dict[int, list[TensorMeta]] = {}
         self._mixable: dict[int, list[bool]] = {}
         self._is_large: bool | None = None
-        self._mutates: bool | None = None
-        self._aliases: frozenset[tuple[int, int]] | None = None
-        self._shares: frozenset[tuple[int, int | None]] | None = None
+        self._manners: Manners | None = None
 
     def keep_weights_secret(self) -> None:
         """Where a candidate was given the seed of the weights, draw others for the next, in the baselines' process too.
@@ -138,10 +134,8 @@ class ReferenceState:
 
     def expected(self, arguments: list[Any]) -> Answer:
         """What the reference makes of arguments, which stay as they are."""
-        given = cloned(arguments) if self.mutates else arguments
-        self.place.forget_peak()
-        answer = Answer.of(self.problem.run(given), given if self.mutates else None)
-        self.reference_bytes = max(self.reference_bytes, self.place.peak_bytes())
+        answer = self.problem.run(arguments, with_inputs=self.mutates)
+        self.reference_bytes = max(self.reference_bytes, answer.peak_bytes)
         return answer
 
     def scales(self, number: int, distribution: Distribution) -> tuple[ErrorScale, ...] | None:
@@ -182,7 +176,7 @@ class ReferenceState:
             whole = [d for d in whole if d.has_ties]
         codes = CODES if self._has_ties_in_hand() and any(map(is_code, free)) else ()
         constants = CONSTANTS if any(map(is_constant, tensors)) else ()
-        layouts = () if self.problem.step is None else LAYOUTS
+        layouts = LAYOUTS if self.problem.is_step else ()
         flags = FLAGS if any(map(is_flag, free)) else ()
         further = [UNEVEN] if len(free) < len(tensors) else []
         further += [NOT_FINITE] if self._names() & SEES_NAN else []
@@ -196,7 +190,7 @@ class ReferenceState:
     def _has_kinks(self) -> bool:
         """Whether gradients are judged of a formula that has none at some values: which is taken there, of those from
         either side, is nobody's business, and a rounding decides on which side a value lies."""
-        return self.problem.step is not None and bool(self._names() & KINKED or not self._names())
+        return self.problem.is_step and bool(self._names() & KINKED or not self._names())
 
     def _names(self) -> set[str]:
         """The operators of the reference's forward; empty where it could not be traced."""
@@ -218,41 +212,38 @@ class ReferenceState:
     @property
     def mutates(self) -> bool:
         """Whether the reference changes its arguments."""
-        if self._mutates is None:
-            self._learn_manners()
-        return bool(self._mutates)
+        return self._learned().mutates
 
     @property
     def aliases(self) -> frozenset[tuple[int, int]]:
         """Outputs of the reference that lie in the memory of arguments: the number of each, and of the argument."""
-        if self._aliases is None:
-            self._learn_manners()
-        assert self._aliases is not None
-        return self._aliases
+        return frozenset(self._learned().aliases)
 
     @property
     def shares(self) -> frozenset[tuple[int, int | None]]:
         """Outputs of the reference that lie in each other's memory: the later one's number and the earlier one's, or
         None where that is the model's."""
-        if self._shares is None:
-            self._learn_manners()
-        assert self._shares is not None
-        return self._shares
+        return frozenset(self._learned().shares)
+
+    def _learned(self) -> Manners:
+        if self._manners is None:
+            self._manners = self.problem.manners(self.draw(0, OWN))
+        return self._manners
 
     @property
     def set_numbers(self) -> list[int]:
         """All open input sets: 0 for `get_inputs`, then INPUT_SETS, then those announced of SHAPES."""
-        return list(range(len(self.problem.input_sets) + 1))
+        return list(range(self.problem.input_sets + 1))
 
     @property
     def is_one_of_many(self) -> bool:
         """Whether there are so many input sets that each gives its memory back, and gets less time than a few would."""
-        return len(self.problem.input_sets) >= STATIC_SETS
+        return self.problem.input_sets >= STATIC_SETS
 
     @property
     def held_out_numbers(self) -> list[int]:
         """The held-out input sets."""
-        return [-index - 1 for index in range(len(self.problem.held_out))]
+        return [-index - 1 for index in range(self.problem.held_out)]
 
     @property
     def timed_held_out(self) -> list[int]:
@@ -286,7 +277,7 @@ class ReferenceState:
 
     def _in_part(self, arguments: list[Any], outputs: list[torch.Tensor]) -> tuple[list[Any], list[torch.Tensor]]:
         """Arguments and outputs that leave room for a run in float64: themselves, or a stretch of large ones."""
-        part = telling_part(arguments, outputs) if self.problem.step is None else None
+        part = None if self.problem.is_step else telling_part(arguments, outputs)
         if part is None:
             return arguments, outputs
         try:
@@ -314,8 +305,7 @@ class ReferenceState:
         rounding decides too much."""
         wholes = outputs
         arguments, outputs = self._in_part(arguments, outputs)
-        exact = self.problem.run_double(cloned(arguments) if self.mutates else arguments)
-        exact_tensors = output_tensors(exact) if exact is not None else []
+        exact_tensors = self.problem.run_double(arguments)
         usual = usual_magnitudes(arguments, outputs, lambda given: self.expected(given).tensors)
         scales = tuple(
             self.with_depth(scale, whole, ties=distribution.has_ties)
@@ -329,7 +319,7 @@ class ReferenceState:
         whole = any(is_counted(tensor) for tensor in outputs)
         harsh = distribution.harsh or self._has_kinks()
         if exact_tensors and (harsh or whole):
-            moved = output_tensors(self.problem.run_double(nudged(arguments)))
+            moved = self.problem.run_double(nudged(arguments))
             if distribution.transform is not None and any(map(jumps, moved, exact_tensors)):
                 return None  # whole numbers too large for a float to tell one from the next
             if harsh:
@@ -343,7 +333,7 @@ class ReferenceState:
         return scales
 
     def _moved_coarsely(self, arguments: list[Any]) -> list[torch.Tensor]:
-        return output_tensors(self.problem.run_double(nudged(arguments, COARSE)))
+        return self.problem.run_double(nudged(arguments, COARSE))
 
     def with_depth(self, scale: ErrorScale, output: torch.Tensor, *, ties: bool) -> ErrorScale:
         """With the error of a long sum in float, one term after the other, whatever the reference sums in."""
@@ -356,7 +346,7 @@ class ReferenceState:
         relative = LONG_SUM * depth**0.5
         if ties and depth > 1:
             relative = max(relative, min(MOST_TIED, TIED_SUM * depth))
-        pointwise = self.analysis.family == "pointwise" and (self.problem.step is None or depth <= 1)
+        pointwise = self.analysis.family == "pointwise" and (depth <= 1 or not self.problem.is_step)
         if pointwise and scale.rms and self._has_exponentials():
             relative = max(relative, min(MOST_OF_ONE, ONE_ROUNDED / scale.rms) / ERROR_MULTIPLE)
         peak = ERROR_MULTIPLE * relative * (scale.rms or 0.0)
@@ -368,29 +358,6 @@ class ReferenceState:
     def _has_exponentials(self) -> bool:
         names = self._names()
         return not names or bool(names & EXPONENTIALS)
-
-    def _learn_manners(self) -> None:
-        self._mutates = False
-        arguments = self.draw(0, OWN)
-        given = cloned(arguments)
-        outputs = output_tensors(self.problem.run(given))
-        tensors = flatten(given)
-        self._mutates = not all(same_bytes(a, b) for a, b in zip(flatten(arguments), tensors, strict=True))
-        self._aliases = frozenset(
-            (index, number)
-            for index, out in enumerate(outputs)
-            for number, tensor in enumerate(tensors)
-            if lies_in(out, tensor)
-        )
-        strided = [(index, out) for index, out in enumerate(outputs) if out.layout is torch.strided]
-        pairs = {
-            (later, earlier)
-            for (earlier, one), (later, other) in itertools.combinations(strided, 2)
-            if overlap(one, other)
-        }
-        state = self.problem.state()
-        of_model = {index for index, out in enumerate(outputs) if any(lies_in(out, tensor) for _, tensor in state)}
-        self._shares = frozenset(pairs | {(index, None) for index in of_model})
 
 
 def ensure_set(state: ReferenceState, names: tuple[str, ...], number: int) -> None:

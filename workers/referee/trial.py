@@ -178,7 +178,7 @@ class Trial:
 
     def slot(self, number: int, arguments: Sequence[Any]) -> Slot:
         """The shared memory of an open input set."""
-        place = number if self.state.problem.step is None else number + LAYOUT_SLOTS * int(arguments[-1])
+        place = number if not self.state.problem.is_step else number + LAYOUT_SLOTS * int(arguments[-1])
         if place not in self.slots:
             self.slots[place] = self.session.open_slot(place, list(arguments), self.state.metas(number))
         return self.slots[place]

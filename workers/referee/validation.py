@@ -33,11 +33,17 @@ Progress = Callable[[str, int | None], None]
 
 
 def load(
-    problem: Problem, progress: Progress, place: TensorDevice | None = None, *, memory_bytes: int | None = None
+    problem: Problem,
+    progress: Progress,
+    place: TensorDevice | None = None,
+    *,
+    memory_bytes: int | None = None,
+    init_seed: int = 0,
+    sample_seed: int = 0,
 ) -> ReferenceProblem:
     """Import the problem and build its model on a device; `memory_bytes` bounds a process. Raises `Refused`."""
     progress("the module", 1)
-    return ReferenceProblem(problem, place, memory_bytes=memory_bytes)
+    return ReferenceProblem(problem, place, memory_bytes=memory_bytes, init_seed=init_seed, sample_seed=sample_seed)
 
 
 def examine(problem: ReferenceProblem, progress: Progress) -> None:
@@ -119,7 +125,7 @@ def _check_state(problem: ReferenceProblem) -> None:
 def _check_untouched(problem: ReferenceProblem) -> None:
     name = changed(problem.torch_found)
     if name is not None:
-        remedy = "Leave PyTorch as it is: the change would also affect the baseline and the judging."
+        remedy = "Leave PyTorch and Kernelwright as they are: the change would also affect the baseline."
         raise problem.refusal(f"the problem changes {name}", remedy)
 
 

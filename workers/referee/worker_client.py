@@ -46,6 +46,7 @@ from workers.referee.questions import (
     SwitchSampling,
     TimeShares,
 )
+from workers.referee.session.problem_connection import ProblemConnection
 from workers.referee.session.runner_client import RunnerSession
 
 WORKER_LIMIT_S = 600.0
@@ -60,6 +61,43 @@ class SeenTime:
     """In all calls since it was loaded."""
     since_timed: TimeShares
     """In calls since the first timed one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartedProcess:
+    """A started process and what connects to it."""
+
+    handle: int
+    channel: Channel
+    freezer: Freezer | None
+    """What stops it and lets it run; None where the sandbox cannot."""
+
+
+class ProblemSpawner:
+    """Starts and ends the one process that holds a problem; see `workers.referee.session.isolated_problem`."""
+
+    def __init__(self, link: WorkerLink, progress: Callable[[str, int | None], None], most_bytes: int | None) -> None:
+        self._link = link
+        self._progress = progress
+        self._most_bytes = most_bytes
+        self._handle: int | None = None
+
+    def connect(self) -> ProblemConnection:
+        """Start one."""
+        started = self._link.start("problem")
+        self._handle = started.handle
+        return ProblemConnection(
+            started.channel, started.freezer, self._link.place, self._progress, most_bytes=self._most_bytes
+        )
+
+    def end(self) -> ExitStatus | None:
+        """End it; how it had ended by itself, None where it still ran."""
+        handle, self._handle = self._handle, None
+        if handle is None:
+            return None
+        status = self._link.exit_status(handle)
+        self._link.end(handle)
+        return status
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,21 +148,41 @@ class WorkerLink:
 
     def spawn(self, role: str, *, deadline: float) -> Runner:
         """Start a process of role `candidate` or `baseline` and connect to it directly."""
+        started = self.start(role)
+        session = RunnerSession(
+            started.channel,
+            lambda: exit_fault(self.exit_status(started.handle)),
+            deadline=deadline,
+            place=self.place,
+            freezer=started.freezer,
+        )
+        session.is_baseline = role == "baseline"
+        return Runner(handle=started.handle, session=session)
+
+    def start(self, role: str) -> StartedProcess:
+        """Start a process of any role; the connection with it."""
         spawned, descriptors = self._ask(SpawnRunner(role=role, setting=self._setting()), RunnerSpawned)
         if len(descriptors) not in (1, 2):
             raise WorkerRefusal("the worker sent no connection to the runner")
-        channel = Channel(socket.socket(fileno=descriptors[0]))
-        freezer = Freezer(socket.socket(fileno=descriptors[1])) if len(descriptors) == 2 else None
-        reader = self._exit_reader(spawned.handle)
-        session = RunnerSession(channel, reader, deadline=deadline, place=self.place, freezer=freezer)
-        session.is_baseline = role == "baseline"
-        return Runner(handle=spawned.handle, session=session)
+        return StartedProcess(
+            handle=spawned.handle,
+            channel=Channel(socket.socket(fileno=descriptors[0])),
+            freezer=Freezer(socket.socket(fileno=descriptors[1])) if len(descriptors) == 2 else None,
+        )
+
+    def exit_status(self, handle: int) -> ExitStatus | None:
+        """How a process ended; one that still runs is killed, and has none."""
+        return self._ask(ReadExit(handle=handle), RunnerEnd)[0].status
+
+    def end(self, handle: int) -> bool:
+        """End a process with everything it started; whether it had printed more than is kept."""
+        return self._ask(KillRunner(handle=handle), RunnerKilled)[0].output_cut
 
     def kill(self, runner: Runner) -> bool:
         """End a runner with everything it started; whether it had printed more than is kept."""
-        killed, _ = self._ask(KillRunner(handle=runner.handle), RunnerKilled)
+        output_cut = self.end(runner.handle)
         runner.session.close()
-        return killed.output_cut
+        return output_cut
 
     def cpu_seconds(self, runner: Runner) -> float | None:
         """Processor seconds the runner's whole process tree has used; None where the worker cannot tell."""
@@ -153,9 +211,6 @@ class WorkerLink:
 
     def _setting(self) -> dict[str, Plain] | None:
         return None if self.setting is None else dict(self.setting)
-
-    def _exit_reader(self, handle: int) -> Callable[[], RunnerFault]:
-        return lambda: exit_fault(self._ask(ReadExit(handle=handle), RunnerEnd)[0].status)
 
 
 def exit_fault(status: ExitStatus | None) -> RunnerFault:

@@ -13,7 +13,7 @@ from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.baselines.baseline import ANY_SIZES
 from workers.referee.errors import RunnerFault, WorkerRefusal
 from workers.referee.inputs.large import is_large
-from workers.referee.problem.reference_problem import ReferenceProblem, cloned
+from workers.referee.session.isolated_problem import IsolatedProblem
 from workers.referee.session.runner_client import RunnerSession
 from workers.referee.session.slots import Slot
 from workers.referee.timing.single_calls import Alone, ProtocolCost, SamplingBudget, Side
@@ -50,7 +50,7 @@ class BaselineBench:
     def __init__(
         self,
         link: WorkerLink,
-        problem: ReferenceProblem,
+        problem: IsolatedProblem,
         known: Baselines,
         threads: int,
         stopwatch: Stopwatch | None = None,
@@ -235,7 +235,7 @@ class BaselineBench:
 
     def _is_static(self, number: int) -> bool:
         """Whether compilers write code for the very sizes of an input set, or code for any size."""
-        return number == 0 or len(self._problem.input_sets) < STATIC_SETS
+        return number == 0 or self._problem.input_sets < STATIC_SETS
 
     def rest(self) -> None:
         """Have the baseline's process give its device memory back until it is asked again; compiled code stays."""
@@ -333,7 +333,7 @@ class BaselineBench:
         try:
             matched = runner.session.load(
                 problem.problem.source,
-                cloned(problem.init_inputs),
+                problem.init_inputs,
                 problem.state(),
                 seed=problem.init_seed,
                 copy_state=True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import itertools
 import math
@@ -14,7 +13,7 @@ import torch
 
 from services.domain.gates import GateName, GateStatus
 from workers.ipc.sparse import holds_sparse
-from workers.ipc.tensors import flatten, mapped, structure
+from workers.ipc.tensors import flatten, structure
 from workers.referee.comparing.comparison import all_finite
 from workers.referee.comparing.error_scales import same_bytes
 from workers.referee.errors import FaultKind, Refused, RunnerFault
@@ -26,7 +25,6 @@ from workers.referee.gates.strided import on_strided
 from workers.referee.inputs.draws import OWN, Distribution, drawn, rebuilt
 from workers.referee.inputs.index_structure import IndexStructure, first_rows, index_structure, row_count
 from workers.referee.inputs.resizing import cut_along, cut_sizes, resized
-from workers.referee.problem.reference_problem import cloned, output_tensors
 from workers.referee.state import ReferenceState
 from workers.referee.trial import GateFinding, Trial, passed
 from workers.runner.stepping import DENSE
@@ -220,7 +218,7 @@ def _other_numbers(trial: Trial) -> list[list[Any]]:
 
 def _is_settled(state: ReferenceState, arguments: list[Any]) -> bool:
     """Whether the reference gives the same twice: a dropout's rate that was zero would no longer."""
-    first, second = (output_tensors(state.problem.run(cloned(arguments))) for _ in range(2))
+    first, second = (state.problem.run(arguments).tensors for _ in range(2))
     return all(same_bytes(one, other) for one, other in zip(first, second, strict=True))
 
 
@@ -236,8 +234,7 @@ def _taken(state: ReferenceState, arguments: list[Any], tensors: list[torch.Tens
         return None
     try:
         other = state.problem.with_cotangents(other)
-        with torch.sparse.check_sparse_tensor_invariants(True):  # type: ignore[no-untyped-call]
-            outputs = output_tensors(state.problem.run(cloned(other)))
+        outputs = state.problem.run(other).tensors
     except Refused:
         return None
     return other if len(outputs) == len(state.metas(0)) and all_finite(outputs) else None
@@ -248,14 +245,7 @@ def _rehearsed(state: ReferenceState, arguments: list[Any]) -> bool:
     is out of range raises there; on a GPU it costs the process its device."""
     if not state.place.is_gpu or all(tensor.is_floating_point() for tensor in flatten(arguments)):
         return True
-    host = torch.device("cpu")
-    model = copy.deepcopy(state.problem.model).to(host)
-    try:
-        with torch.no_grad():
-            model(*mapped(arguments, lambda tensor: tensor.to(host)))
-    except Exception:  # noqa: BLE001 - untrusted code that was not written for these shapes
-        return False
-    return True
+    return state.problem.takes_on_host(arguments)
 
 
 def _shown(shapes: Sequence[Sequence[int]]) -> str:

@@ -9,24 +9,38 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from workers.ipc.tensors import TensorMeta, flatten
-from workers.referee.comparing.comparison import examine
-from workers.referee.comparing.error_scales import same_bytes
+from workers.referee.comparing.comparison import ErrorScale, examine
+from workers.referee.comparing.error_scales import same_bytes, scales_of
+from workers.referee.comparing.usual_magnitudes import usual_magnitudes
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.single_call import opened
 from workers.referee.inputs.draws import OWN, rebuilt
 from workers.referee.inputs.resizing import cut_along
 from workers.referee.problem.contract import Answer
-from workers.referee.problem.model_state import LeftState, left_by
-from workers.referee.problem.other_parameters import other_parameters
+from workers.referee.session.isolated_problem import IsolatedProblem
 from workers.referee.trial import GateFinding, Trial, failed, suspicious
 
+Named = dict[str, torch.Tensor]
 STATE_SLOT = 3000
 SHOWN = 4
 """Of names that are listed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftState:
+    """A model's parameters and buffers, before and after a call of the reference."""
+
+    before: Named
+    after: Named
+    scales: dict[str, ErrorScale]
+    """How exact those are that the call changed."""
 
 
 def leaves_state(trial: Trial) -> GateFinding | None:
@@ -37,7 +51,7 @@ def leaves_state(trial: Trial) -> GateFinding | None:
         return None
     finding: GateFinding | None = None
     for index, arguments in enumerate(_calls(trial)):
-        with other_parameters(problem):
+        with problem.other_parameters():
             try:
                 wanted = left_by(problem, arguments)
                 answer = trial.state.expected(arguments)
@@ -99,3 +113,21 @@ def _unknown(names: list[str] | tuple[str, ...]) -> str:
         "them by name and shape, and change them alike. (A problem whose statistics nobody needs says so with eval() "
         "or track_running_stats=False)"
     )
+
+
+def left_by(problem: IsolatedProblem, arguments: list[Any]) -> LeftState:
+    """What a call leaves in the problem's model, which stays as it is. Raises `Refused`."""
+    before = dict(problem.state())
+    after = problem.state_after(arguments)
+    names = [name for name, tensor in before.items() if not same_bytes(tensor, after[name])]
+    own = [after[name] for name in names]
+    usual = usual_magnitudes(arguments, own, lambda given: _of(problem.state_after(given), names))
+    try:
+        exact = _of(problem.state_after(arguments, exact=True), names)
+    except Refused:  # it was not written for float64
+        exact = []
+    return LeftState(before=before, after=after, scales=dict(zip(names, scales_of(own, exact, usual), strict=True)))
+
+
+def _of(state: Named, names: Sequence[str]) -> list[torch.Tensor]:
+    return [state[name] for name in names]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 
 from services.domain.gates import GateName
-from workers.referee.problem.reference_problem import cloned
 from workers.referee.trial import GateFinding, Trial, passed
 
 LOAD_LIMIT_S = 30.0
@@ -38,7 +37,7 @@ class LoadGate:
         problem = trial.state.problem
         return trial.session.load(
             trial.request.source,
-            cloned(problem.init_inputs),
+            problem.init_inputs,
             problem.state(),
             seed=seed,
             copy_state=copy_state,

@@ -18,7 +18,6 @@ from workers.referee.gates.correctness import try_draw
 from workers.referee.gates.load import LoadGate
 from workers.referee.gates.single_call import try_values
 from workers.referee.inputs.draws import OWN
-from workers.referee.problem.other_parameters import moved_parameters, other_parameters
 from workers.referee.trial import GateFinding, Trial, suspicious
 
 WHERE = "with other parameters than those before any training (they are copied once the model is built)"
@@ -35,7 +34,7 @@ def with_other_parameters(trial: Trial) -> GateFinding | None:
     """What is wrong with the output for parameters that are no longer ones and zeros; None where there are none such,
     or where the reference cannot take others. A hint where the candidate's parameters match nobody's."""
     state = trial.state
-    with other_parameters(state.problem) as has_any:
+    with state.problem.other_parameters() as has_any:
         if not has_any:
             return None
         arguments = trial.draw(0, OWN)
@@ -60,7 +59,7 @@ def after_training(trial: Trial) -> GateFinding | None:
     """What is wrong with the output once the parameters have changed in the process that has been called so often:
     what was made of them before is of no use then. None where no gradients are judged."""
     problem, finding = trial.state.problem, None
-    with moved_parameters(problem) as has_any:
+    with problem.moved_parameters() as has_any:
         if not has_any:
             return None
         arguments = trial.draw(0, OWN)
@@ -74,7 +73,7 @@ def after_training(trial: Trial) -> GateFinding | None:
 def with_other_settings(trial: Trial) -> GateFinding | None:
     """What is wrong with the output of a model that is built with an entry of `INIT_SETS`; None where nothing is."""
     state = trial.state
-    for number in range(len(state.problem.init_sets)):
+    for number in range(state.problem.init_sets):
         where = f"built with INIT_SETS[{number}]"
         if state.is_large:
             trial.rest()

@@ -22,7 +22,6 @@ from workers.ipc.tensors import flatten
 from workers.referee.comparing.comparison import ErrorScale
 from workers.referee.errors import RunnerFault
 from workers.referee.inputs.draws import OWN, rebuilt
-from workers.referee.problem.contract import Answer
 from workers.referee.timing.single_calls import Checked, Samples, SamplingBudget, Side
 from workers.referee.timing.statistics import NoFigureError, is_told, median_and_gap
 from workers.referee.trial import GateFinding, Measured, Trial, failed, judge_outputs
@@ -48,7 +47,7 @@ def times_of_passes(trial: Trial, measured: Measured, page: Baselines) -> Passes
     `page` has the baselines as the report shows them. Raises `WrongForwardError`, and `RunnerFault` where the candidate
     fails."""
     state = trial.state
-    if state.problem.step is None:
+    if not state.problem.is_step:
         return None
     pool = [trial.draw(0, OWN) for _ in range(POOL)]
     rival = _rival(trial, measured.baseline, pool[0])
@@ -139,7 +138,7 @@ def _checker(trial: Trial, like: list[Any]) -> Callable[[Checked], None]:
 
     def check(checked: Checked) -> None:
         arguments = list(rebuilt(like, checked.inputs))
-        answer = Answer.of(trial.state.problem.run_first_pass(arguments))
+        answer = trial.state.problem.run_first_pass(arguments)
         own = len(answer.tensors) - len(trial.state.problem.gradient_names)
         scales = [*(trial.state.scales(0, OWN) or ())[:own], *[ErrorScale()] * (len(answer.tensors) - own)]
         outputs = tuple(

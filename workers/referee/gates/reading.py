@@ -26,7 +26,7 @@ class ScreenGate:
     def examine(self, trial: Trial) -> GateFinding:
         """Fails on evidence; hints make suspicious."""
         problem = trial.state.problem
-        remarks = screen(trial.request.source, problem.library, backward=problem.step is not None)
+        remarks = screen(trial.request.source, problem.library, backward=problem.is_step)
         return _judged(remarks) or passed("no rule is broken")
 
 

@@ -28,7 +28,7 @@ def on_strided(trial: Trial) -> list[str]:
     """A sentence for the report; nothing where the reference takes no such arguments, writes to them or returns views
     of them, where there is a backward pass, and on a GPU. A process that breaks down over it is started again."""
     state = trial.state
-    if state.place.is_gpu or state.problem.step is not None or state.mutates or state.aliases:
+    if state.place.is_gpu or state.problem.is_step or state.mutates or state.aliases:
         return []
     arguments = trial.draw(0, OWN)
     if holds_sparse(structure(arguments, [])) or not any(tensor.dim() for tensor in flatten(arguments)):

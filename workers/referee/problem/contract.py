@@ -29,6 +29,8 @@ class Answer:
     """How they are nested, as `workers.ipc.tensors.structure` says it."""
     inputs: list[torch.Tensor] | None = None
     """The tensors among the arguments after the call, where the reference changes any."""
+    peak_bytes: int = 0
+    """The most device memory that the call took, beside its inputs."""
 
     @classmethod
     def of(cls, value: Any, arguments: Any = None) -> Answer:

@@ -32,10 +32,15 @@ class ListedShapes:
 
 
 def arranged(
-    listed: Sequence[ShapeEntry], get_inputs: Callable[..., Any], memory_bytes: int | None, named: Sequence[str] = ()
+    listed: Sequence[ShapeEntry],
+    get_inputs: Callable[..., Any],
+    memory_bytes: int | None,
+    named: Sequence[str] = (),
+    *,
+    seed: int,
 ) -> ListedShapes:
     """The plan for a list of shapes. `memory_bytes` bounds a process; entries that the objective names, in `named`, are
-    announced in any case."""
+    announced in any case. The others are drawn under `seed`."""
     distinct = list(dict.fromkeys(listed))
     usable, sizes, refused = list[ShapeEntry](), list[int](), list[str]()
     for entry in distinct:
@@ -53,7 +58,7 @@ def arranged(
     kept = [position for position, entry in enumerate(usable) if entry.name in named]
     chosen = sampled(sizes, kept)
     rest = [entry for position, entry in enumerate(usable) if position not in set(chosen)]
-    drawn = random.SystemRandom().sample(rest, min(MOST_DRAWN, len(rest)))
+    drawn = random.Random(seed).sample(rest, min(MOST_DRAWN, len(rest)))  # noqa: S311 - the seed is secret
     return ListedShapes(
         announced=tuple((usable[position].name, source_of(usable[position], get_inputs)) for position in chosen),
         others=tuple(source_of(entry, get_inputs) for entry in drawn),

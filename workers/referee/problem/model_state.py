@@ -7,29 +7,14 @@ such a module gets the next epoch's results from what the kernel left there.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from workers.referee.comparing.comparison import ErrorScale
-from workers.referee.comparing.error_scales import same_bytes, scales_of
-from workers.referee.comparing.usual_magnitudes import usual_magnitudes
-from workers.referee.errors import Refused
+from workers.referee.comparing.error_scales import same_bytes
 from workers.referee.problem.reference_problem import ReferenceProblem, cloned, doubled
 
 Named = dict[str, torch.Tensor]
-
-
-@dataclass(frozen=True, kw_only=True)
-class LeftState:
-    """A model's parameters and buffers, before and after a call of the reference."""
-
-    before: Named
-    after: Named
-    scales: dict[str, ErrorScale]
-    """How exact those are that the call changed."""
 
 
 def changed_names(problem: ReferenceProblem) -> tuple[str, ...]:
@@ -49,26 +34,8 @@ def changed_names(problem: ReferenceProblem) -> tuple[str, ...]:
     return (*changed, *(name for name, tensor in buffers.items() if not same_bytes(tensor, after[name])))
 
 
-def left_by(problem: ReferenceProblem, arguments: list[Any]) -> LeftState:
-    """What a call leaves in the problem's model, which stays as it is. Raises `Refused`."""
-    before = {name: tensor.clone() for name, tensor in problem.state()}
-    after = _after(problem, arguments)
-    names = [name for name, tensor in before.items() if not same_bytes(tensor, after[name])]
-    own = [after[name] for name in names]
-    usual = usual_magnitudes(arguments, own, lambda given: _of(_after(problem, given), names))
-    try:
-        exact = _of(_after(problem, arguments, exact=True), names)
-    except Refused:  # it was not written for float64
-        exact = []
-    return LeftState(before=before, after=after, scales=dict(zip(names, scales_of(own, exact, usual), strict=True)))
-
-
-def _of(state: Named, names: Sequence[str]) -> list[torch.Tensor]:
-    return [state[name] for name in names]
-
-
-def _after(problem: ReferenceProblem, arguments: list[Any], *, exact: bool = False) -> Named:
-    """The state of a copy of the model after a call, in float64 where it is to be `exact`."""
+def state_after(problem: ReferenceProblem, arguments: list[Any], *, exact: bool = False) -> Named:
+    """The state of a copy of the model after a call, in float64 where it is to be `exact`. Raises `Refused`."""
     model, usual = copy.deepcopy(problem.model), torch.get_default_dtype()
     with problem.standing_in(model.double() if exact else model):
         try:

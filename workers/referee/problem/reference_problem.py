@@ -1,4 +1,4 @@
-"""The problem inside the referee: its module, its reference model, its inputs, and where in the file things are."""
+"""The imported problem: its module, its reference model, its inputs, and where in the file things are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import copy
 import inspect
 import linecache
 import random
-import secrets
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +22,7 @@ from services.domain.shape_lists import REMEDY as SHAPES_REMEDY
 from services.domain.shape_lists import ShapeListError, entries
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import DataError, TensorMeta, encode, flatten, mapped, relaid
-from workers.referee.comparing.comparison import Tolerance, tolerances
+from workers.referee.comparing.comparison import tolerances
 from workers.referee.errors import Refused
 from workers.referee.problem.differentiation import NoGradientError, draw_cotangent, gradient_names, marked, plan_of
 from workers.referee.problem.listed_shapes import ListedShapes, arranged, source_of
@@ -32,31 +31,36 @@ from workers.referee.problem.untouched import as_found
 from workers.runner.stepping import DENSE, ModelStep, StepPlan
 
 MODULE_NAME = "kernelwright_problem"
-SEED_BITS = 31
 
 
 class ReferenceProblem:
     """An imported problem. Raises `Refused` with reason, remedy and line when its file cannot be used."""
 
-    def __init__(self, problem: Problem, place: TensorDevice | None = None, *, memory_bytes: int | None = None) -> None:
-        """`memory_bytes` bounds a process: shapes of a list that need more are left out."""
+    def __init__(
+        self,
+        problem: Problem,
+        place: TensorDevice | None = None,
+        *,
+        memory_bytes: int | None = None,
+        init_seed: int = 0,
+        sample_seed: int = 0,
+    ) -> None:
+        """`memory_bytes` bounds a process: shapes of a list that need more are left out. The model's weights are drawn
+        under `init_seed`, the held-out shapes of a list under `sample_seed`."""
         self.problem = problem
         self.place = place or TensorDevice()
-        self.init_seed = secrets.randbits(SEED_BITS)
-        """What the model's weights are drawn under. Secret, so that no candidate can be written for them."""
+        self.init_seed = init_seed
         self.changing: tuple[str, ...] = ()
         """The model's parameters and buffers that a call changes, where that was looked at."""
         self._kept: dict[str, torch.Tensor] = {}
         """The values of those that each call finds."""
-        self.seed_is_out = False
-        """Whether a candidate's process was given that seed, and may have told it to whoever writes the next one."""
         self.tree = parsed(problem)
         self.torch_found = as_found()
         """PyTorch as it was before the problem's code ran."""
         self.module = self._guarded("the module", self._import)
         functions = self._sets("INPUT_SETS")
         self.objective = self._objective()
-        listed = self._listed(memory_bytes)
+        listed = self._listed(memory_bytes, sample_seed)
         self.input_sets = (*functions, *(source for _, source in listed.announced))
         self.held_out = (*self._sets("HELD_OUT"), *listed.others)
         names = _names(["get_inputs", *map(_name, functions)])
@@ -69,7 +73,8 @@ class ReferenceProblem:
         self.init_sets = self._sets("INIT_SETS")
         """What else the model may be built with, the inputs being the same."""
         self.model: torch.nn.Module = self._guarded("Model", lambda: self._construct(self.init_inputs))
-        self.tolerances = self._tolerances()
+        self.tolerance = self._tolerance()
+        """What the module's `TOLERANCE` says: atol and rtol by dtype."""
         self._output_metas: dict[tuple[TensorMeta, ...], list[TensorMeta]] = {}
         self.gradient_names: tuple[str, ...] = ()
         """How people call the gradients that are judged; empty where only the forward pass is."""
@@ -277,9 +282,9 @@ class ReferenceProblem:
             raise self.refusal("Model is no torch.nn.Module", "Derive Model from torch.nn.Module.", "Model")
         return model.to(self.place.device)
 
-    def draw_weights_anew(self) -> None:
+    def draw_weights_anew(self, seed: int) -> None:
         """Build the model under another seed, from the same arguments."""
-        self.init_seed, self.seed_is_out = secrets.randbits(SEED_BITS), False
+        self.init_seed = seed
         self.model = self._guarded("Model", lambda: self._construct(self.init_inputs))
         self.keep(self.changing)
         if self.step is not None:
@@ -336,7 +341,7 @@ class ReferenceProblem:
     def _objective_refused(self, error: ObjectiveError) -> Refused:
         return self.refusal(str(error), REMEDY, None if self.problem.objective else "OBJECTIVE")
 
-    def _listed(self, memory_bytes: int | None) -> ListedShapes:
+    def _listed(self, memory_bytes: int | None, sample_seed: int) -> ListedShapes:
         """The input sets of the module's list of shapes."""
         value = getattr(self.module, "SHAPES", None)
         if value is None:
@@ -345,7 +350,11 @@ class ReferenceProblem:
         try:
             with self.place.device:
                 found = arranged(
-                    entries(value), self.module.get_inputs, memory_bytes or self.place.free_bytes(), wanted
+                    entries(value),
+                    self.module.get_inputs,
+                    memory_bytes or self.place.free_bytes(),
+                    wanted,
+                    seed=sample_seed,
                 )
         except ShapeListError as error:
             raise self.refusal(str(error), SHAPES_REMEDY, "SHAPES") from None
@@ -353,10 +362,10 @@ class ReferenceProblem:
             raise self.refusal(f"no entry of SHAPES can be used. {'; '.join(found.notes)}", SHAPES_REMEDY, "SHAPES")
         return found
 
-    def _tolerances(self) -> dict[str, Tolerance]:
+    def _tolerance(self) -> dict[str, tuple[float, float]]:
         given = getattr(self.module, "TOLERANCE", None)
         try:
-            return tolerances(given)
+            return {name: (one.atol, one.rtol) for name, one in tolerances(given).items() if one.given}
         except (TypeError, ValueError) as error:
             remedy = 'Write TOLERANCE = {"float32": (atol, rtol)}.'
             raise self.refusal(f"TOLERANCE cannot be read: {error}", remedy, "TOLERANCE") from None

@@ -1,8 +1,9 @@
-"""Does a problem leave PyTorch as it finds it? What it changes there holds for the baseline that a candidate is timed
-beside, and for the referee, which judges in the same process."""
+"""Does a problem leave PyTorch and our own modules as it finds them? What it changes there holds for the baseline that
+a candidate is timed beside, too, and for what is said of the problem itself: its operators and their time."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,6 +17,8 @@ _PLACES: Mapping[str, Any] = {
     "torch.linalg": torch.linalg,
 }
 """Whose functions a problem may use, and not replace."""
+_OWN = ("workers", "services")
+"""Packages of ours, none of whose functions is a problem's to replace."""
 _SETTINGS: Mapping[str, Callable[[], Any]] = {
     "the number of threads": torch.get_num_threads,
     "whether algorithms are deterministic": torch.are_deterministic_algorithms_enabled,
@@ -29,8 +32,15 @@ _DISABLING = torch._compile._disable_dynamo(len).__code__
 
 
 def as_found() -> dict[str, Any]:
-    """PyTorch's public functions and its settings, by name."""
-    functions = {
+    """PyTorch's public functions and its settings, and our own functions, by name."""
+    own = {
+        f"`{place}.{name}`": value
+        for place, module in list(sys.modules.items())
+        if place.partition(".")[0] in _OWN and module is not None
+        for name, value in list(vars(module).items())
+        if callable(value)
+    }
+    functions = own | {
         f"`{place}.{name}`": _unwrapped(value)
         for place, owner in _PLACES.items()
         for name, value in vars(owner).items()

@@ -15,7 +15,7 @@ import torch
 from services.domain.errors import InfrastructureError
 from services.domain.gates import GateName, GateStatus
 from services.domain.measurements import Baselines
-from services.domain.problems import Problem
+from tests.isolated import isolated
 from workers.ipc.tensors import TensorMeta
 from workers.ipc.wire import Channel
 from workers.referee.baselines.baseline import BaselineSession
@@ -24,7 +24,6 @@ from workers.referee.comparing.output_errors import ErrorLog
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.evaluation import _run
 from workers.referee.gates import integrity
-from workers.referee.problem.reference_problem import ReferenceProblem
 from workers.referee.session.runner_client import RunnerSession
 from workers.referee.worker_client import Runner, WorkerLink
 
@@ -72,17 +71,22 @@ def link() -> Iterator[Link]:
         found.kill(Runner(handle=handle, session=session))
 
 
-def a_bench(link: Link) -> tuple[BaselineBench, list[Any], list[TensorMeta]]:
-    problem = ReferenceProblem(Problem(name="p", source=SOURCE, path="p.py"))
-    arguments = problem.make_inputs(0, 1)
-    return BaselineBench(cast("WorkerLink", link), problem, Baselines(), 1), arguments, [TensorMeta.of(arguments[0])]
+ABench = tuple[BaselineBench, list[Any], list[TensorMeta]]
+
+
+@pytest.fixture
+def a_bench(link: Link) -> Iterator[ABench]:
+    with isolated(SOURCE) as problem:
+        arguments = problem.make_inputs(0, 1)
+        bench = BaselineBench(cast("WorkerLink", link), problem, Baselines(), 1)
+        yield bench, arguments, [TensorMeta.of(arguments[0])]
 
 
 @pytest.mark.parametrize("given_back", [BaselineBench.rest, lambda bench: bench.release(0)])
 def test_a_baseline_that_has_not_been_asked_for_long_gives_memory_back_and_goes_on(
-    link: Link, given_back: Callable[[BaselineBench], None]
+    link: Link, a_bench: ABench, given_back: Callable[[BaselineBench], None]
 ) -> None:
-    bench, arguments, metas = a_bench(link)
+    bench, arguments, metas = a_bench
     bench.side("eager", 0, arguments, metas)
     link.started[0].deadline = time.monotonic() - 1.0
     given_back(bench)
@@ -94,8 +98,8 @@ def test_a_baseline_that_has_not_been_asked_for_long_gives_memory_back_and_goes_
     assert len(link.started) == 1
 
 
-def test_a_fault_of_the_baselines_says_so(link: Link) -> None:
-    bench, arguments, metas = a_bench(link)
+def test_a_fault_of_the_baselines_says_so(a_bench: ABench) -> None:
+    bench, arguments, metas = a_bench
     side = bench.side("eager", 0, arguments, metas)
     for is_baseline in (False, True):
         side.session.is_baseline = is_baseline

@@ -22,7 +22,7 @@ from workers.referee.baselines.bench import BaselineBench
 from workers.referee.gates.passes import _divided
 from workers.referee.gates.remembering import slower_on_unseen
 from workers.referee.gates.timing import TimingGate, _check_rivals, widest
-from workers.referee.problem.reference_problem import ReferenceProblem
+from workers.referee.session.isolated_problem import IsolatedProblem
 from workers.referee.timing.single_calls import Alone, ProtocolCost, Samples
 from workers.referee.timing.statistics import (
     NoFigureError,
@@ -152,7 +152,7 @@ def test_where_a_baseline_has_no_figure_no_speedup_is_told() -> None:
 
 def test_where_a_baseline_has_no_figure_on_a_further_set_the_fastest_of_the_first_is_the_rival() -> None:
     known = Baselines(eager=a_latency(1000.0), compile=a_latency(400.0))
-    bench = BaselineBench(cast("WorkerLink", None), cast("ReferenceProblem", None), known, 1)
+    bench = BaselineBench(cast("WorkerLink", None), cast("IsolatedProblem", None), known, 1)
     bench._of_sets[1] = Baselines(eager=a_latency(10.0))
     assert bench.fastest(("eager", "compile"), 1) == "eager"
     bench.untold["compile", 1] = "it cannot be told from nothing"
@@ -164,7 +164,7 @@ def test_one_of_many_sets_may_be_left_out_of_their_mean() -> None:
     one.notes, one.held_out, one.session = [], [], SimpleNamespace(is_stopped_between_calls=True)
     one.phase, one.state.bench.notes = (lambda _name: contextlib.nullcontext()), {}
     one.state.bench.baselines = one.state.bench.known(0)
-    problem = SimpleNamespace(step=None, set_names=[f"set {number}" for number in range(9)], objective=Objective())
+    problem = SimpleNamespace(is_step=False, set_names=[f"set {number}" for number in range(9)], objective=Objective())
     one.state.problem, one.state.is_one_of_many = problem, True
     one.state.place = SimpleNamespace(is_gpu=True)  # where nothing is compared with the reference's operators
     steady = one.measured[0]

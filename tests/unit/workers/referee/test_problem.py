@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from services.domain.problems import Problem
+from tests.isolated import isolated
 from workers.referee.errors import Refused
-from workers.referee.problem.model_state import left_by
+from workers.referee.gates.left_state import left_by
 from workers.referee.problem.other_parameters import moved_parameters, other_parameters
 from workers.referee.problem.reference_problem import ReferenceProblem
 from workers.referee.validation import examine, keep_state, load
@@ -167,7 +168,7 @@ def test_a_problem_leaves_pytorch_as_it_is(line: str, name: str, place: str) -> 
     blanks = " " * (8 if "forward" in place else 0)
     told = refused(GOOD.replace(place, f"{place}{blanks}{line}\n"))
     assert f"the problem changes {name}" in str(told)
-    assert "Leave PyTorch as it is" in told.remedy
+    assert "Leave PyTorch and Kernelwright as they are" in told.remedy
 
 
 @pytest.mark.parametrize(
@@ -201,15 +202,15 @@ def test_each_call_finds_the_model_as_it_was_built() -> None:
 
 
 def test_what_a_call_leaves_is_found_out_on_a_copy_with_how_exact_it_is() -> None:
-    reference = load(problem(COUNTER), lambda _what, _line: None)
-    keep_state(reference, lambda _what, _line: None)
-    arguments = reference.make_inputs(0, 3)
-    left = left_by(reference, arguments)
-    assert torch.equal(left.after["seen"], arguments[0].mean(dim=0))
-    assert not left.before["seen"].any()
-    assert left.scales["seen"].known
-    assert left.scales["seen"].relative < 1e-6
-    assert not reference.model.get_buffer("seen").any()
+    with isolated(COUNTER) as reference:
+        reference.keep_state()
+        arguments = reference.make_inputs(0, 3)
+        left = left_by(reference, arguments)
+        assert torch.equal(left.after["seen"], arguments[0].mean(dim=0))
+        assert not left.before["seen"].any()
+        assert left.scales["seen"].known
+        assert left.scales["seen"].relative < 1e-6
+        assert not dict(reference.state())["seen"].any()
 
 
 def test_a_buffer_that_is_replaced_is_put_back_and_one_that_grows_is_refused() -> None:
@@ -236,7 +237,7 @@ def test_a_parameter_that_is_written_to_is_known() -> None:
 def test_weights_that_are_drawn_anew_are_kept_too() -> None:
     reference = load(problem(COUNTER), lambda _what, _line: None)
     keep_state(reference, lambda _what, _line: None)
-    reference.draw_weights_anew()
+    reference.draw_weights_anew(7)
     reference.run(reference.make_inputs(0, 2))
     assert not reference.model.get_buffer("seen").any()
 

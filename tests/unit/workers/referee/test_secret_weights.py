@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 import torch
 
 from services.domain.gates import GateStatus
-from services.domain.problems import Problem
+from tests.isolated import isolated
 from workers.referee.gates import parameters
 from workers.referee.gates.load import LoadGate
-from workers.referee.problem.reference_problem import ReferenceProblem
+from workers.referee.session.isolated_problem import IsolatedProblem
 from workers.referee.state import ReferenceState
 
 SOURCE = """import torch
@@ -46,7 +48,7 @@ class Loaded:
         return self._matches or not copy_state
 
 
-def loaded(problem: ReferenceProblem, session: Loaded) -> str:
+def loaded(problem: IsolatedProblem, session: Loaded) -> str:
     state = SimpleNamespace(
         problem=problem, threads=1, link=SimpleNamespace(spawn=lambda *_given, **_named: SimpleNamespace())
     )
@@ -56,23 +58,25 @@ def loaded(problem: ReferenceProblem, session: Loaded) -> str:
     return LoadGate().examine(trial).detail
 
 
-def a_problem() -> ReferenceProblem:
-    return ReferenceProblem(Problem(name="p", source=SOURCE, path="p.py"))
+def weight(problem: IsolatedProblem) -> torch.Tensor:
+    return dict(problem.state())["linear.weight"]
 
 
-def weight(problem: ReferenceProblem) -> torch.Tensor:
-    return problem.model.get_parameter("linear.weight").detach().clone()
+@pytest.fixture
+def problem() -> Iterator[IsolatedProblem]:
+    with isolated(SOURCE) as one:
+        yield one
 
 
-def test_a_candidate_whose_parameters_match_is_never_given_the_seed() -> None:
-    problem, session = a_problem(), Loaded(matches=True)
+def test_a_candidate_whose_parameters_match_is_never_given_the_seed(problem: IsolatedProblem) -> None:
+    session = Loaded(matches=True)
     loaded(problem, session)
     assert problem.init_seed not in session.seeds
     assert not problem.seed_is_out
 
 
-def test_the_seed_that_a_candidate_was_given_is_not_that_of_the_next_one_s_weights() -> None:
-    problem, session = a_problem(), Loaded(matches=False)
+def test_the_seed_that_a_candidate_was_given_is_not_that_of_the_next_one_s_weights(problem: IsolatedProblem) -> None:
+    session = Loaded(matches=False)
     assert "built under the reference's seed" in loaded(problem, session)
     given, before = problem.init_seed, weight(problem)
     assert session.seeds[-1] == given
@@ -85,15 +89,15 @@ def test_the_seed_that_a_candidate_was_given_is_not_that_of_the_next_one_s_weigh
     assert restarts == [True], "the baselines' process has the weights, too; once is enough"
     assert problem.init_seed != given
     assert not torch.equal(weight(problem), before)
-    assert problem.step is not None
-    assert problem.step.model is problem.model
+    assert problem.is_step
+    assert len(problem.run(problem.make_inputs(0, 1)).tensors) == 4, "the output and the gradients"
 
 
-def test_who_cannot_be_given_other_parameters_is_suspicious() -> None:
+def test_who_cannot_be_given_other_parameters_is_suspicious(problem: IsolatedProblem) -> None:
     session = Loaded(matches=False)
     session.call_limit_s = 1.0  # type: ignore[attr-defined]
     state = SimpleNamespace(
-        problem=a_problem(), threads=1, link=SimpleNamespace(spawn=lambda *_given, **_named: SimpleNamespace())
+        problem=problem, threads=1, link=SimpleNamespace(spawn=lambda *_given, **_named: SimpleNamespace())
     )
     trial: Any = SimpleNamespace(
         runner=None, state=state, session=session, deadline=0.0, request=SimpleNamespace(source="")

@@ -1,5 +1,6 @@
 """Outputs of few elements are judged against what they usually are, not against what is left of one draw's terms."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -7,15 +8,14 @@ import pytest
 import torch
 
 from services.domain.measurements import Baselines
-from services.domain.problems import Problem
 from services.testing import an_analysis
 from tests.integrity.conftest import SHEET
+from tests.isolated import isolated
 from workers.referee.comparing.comparison import ErrorScale, compare, tolerances, worse
 from workers.referee.comparing.usual_magnitudes import resampled, usual_magnitudes
 from workers.referee.errors import Refused
 from workers.referee.inputs.draws import OWN
 from workers.referee.state import ReferenceState
-from workers.referee.validation import load
 from workers.referee.worker_client import WorkerLink
 
 ROW_SUM = """import torch
@@ -32,14 +32,12 @@ TABLE = tolerances(None)
 
 
 @pytest.fixture(scope="module")
-def state() -> ReferenceState:
-    def silent(_what: str, _line: int | None) -> None: ...
-
-    problem = load(Problem(name="row sum", source=ROW_SUM, path="p.py"), silent)
+def state() -> Iterator[ReferenceState]:
     channel: Any = None
-    return ReferenceState(
-        problem=problem, analysis=an_analysis(), device=SHEET, link=WorkerLink(channel), baselines=Baselines()
-    )
+    with isolated(ROW_SUM) as problem:
+        yield ReferenceState(
+            problem=problem, analysis=an_analysis(), device=SHEET, link=WorkerLink(channel), baselines=Baselines()
+        )
 
 
 def cancelling(seed: int = 5) -> torch.Tensor:

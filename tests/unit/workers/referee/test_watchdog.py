@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.referee.watchdog import LONGEST_S, REFERENCE_LIMIT_S, RunQueue, is_over
+from workers.referee.problem.watchdog import LONGEST_S, REFERENCE_LIMIT_S, RunQueue, is_over
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Ends a referee whose problem does not come back."""
+"""Ends a process whose problem does not come back."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from services.domain.validations import ProblemRefusal
 from workers.ipc.wire import Channel
-from workers.referee.protocol import REPLIES, RequestRefused
+from workers.referee.problem.messages import ANSWERS, ProblemRefused
 
 REFERENCE_LIMIT_S = 20.0
 """Seconds that importing a problem, or one step of running its reference, may take, waiting for a CPU not counted."""
@@ -47,20 +46,23 @@ class RunQueue:
 
 
 class Watchdog:
-    """Ends a referee whose problem does not come back in `limit_s` seconds, after saying where it hangs."""
+    """Ends a process whose problem does not come back in `limit_s` seconds, after saying where it hangs."""
 
     def __init__(self, channel: Channel, queue: RunQueue | None = None, *, limit_s: float = REFERENCE_LIMIT_S) -> None:
         self._channel = channel
         self._limit_s = limit_s
         self._queue = queue or RunQueue()
-        self._path: str | None = None
+        self._path = ""
         self._what = ""
         self._started = float("inf")
         self._main = threading.get_ident()
+        self._on_watch = threading.Event()
+        self._thread: threading.Thread | None = None
 
-    def watching(self, path: str) -> Watchdog:
-        """Watch what runs inside a `with`; `path` is the file whose lines are named."""
-        self._path = path
+    def watching(self, path: str, what: str = "the module") -> Watchdog:
+        """Watch what runs inside a `with`, which begins with the step `what`; `path` is the file whose lines are
+        named."""
+        self._path, self._what = path, what
         return self
 
     def restart(self, what: str) -> None:
@@ -70,30 +72,33 @@ class Watchdog:
         self._started = time.monotonic()
 
     def __enter__(self) -> None:
-        self.restart("the module")
-        threading.Thread(target=self._watch, daemon=True).start()
+        self.restart(self._what)
+        self._on_watch.set()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._watch, daemon=True)
+            self._thread.start()
 
     def __exit__(self, *_exception: object) -> None:
+        self._on_watch.clear()
         self._started = float("inf")
-        self._path = None
 
     def _watch(self) -> None:
-        while self._path is not None:
+        while self._on_watch.wait():
             if is_over(time.monotonic() - self._started, self._queue.waited_s, self._limit_s):
-                self._give_up(self._path)
+                self._give_up()
             time.sleep(0.1)
 
-    def _give_up(self, path: str) -> None:
+    def _give_up(self) -> None:
         frame, line = sys._current_frames().get(self._main), None
         while frame is not None and line is None:
-            line = frame.f_lineno if frame.f_code.co_filename == path else None
+            line = frame.f_lineno if frame.f_code.co_filename == self._path else None
             frame = frame.f_back
-        refusal = ProblemRefusal(
+        refusal = ProblemRefused(
             reason=f"{self._what} did not end within {self._limit_s:.0f} s",
             remedy="Make it end, or make the problem smaller.",
             line=line,
         )
-        self._channel.send(REPLIES.encode(RequestRefused(refusal=refusal)))
+        self._channel.send(ANSWERS.encode(refusal))
         os._exit(3)
 
 
