@@ -56,4 +56,5 @@ class ValidationReport:
     draft: CompilerDraft | None = None
     """The compiler's own code, where it was asked for."""
     notes: tuple[str, ...] = ()
-    """What became of the problem's list of shapes: how it is sampled, duplicates, entries that are refused."""
+    """What became of the problem's list of shapes: how it is sampled, duplicates, entries that are refused. And which
+    baselines are absent, and why: they are wrong, or they failed."""

@@ -158,7 +158,7 @@ class Evaluator:
                 baselines=case.baselines,
                 seconds=time.monotonic() - started,
                 draft=draft,
-                notes=case.notes,
+                notes=(*case.notes, *answer.notes),
             )
 
     def _draft(self, case: Case, request: ValidationRequest, work: Work) -> CompilerDraft:

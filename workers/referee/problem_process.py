@@ -179,6 +179,7 @@ class ProblemProcess:
             library=tuple(sorted(problem.library)),
             step=problem.step_plan,
             gradient_names=problem.gradient_names,
+            forward_line=problem.line_of("Model.forward"),
         )
         return loaded, problem.init_inputs
 

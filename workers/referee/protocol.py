@@ -82,6 +82,8 @@ class BaselinesMeasured:
     """Reply to `MeasureBaselines`."""
 
     baselines: Baselines
+    notes: tuple[str, ...] = ()
+    """Which are absent, and why: because they are wrong, or because they failed."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -130,7 +130,7 @@ class Referee:
         """Measure baselines, and find out how exact the reference is, before the first candidate asks."""
         state = self._loaded()
         arguments = state.draw(0, OWN)
-        baselines = state.bench.ensure(request.names, arguments, state.metas(0))
+        state.bench.ensure(request.names, arguments, state.metas(0))
         state.bench.warm(request.names, arguments, state.metas(0))
         del arguments  # they may be large
         if state.is_large:
@@ -139,7 +139,7 @@ class Referee:
             state.usable(number)
         for number in state.set_numbers[1:]:
             ensure_set(state, request.names, number)
-        return BaselinesMeasured(baselines=baselines)
+        return BaselinesMeasured(baselines=state.bench.baselines, notes=tuple(state.bench.notes.values()))
 
     def _draft(self) -> CandidateDrafted:
         """The compiler's own code as a candidate."""

@@ -107,7 +107,9 @@ class ReferenceState:
         self.place = problem.place
         self.threads = self.place.host_threads(device.units)
         self.stopwatch = stopwatch_for(self.place)
-        self.bench = BaselineBench(link, problem, baselines, self.threads, self.stopwatch, age_s=baselines_age_s)
+        self.bench = BaselineBench(
+            link, problem, baselines, self.threads, self.stopwatch, reference=self, age_s=baselines_age_s
+        )
         self.care = DeviceCare(self.place, link.hold_device)
         self.reference_bytes = 0
         """The most device memory that a run of the reference took, beside its inputs."""

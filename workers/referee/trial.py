@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,31 +13,25 @@ import torch
 from services.domain.evaluations import EvaluationRequest, HeldOutResult, ShapeResult, Tuned
 from services.domain.gates import GateName, GateStatus
 from services.domain.measurements import Passes
-from workers.ipc.tensors import TensorMeta, flatten, shares_memory
-from workers.referee.comparing.comparison import ErrorScale, examine, finite_slices, worse
-from workers.referee.comparing.error_scales import same_bytes
-from workers.referee.comparing.output_errors import Account, ErrorLog
+from workers.ipc.tensors import flatten
+from workers.referee.comparing.comparison import ErrorScale
+from workers.referee.comparing.output_errors import ErrorLog
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.inputs.draws import Distribution, drawn, rebuilt
-from workers.referee.inputs.eight_bits import widened
 from workers.referee.inputs.fresh_values import FreshValues
+from workers.referee.judgement import Judgement, judged_inputs, judged_on_values, judged_outputs
 from workers.referee.preparation import Preparation
-from workers.referee.problem.contract import Answer, ContractError, places
+from workers.referee.problem.contract import Answer
 from workers.referee.questions import Build
-from workers.referee.session.fetched import Fetched, Output
+from workers.referee.session.fetched import Fetched
 from workers.referee.session.runner_client import RunnerSession
 from workers.referee.session.slots import Slot
 from workers.referee.state import ReferenceState
 from workers.referee.timing.single_calls import Samples, Side
 from workers.referee.worker_client import Runner, SeenTime
 
-LEAST_TURNED = 64 << 10
-"""Bytes of an output from which on its order in memory is looked at: turning less takes microseconds."""
-Accounts = list[tuple[str, Account]]
-"""How far the tensors of one call are off, each under its name."""
 LAYOUT_SLOTS = 100_000
 """Between the slots of one input set whose cotangents lie differently in memory."""
-NOT_PASSED_ON = "a NaN or infinity among the inputs gives another output than the reference's (other slices are right)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,61 +229,7 @@ def judge_outputs(
     """What is wrong with the outputs of one call, or None.
 
     With `finite_only`, leading slices that the reference itself does not keep finite are not judged."""
-    accounts: Accounts = []
-    finding = _judged(trial, fetched, answer, scales, where, accounts, finite_only=finite_only)
-    trial.errors.note(where, accounts)
-    return finding
-
-
-def _judged(
-    trial: Trial,
-    fetched: Fetched,
-    answer: Answer,
-    scales: Sequence[ErrorScale],
-    where: str,
-    accounts: Accounts,
-    *,
-    finite_only: bool,
-) -> GateFinding | None:
-    """The same; `accounts` gets how far each output is off, up to the first that is wrong."""
-    wrong_type = next((out for out in fetched.outputs if out.meta is None), None)
-    if wrong_type is not None:
-        return failed(f"{where}: returned {wrong_type.kind}, not a plain torch.Tensor", GateName.INTEGRITY)
-    try:
-        order = places(fetched.structure, answer.shape)
-        outputs = [fetched.outputs[place] for place in order]
-    except ContractError as error:
-        return failed(f"{where}: {error}")
-    except IndexError:
-        return failed(f"{where}: an output is not described", GateName.INTEGRITY)
-    for index, (output, wanted) in enumerate(zip(outputs, answer.tensors, strict=True)):
-        label = _called(trial, index, len(outputs))
-        place = _misplaced(trial, index, output, order, wanted)
-        wrong, account = _compared(trial, output, wanted, scales[index], place, finite_only=finite_only)
-        if account is not None:
-            accounts.append((label.removeprefix("the "), account))
-        if wrong is not None:
-            return failed(f"{where}: {label} {wrong}")
-    return None
-
-
-def _compared(
-    trial: Trial, output: Output, wanted: torch.Tensor, scale: ErrorScale, place: str | None, *, finite_only: bool
-) -> tuple[str | None, Account | None]:
-    """What is wrong with one output, in words that follow its name, and how far it is off, where that was compared."""
-    if output.meta != TensorMeta.of(wanted):
-        return f"is {output.meta}, expected {TensorMeta.of(wanted)}", None
-    if output.value is None:
-        return "could not be read as dense memory: return a strided tensor on the problem's device", None
-    if place is not None:
-        return place, None
-    value = output.value
-    if finite_only:
-        kept = finite_slices(wanted)
-        note_non_finite(trial, value, wanted)
-        value, wanted = value[kept], wanted[kept]
-    compared = examine(value, wanted, scale, trial.state.problem.tolerances)
-    return (None if compared.mismatch is None else compared.mismatch.detail), compared.account
+    return _found(trial, judged_outputs(trial.state, fetched, answer, scales, finite_only=finite_only), where)
 
 
 def judge_on_values(
@@ -302,89 +241,26 @@ def judge_on_values(
     scales: Sequence[ErrorScale],
     where: str,
 ) -> GateFinding | None:
-    """The same for arguments that are still at hand. What is found is judged once more by how exact the reference is
-    on these very values: how large errors are differs from draw to draw, and nobody is accused by chance."""
-    partly = not distribution.finite
-    accounts: Accounts = []
-    finding = _judged(trial, fetched, answer, scales, where, accounts, finite_only=partly)
-    if finding is not None and finding.gate is None:
-        own = trial.state.scales_on(arguments, answer.tensors, distribution)
-        if own is not None:
-            both = [worse(one, other) for one, other in zip(own, scales, strict=True)] if scales else own
-            accounts.clear()  # the allowances were others
-            finding = _judged(trial, fetched, answer, both, where, accounts, finite_only=partly)
-    trial.errors.note(where, accounts)
-    return finding
-
-
-def _called(trial: Trial, index: int, count: int) -> str:
-    """What people call one of the tensors that a call hands over."""
-    gradients = trial.state.problem.gradient_names
-    own = count - len(gradients)
-    if index >= own:
-        return f"the gradient of {gradients[index - own]}"
-    return f"output {index}" if own > 1 else "the output"
-
-
-def _misplaced(trial: Trial, index: int, output: Output, order: Sequence[int], wanted: torch.Tensor) -> str | None:
-    """Where an output lies that the reference's, which has the number `index`, does not. `order` has the numbers by
-    which the candidate speaks of its own."""
-    if output.alias is not None and (index, output.alias) not in trial.state.aliases:
-        return f"lies in the memory of input {output.alias}, the reference's does not"
-    if output.shared is not None and (index, _number_of(output.shared, order)) not in trial.state.shares:
-        return f"lies in the memory of {output.shared}, the reference's does not: give it memory of its own"
-    if not output.written_out and not (shares_memory(wanted) or wanted.is_conj() or wanted.is_neg()):
-        return "has elements that share memory, or are negated by whoever reads; the reference's has none: write it out"
-    if is_turned(output.strides, wanted):
-        return (
-            f"has the strides {list(output.strides)}, the reference's {list(wanted.stride())}: whoever reads it would "
-            f"have to turn it; return it in row-major order or in the reference's"
-        )
-    return None
-
-
-def _number_of(shared: str, order: Sequence[int]) -> int | None:
-    """The reference's number of the output that another one is said to lie in; None for the model's memory."""
-    place = shared.removeprefix("output ")
-    return order.index(int(place)) if place.isdecimal() and int(place) in order else None
-
-
-def is_turned(strides: Sequence[int], wanted: torch.Tensor) -> bool:
-    """Whether an output of some size lies in another order of dimensions than row-major and the reference's: then
-    putting it in order is left to whoever reads it. Gaps between rows are nobody's business."""
-    if wanted.nbytes < LEAST_TURNED or len(strides) != wanted.dim():
-        return False
-    dims = [dim for dim in range(wanted.dim()) if wanted.shape[dim] > 1]
-    as_wanted = sorted(dims, key=wanted.stride().__getitem__, reverse=True)
-    return not any(
-        all(strides[one] >= strides[other] for one, other in itertools.pairwise(order)) for order in (dims, as_wanted)
-    )
-
-
-def note_non_finite(trial: Trial, value: torch.Tensor, wanted: torch.Tensor) -> None:
-    """Remark where NaN and infinities of the inputs come out otherwise than from the reference."""
-    value, wanted = widened(value), widened(wanted)
-    same = torch.equal(torch.isnan(value), torch.isnan(wanted)) and torch.equal(torch.isinf(value), torch.isinf(wanted))
-    if not same and NOT_PASSED_ON not in trial.notes:
-        trial.notes.append(NOT_PASSED_ON)
+    """The same for arguments that are still at hand; see `judged_on_values`."""
+    return _found(trial, judged_on_values(trial.state, fetched, arguments, answer, distribution, scales), where)
 
 
 def judge_inputs(
     trial: Trial, slot: Slot, tensors: Sequence[torch.Tensor], answer: Answer, where: str
 ) -> GateFinding | None:
     """What is wrong with the arguments after a call: as they were, or as the reference leaves them, where it writes."""
-    left = answer.inputs or tensors
-    for index, (seen, own, wanted) in enumerate(zip(slot.inputs.tensors, tensors, left, strict=True)):
-        if same_bytes(own, wanted):
-            if not same_bytes(seen, own):
-                return failed(f"{where}: input {index} was changed by the call", GateName.INTEGRITY)
-            continue
-        compared = examine(seen, wanted, ErrorScale(), trial.state.problem.tolerances)
-        if compared.account is not None:
-            trial.errors.note(where, [(f"input {index}", compared.account)])
-        if compared.mismatch is not None:
-            return failed(f"{where}: input {index}, which the reference changes in place, {compared.mismatch.detail}")
-    return None
+    return _found(trial, judged_inputs(trial.state, slot, tensors, answer), where)
+
+
+def _found(trial: Trial, judgement: Judgement, where: str) -> GateFinding | None:
+    """A judgement as a gate's finding; how far the tensors were off is kept."""
+    trial.errors.note(where, judgement.accounts)
+    for remark in judgement.remarks:
+        if remark not in trial.notes:
+            trial.notes.append(remark)
+    if judgement.wrong is None:
+        return None
+    return failed(f"{where}: {judgement.wrong}", GateName.INTEGRITY if judgement.is_forged else None)
 
 
 def blamed_gate(fault: RunnerFault, current: GateName) -> GateName:

@@ -11,6 +11,7 @@ from services.domain.measurements import Baselines, Latency
 from services.domain.validations import CompilerDraft
 from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.baselines.baseline import ANY_SIZES
+from workers.referee.baselines.rightness import BaselineJudge, Reference, WrongBaseline
 from workers.referee.errors import RunnerFault, WorkerRefusal
 from workers.referee.inputs.large import is_large
 from workers.referee.session.isolated_problem import IsolatedProblem
@@ -55,9 +56,11 @@ class BaselineBench:
         threads: int,
         stopwatch: Stopwatch | None = None,
         *,
+        reference: Reference,
         age_s: float = 0.0,
     ) -> None:
-        """`known` was measured `age_s` seconds ago."""
+        """`known` was measured `age_s` seconds ago; `reference` says what is right."""
+        self._judge = BaselineJudge(reference, problem)
         self._link = link
         self._stopwatch = stopwatch or HostStopwatch()
         self._problem = problem
@@ -75,9 +78,14 @@ class BaselineBench:
         self._drift: str | None = None
         self.baselines = known
         self.notes: dict[str, str] = {}
-        """Why a baseline is absent."""
+        """Why a baseline is absent, or one of its ways of compiling: it is wrong, or it failed."""
         self.untold: dict[tuple[str, int], str] = {}
         """Why a baseline has no figure on an input set for now: it is measured again when it is next asked for."""
+
+    @property
+    def disagreement(self) -> str | None:
+        """What eager mode gives in the baselines' process that the reference does not give in the referee's."""
+        return self._judge.disagreement
 
     def refresh(self, max_age_s: float) -> str | None:
         """Forget what is older than that, or what the machine has drifted away from; why, where something was.
@@ -102,7 +110,8 @@ class BaselineBench:
     def ensure(self, names: tuple[str, ...], arguments: list[Any], metas: list[TensorMeta]) -> Baselines:
         """Measure the named baselines that are not known yet, on input set 0, in turns with all that were asked for.
 
-        A failing one is absent, with a note, and so is one that has no figure on a busy machine, for now."""
+        One that is wrong or fails is absent, with a note; so is one that has no figure on a busy machine, for now.
+        Raises `Refused` where the reference is another in the baselines' process."""
         if all(getattr(self.baselines, name, None) is not None or name in self.notes for name in names):
             return self.baselines
         self.untold = {key: why for key, why in self.untold.items() if key[1] != 0}
@@ -111,7 +120,7 @@ class BaselineBench:
         found: dict[tuple[str, str], Alone] = {
             (name, model): Alone() for name in names if name not in self.notes for model in MODELS.get(name, (name,))
         }
-        failed: dict[tuple[str, str], str] = {}
+        failed: dict[tuple[str, str], RunnerFault] = {}
         for turn in range(MOST_TURNS):
             running = [key for key in found if key not in failed]
             if turn >= TURNS and all(is_told(found[key].seconds, found[key].off) for key in running):
@@ -120,24 +129,50 @@ class BaselineBench:
                 try:
                     found[name, model].add(self._turn(model, arguments, metas))
                 except RunnerFault as fault:
-                    failed[name, model] = str(fault)[:300]
-                    self.restart()
+                    failed[name, model] = fault
+                    self._end_after(fault)
         for name in {name for name, _ in found}:
             self._keep(name, {key: values for key, values in found.items() if key[0] == name}, failed)
         return self.baselines
 
-    def _keep(self, name: str, timed: dict[tuple[str, str], Alone], failed: dict[tuple[str, str], str]) -> None:
-        """The fastest of a baseline's ways of compiling; a note where none works."""
+    def _keep(self, name: str, timed: dict[tuple[str, str], Alone], failed: dict[tuple[str, str], RunnerFault]) -> None:
+        """The fastest of a baseline's ways of compiling that are right; notes on those that are not, and where none
+        works."""
         ran = {model: values for (_, model), values in timed.items() if (name, model) not in failed}
+        faults = {model: fault for (of, model), fault in failed.items() if of == name}
         if not ran:
-            self.notes[name] = f"{name} baseline absent: {next(iter(failed.values()))}"
+            faulty = sorted(faults.values(), key=lambda fault: not isinstance(fault, WrongBaseline))
+            self._leave_out(name, 0, faulty[0])
             return
+        for model, fault in faults.items():
+            if isinstance(fault, WrongBaseline):
+                self.notes[f"{name} by {model}"] = f"{_why(name, 0, fault)} (by {model}; its other way counts)"
         told = {model: self._told(name, 0, values) for model, values in ran.items()}
         found = [replace(one, mode=model if name in MODELS else None) for model, one in told.items() if one is not None]
         if len(found) < len(told):
             return
         best = min(found, key=lambda one: one.median_us)
         self.baselines = replace(self.baselines, **{name: best})
+
+    def _leave_out(self, name: str, number: int, fault: RunnerFault) -> None:
+        """A baseline that is wrong on an input set, or fails there, is absent there, and a note says which."""
+        self._forget(name, number)
+        self.notes[name if number == 0 else _on_set(name, number)] = _why(name, number, fault)
+
+    def _forget(self, name: str, number: int) -> None:
+        """Have no figure of a baseline on an input set."""
+        if getattr(self.known(number), name, None) is None:
+            return
+        left = replace(self.known(number), **{name: None})
+        if number == 0:
+            self.baselines = left
+        else:
+            self._of_sets[number] = left
+
+    def _end_after(self, fault: RunnerFault) -> None:
+        """End the process where it failed; one that has computed wrong values is well."""
+        if not isinstance(fault, WrongBaseline):
+            self.restart()
 
     def _told(self, name: str, number: int, timed: Alone) -> Latency | None:
         """A baseline's figures; none, with the reason kept, where its calls cannot be told from calls that compute
@@ -165,9 +200,12 @@ class BaselineBench:
         self, names: tuple[str, ...], number: int, draw: Callable[[], list[Any]], metas: Callable[[], list[TensorMeta]]
     ) -> None:
         """Measure eager mode and the compiled baseline that is the fastest on input set 0 on another set, where they
-        are not known there: which of the two is the faster depends on sizes. One that fails there is left out there,
-        and so is one that has no figure there, for now."""
-        for name in self.lacks(names, number):
+        are not known there: which of the two is the faster depends on sizes. One that is wrong or fails there is left
+        out there, for the compiled one that is the next, and so is one that has no figure there, for now."""
+        tried: set[str] = set()
+        while lacking := set(self.lacks(names, number)) - tried:
+            name = min(lacking)
+            tried.add(name)
             self.untold.pop((name, number), None)
             of_first: Latency | None = getattr(self.baselines, name)
             arguments = draw()
@@ -175,9 +213,8 @@ class BaselineBench:
                 side = replace(self.side(name, number, arguments, metas()), trusted=True)
                 timed = self._alone(side, arguments)
             except RunnerFault as fault:
-                note = _on_set(name, number)
-                self.notes[note] = f"{note} is absent: {str(fault)[:300]}"
-                self.restart()
+                self._leave_out(name, number, fault)
+                self._end_after(fault)
                 continue
             told = self._told(name, number, timed)
             if told is not None:
@@ -186,6 +223,7 @@ class BaselineBench:
 
     def lacks(self, names: tuple[str, ...], number: int) -> list[str]:
         """The baselines that are to be measured on an input set other than the first, and are not known there."""
+        names = self._working(names, number)
         compiled = tuple(name for name in names if name != "eager" and getattr(self.baselines, name, None) is not None)
         wanted = {"eager", self.fastest(compiled)} & {*names, self.fastest(names)}
         known = self.known(number)
@@ -193,40 +231,52 @@ class BaselineBench:
             name for name in wanted if getattr(known, name) is None and _on_set(name, number) not in self.notes
         )
 
+    def _working(self, names: tuple[str, ...], number: int) -> tuple[str, ...]:
+        """The names without those that are wrong or fail on an input set."""
+        return tuple(name for name in names if _on_set(name, number) not in self.notes)
+
     def warm(self, names: tuple[str, ...], arguments: list[Any], metas: list[TensorMeta]) -> None:
         """Have the fastest baseline ready for input set 0; one that fails is absent."""
         fastest = self.fastest(names)
         try:
             self.side(fastest, 0, arguments, metas)
         except RunnerFault as fault:
-            self.notes[fastest] = f"{fastest} baseline absent: {str(fault)[:300]}"
-            self.baselines = replace(self.baselines, **{fastest: None})
-            self.restart()
+            self._leave_out(fastest, 0, fault)
+            self._end_after(fault)
 
     def fastest(self, names: tuple[str, ...], number: int = 0) -> str:
         """The quickest baseline among the names that is known on an input set; the one of the first set where one of
         them has no figure there, and eager when none is known."""
+        names = self._working(names, number)
         measured = self.known(0 if any((name, number) in self.untold for name in names) else number)
         known = {name: getattr(measured, name) for name in names if getattr(measured, name, None)}
         return min(known, key=lambda name: float(known[name].median_us)) if known else "eager"
 
     def side(self, name: str, number: int, arguments: list[Any], metas: list[TensorMeta]) -> Side:
-        """One baseline on one input set, warmed up, with the protocol's own cost. Raises `RunnerFault`."""
+        """One baseline on one input set, right and warmed up. Raises `RunnerFault`: `WrongBaseline` where its outputs
+        are not the reference's, and then nothing is known of it any more; `Refused` where eager mode's are not."""
         known: Latency | None = getattr(self.baselines, name, None)
         chosen = known.mode if known is not None else None
-        return self._side(chosen or MODELS.get(name, (name,))[0], number, arguments, metas)
+        try:
+            return self._side(chosen or MODELS.get(name, (name,))[0], number, arguments, metas)
+        except WrongBaseline:
+            self._forget(name, number)
+            raise
 
     def _side(self, name: str, number: int, arguments: list[Any], metas: list[TensorMeta]) -> Side:
         session = self._session()
-        if number not in self._slots:
-            large = number == 0 and is_large(session.place, flatten(arguments), metas)  # as the state's `is_large`
-            self._slots[number] = session.open_slot(number, arguments, () if large else metas)
-        slot = self._slots[number]
-        slot.write(flatten(arguments))
+        large = number == 0 and is_large(session.place, flatten(arguments), metas)  # as the state's `is_large`
         model = "plain" if name == "eager" else name if self._is_static(number) else f"{name}{ANY_SIZES}"
         if model != "plain" and model not in self._compiled:
             session.ask(CompileModel(model=model), Acknowledged, limit_s=COMPILE_LIMIT_S)
             self._compiled.add(model)
+        if large and not self._judge.knows(model, number):
+            self.release(number)  # there is room for one copy of the set
+        self._judge.check(session, model, number, arguments, metas, few=large)
+        if number not in self._slots:
+            self._slots[number] = session.open_slot(number, arguments, () if large else metas)
+        slot = self._slots[number]
+        slot.write(flatten(arguments))
         if (name, number) not in self._ready:
             session.call(slot, model, limit_s=COMPILE_LIMIT_S)
             session.drop()
@@ -318,6 +368,7 @@ class BaselineBench:
         for slot in self._slots.values():
             slot.close()
         self._slots, self._ready, self._compiled, self._idle = {}, set(), set(), set()
+        self._judge.forget()
         if runner is not None:
             self._link.kill(runner)
 
@@ -351,6 +402,14 @@ class BaselineBench:
 def protocol_cost(side: Side) -> ProtocolCost:
     """The cost that some calls of a side's model `idle` show."""
     return ProtocolCost.of([_spaced_call(side) for _ in range(COST_CALLS)])
+
+
+def _why(name: str, number: int, fault: RunnerFault) -> str:
+    """The note on a baseline that is absent on an input set."""
+    said = str(fault)[:300]
+    if isinstance(fault, WrongBaseline):
+        return f"{name} baseline {said}"
+    return f"{name} baseline absent: {said}" if number == 0 else f"{_on_set(name, number)} is absent: {said}"
 
 
 def _on_set(name: str, number: int) -> str:

@@ -276,6 +276,8 @@ class ProblemLoaded:
     """What runners have to know to call both passes; None where only the forward pass is judged."""
     gradient_names: tuple[str, ...]
     """How people call the gradients that are judged."""
+    forward_line: int | None
+    """Where the problem's file defines `Model.forward`."""
 
 
 @dataclass(frozen=True, kw_only=True)

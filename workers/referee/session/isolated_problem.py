@@ -124,6 +124,8 @@ class IsolatedProblem:
         """What runners have to know to call both passes; None where only the forward pass is judged."""
         self.gradient_names = loaded.gradient_names
         """How people call the gradients that are judged; empty where only the forward pass is."""
+        self.forward_line = loaded.forward_line
+        """Where the problem's file defines `Model.forward`."""
         if len(self.set_names) == 0:
             raise Refused(WRONG.format("there is no input set"), WRONG_REMEDY)
 

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import torch
 
 from services.domain.errors import InfrastructureError
 from services.domain.gates import GateName, GateStatus
-from services.domain.measurements import Baselines
-from tests.isolated import isolated
+from tests.threaded_baselines import Link, a_bench, asked
 from workers.ipc.tensors import TensorMeta
-from workers.ipc.wire import Channel
-from workers.referee.baselines.baseline import BaselineSession
 from workers.referee.baselines.bench import BaselineBench
 from workers.referee.comparing.output_errors import ErrorLog
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.evaluation import _run
 from workers.referee.gates import integrity
-from workers.referee.session.runner_client import RunnerSession
-from workers.referee.worker_client import Runner, WorkerLink
 
 SOURCE = """import torch
 
@@ -38,55 +31,22 @@ def get_inputs():
 """
 
 
-def served(connection: socket.socket) -> None:
-    with connection:
-        BaselineSession(Channel(connection)).run()
-
-
-class Link:
-    """Starts baselines in threads."""
-
-    def __init__(self) -> None:
-        self.started: list[RunnerSession] = []
-        self._threads: list[threading.Thread] = []
-
-    def spawn(self, _role: str, *, deadline: float) -> Runner:
-        ours, theirs = socket.socketpair()
-        self._threads.append(threading.Thread(target=served, args=(theirs,)))
-        self._threads[-1].start()
-        session = RunnerSession(Channel(ours), lambda: RunnerFault(FaultKind.CRASHED, "it ended"), deadline=deadline)
-        self.started.append(session)
-        return Runner(handle=len(self.started), session=session)
-
-    def kill(self, runner: Runner) -> bool:
-        runner.session.close()
-        self._threads[runner.handle - 1].join()
-        return False
-
-
 @pytest.fixture
 def link() -> Iterator[Link]:
     yield (found := Link())
-    for handle, session in enumerate(found.started, start=1):
-        found.kill(Runner(handle=handle, session=session))
+    found.close()
 
 
-ABench = tuple[BaselineBench, list[Any], list[TensorMeta]]
-
-
-@pytest.fixture
-def a_bench(link: Link) -> Iterator[ABench]:
-    with isolated(SOURCE) as problem:
-        arguments = problem.make_inputs(0, 1)
-        bench = BaselineBench(cast("WorkerLink", link), problem, Baselines(), 1)
-        yield bench, arguments, [TensorMeta.of(arguments[0])]
+def a_ready_bench(link: Link) -> tuple[BaselineBench, list[Any], list[TensorMeta]]:
+    bench, state = a_bench(link, SOURCE)
+    return bench, *asked(state)
 
 
 @pytest.mark.parametrize("given_back", [BaselineBench.rest, lambda bench: bench.release(0)])
 def test_a_baseline_that_has_not_been_asked_for_long_gives_memory_back_and_goes_on(
-    link: Link, a_bench: ABench, given_back: Callable[[BaselineBench], None]
+    link: Link, given_back: Callable[[BaselineBench], None]
 ) -> None:
-    bench, arguments, metas = a_bench
+    bench, arguments, metas = a_ready_bench(link)
     bench.side("eager", 0, arguments, metas)
     link.started[0].deadline = time.monotonic() - 1.0
     given_back(bench)
@@ -98,8 +58,8 @@ def test_a_baseline_that_has_not_been_asked_for_long_gives_memory_back_and_goes_
     assert len(link.started) == 1
 
 
-def test_a_fault_of_the_baselines_says_so(a_bench: ABench) -> None:
-    bench, arguments, metas = a_bench
+def test_a_fault_of_the_baselines_says_so(link: Link) -> None:
+    bench, arguments, metas = a_ready_bench(link)
     side = bench.side("eager", 0, arguments, metas)
     for is_baseline in (False, True):
         side.session.is_baseline = is_baseline

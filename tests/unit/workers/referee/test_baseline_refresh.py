@@ -5,6 +5,7 @@ from typing import cast
 from services.domain.measurements import Baselines
 from services.testing.builders import a_latency
 from workers.referee.baselines.bench import DRIFT, LEAST_AGE_S, BaselineBench
+from workers.referee.baselines.rightness import Reference
 from workers.referee.session.isolated_problem import IsolatedProblem
 from workers.referee.worker_client import WorkerLink
 
@@ -13,7 +14,12 @@ KNOWN = Baselines(eager=a_latency(1000.0), compile=a_latency(400.0))
 
 def a_bench(*, age_s: float, known: Baselines = KNOWN) -> BaselineBench:
     """Nothing here reaches a worker or a problem."""
-    return BaselineBench(cast("WorkerLink", None), cast("IsolatedProblem", None), known, 1, age_s=age_s)
+    link, problem, reference = (
+        cast("WorkerLink", None),
+        cast("IsolatedProblem", None),
+        cast("Reference", None),
+    )
+    return BaselineBench(link, problem, known, 1, reference=reference, age_s=age_s)
 
 
 def test_young_baselines_are_kept() -> None:

@@ -19,6 +19,7 @@ from services.domain.measurements import Baselines
 from services.domain.objectives import Objective
 from services.testing.builders import a_latency
 from workers.referee.baselines.bench import BaselineBench
+from workers.referee.baselines.rightness import Reference
 from workers.referee.gates.passes import _divided
 from workers.referee.gates.remembering import slower_on_unseen
 from workers.referee.gates.timing import TimingGate, _check_rivals, widest
@@ -152,7 +153,9 @@ def test_where_a_baseline_has_no_figure_no_speedup_is_told() -> None:
 
 def test_where_a_baseline_has_no_figure_on_a_further_set_the_fastest_of_the_first_is_the_rival() -> None:
     known = Baselines(eager=a_latency(1000.0), compile=a_latency(400.0))
-    bench = BaselineBench(cast("WorkerLink", None), cast("IsolatedProblem", None), known, 1)
+    bench = BaselineBench(
+        cast("WorkerLink", None), cast("IsolatedProblem", None), known, 1, reference=cast("Reference", None)
+    )
     bench._of_sets[1] = Baselines(eager=a_latency(10.0))
     assert bench.fastest(("eager", "compile"), 1) == "eager"
     bench.untold["compile", 1] = "it cannot be told from nothing"

@@ -13,9 +13,9 @@ from workers.referee.comparing.comparison import ErrorScale, tolerances
 from workers.referee.comparing.output_errors import ErrorLog
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.gates.single_call import try_values
+from workers.referee.judgement import number_of
 from workers.referee.problem.contract import Answer
 from workers.referee.session.runner_client import RunnerSession
-from workers.referee.trial import _number_of
 
 WEIGHT = torch.arange(4.0)
 
@@ -53,4 +53,4 @@ def test_neither_calls_that_are_right_nor_wrong_ones_nor_refusals_leave_memory_b
 
 @pytest.mark.parametrize(("said", "number"), [("output 1", 0), ("output 7", None), ("output ²", None), ("it", None)])
 def test_what_a_candidate_says_of_shared_memory_is_read_as_far_as_it_makes_sense(said: str, number: int | None) -> None:
-    assert _number_of(said, [1, 0]) == number
+    assert number_of(said, [1, 0]) == number

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from workers.referee.trial import is_turned
+from workers.referee.judgement import is_turned
 
 ROWS = torch.zeros(256, 512)
 LAST = torch.zeros(2, 64, 32, 32).contiguous(memory_format=torch.channels_last)
