@@ -69,7 +69,7 @@ def held_out():
 HELD_OUT = [held_out]
 """
 TRANSPORTS = ("storage.db.", "workers.ipc.", "workers.referee.session.exchange")
-MESSAGES = ("workers.referee.protocol", "workers.runner.protocol")
+MESSAGES = ("workers.referee.protocol", "workers.referee.problem.messages", "workers.runner.protocol")
 """What processes say to each other, as types."""
 MOST = 10_000
 """Entries of a document that are looked through."""
@@ -77,6 +77,8 @@ OUTSIDE = "(outside)"
 """The database, or another process."""
 ENTRY = "web.routers.jobs"
 """Where the problem comes in; what wraps routes is before it."""
+ENTRIES = {"workers.referee.server:serve": "serve", "workers.referee.problem_process:serve": "serve_problem"}
+"""Functions that sandboxes start, and those of this module that trace them."""
 RUNS_IT = "workers.referee.problem.reference_problem"
 """Where the problem becomes a module that runs."""
 JUDGES = "workers.referee.evaluation"
@@ -176,15 +178,23 @@ def serve(connection: socket.socket) -> None:
     referee(connection)
 
 
+def serve_problem(connection: socket.socket) -> None:
+    """The process that runs the problem, traced in the same way."""
+    from workers.referee.problem_process import serve as problem
+
+    Tracer(os.dup(1)).start()
+    problem(connection)
+
+
 def trace_referees(report: Path) -> None:
-    """Have the sandboxes of this process start referees by `serve`, and keep what these print."""
+    """Have the sandboxes of this process start referees and problems traced, and keep what these print."""
     from kernelwright.wiring import workers as wiring
     from services.ports.sandboxes import Mount, SandboxLimits
     from workers.sandboxes.forked import ForkedProcess
     from workers.sandboxes.process import ProcessSandbox
 
     class TracedSandbox(ProcessSandbox):
-        """Notes what its referees print."""
+        """Notes what its referees and problems print."""
 
         def fork(
             self,
@@ -194,10 +204,10 @@ def trace_referees(report: Path) -> None:
             mounts: Sequence[Mount] = (),
             environment: Mapping[str, str] = {},
         ) -> ForkedProcess:
-            if entry != "workers.referee.server:serve":
+            if entry not in ENTRIES:
                 return super().fork(entry, limits, mounts=mounts, environment=environment)
             shown = [*mounts, Mount(path=ROOT / "benchmarks")]
-            process = super().fork(f"{__spec__.name}:serve", limits, mounts=shown, environment=environment)
+            process = super().fork(f"{__spec__.name}:{ENTRIES[entry]}", limits, mounts=shown, environment=environment)
             process.when_ended(lambda: keep(process))
             return process
 

@@ -174,8 +174,8 @@ class ExperienceService:
         return await self._records.audit(team_id, limit)
 
     async def export(self, team_id: str) -> Iterator[bytes]:
-        """The memory as JSON lines, oldest first, without secrets, and without what only an older referee accepted: the
-        first line counts it."""
+        """The memory as JSON lines, oldest first, without secrets, and without what only an older referee or the
+        problem itself vouches for: the first line counts it."""
         everything = await self._all(team_id)
         proven = [item for item in everything if not item.is_unproven]
         lines = await self._lines(team_id, proven)

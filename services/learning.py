@@ -17,7 +17,6 @@ from services.domain.gates import GateStatus
 from services.domain.jobs import Stage
 from services.domain.objectives import described
 from services.domain.ratios import seed_figures, with_seed
-from services.domain.referees import referee_number
 from services.domain.steps import Lesson
 from services.memory.recording import site
 from services.memory.values import draft_reward, refine_reward
@@ -70,8 +69,8 @@ def reward(stage: Stage, report: EvaluationReport | None, best_median_us: float 
 def lesson_of(
     report: EvaluationReport | None, setting: Setting, *, holdout: bool, searched: bool, backend: str | None = None
 ) -> Lesson | None:
-    """What memory learns from a step's report; None where it learns nothing."""
-    if report is None or report.verdict not in (Verdict.ACCEPTED, Verdict.REJECTED):
+    """What memory learns from a step's report; None where it learns nothing, as from a self-attested result."""
+    if report is None or report.self_attested or report.verdict not in (Verdict.ACCEPTED, Verdict.REJECTED):
         return None
     return Lesson(
         report=report,
@@ -121,7 +120,7 @@ def experiences_of(
         code=candidate.source,
         moves=tuple(move.name for move in moves),
         verdict=report.verdict,
-        referee=referee_number(report.environment.referee_version) if report.accepted else None,
+        referee=report.proven_by,
         bottleneck=bottleneck or _bottleneck(report),
         dtype=setting.dtype,
         shape_class=setting.shape_class,

@@ -92,6 +92,8 @@ def _table() -> Table:
 
 def _add_objective(table: Table, report: EvaluationReport) -> None:
     told = report.objective
+    if report.self_attested:
+        table.add_row("self-attested", f"[yellow]{escape(report.self_attested)}[/]")
     if of := of_input_sets(told):
         table.add_row("figures", escape(of))
     if told is not None and told.collapse is not None:

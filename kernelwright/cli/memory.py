@@ -330,6 +330,8 @@ def _actor() -> str:
 
 
 def _mark(item: Experience) -> str:
+    if item.is_self_attested:
+        return "(self-attested) "
     return "(proven by an older referee: reverify) " if item.is_unproven else ""
 
 

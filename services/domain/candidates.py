@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from services.domain.evaluations import EvaluationReport
-from services.domain.referees import is_proof, referee_number
+from services.domain.referees import is_proof
 
 
 class Origin(StrEnum):
@@ -76,7 +76,7 @@ class EvaluatedCandidate:
 
     @property
     def is_unproven(self) -> bool:
-        """Whether it was accepted, but by an older referee only."""
+        """Whether it was accepted, but by an older referee only, or on the problem's own word."""
         if self.report is None or not self.report.accepted:
             return False
-        return not is_proof(self.verified_by or referee_number(self.report.environment.referee_version))
+        return not is_proof(self.report.proven_by if self.verified_by is None else self.verified_by)

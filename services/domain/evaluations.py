@@ -9,6 +9,7 @@ from services.domain.gates import GateName, GateResult, OutputError
 from services.domain.measurements import Baselines, Gain, Latency, Passes, SeedFigures, Speedup
 from services.domain.problems import Problem
 from services.domain.profiles import Disassembly, Profile, Roofline
+from services.domain.referees import SELF_ATTESTED, referee_number
 
 EVALUATION_TIMEOUT_S = 120.0
 """How long an evaluation may take where nothing else is said."""
@@ -167,6 +168,17 @@ class EvaluationReport:
     input set's."""
     held_out: tuple[HeldOutResult, ...] = ()
     """Figures of held-out input sets, where they were timed: at a job's end."""
+    self_attested: str | None = None
+    """Why the result rests on the problem's own word, as with a `TOLERANCE` looser than the referee's: it is neither
+    recalled, nor shared, nor exported. Null where it does not."""
+
+    @property
+    def proven_by(self) -> int | None:
+        """The version of the referee that accepted the candidate; `SELF_ATTESTED` where the problem vouches for itself,
+        None where it was not accepted."""
+        if not self.accepted:
+            return None
+        return SELF_ATTESTED if self.self_attested else referee_number(self.environment.referee_version)
 
     @property
     def roofline_counts(self) -> bool:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from services.domain.candidates import content_hash
 from services.domain.evaluations import Verdict
 from services.domain.jobs import Stage
-from services.domain.referees import is_proof
+from services.domain.referees import SELF_ATTESTED, is_proof
 
 
 class ExperienceKind(StrEnum):
@@ -53,7 +53,8 @@ class Experience:
     """Optimisation moves applied, by name."""
     verdict: Verdict | None = None
     referee: int | None = None
-    """Version of the referee that accepted it last; None where it is not known, and for what was never accepted."""
+    """Version of the referee that accepted it last, or `SELF_ATTESTED`; None where it is not known, and for what was
+    never accepted."""
     bottleneck: str | None = None
     speedup: float | None = None
     """Against the best baseline, for accepted candidates."""
@@ -71,8 +72,13 @@ class Experience:
 
     @property
     def is_unproven(self) -> bool:
-        """Whether it was accepted, but by an older referee only."""
+        """Whether it was accepted, but by an older referee only, or on the problem's own word."""
         return self.verdict is Verdict.ACCEPTED and not is_proof(self.referee)
+
+    @property
+    def is_self_attested(self) -> bool:
+        """Whether it was accepted on the problem's own word."""
+        return self.verdict is Verdict.ACCEPTED and self.referee == SELF_ATTESTED
 
     @property
     def content_key(self) -> str:

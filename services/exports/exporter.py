@@ -52,15 +52,13 @@ class Exporter:
     async def contents(self, team_id: str, job_id: str, form: ExportFormat = ExportFormat.BUNDLE) -> dict[str, str]:
         """File name to text. A bundle of a job without an accepted kernel holds its trajectory and the page only; other
         formats raise `ConflictError` there. Raises `NotFoundError`, and `ConflictError` for a kernel that only an older
-        referee accepted."""
+        referee accepted, or that is self-attested."""
         winner = await self._winner(team_id, job_id)
         if form is not ExportFormat.BUNDLE:
             if winner is None:
                 raise ConflictError(f"job {job_id} has no accepted kernel to export as {form.value}")
             return _FORMATS[form](winner)
-        lines = [line async for line in await self._service.trajectory(team_id, job_id)]
-        files = {TRAJECTORY: "".join(lines), PAGE: await self.to_page(team_id, job_id)}
-        return files | (evidence_files(winner) if winner is not None else {})
+        return await self._bundle(team_id, job_id, winner)
 
     async def to_package(self, team_id: str, job_ids: Sequence[str], name: str, folder: Path) -> tuple[str, ...]:
         """Write a pip-installable package of several jobs' kernels as operators into a folder that is new or empty, and
@@ -84,9 +82,12 @@ class Exporter:
         )
 
     async def to_folder(self, team_id: str, job_id: str, folder: Path) -> Export:
-        """Write the bundle into a folder, made where it is missing. Raises `NotFoundError`, `ConflictError`,
-        `StorageError`."""
-        return await asyncio.to_thread(_write_all, folder, await self.contents(team_id, job_id))
+        """Write the bundle into a folder, made where it is missing; without the kernel where that is self-attested.
+        Raises `NotFoundError`, `ConflictError` for one that only an older referee accepted, `StorageError`."""
+        best = await self._service.best(team_id, job_id)
+        attested = best is not None and best.report is not None and best.report.self_attested is not None
+        winner = None if attested else await self._winner(team_id, job_id)
+        return await asyncio.to_thread(_write_all, folder, await self._bundle(team_id, job_id, winner))
 
     async def to_archive(self, team_id: str, job_id: str, form: ExportFormat = ExportFormat.BUNDLE) -> bytes:
         """The files as a zip archive in one folder named after the job. Raises `NotFoundError`, `ConflictError`."""
@@ -98,6 +99,11 @@ class Exporter:
                 entry.external_attr = 0o644 << 16
                 archive.writestr(entry, text, zipfile.ZIP_DEFLATED)
         return buffer.getvalue()
+
+    async def _bundle(self, team_id: str, job_id: str, winner: Winner | None) -> dict[str, str]:
+        lines = [line async for line in await self._service.trajectory(team_id, job_id)]
+        files = {TRAJECTORY: "".join(lines), PAGE: await self.to_page(team_id, job_id)}
+        return files | (evidence_files(winner) if winner is not None else {})
 
     async def _winner(self, team_id: str, job_id: str) -> Winner | None:
         best = await self._service.best(team_id, job_id)

@@ -48,9 +48,14 @@ class Winner:
 
 
 def check_proven(best: EvaluatedCandidate) -> None:
-    """Raise `ConflictError` for a kernel that an older referee accepted, and today's has not."""
+    """Raise `ConflictError` for a kernel that only an older referee accepted, and for a self-attested one."""
+    owner, attested = best.candidate, best.report.self_attested if best.report else None
+    if attested:
+        raise ConflictError(
+            f"the kernel of job {owner.job_id} is self-attested: {attested}. "
+            "Remove or tighten TOLERANCE, and submit the problem again"
+        )
     if best.is_unproven:
-        owner = best.candidate
         team = "" if owner.team_id == LOCAL_TEAM else f" --team {owner.team_id}"
         raise ConflictError(
             f"the kernel of job {owner.job_id} was accepted by an older referee only: "

@@ -13,7 +13,6 @@ from services.domain.digests import (
 from services.domain.errors import NotFoundError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.jobs import Lease
-from services.domain.referees import referee_number
 from services.ports.jobs import CandidateStore
 from services.testing.database import InMemoryDatabase
 
@@ -76,5 +75,5 @@ class InMemoryCandidateStore(CandidateStore):
         return EvaluatedCandidate(
             candidate=candidate,
             report=self._database.reports.get(evaluation),
-            verified_by=None if again is None else referee_number(again.referee_version),
+            verified_by=None if again is None else again.proven_by,
         )

@@ -10,7 +10,7 @@ from datetime import datetime
 from services.domain.access import ApiToken, AuditEntry, Member, Role, Team, User
 from services.domain.candidates import Candidate
 from services.domain.errors import DeletedError, LeaseLostError, NotFoundError
-from services.domain.evaluations import Environment, EvaluationReport, EvaluationRequest
+from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.events import Event, EventKind, JsonValue
 from services.domain.experiences import (
     Experience,
@@ -55,8 +55,8 @@ class InMemoryDatabase:
     reports: dict[str, EvaluationReport] = field(default_factory=dict)
     judged: dict[str, tuple[EvaluationRequest, datetime]] = field(default_factory=dict)
     """Evaluation id to what was asked, and when it was answered."""
-    verified: dict[str, Environment] = field(default_factory=dict)
-    """Evaluation id to under what its result was last found right."""
+    verified: dict[str, EvaluationReport] = field(default_factory=dict)
+    """Evaluation id to the latest report that found its result right."""
     evaluation_of: dict[str, str] = field(default_factory=dict)
     """Candidate id to evaluation id."""
     events: dict[str, list[Event]] = field(default_factory=dict)

@@ -8,7 +8,6 @@ from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.jobs import JobStatus
 from services.domain.measurements import BASELINES
 from services.domain.problems import Problem
-from services.domain.referees import referee_number
 from services.domain.verdicts import UNSOLVED, StoredVerdict
 from services.ports.jobs import VerdictStore
 from services.testing.database import InMemoryDatabase
@@ -30,9 +29,9 @@ class InMemoryVerdictStore(VerdictStore):
         name, database = stored.request.evaluation_id, self._database
         if not database.reports[name].accepted:
             return False
-        database.verified[name] = report.environment
+        database.verified[name] = report
         if report.accepted:
-            database.renew_proof(stored.request.candidate_id, referee_number(report.environment.referee_version))
+            database.renew_proof(stored.request.candidate_id, report.proven_by)
         else:
             database.reports[name] = report
             self._choose_best_again(stored.request)
@@ -58,7 +57,7 @@ class InMemoryVerdictStore(VerdictStore):
                 baselines=tuple(one for one in BASELINES if getattr(report.baselines, one)) or ("eager",),
             ),
             report=report,
-            verified=self._database.verified.get(name, report.environment),
+            verified=self._database.verified.get(name, report).environment,
             created_at=at,
         )
 

@@ -13,7 +13,6 @@ from services.domain.digests import BestSpeedup, CandidateDigest
 from services.domain.errors import NotFoundError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.jobs import Lease
-from services.domain.referees import referee_number
 from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team, get_texts, put_texts
 from storage.database import Database
@@ -148,7 +147,7 @@ def columns_of(report: EvaluationReport) -> dict[str, Any]:
         "speedup": report.speedup.best_baseline,
         "speedup_low": low,
         "speedup_high": high,
-        "referee": referee_number(report.environment.referee_version) if report.accepted else None,
+        "referee": report.proven_by,
         "report": dumps(report),
     }
 

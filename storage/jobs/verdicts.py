@@ -12,7 +12,7 @@ from services.domain.evaluations import EvaluationReport, EvaluationRequest, Ver
 from services.domain.jobs import FINAL_STATUSES, JobStatus
 from services.domain.measurements import BASELINES
 from services.domain.problems import Problem
-from services.domain.referees import CURRENT, referee_number
+from services.domain.referees import CURRENT, SELF_ATTESTED
 from services.domain.verdicts import UNSOLVED, StoredVerdict
 from services.ports.runtime import Clock
 from storage.contents.blobs import get_texts
@@ -53,8 +53,8 @@ class SqlVerdictStore:
         return await self._database.read(work)
 
     async def unproven(self) -> int:
-        """How many results of all teams only an older referee accepted."""
-        old = or_(evaluations.c.referee.is_(None), evaluations.c.referee < CURRENT)
+        """How many results of all teams only an older referee accepted; self-attested ones do not count."""
+        old = or_(evaluations.c.referee.is_(None), evaluations.c.referee.between(SELF_ATTESTED + 1, CURRENT - 1))
         query = select(func.count()).select_from(evaluations)
         query = query.where(evaluations.c.verdict == str(Verdict.ACCEPTED), old)
         return await self._database.read(lambda connection: connection.execute(query).scalar_one())
@@ -77,9 +77,9 @@ class SqlVerdictStore:
             connection.execute(insert(verifications).values(row | {"created_at": now}))
             changed = update(evaluations).where(evaluations.c.id == request.evaluation_id)
             if report.accepted:
-                referee = referee_number(report.environment.referee_version)
-                connection.execute(changed.values(referee=referee))
-                renew_proof(connection, request.team_id, experiences.c.candidate_id == request.candidate_id, referee)
+                connection.execute(changed.values(referee=report.proven_by))
+                own = experiences.c.candidate_id == request.candidate_id
+                renew_proof(connection, request.team_id, own, report.proven_by)
             else:
                 connection.execute(changed.values(columns_of(report)))
                 _choose_best_again(connection, request)

@@ -22,11 +22,11 @@ PROVEN = or_(
     experiences.c.verdict != str(Verdict.ACCEPTED),
     experiences.c.referee >= CURRENT,
 )
-"""All but what an older referee accepted: `Experience.is_unproven` has the rule."""
+"""All but what only an older referee or the problem itself vouches for: `Experience.is_unproven` has the rule."""
 UNPROVEN = (experiences.c.verdict == str(Verdict.ACCEPTED)) & or_(
     experiences.c.referee.is_(None), experiences.c.referee < CURRENT
 )
-"""What an older referee accepted."""
+"""What only an older referee or the problem itself vouches for."""
 
 _LOCKED = select(teams.c.memory_seq).where(teams.c.id == bindparam("team")).with_for_update(key_share=True)
 _NUMBER = update(teams).where(teams.c.id == bindparam("team")).values(memory_seq=bindparam("newest"))

@@ -106,3 +106,12 @@ async def test_results_that_are_not_proven_any_more_are_counted(stores: Stores) 
     assert await stores.verdicts.unproven() == 1
     await verify(stores, old, judged_by(str(CURRENT)))
     assert await stores.verdicts.unproven() == 0
+
+
+async def test_a_self_attested_result_stays_out_and_does_not_count_as_old(stores: Stores) -> None:
+    attested = replace(judged_by(str(CURRENT)), self_attested="the problem's TOLERANCE is looser")
+    candidate = await plant(stores, 0, "1")
+    await verify(stores, candidate, attested)
+    assert await recalled(stores) == set()
+    if isinstance(stores.verdicts, SqlVerdictStore):
+        assert await stores.verdicts.unproven() == 0

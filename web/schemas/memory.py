@@ -32,7 +32,10 @@ class ExperienceSummary(View):
     moves: tuple[str, ...]
     verdict: Verdict | None
     is_unproven: bool
-    """Accepted by an older referee only: neither recalled nor exported before `kernelwright reverify` accepts it."""
+    """Accepted by an older referee only: neither recalled nor exported before `kernelwright reverify` accepts it. Or
+    self-attested: never."""
+    is_self_attested: bool
+    """Accepted under the problem's own `TOLERANCE`, which is looser than the referee's."""
     bottleneck: str | None
     speedup: float | None
     job_id: str | None

@@ -130,7 +130,8 @@ def evaluate(
             results.append(_printed_too_much())
         trial.phases["total"] = time.monotonic() - started
         report = compose(results, figures, environment, trial.phases)
-        return dataclasses.replace(report, errors=trial.errors.entries())
+        attested = state.problem.self_attested if report.accepted else None
+        return dataclasses.replace(report, errors=trial.errors.entries(), self_attested=attested)
     except MACHINE_FAULTS as error:
         trial.phases["total"] = time.monotonic() - started
         reason = str(error).strip() or f"{type(error).__name__} without a message"

@@ -124,6 +124,8 @@ class Referee:
             baselines_age_s=request.baselines_age_s,
         )
         self._notes = [] if told is None else [told]
+        if reference.self_attested:
+            self._notes.append(f"results are self-attested: {reference.self_attested}")
         return ProblemPrepared(analysis=analysis, notes=(*reference.notes, *self._notes))
 
     def _measure_baselines(self, request: MeasureBaselines) -> BaselinesMeasured:

@@ -65,6 +65,23 @@ async def test_a_kernel_that_only_an_older_referee_accepted_is_not_exported(tmp_
     assert "kernel.py" in await exporter.contents(LOCAL_TEAM, BEST.job_id)
 
 
+async def test_a_self_attested_kernel_is_in_no_export(tmp_path: Path) -> None:
+    database = InMemoryDatabase(clock=FrozenClock())
+    service = JobService(InMemoryJobStore(database), InMemoryCandidateStore(database), KNOWN, database.clock)
+    await InMemoryJobStore(database).create(replace(a_job(status=JobStatus.SOLVED), best_candidate_id=BEST.id))
+    database.candidates[BEST.id] = BEST
+    attested = replace(a_report(), self_attested="the problem's TOLERANCE is looser than the referee's for float32")
+    await InMemoryCandidateStore(database).finish(an_evaluation_request(BEST), attested)
+    (tmp_path / "rt.py").write_text("")
+    exporter = Exporter(service, tmp_path / "rt.py")
+    for form in ExportFormat:
+        with pytest.raises(ConflictError, match="is self-attested: the problem's TOLERANCE is looser"):
+            await exporter.to_archive(LOCAL_TEAM, BEST.job_id, form)
+    export = await exporter.to_folder(LOCAL_TEAM, BEST.job_id, tmp_path / "out")
+    assert export.kernel is None
+    assert export.trajectory.exists()
+
+
 async def test_a_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
     database = InMemoryDatabase(clock=FrozenClock())
     service = JobService(InMemoryJobStore(database), InMemoryCandidateStore(database), KNOWN, database.clock)

@@ -290,7 +290,7 @@ async def test_a_report_of_a_kernel_that_only_an_older_referee_accepted_is_not_s
     assert_problem(refused, 409)
     assert f"kernelwright reverify {job_id}" in refused.text
     assert_problem(await office.client.get(f"/jobs/{job_id}/bundle", headers=SIGNED_IN), 409)
-    office.database.verified[name] = report.environment
+    office.database.verified[name] = report
     assert (await office.client.get(HERE + link["path"])).status_code == 200
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -29,7 +29,7 @@ from workers.referee.comparing.line_errors import (
 )
 from workers.referee.comparing.output_errors import Account, largest_step, worst_element
 from workers.referee.comparing.pieces import pieces
-from workers.referee.inputs.eight_bits import LEAST_SHARE, is_eight_bit, steps_apart, widened
+from workers.referee.inputs.eight_bits import EIGHT_BIT_NAMES, LEAST_SHARE, is_eight_bit, steps_apart, widened
 
 ERROR_MULTIPLE = 16.0
 """How many times the reference's own error a candidate may be off."""
@@ -61,10 +61,12 @@ class Tolerance:
     """Relative Frobenius error of rounding once, for types in which that is most of the error."""
     given: bool = False
     """Whether the problem's file set it."""
+    looser: bool = False
+    """Whether the problem's file permits more than it would be allowed without."""
 
     def bound(self, relative: float, known: bool) -> float:
         """The relative error that is allowed beside the reference's own, where that is known."""
-        if self.given or not known or not self.rounding:
+        if self.looser or not known or not self.rounding:
             return max(ERROR_MULTIPLE * relative, self.error_floor)
         return ROUNDED_MULTIPLE * max(relative, self.rounding)
 
@@ -122,16 +124,31 @@ _EXACT = Tolerance(atol=0.0, rtol=0.0, error_floor=0.0)
 
 
 def tolerances(given: Mapping[Any, Any] | None) -> dict[str, Tolerance]:
-    """Tolerances by dtype name, with a problem's own `TOLERANCE` on top. Raises `ValueError`, `TypeError`."""
+    """Tolerances by dtype name, with a problem's own `TOLERANCE` on top: a stricter one of an element leaves the bounds
+    on whole outputs as they are, a looser one takes their place. Raises `ValueError`, `TypeError`."""
     table = dict(_DEFAULTS)
     for key, value in (given or {}).items():
         name = str(key).removeprefix("torch.")
         atol, rtol = (float(item) for item in value)
         if not (0 <= atol < float("inf") and 0 <= rtol < 1):
             raise ValueError(f"{name}: atol must be ≥ 0 and rtol in [0, 1)")
-        floor = max(rtol, _DEFAULTS.get(name, _EXACT).error_floor)
-        table[name] = Tolerance(atol=atol, rtol=rtol, error_floor=floor, given=True)
+        usual = _DEFAULTS.get(name)
+        if usual is not None and atol <= usual.atol and rtol <= usual.rtol:
+            table[name] = replace(usual, atol=atol, rtol=rtol, given=True)
+        elif usual is not None or name in EIGHT_BIT_NAMES:
+            floor = max(rtol, (usual or _EXACT).error_floor)
+            table[name] = Tolerance(atol=atol, rtol=rtol, error_floor=floor, given=True, looser=True)
+        else:
+            known = ", ".join((*_DEFAULTS, *EIGHT_BIT_NAMES))
+            raise ValueError(f"{name} is compared exactly; only these have a tolerance: {known}")
     return table
+
+
+def self_attested(table: Mapping[str, Tolerance]) -> str | None:
+    """Why an accepted result rests on the problem's own word: its `TOLERANCE` permits more than the default. None where
+    it does not."""
+    looser = [f"{name} ({one.atol:g}, {one.rtol:g})" for name, one in table.items() if one.looser]
+    return f"the problem's TOLERANCE is looser than the referee's for {', '.join(looser)}" if looser else None
 
 
 def error_scale(output: torch.Tensor, exact: torch.Tensor | None) -> ErrorScale:
@@ -344,7 +361,7 @@ def _compare_values(
     if error > bound:
         detail = f"has a relative error of {error:.3g} as a whole; the bound is {bound:.3g}"
         return _worst(actual, expected, difference.abs(), detail)
-    return None if tolerance.given else _compare_lines(actual, expected, scale, tolerance, account)
+    return None if tolerance.looser else _compare_lines(actual, expected, scale, tolerance, account)
 
 
 def _compare_lines(
@@ -401,10 +418,11 @@ def _compare_faint(
 
 
 def _element_allowance(scale: ErrorScale, tolerance: Tolerance, rms: float) -> float:
-    if tolerance.given:
+    if tolerance.looser:
         return tolerance.atol
     peak = scale.peak * (rms / scale.rms if scale.rms else 1.0)
-    return tolerance.atol * min(1.0, rms) + PEAK_MULTIPLE * peak
+    allowed = tolerance.atol * min(1.0, rms) + PEAK_MULTIPLE * peak
+    return min(allowed, tolerance.atol) if tolerance.given else allowed
 
 
 def _largest(tensor: torch.Tensor) -> float:

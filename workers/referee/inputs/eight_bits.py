@@ -10,6 +10,7 @@ from __future__ import annotations
 import torch
 
 EIGHT_BITS = (torch.float8_e4m3fn, torch.float8_e5m2)
+EIGHT_BIT_NAMES = tuple(str(dtype).removeprefix("torch.") for dtype in EIGHT_BITS)
 LEAST_SHARE = 1e-4
 """Share of results that may be one step off in any case. A sum in float in another order is (2^-23 · 16, times some)
 off by 1e-6 of a step in the mean, long ones by 2e-5; in half precision 4e-3 of the results are."""

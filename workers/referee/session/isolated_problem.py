@@ -19,7 +19,7 @@ from services.domain.problems import Problem, ProblemAnalysis
 from services.ports.sandboxes import ExitStatus
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta, check_structure, decode
-from workers.referee.comparing.comparison import tolerances
+from workers.referee.comparing.comparison import self_attested, tolerances
 from workers.referee.errors import Refused
 from workers.referee.problem.contract import Answer
 from workers.referee.problem.ending import refused_end
@@ -118,6 +118,8 @@ class IsolatedProblem:
         """What became of the problem's list of shapes."""
         self.objective = loaded.objective
         self.tolerances = _tolerances(loaded)
+        self.self_attested = self_attested(self.tolerances)
+        """Why accepted results rest on the problem's own word; None where they do not."""
         self.library = frozenset(loaded.library)
         """Operators a candidate may call from a library."""
         self.step_plan = loaded.step

@@ -4,7 +4,7 @@ import math
 import pytest
 import torch
 
-from workers.referee.comparing.comparison import ErrorScale, compare, error_scale, step_scale, tolerances
+from workers.referee.comparing.comparison import ErrorScale, compare, error_scale, self_attested, step_scale, tolerances
 
 TABLE = tolerances(None)
 EXACT = ErrorScale()
@@ -88,6 +88,40 @@ def test_a_problems_own_tolerance_permits_what_it_says() -> None:
     actual = expected.half().float()
     assert compare(actual, expected, EXACT, TABLE) is not None
     assert compare(actual, expected, EXACT, tolerances({torch.float32: (1e-3, 1e-3)})) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "looser"),
+    [
+        ({}, False),
+        ({"float32": (1e-4, 1e-4)}, False),
+        ({"float32": (0.0, 1e-5)}, False),
+        ({"float32": (1e-4, 2e-4)}, True),
+        ({"torch.bfloat16": (2e-2, 1e-3)}, True),
+        ({"float8_e4m3fn": (0.0, 0.0)}, True),
+    ],
+)
+def test_a_result_is_self_attested_where_the_problem_permits_more_than_the_default(
+    given: dict[str, tuple[float, float]], looser: bool
+) -> None:
+    assert (self_attested(tolerances(given)) is not None) is looser
+
+
+def test_a_stricter_tolerance_loosens_no_bound_on_the_whole() -> None:
+    table = tolerances({"float32": (1e-4, 1e-4)})
+    expected = draw(64, 64)
+    noisy = expected * (1 + 5e-5 * torch.sign(draw(64, 64)))
+    faint = expected.clone() * 1e-6
+    for actual, wanted in ((noisy, expected), (torch.zeros_like(faint), faint)):
+        assert compare(actual, wanted, EXACT, TABLE) is not None
+        assert compare(actual, wanted, EXACT, table) is not None
+    assert compare(expected + 1e-6, expected, EXACT, TABLE) is None
+    assert compare(expected + 1e-6, expected, EXACT, tolerances({"float32": (0.0, 0.0)})) is not None
+
+
+def test_a_tolerance_of_what_is_compared_exactly_is_refused() -> None:
+    with pytest.raises(ValueError, match="int64 is compared exactly; only these have a tolerance: float64"):
+        tolerances({torch.int64: (1.0, 0.0)})
 
 
 @pytest.mark.parametrize("given", [{"float32": (-1.0, 0.1)}, {"float32": (1.0, 2.0)}, {"float32": 3}])

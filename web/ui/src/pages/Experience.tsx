@@ -90,7 +90,12 @@ function Head({ one }: { one: ExperienceView }) {
           Retracted. It is no longer recalled, and all credit it gave was reversed.
         </Alert>
       )}
-      {one.is_unproven && (
+      {one.is_self_attested && (
+        <Alert color="orange" variant="outline">
+          Self-attested: the problem&apos;s own <code>TOLERANCE</code> is looser than the referee&apos;s. It is neither recalled nor exported.
+        </Alert>
+      )}
+      {one.is_unproven && !one.is_self_attested && (
         <Alert color="orange" variant="outline">
           Proven by an older referee. It is not recalled or exported before <code>kernelwright reverify</code> has accepted it again.
         </Alert>

@@ -170,7 +170,7 @@ function Experiences({ rows }: { rows: { experience: ExperienceSummary; similari
                 <td className="figure">{worthOf(one, "refine")}</td>
               </>
             )}
-            <td>{one.is_unproven ? "proven by an older referee: reverify" : (one.verdict ?? "–")}</td>
+            <td>{standing(one)}</td>
             <td className="figure">{ratio(one.speedup)}</td>
             <td style={{ whiteSpace: "nowrap" }}>{ago(one.created_at)}</td>
           </tr>
@@ -182,6 +182,11 @@ function Experiences({ rows }: { rows: { experience: ExperienceSummary; similari
 
 /** The backend and device that an experience is about. */
 const placeOf = ({ backend, device }: ExperienceSummary): string => (device === "any" ? backend : `${backend} on ${device}`);
+
+function standing(one: ExperienceSummary): string {
+  if (one.is_self_attested) return "self-attested";
+  return one.is_unproven ? "proven by an older referee: reverify" : (one.verdict ?? "–");
+}
 
 function worthOf(one: ExperienceSummary, stage: string): string {
   const worth = one.worth.find((item) => item.stage === stage);
