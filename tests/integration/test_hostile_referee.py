@@ -1,4 +1,6 @@
-"""A referee and an importing module that say anything: the worker neither crashes, blocks nor believes them. The sandbox is a double whose peers are threads."""
+"""A referee and an importing module that say anything: the worker neither crashes, blocks nor believes them.
+
+The sandbox is a double whose peers are threads."""
 
 from __future__ import annotations
 
