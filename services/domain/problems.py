@@ -56,6 +56,18 @@ class TensorSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TensorForm:
+    """What a compiled kernel relies on of a tensor argument, sizes apart."""
+
+    dtype: str
+    """torch's name without the prefix."""
+    rank: int
+    """Number of dimensions."""
+    is_empty: bool = False
+    """Whether it has no elements."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ValueRef:
     """An operator's argument that is another value of the graph."""
 
@@ -141,6 +153,9 @@ class ProblemAnalysis:
     """Numbers among the operators' arguments that are functions of sizes."""
     fixed_sizes: tuple[tuple[int, int], ...] = ()
     """(input, dimension) whose other sizes make another graph, or numbers in it that could not be explained."""
+    calls: tuple[tuple[TensorForm | None, ...], ...] = ()
+    """Forms of the arguments of `forward` in all input sets, held-out ones included, each once; None for an argument
+    that is no tensor. Empty in analyses from before it was recorded."""
     trace_error: str | None = None
     """Why the graph could not be traced, when it could not."""
     backward: BackwardPass | None = None

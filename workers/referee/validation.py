@@ -83,7 +83,7 @@ def analysed(
         size_numbers=size_numbers,
     )
     floor_us = MICROSECONDS * max(floor_s(found, device))
-    return with_backward(replace(found, floor_us=floor_us), problem, device)
+    return with_backward(replace(found, floor_us=floor_us, calls=problem.calls()), problem, device)
 
 
 def keep_state(problem: ReferenceProblem, progress: Progress) -> str | None:

@@ -17,7 +17,7 @@ import torch
 
 from services.domain.errors import InfrastructureError
 from services.domain.objectives import REMEDY, Objective, ObjectiveError, parse
-from services.domain.problems import Problem
+from services.domain.problems import Problem, TensorForm
 from services.domain.shape_lists import REMEDY as SHAPES_REMEDY
 from services.domain.shape_lists import ShapeListError, entries
 from workers.ipc.placement import TensorDevice
@@ -113,6 +113,23 @@ class ReferenceProblem:
         wanted = self._output_metas[metas]
         drawn = [draw_cotangent(meta.shape, meta.torch_dtype, self.place.device) for meta in wanted]
         return [*arguments, *drawn, layout]
+
+    def calls(self) -> tuple[tuple[TensorForm | None, ...], ...]:
+        """Forms of the arguments of `forward` in all input sets, each once. Held-out sets are made without memory; one
+        that cannot be is left out."""
+        numbers = (*range(len(self.input_sets) + 1), *range(-len(self.held_out), 0))
+        found = (self._forms(number) for number in numbers)
+        return tuple(dict.fromkeys(forms for forms in found if forms is not None))
+
+    def _forms(self, number: int) -> tuple[TensorForm | None, ...] | None:
+        try:
+            with torch.device("meta"):
+                drawn = list(self._source_of(number)())
+        except (Exception, SystemExit):  # noqa: BLE001 - it looks at values, or names a device
+            if number < 0:
+                return None
+            drawn = self._drawn(number, 1)
+        return tuple(_form(value) for value in drawn)
 
     def _drawn(self, number: int, seed: int) -> list[Any]:
         """What the problem's own function returns, tensors marked for differentiation among it."""
@@ -418,3 +435,9 @@ def output_tensors(value: Any) -> list[torch.Tensor]:
 
 def _name(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__name__", "input set"))
+
+
+def _form(value: Any) -> TensorForm | None:
+    if not isinstance(value, torch.Tensor):
+        return None
+    return TensorForm(dtype=str(value.dtype).removeprefix("torch."), rank=value.dim(), is_empty=value.numel() == 0)
