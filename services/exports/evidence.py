@@ -9,6 +9,7 @@ from typing import Any
 from services.domain import codec
 from services.domain.candidates import EvaluatedCandidate
 from services.domain.objectives import described
+from services.exports.proven_calls import delivered
 from services.exports.winner import RUNTIME_MODULE, Winner
 
 KERNEL = "kernel.py"
@@ -30,7 +31,8 @@ python benchmark.py        # how fast, here?
 ```
 
 Both need torch{needs} and nothing else. Use it: `from kernel import ModelNew` ({runtime}same constructor and
-`forward` as `Model` in `problem.py`).
+`forward` as `Model` in `problem.py`). It runs for what was judged: constructor arguments, and each tensor's dtype, rank
+and device. Another call{gradients} raises `TypeError` or `ValueError` before the kernel runs.
 
 | file | what it is |
 |---|---|
@@ -59,7 +61,7 @@ under the Apache License 2.0.
 def evidence_files(winner: Winner) -> dict[str, str]:
     """File name to text of the bundle, without the trajectory."""
     files = {
-        KERNEL: winner.source,
+        KERNEL: delivered(winner),
         RUNTIME: winner.runtime,
         "problem.py": winner.job.spec.problem.source,
         REPORT: _json(codec.to_data(winner.report)),
@@ -116,6 +118,9 @@ def _readme(winner: Winner) -> str:
             winner.candidate.backend, ""
         ),
         runtime=f"with `{RUNTIME}` beside it; " if winner.uses_runtime else "",
+        gradients=" or an empty tensor"
+        if winner.report.passes is not None
+        else ", an empty tensor or a wanted gradient",
     )
 
 

@@ -6,6 +6,7 @@ import ast
 
 from services.domain.errors import ConflictError
 from services.domain.python_source import parsed
+from services.exports.proven_calls import delivered
 from services.exports.winner import RUNTIME_MODULE, Winner
 
 FILE = "submission.py"
@@ -40,7 +41,7 @@ def submission(winner: Winner) -> dict[str, str]:
             f"{winner.job.spec.problem.name} has parameters, and a GPU MODE task passes inputs only: "
             "write the weights as inputs of forward, or take another format"
         )
-    future, body = _split_future(winner.source)
+    future, body = _split_future(delivered(winner))
     arguments = ", ".join(repr(value) for value in analysis.init_inputs)
     runtime = _RUNTIME.format(module=RUNTIME_MODULE, source=winner.runtime) if winner.uses_runtime else ""
     head = f"#!POPCORN leaderboard {winner.name}\n#!POPCORN gpu {winner.job.spec.device.upper()}\n"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 
 from services.exports.evidence import KERNEL, REPORT, RUNTIME, evidence_files, figures
+from services.exports.proven_calls import delivered
 from services.exports.winner import RUNTIME_MODULE, Winner
 
 _PYPROJECT = """[build-system]
@@ -110,7 +111,7 @@ def _modules(winner: Winner, folder: str) -> dict[str, str]:
         f"{folder}/__init__.py": _INIT.format(
             description=description, registration=_REGISTRATION if winner.uses_runtime else ""
         ),
-        f"{folder}/{KERNEL}": winner.source,
+        f"{folder}/{KERNEL}": delivered(winner),
     }
     if winner.uses_runtime:
         files[f"{folder}/{RUNTIME}"] = winner.runtime
@@ -125,5 +126,6 @@ def _package_readme(winner: Winner) -> str:
     return (
         f"# {winner.job.spec.problem.name}\n\n{figures(winner)}\n\n"
         f"```python\nfrom {winner.name} import ModelNew\n```\n\n"
-        "Same constructor and `forward` as the reference's `Model`.\n"
+        "Same constructor and `forward` as the reference's `Model`. Calls with other constructor arguments, dtypes, "
+        "ranks or devices than those judged raise `TypeError` or `ValueError`.\n"
     )
