@@ -120,7 +120,7 @@ def _readme(winner: Winner) -> str:
         runtime=f"with `{RUNTIME}` beside it; " if winner.uses_runtime else "",
         gradients=" or an empty tensor"
         if winner.report.passes is not None
-        else ", an empty tensor or a wanted gradient",
+        else ", an empty tensor or a wanted gradient (call it under `torch.no_grad()`)",
     )
 
 

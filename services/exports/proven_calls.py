@@ -82,8 +82,8 @@ class ModelNew(ModelNew):
         if kinds not in _PROVEN_CALLS or torch.get_default_dtype() is not torch.float32:
             _refuse_call(arguments)
         for tensors, name, path, dtype in self._proven_weights:
-            value = tensors[name]
-            if value.dtype is not dtype or not value.{is_there}:
+            value = tensors.get(name)
+            if value is not None and (value.dtype is not dtype or not value.{is_there}):
                 found = f"{{str(value.dtype)[6:]}} on {{value.device.type}}"
                 raise TypeError(f"this kernel was proven for {{path}}: {{str(dtype)[6:]}} on {device}; it is {{found}}")
 {gradients}        return super().forward(*arguments)
@@ -94,7 +94,7 @@ _CONSTRUCTOR = """        given = [*arguments, *keywords.values()]
             raise ValueError(f"this kernel was proven for constructor arguments {_PROVEN_CONSTRUCTOR}, not {given}")
 """
 _GRADIENTS = """        if torch.is_grad_enabled():
-            tensors = [tensors[name] for tensors, name, _, _ in self._proven_weights]
+            tensors = [tensors.get(name) for tensors, name, _, _ in self._proven_weights]
             if any([isinstance(value, torch.Tensor) and value.requires_grad for value in (*arguments, *tensors)]):
                 raise ValueError(
                     "this kernel has no backward, and an input or a weight requires a gradient: "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -88,9 +89,13 @@ def test_wanted_gradients_raise_where_no_backward_was_judged() -> None:
         model(torch.ones(3, 4, requires_grad=True))
 
 
-def test_weights_of_another_dtype_raise() -> None:
+def test_weights_of_another_dtype_raise_in_a_copy_too() -> None:
+    model, x = built(exported())(), torch.ones(3, 4)
+    other = copy.deepcopy(model).bfloat16()
     with torch.no_grad(), pytest.raises(TypeError, match=r"weight: float32 on cpu; it is bfloat16"):
-        built(exported())().bfloat16()(torch.ones(3, 4))
+        other(x)
+    with torch.no_grad():
+        model(x)
 
 
 def test_another_default_dtype_raises() -> None:
