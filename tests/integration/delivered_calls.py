@@ -267,11 +267,13 @@ def main() -> None:
         before, after = cost_us("softsign")
         sys.stdout.write(f"bare {before:.2f} µs, exported {after:.2f} µs a call\n")
         return
-    found = outcomes(arguments.kernels, bare=arguments.bare)
+    found: dict[tuple[str, str, str], str] = {}
     for name in arguments.kernels:
+        found |= outcomes([name], bare=arguments.bare)
         for form in FORMS:
             shown = ", ".join(f"{call}: {found[name, form, call].split()[0]}" for call in CALLS)
             sys.stdout.write(f"{name} ({form}): {shown}\n")
+        sys.stdout.flush()
     bad = {key: text for key, text in found.items() if is_bad(key[2], text)}
     counts = {
         kind: sum(text.startswith(kind) for text in found.values()) for kind in ("right", "raised", "wrong", "crashed")
