@@ -67,6 +67,12 @@ class TensorForm:
     """Whether it has no elements."""
 
 
+ArgumentForm = TensorForm | tuple[TensorForm, ...] | None
+"""Of an argument: a tensor's, those of the tensors in a nested one in their order, or None where it holds none."""
+CallForm = tuple[ArgumentForm, ...]
+"""Of the arguments of `forward`, in order."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ValueRef:
     """An operator's argument that is another value of the graph."""
@@ -153,9 +159,9 @@ class ProblemAnalysis:
     """Numbers among the operators' arguments that are functions of sizes."""
     fixed_sizes: tuple[tuple[int, int], ...] = ()
     """(input, dimension) whose other sizes make another graph, or numbers in it that could not be explained."""
-    calls: tuple[tuple[TensorForm | None, ...], ...] = ()
-    """Forms of the arguments of `forward` in all input sets, held-out ones included, each once; None for an argument
-    that is no tensor. Empty in analyses from before it was recorded."""
+    calls: tuple[CallForm, ...] = ()
+    """Forms of the arguments of `forward` in all input sets, held-out ones included, each once. Empty in analyses from
+    before it was recorded."""
     trace_error: str | None = None
     """Why the graph could not be traced, when it could not."""
     backward: BackwardPass | None = None

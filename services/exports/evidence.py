@@ -32,7 +32,7 @@ python benchmark.py        # how fast, here?
 
 Both need torch{needs} and nothing else. Use it: `from kernel import ModelNew` ({runtime}same constructor and
 `forward` as `Model` in `problem.py`). It runs for what was judged: constructor arguments, and each tensor's dtype, rank
-and device. Another call{gradients} raises `TypeError` or `ValueError` before the kernel runs.
+and device. Another call, or one with an empty tensor, raises `TypeError` or `ValueError` before the kernel runs.{gradients}
 
 | file | what it is |
 |---|---|
@@ -118,9 +118,9 @@ def _readme(winner: Winner) -> str:
             winner.candidate.backend, ""
         ),
         runtime=f"with `{RUNTIME}` beside it; " if winner.uses_runtime else "",
-        gradients=" or an empty tensor"
+        gradients=""
         if winner.report.passes is not None
-        else ", an empty tensor or a wanted gradient (call it under `torch.no_grad()`)",
+        else "\nIts gradients were not judged: a backward pass through it raises `RuntimeError`.",
     )
 
 

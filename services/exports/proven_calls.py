@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TypeVar
 
-from services.domain.problems import ProblemAnalysis, TensorForm
+from services.domain.problems import ArgumentForm, CallForm, ProblemAnalysis, TensorForm
 from services.domain.python_source import parsed
 from services.exports.winner import Winner
 
@@ -21,45 +21,66 @@ import torch  # noqa: E402
 
 _PROVEN_CALLS = {calls}
 """Of each kind of call that was judged, for each argument: dtype, dimensions, whether it is on the device, whether it
-is empty; None for what is no tensor."""
+is empty; a tuple of those for what holds tensors, None for what holds none."""
 _PROVEN_NAMES = {names!r}
 _PROVEN_WEIGHTS = frozenset({weights!r})
 _PROVEN_CONSTRUCTOR = {given}
 
 
-def _kind_of(value):
-    if not isinstance(value, torch.Tensor):
-        return None
-    return (value.dtype, value.ndim, value.{is_there}, value.numel() == 0)
+def _proven_tensors(value):
+    """The tensors in an argument, in order."""
+    if isinstance(value, torch.Tensor):
+        return (value,)
+    if isinstance(value, dict):
+        parts = value.values()
+    elif isinstance(value, (list, tuple)):
+        parts = value
+{records}    else:
+        return ()
+    return tuple([tensor for part in parts for tensor in _proven_tensors(part)])
 
 
-def _described(kind, device):
+def _proven_kind(value):
+    if isinstance(value, torch.Tensor):
+        return (value.dtype, value.ndim, value.{is_there}, value.numel() == 0)
+    return tuple([_proven_kind(tensor) for tensor in _proven_tensors(value)]) or None
+
+
+def _proven_dtypes(kind):
+    if kind is None:
+        return ()
+    return tuple([one[0] for one in kind]) if isinstance(kind[0], tuple) else (kind[0],)
+
+
+def _proven_described(kind, device):
     if kind is None:
         return "no tensor"
+    if isinstance(kind[0], tuple):
+        return f"[{{', '.join([_proven_described(one, device) for one in kind])}}]"
     dtype, rank, _, is_empty = kind
     return f"{{str(dtype)[6:]}}{{' without elements' if is_empty else ''}} of rank {{rank}} on {{device}}"
 
 
-def _refuse_call(arguments):
+def _refuse_unproven(arguments):
     """Say what of a call was not proven."""
     if torch.get_default_dtype() is not torch.float32:
         raise TypeError(f"this kernel was proven with float32 as the default dtype, not {{torch.get_default_dtype()}}")
     for position, value in enumerate(arguments):
         name = _PROVEN_NAMES[position] if position < len(_PROVEN_NAMES) else f"argument {{position}}"
         known = {{kinds[position] for kinds in _PROVEN_CALLS if position < len(kinds)}}
-        kind = _kind_of(value)
+        kind = _proven_kind(value)
         if known and kind not in known:
-            wanted = " or ".join(sorted([_described(one, "{device}") for one in known]))
-            found = type(value).__name__ if kind is None else _described(kind, value.device.type)
-            same = kind is not None and kind[0] in {{one[0] for one in known if one is not None}}
-            error = ValueError if same else TypeError
+            wanted = " or ".join(sorted([_proven_described(one, "{device}") for one in known]))
+            tensors = _proven_tensors(value)
+            found = _proven_described(kind, tensors[0].device.type) if tensors else type(value).__name__
+            error = ValueError if _proven_dtypes(kind) in [_proven_dtypes(one) for one in known] else TypeError
             raise error(f"this kernel was proven for {{name}}: {{wanted}}; {{name}} is {{found}}")
     raise TypeError("this kernel was not proven for these arguments together: their number, dtypes and ranks")
-
+{without_backward}
 
 class ModelNew(ModelNew):
     """The kernel, which runs for calls like those that it was proven for. `TypeError` and `ValueError` say what else a
-    call is: another dtype, rank or device, an empty tensor{also}."""
+    call is: another dtype, rank or device, an empty tensor.{also}"""
 
     def __init__(self, *arguments, **keywords):
 {constructor}        super().__init__(*arguments, **keywords)
@@ -78,9 +99,9 @@ class ModelNew(ModelNew):
                 arguments += (keywords.pop(name),)
         if keywords:
             raise TypeError(f"forward() does not take {{', '.join(keywords)}} here: pass arguments in their order")
-        kinds = tuple([_kind_of(value) for value in arguments])
+        kinds = tuple([_proven_kind(value) for value in arguments])
         if kinds not in _PROVEN_CALLS or torch.get_default_dtype() is not torch.float32:
-            _refuse_call(arguments)
+            _refuse_unproven(arguments)
         for tensors, name, path, dtype in self._proven_weights:
             value = tensors.get(name)
             if value is not None and (value.dtype is not dtype or not value.{is_there}):
@@ -93,46 +114,93 @@ _CONSTRUCTOR = """        given = [*arguments, *keywords.values()]
         if given != _PROVEN_CONSTRUCTOR:
             raise ValueError(f"this kernel was proven for constructor arguments {_PROVEN_CONSTRUCTOR}, not {given}")
 """
+_RECORDS = """    elif "__dataclass_fields__" in dir(value):
+        parts = [getattr(value, name) for name in value.__dataclass_fields__]
+"""
+_WITHOUT_BACKWARD = '''
+
+class _ProvenWithoutBackward(torch.autograd.Function):
+    """Marks an output whose gradients were not judged: a backward pass through it raises."""
+
+    @staticmethod
+    def forward(ctx, output, *wanted):
+        ctx.mark_dirty(output)
+        return output
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        raise RuntimeError(
+            "this kernel has no backward, and an input or a weight requires a gradient: "
+            "call it under torch.no_grad(), or set requires_grad to False"
+        )
+
+
+def _proven_without_backward(value, wanted):
+    """What the kernel returned, each tensor marked."""
+    if isinstance(value, torch.Tensor):
+        if not (value.is_floating_point() or value.is_complex()):
+            return value
+        return _ProvenWithoutBackward.apply(value.detach(), *wanted)
+    if isinstance(value, dict):
+        return {name: _proven_without_backward(part, wanted) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        parts = [_proven_without_backward(part, wanted) for part in value]
+        return type(value)(*parts) if "_fields" in dir(value) else type(value)(parts)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise TypeError(f"this kernel returns a {type(value).__name__}: call it under torch.no_grad()")
+
+'''
 _GRADIENTS = """        if torch.is_grad_enabled():
-            tensors = [tensors.get(name) for tensors, name, _, _ in self._proven_weights]
-            if any([isinstance(value, torch.Tensor) and value.requires_grad for value in (*arguments, *tensors)]):
-                raise ValueError(
-                    "this kernel has no backward, and an input or a weight requires a gradient: "
-                    "call it under torch.no_grad(), or set requires_grad to False"
-                )
+            tensors = [*_proven_tensors(arguments), *[tensors.get(name) for tensors, name, _, _ in self._proven_weights]]
+            wanted = [tensor for tensor in tensors if tensor is not None and tensor.requires_grad]
+            if wanted:
+                with torch.no_grad():
+                    found = super().forward(*arguments)
+                return _proven_without_backward(found, wanted)
 """
 
 
 def delivered(winner: Winner) -> str:
     """A winner's module as it is exported: its `ModelNew` raises `TypeError` or `ValueError` for calls that differ from
-    every judged one in a tensor's dtype, rank, device or emptiness, for weights of another dtype or device, and for
-    gradients that it would lose. The module as it is where nothing is known of the calls."""
+    every judged one in a tensor's dtype, rank, device or emptiness and for weights of another dtype or device. Where no
+    backward pass was judged, one through its outputs raises `RuntimeError`, so that no gradient is lost unseen. The
+    module as it is where nothing is known of the calls."""
     analysis = winner.job.analysis
     calls = _calls(analysis) if analysis is not None else ()
     if analysis is None or not calls:
         return winner.source
     given = _init_inputs(winner, analysis)
+    backward = winner.report.passes is not None
     return winner.source.rstrip("\n") + _TEXT.format(
         calls=_literal(calls),
         names=_argument_names(winner.source),
         weights=tuple(spec.origin for spec in analysis.parameters if spec.is_buffer and spec.origin),
         is_there="is_cuda" if winner.on_gpu else "is_cpu",
         device="cuda" if winner.on_gpu else "cpu",
-        also="" if winner.report.passes is not None else ", a gradient that is wanted",
+        also="" if backward else "\n    A backward pass through it raises `RuntimeError`: its gradients were not judged.",
         given=given,
         constructor="" if given is None else _CONSTRUCTOR,
-        gradients="" if winner.report.passes is not None else _GRADIENTS,
+        gradients="" if backward else _GRADIENTS,
+        without_backward="" if backward else _WITHOUT_BACKWARD,
+        records=_RECORDS if "dataclass" in winner.job.spec.problem.source else "",
     )
 
 
-def _calls(analysis: ProblemAnalysis) -> tuple[tuple[TensorForm | None, ...], ...]:
+def _calls(analysis: ProblemAnalysis) -> tuple[CallForm, ...]:
     """The forms of all input sets; in analyses from before those were recorded, that of the traced one."""
     calls = analysis.calls or (() if analysis.trace_error is not None else (_traced(analysis),))
-    return tuple(call for call in calls if all(one is None or one.dtype.isidentifier() for one in call))
+    return tuple(call for call in calls if all(one.dtype.isidentifier() for form in call for one in _tensors(form)))
 
 
-def _traced(analysis: ProblemAnalysis) -> tuple[TensorForm | None, ...]:
-    forms: list[TensorForm | None] = [
+def _tensors(form: ArgumentForm) -> tuple[TensorForm, ...]:
+    if isinstance(form, TensorForm):
+        return (form,)
+    return form or ()
+
+
+def _traced(analysis: ProblemAnalysis) -> CallForm:
+    forms: list[ArgumentForm] = [
         TensorForm(dtype=spec.dtype, rank=len(spec.shape), is_empty=not spec.elements) for spec in analysis.inputs
     ]
     for position, _ in sorted(analysis.scalar_inputs):
@@ -140,20 +208,22 @@ def _traced(analysis: ProblemAnalysis) -> tuple[TensorForm | None, ...]:
     return tuple(forms)
 
 
-def _literal(calls: tuple[tuple[TensorForm | None, ...], ...]) -> str:
+def _literal(calls: tuple[CallForm, ...]) -> str:
     """A frozenset as source; calls without their last arguments, where those are no tensors, count as well."""
     known = dict.fromkeys(call[:length] for call in calls for length in _lengths(call))
     lines = [f"        ({''.join(f'{_part(one)}, ' for one in call).rstrip()})," for call in known]
     return "\n".join(["frozenset(", "    {", *lines, "    }", ")"])
 
 
-def _lengths(call: tuple[TensorForm | None, ...]) -> range:
+def _lengths(call: CallForm) -> range:
     tensors = max((place + 1 for place, one in enumerate(call) if one is not None), default=0)
     return range(max(tensors, 1), len(call) + 1)
 
 
-def _part(form: TensorForm | None) -> str:
-    return "None" if form is None else f"(torch.{form.dtype}, {form.rank}, True, {form.is_empty})"
+def _part(form: ArgumentForm) -> str:
+    if isinstance(form, TensorForm):
+        return f"(torch.{form.dtype}, {form.rank}, True, {form.is_empty})"
+    return f"({''.join(f'{_part(one)}, ' for one in form).rstrip()})" if form else "None"
 
 
 def _argument_names(source: str) -> tuple[str, ...]:

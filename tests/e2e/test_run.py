@@ -110,7 +110,7 @@ def test_every_step_is_in_the_database_with_prompt_reply_candidate_and_evaluatio
     best = by_id[solved.document["best"]["candidate_id"]]
     assert best.report is not None
     assert best.report.verdict is Verdict.ACCEPTED
-    assert Path(solved.document["best"]["source_path"]).read_text() == best.candidate.source
+    check_export(Path(solved.document["best"]["source_path"]).read_text(), best.candidate.source)
     lines = Path(solved.document["trajectory_path"]).read_text().splitlines()
     assert [json.loads(line)["step"]["index"] for line in lines] == list(range(ROUNDS))
 

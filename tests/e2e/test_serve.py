@@ -80,7 +80,7 @@ def test_submit_watch_best_and_bundle_do_the_job_of_run(server: Server, tmp_path
     with zipfile.ZipFile(archive) as opened:
         names = {name.partition("/")[2] for name in opened.namelist()}
         assert names >= {"kernel.py", "kernelwright_rt.py", "report.json", "trajectory.jsonl", "test_kernel.py"}
-        assert opened.read(f"{job_id}/kernel.py").decode() == source
+        check_export(opened.read(f"{job_id}/kernel.py").decode(), source)
     listed = json.loads(server.command("jobs", "--json")[1])["items"]
     assert {"id": job_id, "status": document["status"]}.items() <= next(
         job for job in listed if job["id"] == job_id

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 import torch
 
+from services.domain.measurements import Passes, PassTimes
 from services.domain.problems import ProblemAnalysis, TensorForm, TensorSpec
 from services.exports.proven_calls import delivered
 from services.exports.winner import Winner
@@ -33,9 +34,9 @@ PROBLEM = "def get_init_inputs():\n    return []\n"
 X = TensorForm(dtype="float32", rank=2)
 
 
-def exported(problem: str = PROBLEM, **known: Any) -> Winner:
+def exported(problem: str = PROBLEM, kernel: str = KERNEL, **known: Any) -> Winner:
     analysis: ProblemAnalysis = replace(an_analysis(), **{"calls": ((X, None),), **known})
-    winner = a_winner(KERNEL)
+    winner = a_winner(kernel)
     spec = replace(winner.job.spec, problem=a_problem(problem))
     return replace(winner, job=replace(winner.job, spec=spec, analysis=analysis))
 
@@ -79,14 +80,65 @@ def test_every_judged_form_of_a_call_is_proven_and_no_mixture_of_them() -> None:
             model(torch.ones(3, 4), torch.ones(4).half())
 
 
-def test_wanted_gradients_raise_where_no_backward_was_judged() -> None:
-    model = built(exported())()
-    with pytest.raises(ValueError, match="no backward"):
-        model(torch.ones(3, 4))
+def test_a_backward_pass_raises_where_none_was_judged() -> None:
+    model, x = built(exported())(), torch.ones(3, 4)
+    found = model(x)  # a weight's requires_grad is the default of every module
+    assert torch.equal(found, x)
+    found += 1
+    with pytest.raises(RuntimeError, match="no backward"):
+        found.sum().backward()
     model.requires_grad_(False)
-    model(torch.ones(3, 4))
-    with pytest.raises(ValueError, match="no backward"):
-        model(torch.ones(3, 4, requires_grad=True))
+    assert not model(x).requires_grad
+    with pytest.raises(RuntimeError, match="no backward"):
+        model(x.requires_grad_()).sum().backward()
+    with torch.no_grad():
+        assert not model(x).requires_grad
+
+
+def test_a_backward_pass_raises_through_every_tensor_that_is_returned() -> None:
+    kernel = KERNEL.replace("x * self.weight * scale", "{'all': [x, (x[0].view(2, 2), x.argmax()), scale]}")
+    model, x = built(exported(kernel=kernel))(), torch.ones(3, 4)
+    whole, (part, index), scale = model(x)["all"]
+    assert torch.equal(whole, x)
+    assert (index.requires_grad, scale) == (False, 1.0)
+    for tensor in (whole, part):
+        with pytest.raises(RuntimeError, match="no backward"):
+            tensor.sum().backward()
+
+
+def test_gradients_that_were_judged_flow() -> None:
+    winner = exported()
+    times = PassTimes(forward_us=1.0, forward_ci95_us=(1, 1), backward_us=1.0, backward_ci95_us=(1, 1), both_us=2.0)
+    model = built(replace(winner, report=replace(winner.report, passes=Passes(candidate=times))))()
+    model(torch.ones(3, 4)).sum().backward()
+    assert torch.equal(model.get_parameter("weight").grad, torch.full((4,), 3.0))
+
+
+def test_the_tensors_of_a_nested_argument_are_looked_at() -> None:
+    form = (X, TensorForm(dtype="int64", rank=1))
+    model = built(exported(kernel=KERNEL.replace("x * ", "x[0] * "), calls=((form,),)))()
+    x, index = torch.ones(3, 4), torch.arange(3)
+    with torch.no_grad():
+        assert torch.equal(model((x, [index])), x)
+        with pytest.raises(TypeError, match=r"x is \[bfloat16 of rank 2 on cpu, int64 of rank 1 on cpu\]"):
+            model([x.bfloat16(), index])
+        for other in ([x], x, [x[0], index], [1.0, 2.0]):
+            with pytest.raises((TypeError, ValueError), match="was proven for x"):
+                model(other)
+
+
+def test_the_tensors_of_a_dataclass_are_looked_at() -> None:
+    @dataclass
+    class Pair:
+        x: torch.Tensor
+        scale: float
+
+    problem = PROBLEM + "# its argument is a dataclass\n"
+    model = built(exported(problem, kernel=KERNEL.replace("x * ", "x.x * "), calls=(((X,),),)))()
+    with torch.no_grad():
+        assert torch.equal(model(Pair(torch.ones(3, 4), 1.0)), torch.ones(3, 4))
+        with pytest.raises(TypeError, match="float64"):
+            model(Pair(torch.ones(3, 4).double(), 1.0))
 
 
 def test_weights_of_another_dtype_raise_in_a_copy_too() -> None:
@@ -130,6 +182,23 @@ def test_an_analysis_from_before_calls_were_recorded_gives_that_of_the_traced_ca
 def test_the_screen_has_nothing_to_say_of_what_is_added() -> None:
     winner = exported()
     assert screen(delivered(winner), frozenset()) == screen(winner.source, frozenset())
+
+
+def test_the_screen_reads_the_kernel_below_what_is_added() -> None:
+    forbidden = KERNEL.replace("return x", "return torch.softmax(x, 0)")
+    winner = exported(kernel=forbidden)
+    told = screen(delivered(winner), frozenset())
+    assert any("softmax" in remark.text and remark.hard for remark in told)
+    assert told == screen(forbidden, frozenset())
+
+
+def test_an_exported_kernel_can_be_exported_again() -> None:
+    once = delivered(exported())
+    model = built(exported(kernel=once))()
+    with torch.no_grad():
+        assert torch.equal(model(torch.ones(3, 4)), torch.ones(3, 4))
+        with pytest.raises(TypeError, match="float64"):
+            model(torch.ones(3, 4).double())
 
 
 def test_the_referee_tells_the_calls_of_all_input_sets() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import inspect
 import linecache
 import random
@@ -17,7 +18,7 @@ import torch
 
 from services.domain.errors import InfrastructureError
 from services.domain.objectives import REMEDY, Objective, ObjectiveError, parse
-from services.domain.problems import Problem, TensorForm
+from services.domain.problems import ArgumentForm, CallForm, Problem, TensorForm
 from services.domain.shape_lists import REMEDY as SHAPES_REMEDY
 from services.domain.shape_lists import ShapeListError, entries
 from workers.ipc.placement import TensorDevice
@@ -114,14 +115,14 @@ class ReferenceProblem:
         drawn = [draw_cotangent(meta.shape, meta.torch_dtype, self.place.device) for meta in wanted]
         return [*arguments, *drawn, layout]
 
-    def calls(self) -> tuple[tuple[TensorForm | None, ...], ...]:
+    def calls(self) -> tuple[CallForm, ...]:
         """Forms of the arguments of `forward` in all input sets, each once. Held-out sets are made without memory; one
         that cannot be is left out."""
         numbers = (*range(len(self.input_sets) + 1), *range(-len(self.held_out), 0))
         found = (self._forms(number) for number in numbers)
         return tuple(dict.fromkeys(forms for forms in found if forms is not None))
 
-    def _forms(self, number: int) -> tuple[TensorForm | None, ...] | None:
+    def _forms(self, number: int) -> CallForm | None:
         try:
             with torch.device("meta"):
                 drawn = list(self._source_of(number)())
@@ -437,7 +438,20 @@ def _name(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__name__", "input set"))
 
 
-def _form(value: Any) -> TensorForm | None:
-    if not isinstance(value, torch.Tensor):
-        return None
-    return TensorForm(dtype=str(value.dtype).removeprefix("torch."), rank=value.dim(), is_empty=value.numel() == 0)
+def _form(value: Any) -> ArgumentForm:
+    if isinstance(value, torch.Tensor):
+        return TensorForm(dtype=str(value.dtype).removeprefix("torch."), rank=value.dim(), is_empty=value.numel() == 0)
+    return tuple(form for part in _parts(value) for form in _tensor_forms(_form(part))) or None
+
+
+def _tensor_forms(form: ArgumentForm) -> tuple[TensorForm, ...]:
+    return (form,) if isinstance(form, TensorForm) else form or ()
+
+
+def _parts(value: Any) -> Sequence[Any]:
+    """What a nested argument holds, one level of it."""
+    if isinstance(value, dict):
+        return tuple(value.values())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [getattr(value, field.name) for field in dataclasses.fields(value)]
+    return value if isinstance(value, list | tuple) else ()

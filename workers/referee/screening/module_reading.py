@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from workers.referee.screening.cpp_rules import looks_like_cpp
 
@@ -65,15 +66,19 @@ def dotted_name(node: ast.expr) -> str | None:
     return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else None
 
 
-def reachable_functions(tree: ast.Module, model: ast.ClassDef, *, backward: bool) -> list[ast.FunctionDef]:
-    """`forward`, the passes of the module's autograd functions, and every function of the module that they can reach
-    by name."""
-    known = {
-        node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name != "__init__"
-    }
-    entry = next((node for node in model.body if isinstance(node, ast.FunctionDef) and node.name == ENTRY), None)
+def reachable_functions(
+    tree: ast.Module, models: Sequence[ast.ClassDef], *, backward: bool
+) -> list[ast.FunctionDef]:
+    """`forward` of every definition of the model, the passes of the module's autograd functions, and every function of
+    the module that they can reach by name: of several that have one name, all."""
+    known: dict[str, list[ast.FunctionDef]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name != "__init__":
+            known.setdefault(node.name, []).append(node)
     found: list[ast.FunctionDef] = []
-    queue = [entry] if entry is not None else []
+    queue = [
+        node for model in models for node in model.body if isinstance(node, ast.FunctionDef) and node.name == ENTRY
+    ]
     queue += [function for node in ast.walk(tree) for function in _passes(node, backward=backward)]
     while queue:
         function = queue.pop()
@@ -82,8 +87,7 @@ def reachable_functions(tree: ast.Module, model: ast.ClassDef, *, backward: bool
         found.append(function)
         for node in ast.walk(function):
             name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
-            if name in known:
-                queue.append(known[name])
+            queue += known.get(name, []) if name is not None else []
     return found
 
 

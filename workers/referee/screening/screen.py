@@ -74,12 +74,13 @@ class _Screen:
         self._known = KnownReads(tree)
 
     def remarks(self) -> Iterator[Remark]:
-        model = next((n for n in self._tree.body if isinstance(n, ast.ClassDef) and n.name == "ModelNew"), None)
-        if model is None:
+        models = [n for n in ast.walk(self._tree) if isinstance(n, ast.ClassDef) and n.name == "ModelNew"]
+        if not any(model in self._tree.body for model in models):
             yield Remark(line=1, text="the module defines no class ModelNew", hard=True)
             return
-        if not any(isinstance(node, ast.FunctionDef) and node.name == ENTRY for node in model.body):
-            yield Remark(line=model.lineno, text="ModelNew defines no forward method", hard=True)
+        for model in models:
+            if not any(isinstance(node, ast.FunctionDef) and node.name == ENTRY for node in model.body):
+                yield Remark(line=model.lineno, text="ModelNew defines no forward method", hard=True)
         for node in ast.walk(self._tree):
             yield from self._anywhere(node)
         for one in spoken_names(self._tree):
@@ -87,10 +88,10 @@ class _Screen:
         for text in kernel_texts(self._tree):
             yield from _cpp(text)
         yield from self._own_kernel()
-        hot = reachable_functions(self._tree, model, backward=self._backward)
+        hot = reachable_functions(self._tree, models, backward=self._backward)
         for function in hot:
             yield from self._on_the_hot_path(function)
-        yield from self._layers(model, hot)
+        yield from self._layers(hot)
 
     def _anywhere(self, node: ast.AST) -> Iterator[Remark]:
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -245,10 +246,10 @@ class _Screen:
             return False
         return not self._handles.is_kernel(value) and not self._handles.is_plain(value)
 
-    def _layers(self, model: ast.ClassDef, hot: Sequence[ast.FunctionDef]) -> Iterator[Remark]:
-        """`self.layer = nn.Linear(…)` in the constructor and `self.layer(x)` on the hot path."""
+    def _layers(self, hot: Sequence[ast.FunctionDef]) -> Iterator[Remark]:
+        """`self.layer = nn.Linear(…)` in a constructor and `self.layer(x)` on the hot path."""
         layers: dict[str, str] = {}
-        for node in ast.walk(model):
+        for node in ast.walk(self._tree):
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
                 dotted = self._resolve(node.value.func)
                 if dotted is None or not dotted.startswith("torch.nn.") or dotted.startswith("torch.nn.Parameter"):
