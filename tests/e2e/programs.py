@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import os
 import re
@@ -56,6 +57,15 @@ def get_init_inputs():
 
 WELL = ("solved", "no_gain")
 """How a job with a right kernel ends; how fast it is depends on who else uses this machine."""
+
+
+def check_export(exported: str, source: str) -> None:
+    """An exported kernel is the candidate's own text, unchanged, and a class around its `ModelNew` that checks calls."""
+    own = source.rstrip("\n")
+    assert own
+    assert exported.startswith(own)
+    added = [node for node in ast.parse(exported[len(own) :]).body if isinstance(node, ast.ClassDef)]
+    assert [ast.unparse(base) for base in added[-1].bases] == [added[-1].name] == ["ModelNew"]
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:

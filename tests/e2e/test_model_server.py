@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.programs import EXAMPLES, ROOT, run
+from tests.e2e.programs import EXAMPLES, ROOT, check_export, run
 from tests.selection import with_full
 
 pytestmark = pytest.mark.e2e

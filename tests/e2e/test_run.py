@@ -21,7 +21,7 @@ from services.runtime.clock import SystemClock
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
 from storage.jobs.store import SqlJobStore
-from tests.e2e.programs import COMMAND_LIMIT_S, EXAMPLES, WELL, run_within
+from tests.e2e.programs import COMMAND_LIMIT_S, EXAMPLES, WELL, check_export, run_within
 
 pytestmark = pytest.mark.e2e
 

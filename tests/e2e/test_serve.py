@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.e2e.programs import CANDIDATES, SMALL, WELL, Program, run, running
+from tests.e2e.programs import CANDIDATES, SMALL, WELL, Program, check_export, run, running
 from tests.integrity.test_candidates import declared
 from tests.ports import a_free_port
 from tests.selection import with_full

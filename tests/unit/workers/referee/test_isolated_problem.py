@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.domain.errors import InfrastructureError
+from services.domain.problems import TensorForm
 from services.ports.sandboxes import ExitStatus
+from services.testing import a_device
 from tests.integration.test_wire import patient
 from tests.isolated import Peer, Threads, honest, isolated
 from workers.ipc.crossing import Packed
@@ -232,3 +235,25 @@ def test_what_passes_as_a_description_can_be_decoded(data: Any) -> None:
     with contextlib.suppress(ValueError, TypeError):
         again: list[torch.Tensor] = []
         structure(decode(data, tensors), again)
+
+
+def test_the_forms_of_all_arguments_cross_nested_ones_too() -> None:
+    source = """
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x, parts, n):
+        return x * parts["a"] + parts["b"][0][0] * n
+
+def get_inputs():
+    return [torch.randn(4, 8), {"a": torch.randn(8), "b": [(torch.ones(4, 8, dtype=torch.int32), 2)]}, 3]
+
+HELD_OUT = [lambda: [torch.randn(8).double(), {"a": torch.randn(8), "b": [(torch.randn(0), 2)]}, 3]]
+"""
+    with isolated(source) as problem:
+        found = problem.analysed(a_device()).calls
+    a = TensorForm(dtype="float32", rank=1)
+    assert found == (
+        (TensorForm(dtype="float32", rank=2), (a, TensorForm(dtype="int32", rank=2)), None),
+        (TensorForm(dtype="float64", rank=1), (a, replace(a, is_empty=True)), None),
+    )

@@ -48,6 +48,64 @@ def test_a_plain_kernel_breaks_no_rule() -> None:
     assert screen(KERNEL + MODEL, NOTHING) == []
 
 
+WRAPPED = {
+    "a second class of the name": """class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return torch.softmax(x, 0)
+
+class ModelNew(ModelNew):
+    def forward(self, x):
+        return super().forward(lib.run(x))
+""",
+    "the same, the forbidden one last": """class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return lib.run(x)
+
+if True:
+    class ModelNew(torch.nn.Module):
+        def forward(self, x):
+            return torch.softmax(x, 0)
+""",
+    "a base class": """class Hidden(torch.nn.Module):
+    def forward(self, x):
+        return torch.softmax(x, 0)
+
+class ModelNew(Hidden):
+    def forward(self, x):
+        return super().forward(lib.run(x))
+""",
+    "a helper behind another of its name": """class One:
+    def act(self, x):
+        return torch.softmax(x, 0)
+
+class Two:
+    def act(self, x):
+        return x
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return One().act(lib.run(x))
+""",
+    "a layer of a base class": """class Hidden(torch.nn.Module):
+    def __init__(self):
+        self.act = torch.nn.Softmax(0)
+
+class ModelNew(Hidden):
+    def forward(self, x):
+        return self.act(lib.run(x))
+""",
+}
+
+
+@pytest.mark.parametrize("source", WRAPPED.values(), ids=WRAPPED)
+def test_nothing_of_the_same_name_hides_what_is_called(source: str) -> None:
+    assert "does the work by a library call" in texts(screen(KERNEL + source, NOTHING))
+
+
+def test_every_definition_of_the_model_needs_a_forward() -> None:
+    assert "no forward" in texts(screen(f"{KERNEL}class ModelNew(torch.nn.Module):\n    pass\n{MODEL}", NOTHING))
+
+
 def test_a_banned_word_in_a_comment_or_docstring_is_no_offence() -> None:
     source = f'"""Never calls gc.collect() or eval."""\n{KERNEL}# torch.softmax, os._exit(0)\n{MODEL}'
     assert screen(source, NOTHING) == []
