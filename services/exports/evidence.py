@@ -32,7 +32,8 @@ python benchmark.py        # how fast, here?
 
 Both need torch{needs} and nothing else. Use it: `from kernel import ModelNew` ({runtime}same constructor and
 `forward` as `Model` in `problem.py`). It runs for what was judged: constructor arguments, and each tensor's dtype, rank
-and device. Another call, or one with an empty tensor, raises `TypeError` or `ValueError` before the kernel runs.{gradients}
+and device. Another call, or one with an empty tensor, raises `TypeError` or `ValueError` before the kernel
+runs.{gradients}
 
 | file | what it is |
 |---|---|
@@ -120,7 +121,7 @@ def _readme(winner: Winner) -> str:
         runtime=f"with `{RUNTIME}` beside it; " if winner.uses_runtime else "",
         gradients=""
         if winner.report.passes is not None
-        else "\nIts gradients were not judged: a backward pass through it raises `RuntimeError`.",
+        else " Its gradients were not judged: a backward pass through it raises `RuntimeError`.",
     )
 
 

@@ -152,8 +152,9 @@ def _proven_without_backward(value, wanted):
 
 '''
 _GRADIENTS = """        if torch.is_grad_enabled():
-            tensors = [*_proven_tensors(arguments), *[tensors.get(name) for tensors, name, _, _ in self._proven_weights]]
-            wanted = [tensor for tensor in tensors if tensor is not None and tensor.requires_grad]
+            weights = [tensors.get(name) for tensors, name, _, _ in self._proven_weights]
+            known = [*_proven_tensors(arguments), *weights]
+            wanted = [tensor for tensor in known if tensor is not None and tensor.requires_grad]
             if wanted:
                 with torch.no_grad():
                     found = super().forward(*arguments)
@@ -178,7 +179,9 @@ def delivered(winner: Winner) -> str:
         weights=tuple(spec.origin for spec in analysis.parameters if spec.is_buffer and spec.origin),
         is_there="is_cuda" if winner.on_gpu else "is_cpu",
         device="cuda" if winner.on_gpu else "cpu",
-        also="" if backward else "\n    A backward pass through it raises `RuntimeError`: its gradients were not judged.",
+        also=""
+        if backward
+        else "\n    A backward pass through it raises `RuntimeError`: its gradients were not judged.",
         given=given,
         constructor="" if given is None else _CONSTRUCTOR,
         gradients="" if backward else _GRADIENTS,

@@ -60,7 +60,7 @@ WELL = ("solved", "no_gain")
 
 
 def check_export(exported: str, source: str) -> None:
-    """An exported kernel is the candidate's own text, unchanged, and a class around its `ModelNew` that checks calls."""
+    """An exported kernel is the candidate's own text, unchanged, and a class around its `ModelNew`."""
     own = source.rstrip("\n")
     assert own
     assert exported.startswith(own)

@@ -111,7 +111,9 @@ def test_gradients_that_were_judged_flow() -> None:
     times = PassTimes(forward_us=1.0, forward_ci95_us=(1, 1), backward_us=1.0, backward_ci95_us=(1, 1), both_us=2.0)
     model = built(replace(winner, report=replace(winner.report, passes=Passes(candidate=times))))()
     model(torch.ones(3, 4)).sum().backward()
-    assert torch.equal(model.get_parameter("weight").grad, torch.full((4,), 3.0))
+    gradient = model.get_parameter("weight").grad
+    assert gradient is not None
+    assert torch.equal(gradient, torch.full((4,), 3.0))
 
 
 def test_the_tensors_of_a_nested_argument_are_looked_at() -> None:

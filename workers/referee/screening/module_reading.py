@@ -66,9 +66,7 @@ def dotted_name(node: ast.expr) -> str | None:
     return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else None
 
 
-def reachable_functions(
-    tree: ast.Module, models: Sequence[ast.ClassDef], *, backward: bool
-) -> list[ast.FunctionDef]:
+def reachable_functions(tree: ast.Module, models: Sequence[ast.ClassDef], *, backward: bool) -> list[ast.FunctionDef]:
     """`forward` of every definition of the model, the passes of the module's autograd functions, and every function of
     the module that they can reach by name: of several that have one name, all."""
     known: dict[str, list[ast.FunctionDef]] = {}
