@@ -21,7 +21,7 @@ from services.testing.builders import a_latency
 from workers.referee.baselines.bench import BaselineBench
 from workers.referee.baselines.rightness import Reference
 from workers.referee.gates.passes import _divided
-from workers.referee.gates.remembering import slower_on_unseen
+from workers.referee.gates.remembering import remembered
 from workers.referee.gates.timing import TimingGate, _check_rivals, widest
 from workers.referee.session.isolated_problem import IsolatedProblem
 from workers.referee.timing.single_calls import Alone, ProtocolCost, Samples
@@ -131,7 +131,9 @@ def test_samples_below_zero_are_neither_stable_nor_narrow() -> None:
 def test_a_baseline_that_took_no_time_makes_nobody_slower_on_unseen_values() -> None:
     fresh = [index % 2 == 0 for index in range(20)]
     baseline = [-1e-7 if one else 1e-5 for one in fresh]
-    assert slower_on_unseen(Samples(candidate=[1e-5] * 20, baseline=baseline, fresh=fresh)) == 1.0
+    samples = Samples(candidate=[1e-5] * 20, baseline=baseline, fresh=fresh)
+    found = Measured(number=0, baseline="eager", samples=samples, shapes=())
+    assert remembered(found, lambda: found) is None
 
 
 def test_a_busy_machine_s_spread_is_in_the_interval_as_it_is() -> None:

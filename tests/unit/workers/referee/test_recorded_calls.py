@@ -19,7 +19,7 @@ from services.domain.measurements import Baselines
 from workers.referee.baselines.bench import DRIFT
 from workers.referee.gates.idleness import ROUNDS, Window, judge_windows
 from workers.referee.gates.integrity import _put_off
-from workers.referee.gates.remembering import HINT, remembered, slower_on_unseen
+from workers.referee.gates.remembering import remembered
 from workers.referee.gates.timing import shape_result
 from workers.referee.timing.single_calls import Samples
 from workers.referee.timing.statistics import Uncertainty, is_stable
@@ -28,9 +28,9 @@ from workers.referee.trial import Measured
 RECORDED = [json.loads(line) for line in (Path(__file__).parent / "recorded" / "calls.jsonl").read_text().splitlines()]
 HONEST = [one for one in RECORDED if one["kind"] == "honest"]
 LOADS = ("quiet", "loaded")
-ACCUSED = {"quiet": 0.9, "loaded": 0.4}
+ACCUSED = {"quiet": 0.95, "loaded": 0.8}
 """Share of kernels, twice as fast on values that they have seen, that the rule accuses at least. On the busy machine it
-misses 13 of the 23 that were recorded: other processes hide the difference."""
+misses 3 of the 23 that were recorded: other processes hide the difference."""
 HELD = {"quiet": 0.9, "loaded": 0.6}
 """Share of the 95 % intervals that hold the median of all measurements under the same load, at least. On the busy
 machine 17 of 28 do: its load changes between two measurements."""
@@ -90,9 +90,7 @@ def test_no_honest_kernel_is_accused_by_its_times(one: dict[str, Any]) -> None:
     for call in one["calls"]:
         found = measured(call)
         assert _put_off(found) is None
-        again = [measured(other) for other in one["calls"] if other is not call]
-        least = min((slower_on_unseen(other.samples) for other in [found, *again]), default=1.0)
-        assert least < HINT
+        assert remembered(found, lambda found=found: found) is None  # type: ignore[misc]
         assert is_stable(found.samples.candidate)
 
 
