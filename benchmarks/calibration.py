@@ -45,6 +45,7 @@ from workers.referee.baselines.bench import protocol_cost
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.inputs.fresh_values import FreshValues
 from workers.referee.problem.reference_problem import ReferenceProblem, cloned, output_tensors
+from workers.referee.session.exchange import TimeLimit
 from workers.referee.session.runner_client import RunnerSession
 from workers.referee.timing.single_calls import ProtocolCost, SamplingBudget, Side
 from workers.referee.timing.stopwatch import stopwatch_for
@@ -114,7 +115,7 @@ class Rivals:
         session = RunnerSession(
             Channel(process.socket),
             lambda: RunnerFault(FaultKind.CRASHED, "a side of the calibration ended"),
-            deadline=time.monotonic() + 3600.0,
+            time_limit=TimeLimit(left_s=3600.0),
             place=self._place,
             freezer=None if freezer is None else Freezer(_socket(freezer)),
         )

@@ -140,6 +140,7 @@ class Settings(BaseSettings):
     compiler_draft: bool = True
     """Whether jobs begin with the compiler's own code as a candidate, unless they say otherwise."""
     evaluation_timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = EVALUATION_TIMEOUT_S
+    """Seconds in which a candidate's processes have to answer in one evaluation, all calls together."""
     baselines_max_age_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 3600.0
     """Age from which the latencies of a problem's reference are measured again within a job."""
     holdout: Annotated[float, Field(ge=0, le=1)] = 0.0

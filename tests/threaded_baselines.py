@@ -15,6 +15,7 @@ from workers.ipc.wire import Channel
 from workers.referee.baselines.baseline import BaselineSession
 from workers.referee.baselines.bench import BaselineBench
 from workers.referee.errors import FaultKind, RunnerFault
+from workers.referee.session.exchange import TimeLimit
 from workers.referee.session.runner_client import RunnerSession
 from workers.referee.state import ReferenceState
 from workers.referee.worker_client import Runner, WorkerLink
@@ -29,12 +30,14 @@ class Link:
         self._kind = kind
         self.problems = contextlib.ExitStack()
 
-    def spawn(self, _role: str, *, deadline: float) -> Runner:
+    def spawn(self, _role: str, time_limit: TimeLimit) -> Runner:
         """A baselines' process."""
         ours, theirs = socket.socketpair()
         self._threads.append(threading.Thread(target=self._serve, args=(theirs,)))
         self._threads[-1].start()
-        session = RunnerSession(Channel(ours), lambda: RunnerFault(FaultKind.CRASHED, "it ended"), deadline=deadline)
+        session = RunnerSession(
+            Channel(ours), lambda: RunnerFault(FaultKind.CRASHED, "it ended"), time_limit=time_limit
+        )
         self.started.append(session)
         return Runner(handle=len(self.started), session=session)
 

@@ -217,7 +217,7 @@ class EvaluationRequest:
     baselines: tuple[str, ...] = ("eager", "compile")
     """Which baselines to compare with: `eager`, `compile`, `compile_max`."""
     timeout_s: float = EVALUATION_TIMEOUT_S
-    """Wall seconds after which the evaluation is stopped and the candidate blamed for hanging."""
+    """Seconds that the candidate's processes may take to answer, all calls together; then it is blamed for hanging."""
     profile: bool = True
     """Whether to run a candidate once more below a profiler that needs a process of its own (ncu: some seconds)."""
     least_profiled_speedup: float | None = None

@@ -24,6 +24,7 @@ from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta
 from workers.ipc.wire import MAX_MESSAGE_BYTES, Channel, WireError
 from workers.referee.errors import FaultKind, RunnerFault
+from workers.referee.session.exchange import TimeLimit
 from workers.referee.session.fetched import Fetched
 from workers.referee.session.runner_client import RunnerSession
 from workers.referee.session.slots import Slot
@@ -159,7 +160,7 @@ def test_a_hostile_runner_can_only_be_found_at_fault(seed: int) -> None:
     thread.start()
     slot = Slot(0, [torch.ones(4)], [META], TensorDevice())
     session = RunnerSession(
-        Channel(ours), lambda: RunnerFault(FaultKind.CRASHED, "it ended"), deadline=time.monotonic() + 60.0
+        Channel(ours), lambda: RunnerFault(FaultKind.CRASHED, "it ended"), time_limit=TimeLimit(left_s=60.0)
     )
     session.call_limit_s = LIMIT_S
     for request in requests(session, slot):
@@ -186,7 +187,7 @@ def test_a_runner_that_drips_bytes_is_stopped_at_the_limit() -> None:
     thread = threading.Thread(target=drip, daemon=True)
     thread.start()
     session = RunnerSession(
-        Channel(ours), lambda: RunnerFault(FaultKind.CRASHED, "it ended"), deadline=time.monotonic() + 60.0
+        Channel(ours), lambda: RunnerFault(FaultKind.CRASHED, "it ended"), time_limit=TimeLimit(left_s=60.0)
     )
     session.call_limit_s = LIMIT_S
     with pytest.raises(RunnerFault) as caught:
@@ -213,7 +214,7 @@ def test_every_field_may_hold_anything(field: str) -> None:
     thread.start()
     slot = Slot(0, [torch.ones(4)], [META], TensorDevice())
     session = RunnerSession(
-        Channel(ours), lambda: RunnerFault(FaultKind.CRASHED, "it ended"), deadline=time.monotonic() + 30.0
+        Channel(ours), lambda: RunnerFault(FaultKind.CRASHED, "it ended"), time_limit=TimeLimit(left_s=30.0)
     )
     asks: list[Callable[[], object]] = [
         session.noop,

@@ -59,7 +59,7 @@ def terms_for(device: DeviceSheet, memory_bytes: int, gpu: Gpu | None = None) ->
     }
     return Terms(
         referee=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory_bytes, processes=64),
-        runner=SandboxLimits(wall_s=600.0, memory_bytes=memory_bytes, processes=64),
+        runner=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory_bytes, processes=64),
         baseline=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory_bytes, processes=128),
         environment=environment,
     )
@@ -71,7 +71,7 @@ def _gpu_terms(memory_bytes: int, gpu: Gpu) -> Terms:
     memory = max(memory_bytes, GPU_HOST_BYTES)
     return Terms(
         referee=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory, processes=512),
-        runner=SandboxLimits(wall_s=600.0, memory_bytes=memory, processes=512),
+        runner=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory, processes=512),
         baseline=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory, processes=512),
         environment={
             "OMP_NUM_THREADS": threads,

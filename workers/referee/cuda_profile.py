@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Iterator
 
 from services.domain.figures import percent
@@ -12,6 +11,7 @@ from workers.ipc.tensors import flatten
 from workers.profilers import ncu
 from workers.referee.errors import RunnerFault
 from workers.referee.inputs.draws import OWN
+from workers.referee.session.exchange import TimeLimit
 from workers.referee.session.slots import Slot
 from workers.referee.trial import Trial
 from workers.referee.worker_client import Runner
@@ -61,7 +61,7 @@ def _file(said: ProfilerOutput) -> ProfilerFile | None:
 
 def _counted(trial: Trial) -> ProfilerOutput:
     """What ncu wrote about one call."""
-    runner = trial.state.link.spawn("counted", deadline=time.monotonic() + LIMIT_S)
+    runner = trial.state.link.spawn("counted", TimeLimit(left_s=LIMIT_S))
     try:
         with _prepared(trial, runner) as slot:
             runner.session.ask(CountKernels(slot=slot.number), Acknowledged, limit_s=LIMIT_S)
@@ -73,7 +73,7 @@ def _counted(trial: Trial) -> ProfilerOutput:
 
 def _traced(trial: Trial) -> list[ncu.KernelMetrics]:
     """Each kernel's time by torch's profiler, which needs no permission."""
-    runner = trial.state.link.spawn("traced", deadline=time.monotonic() + LIMIT_S)
+    runner = trial.state.link.spawn("traced", TimeLimit(left_s=LIMIT_S))
     try:
         with _prepared(trial, runner) as slot:
             traced, _ = runner.session.ask(TraceKernels(slot=slot.number), KernelsTraced, limit_s=LIMIT_S)

@@ -39,6 +39,7 @@ from workers.referee.gates.reading import CompileGate, ScreenGate
 from workers.referee.gates.timing import TimingGate, page_baselines
 from workers.referee.inputs.draws import OWN
 from workers.referee.questions import Counters
+from workers.referee.session.exchange import TimeLimit
 from workers.referee.state import ReferenceState, ensure_set
 from workers.referee.trial import Gate, GateFinding, Trial, blamed_gate, failed
 from workers.referee.tuning import tune
@@ -75,6 +76,8 @@ PROFILE_S = 0.25
 WITHOUT_DEVICE = (GateName.SCREEN, GateName.COMPILE)
 BREAKDOWNS = (FaultKind.CRASHED, FaultKind.HUNG, FaultKind.MEMORY)
 """Ends of a candidate's process after which the device is tried before it is used again."""
+BUSY = 3.0
+"""How many times as long as it did the reference takes now where a time-out is the machine's doing."""
 MACHINE_FAULTS: tuple[type[Exception], ...] = (
     InfrastructureError,
     WireError,
@@ -100,7 +103,7 @@ def evaluate(
     """The report on one candidate. The machine's failures come back as verdict `infrastructure_error`."""
     started = time.monotonic()
     state.link.setting = None
-    trial = Trial(request=request, state=state, deadline=started + request.timeout_s, notes=list(notes))
+    trial = Trial(request=request, state=state, time_limit=TimeLimit(left_s=request.timeout_s), notes=list(notes))
     results: list[GateResult] = []
     try:
         state.keep_weights_secret()
@@ -110,10 +113,9 @@ def evaluate(
                 _ensure_baselines(trial)
         if state.is_large:
             state.bench.rest()
-        trial.deadline = time.monotonic() + request.timeout_s
         for gate in gates or _gates(request, interpreted=interpreted):
             if gate.name not in WITHOUT_DEVICE:
-                trial.deadline += state.care.take()
+                state.care.take()
             results.extend(_run(gate, trial))
             if results[-1].status is GateStatus.FAILED:
                 break
@@ -151,7 +153,7 @@ def _ensure_baselines(trial: Trial) -> None:
     names = trial.request.baselines
     wanted = tuple(name for name in names if getattr(state.bench.baselines, name, None) is None)
     if wanted:
-        trial.deadline += state.care.take()
+        state.care.take()
         state.bench.ensure(wanted, state.draw(0, OWN), state.metas(0))
     if not trial.request.every_gate:
         return
@@ -159,7 +161,7 @@ def _ensure_baselines(trial: Trial) -> None:
         trial.timed_held_out = state.timed_held_out
     further = [*state.set_numbers[1:], *trial.timed_held_out]
     if any(state.bench.lacks(names, number) for number in further):
-        trial.deadline += state.care.take()
+        state.care.take()
         for number in further:
             ensure_set(state, names, number)
 
@@ -174,6 +176,8 @@ def _run(gate: Gate, trial: Trial) -> list[GateResult]:
     except RunnerFault as fault:
         trial.state.care.doubtful |= fault.kind in BREAKDOWNS
         _check_baseline(trial, fault)
+        if fault.kind is FaultKind.HUNG:
+            _check_machine(trial, fault)
         finding = failed(_blame(trial, fault), blamed_gate(fault, gate.name))
     finally:
         trial.errors.gate = None
@@ -193,6 +197,21 @@ def _check_baseline(trial: Trial, fault: RunnerFault) -> None:
     trial.state.bench.restart()
     if fault.kind is not FaultKind.MEMORY:
         raise InfrastructureError(f"the baselines' process failed: {fault}")
+
+
+def _check_machine(trial: Trial, fault: RunnerFault) -> None:
+    """Raises `InfrastructureError` where the reference takes much longer than it did: the machine is busy."""
+    trial.end_runner()
+    state = trial.state
+    try:
+        slowdown = state.bench.slowdown(state.draw(0, OWN), state.metas(0))
+    except RunnerFault as of_baseline:
+        raise InfrastructureError(f"{fault}, and the reference fails as well: {of_baseline}") from None
+    if slowdown > BUSY:
+        raise InfrastructureError(
+            f"the machine is too busy: {fault}, and the reference takes {slowdown:.1f} times as long as it did; try "
+            f"again when it is quieter"
+        )
 
 
 def _blame(trial: Trial, fault: RunnerFault) -> str:

@@ -23,6 +23,7 @@ from workers.referee.judgement import Judgement, judged_inputs, judged_on_values
 from workers.referee.preparation import Preparation
 from workers.referee.problem.contract import Answer
 from workers.referee.questions import Build
+from workers.referee.session.exchange import TimeLimit
 from workers.referee.session.fetched import Fetched
 from workers.referee.session.runner_client import RunnerSession
 from workers.referee.session.slots import Slot
@@ -98,8 +99,8 @@ class Trial:
 
     request: EvaluationRequest
     state: ReferenceState
-    deadline: float
-    """On the monotonic clock: when the candidate is blamed for hanging."""
+    time_limit: TimeLimit
+    """Of its processes together: when it is over, the candidate is blamed for hanging."""
     runner: Runner | None = None
     slots: dict[int, Slot] = field(default_factory=dict)
     operators: dict[str, int] = field(default_factory=dict)

@@ -101,8 +101,7 @@ class _Search:
         """The fastest setting that is right; None where none is."""
         with self._trial.phase("compile"):
             built = self._built(chosen)
-        waited = self._state.care.take()
-        self._until, self._trial.deadline = self._until + waited, self._trial.deadline + waited
+        self._until += self._state.care.take()
         self._arguments = self._state.draw(0, OWN)
         with self._trial.phase("timing"):
             self._admit_all(built)
@@ -186,7 +185,7 @@ class _Search:
 
     def _start(self, setting: dict[str, Plain], pool: ThreadPoolExecutor, started: list[Started]) -> None:
         self._state.link.setting = setting
-        trial = Trial(request=_with(self._trial, setting), state=self._state, deadline=self._trial.deadline)
+        trial = Trial(request=_with(self._trial, setting), state=self._state, time_limit=self._trial.time_limit)
         with self._dismissing(trial):
             LoadGate().examine(trial)
             slot = trial.slot(0, self._arguments)

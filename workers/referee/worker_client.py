@@ -46,6 +46,7 @@ from workers.referee.questions import (
     SwitchSampling,
     TimeShares,
 )
+from workers.referee.session.exchange import TimeLimit
 from workers.referee.session.problem_connection import ProblemConnection
 from workers.referee.session.runner_client import RunnerSession
 
@@ -146,13 +147,13 @@ class WorkerLink:
         """The build that was begun, or a new one, once it has ended."""
         return self._ask(AwaitBuild(setting=self._setting()), Build)[0]
 
-    def spawn(self, role: str, *, deadline: float) -> Runner:
-        """Start a process of role `candidate` or `baseline` and connect to it directly."""
+    def spawn(self, role: str, time_limit: TimeLimit) -> Runner:
+        """Start a process of role `candidate` or `baseline` and connect to it directly; it may take so long in all."""
         started = self.start(role)
         session = RunnerSession(
             started.channel,
             lambda: exit_fault(self.exit_status(started.handle)),
-            deadline=deadline,
+            time_limit=time_limit,
             place=self.place,
             freezer=started.freezer,
         )
@@ -213,8 +214,9 @@ class WorkerLink:
         return None if self.setting is None else dict(self.setting)
 
 
-def exit_fault(status: ExitStatus | None) -> RunnerFault:
-    """Why a runner's connection closed, from how its process ended; `status` is None where it still ran."""
+def exit_fault(status: ExitStatus | None) -> RunnerFault | WorkerRefusal:
+    """Why a runner's connection closed, from how its process ended; `status` is None where it still ran. The
+    sandbox's wall limit is no candidate's doing: what it is asked has a limit of its own."""
     output = "" if status is None else status.output.strip()[-600:]
     tail = f"; its last output: {output}" if output else ""
     if status is not None:
@@ -223,7 +225,7 @@ def exit_fault(status: ExitStatus | None) -> RunnerFault:
         if status.exhaustion is not None:
             return RunnerFault(FaultKind.CRASHED, f"the candidate's process {status.exhaustion}{tail}")
         if status.timed_out:
-            return RunnerFault(FaultKind.HUNG, f"the candidate's process was stopped at its wall limit{tail}")
+            return WorkerRefusal(f"the candidate's process was stopped at its sandbox's wall limit{tail}")
         if status.signal is not None:
             name = _signal_name(status.signal)
             return RunnerFault(FaultKind.CRASHED, f"the candidate's process was ended by {name}{tail}")

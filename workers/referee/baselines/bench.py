@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from services.domain.measurements import Baselines, Latency
+from services.domain.measurements import BASELINES, Baselines, Latency
 from services.domain.validations import CompilerDraft
 from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.baselines.baseline import ANY_SIZES
 from workers.referee.baselines.rightness import BaselineJudge, Reference, WrongBaseline
 from workers.referee.errors import RunnerFault, WorkerRefusal
 from workers.referee.inputs.large import is_large
+from workers.referee.session.exchange import TimeLimit
 from workers.referee.session.isolated_problem import IsolatedProblem
 from workers.referee.session.runner_client import RunnerSession
 from workers.referee.session.slots import Slot
@@ -319,7 +321,7 @@ class BaselineBench:
         runner = self._start()
         slots: list[Slot] = []
         try:
-            runner.session.deadline = time.monotonic() + DRAFT_LIMIT_S
+            runner.session.time_limit = TimeLimit(left_s=DRAFT_LIMIT_S)
             for number, (arguments, metas) in enumerate(inputs):
                 large = is_large(runner.session.place, flatten(arguments), metas)
                 slots.append(runner.session.open_slot(number, arguments, () if large else metas))
@@ -358,6 +360,16 @@ class BaselineBench:
             self._idle = {side.slot.number}
         return protocol_cost(side)
 
+    def slowdown(self, arguments: list[Any], metas: list[TensorMeta]) -> float:
+        """How many times as long as it did the fastest baseline takes now, on input set 0; 1 where none was measured.
+        Raises `RunnerFault`."""
+        name = self.fastest(BASELINES)
+        known: Latency | None = getattr(self.baselines, name)
+        if known is None:
+            return 1.0
+        side = replace(self.side(name, 0, arguments, metas), trusted=True)
+        return 1e6 * statistics.median(self._alone(side, arguments).seconds) / known.median_us
+
     def own_cost(self, number: int, arguments: list[Any], metas: list[TensorMeta]) -> ProtocolCost:
         """The same for an input set, in eager mode."""
         return ProtocolCost() if self._problem.place.is_gpu else self.cost(self.side("eager", number, arguments, metas))
@@ -375,11 +387,11 @@ class BaselineBench:
     def _session(self) -> RunnerSession:
         if self._runner is None:
             self._runner = self._start()
-        self._runner.session.deadline = time.monotonic() + 2 * COMPILE_LIMIT_S
+        self._runner.session.time_limit = TimeLimit(left_s=2 * COMPILE_LIMIT_S)
         return self._runner.session
 
     def _start(self) -> Runner:
-        runner = self._link.spawn("baseline", deadline=time.monotonic() + START_LIMIT_S)
+        runner = self._link.spawn("baseline", TimeLimit(left_s=START_LIMIT_S))
         problem = self._problem
         try:
             matched = runner.session.load(

@@ -6,7 +6,6 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from services.domain.gates import GateName
 from workers.ipc.tensors import flatten
@@ -22,7 +21,7 @@ from workers.referee.inputs.draws import OWN, rebuilt
 from workers.referee.screening.rules import CHEAP_OPERATORS, permitted
 from workers.referee.session.slots import Slot
 from workers.referee.timing.beside import Beside
-from workers.referee.timing.single_calls import Checked, Samples, SamplingBudget, Side, timed_fetch
+from workers.referee.timing.single_calls import Checked, Samples, SamplingBudget, timed_fetch
 from workers.referee.timing.statistics import is_stable, is_told
 from workers.referee.trial import (
     GateFinding,
@@ -184,18 +183,8 @@ def _with_figure(trial: Trial, number: int) -> Measured:
 def _change_rival(trial: Trial, measured: Measured) -> None:
     """Have the baseline in a new process, compiled."""
     trial.state.bench.restart()
-    _rival(trial, measured.baseline, measured.number, trial.draw(measured.number, OWN))
-
-
-def _rival(trial: Trial, baseline: str, number: int, arguments: list[Any]) -> Side:
-    """A baseline's side. Where it has to be started and compiled first, the candidate has as much time as before."""
-    began, state = time.monotonic(), trial.state
-    side = state.bench.side(baseline, number, arguments, state.metas(number))
-    took = time.monotonic() - began
-    trial.deadline += took
-    if trial.runner is not None:
-        trial.session.deadline += took
-    return side
+    number = measured.number
+    trial.state.bench.side(measured.baseline, number, trial.draw(number, OWN), trial.state.metas(number))
 
 
 def together(earlier: Measured, later: Measured) -> Measured:
@@ -248,7 +237,7 @@ def _measure(trial: Trial, number: int) -> Measured:
     arguments += [trial.draw(number, OWN) for _ in range(0 if few else POOL - 1)]
     names = tuple(trial.request.baselines) or ("eager",)
     baseline = state.bench.fastest(names, number)
-    rival = replace(_rival(trial, baseline, number, arguments[0]), trusted=not state.mutates)
+    rival = replace(state.bench.side(baseline, number, arguments[0], state.metas(number)), trusted=not state.mutates)
     if state.is_large and rival.trusted:  # it keeps its inputs: the referee needs no copy of them
         arguments = [list(rebuilt(arguments[0], rival.slot.inputs.tensors))]
     side = trial.side(number, arguments[0])
@@ -327,7 +316,7 @@ def _read_again(trial: Trial, measured: Measured) -> Measured:
     if _put_off_s(samples) <= 0.0 or state.is_large:  # the reference's outputs are not read there
         return measured
     arguments = trial.draw(measured.number, OWN)
-    rival = _rival(trial, measured.baseline, measured.number, arguments)
+    rival = trial.state.bench.side(measured.baseline, measured.number, arguments, trial.state.metas(measured.number))
     sides = ((trial.side(measured.number, arguments), samples.candidate_fetch), (rival, samples.baseline_fetch))
     for _ in range(SECOND_LOOK):
         for side, seen in sides:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from services.domain.gates import GateName
 from workers.referee.gates.correctness import CorrectnessGate
 from workers.referee.gates.generalization import GeneralizationGate
@@ -52,8 +50,8 @@ class BriefGeneralizationGate(GeneralizationGate):
 
 
 def _used(trial: Trial) -> float:
-    """The share of the evaluation's time that has passed."""
-    return 1 - (trial.deadline - time.monotonic()) / trial.request.timeout_s
+    """The share of the evaluation's time that its calls have taken."""
+    return 1 - trial.time_limit.left_s / trial.request.timeout_s
 
 
 class UntimedIntegrityGate:

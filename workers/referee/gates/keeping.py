@@ -37,7 +37,7 @@ def called_on(trial: Trial) -> GateFinding | None:
         return finding
     slot.write(flatten(others))
     now = time.monotonic()
-    until = now + min(CALLED_S, SHARE * (trial.deadline - now))
+    until = now + min(CALLED_S, SHARE * trial.time_limit.left_s)
     with session.awake():
         for _ in range(MOST_CALLS):
             session.call(slot)

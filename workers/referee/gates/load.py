@@ -24,7 +24,7 @@ class LoadGate:
 
     def examine(self, trial: Trial) -> GateFinding:
         """Passes when the model is built; parameters are copied, else built under the reference's own seed."""
-        trial.runner = trial.state.link.spawn("candidate", deadline=trial.deadline)
+        trial.runner = trial.state.link.spawn("candidate", trial.time_limit)
         state = trial.state.problem.state()
         if self.load(trial, seed=secrets.randbits(31), copy_state=True):
             return passed(_loaded(len(state)))

@@ -42,7 +42,7 @@ def with_other_parameters(trial: Trial) -> GateFinding | None:
             return None
         if state.is_large:
             trial.rest()
-        other = Trial(request=trial.request, state=state, deadline=trial.deadline)
+        other = Trial(request=trial.request, state=state, time_limit=trial.time_limit)
         try:
             finding = _tried(other, arguments, trial.session.call_limit_s)
         except RunnerFault as fault:
@@ -78,7 +78,7 @@ def with_other_settings(trial: Trial) -> GateFinding | None:
         if state.is_large:
             trial.rest()
         with state.problem.other_settings(number):
-            other = Trial(request=trial.request, state=state, deadline=trial.deadline)
+            other = Trial(request=trial.request, state=state, time_limit=trial.time_limit)
             try:
                 LoadGate().examine(other)
                 other.session.call_limit_s = trial.session.call_limit_s
@@ -103,7 +103,7 @@ def _is_taken(trial: Trial, arguments: list[Any]) -> bool:
 
 def _tried(trial: Trial, arguments: list[Any], limit_s: float) -> GateFinding | None:
     """What is wrong with one call in a process of its own; a hint where its parameters match nobody's."""
-    trial.runner = trial.state.link.spawn("candidate", deadline=trial.deadline)
+    trial.runner = trial.state.link.spawn("candidate", trial.time_limit)
     trial.session.call_limit_s = limit_s
     if not LoadGate().load(trial, seed=secrets.randbits(31), copy_state=True):
         return suspicious(UNKNOWN)

@@ -38,7 +38,6 @@ class CompileGate:
     def examine(self, trial: Trial) -> GateFinding:
         """Fails with the compiler's messages; what it says of a build that worked stays with the build."""
         build = trial.build()
-        trial.deadline += build.seconds  # compiling has a limit of its own
         if not build.ok:
             return failed(build.messages or "the build failed without a message")
         library = trial.state.problem.library

@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 
 import torch
 
+from services.domain.errors import InfrastructureError
 from workers.ipc.freezer import Freezer, FreezerError
 from workers.ipc.messages import MessageError
 from workers.ipc.wire import Channel, Message, WireClosedError, WireError, WireTimeoutError
@@ -34,8 +35,8 @@ LATEST_STOPS, STRIKES = 5, 3
 class ExitReader(Protocol):
     """Tells how a runner ended."""
 
-    def __call__(self) -> RunnerFault:
-        """The fault that explains why the connection is gone."""
+    def __call__(self) -> RunnerFault | InfrastructureError:
+        """What explains why the connection is gone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,11 +54,18 @@ class Exchange:
         return self.wall_s + self.tail_s
 
 
+@dataclass(kw_only=True)
+class TimeLimit:
+    """How long processes may still take to answer. What the referee and others do in between is not counted."""
+
+    left_s: float
+
+
 class RunnerConnection:
     """The connection to one runner. Raises `RunnerFault` when the runner fails to do its part."""
 
     def __init__(
-        self, channel: Channel, exit_reader: ExitReader, *, deadline: float, freezer: Freezer | None = None
+        self, channel: Channel, exit_reader: ExitReader, *, time_limit: TimeLimit, freezer: Freezer | None = None
     ) -> None:
         self._channel = channel
         self._exit_reader = exit_reader
@@ -74,7 +82,7 @@ class RunnerConnection:
         """What one has: bytes of its slot's outputs."""
         self.is_baseline = False
         """Whether the runner is the baselines' process."""
-        self.deadline = deadline
+        self.time_limit = time_limit
         self.call_limit_s = 10.0
         self.calls: list[tuple[float, float]] = []
         """When the model ran: from each request to its answer, in seconds on the monotonic clock."""
@@ -88,6 +96,7 @@ class RunnerConnection:
         limit_s: float | None = None,
     ) -> tuple[A, Exchange]:
         """Send a request; its answer, and how long that took. Raises `RunnerFault`."""
+        started = time.monotonic()
         try:
             limit = self._limit(limit_s)
             token = secrets.token_hex(8)
@@ -96,6 +105,8 @@ class RunnerConnection:
         except RunnerFault as fault:
             fault.of_baseline = self.is_baseline
             raise
+        finally:
+            self.time_limit.left_s -= time.monotonic() - started
 
     def _exchange(
         self, request: RunnerRequest, token: str, descriptors: Sequence[int], limit: float
@@ -111,7 +122,7 @@ class RunnerConnection:
         except WireTimeoutError:
             if self._freezer is not None and not self._freezer.was_thawed():
                 raise FreezerError("the candidate's processes were stopped and could not be woken") from None
-            left = "" if time.monotonic() < self.deadline else ", all that was left of the evaluation's time"
+            left = "" if limit < self.time_limit.left_s else ", all that was left of the evaluation's time"
             name = REQUESTS.name_of(request)
             raise RunnerFault(FaultKind.HUNG, f"`{name}` did not end within {limit:.1f} s{left}") from None
         except WireClosedError:
@@ -189,7 +200,7 @@ class RunnerConnection:
         return self._freezer is not None
 
     def _limit(self, limit_s: float | None) -> float:
-        limit = min(limit_s if limit_s is not None else self.call_limit_s, self.deadline - time.monotonic())
+        limit = min(limit_s if limit_s is not None else self.call_limit_s, self.time_limit.left_s)
         if limit <= 0:
             raise RunnerFault(FaultKind.HUNG, "the evaluation's time limit was reached")
         return limit

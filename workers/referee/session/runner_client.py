@@ -14,7 +14,7 @@ from workers.ipc.tensors import TensorMeta, encode
 from workers.ipc.wire import Channel
 from workers.referee.comparing.error_scales import same_bytes
 from workers.referee.errors import FaultKind, RunnerFault
-from workers.referee.session.exchange import ExitReader, RunnerConnection
+from workers.referee.session.exchange import ExitReader, RunnerConnection, TimeLimit
 from workers.referee.session.fetched import Fetched, Output, outputs_of
 from workers.referee.session.slots import Slot
 from workers.runner.answers import (
@@ -71,11 +71,11 @@ class RunnerSession(RunnerConnection):
         channel: Channel,
         exit_reader: ExitReader,
         *,
-        deadline: float,
+        time_limit: TimeLimit,
         place: TensorDevice | None = None,
         freezer: Freezer | None = None,
     ) -> None:
-        super().__init__(channel, exit_reader, deadline=deadline, freezer=freezer)
+        super().__init__(channel, exit_reader, time_limit=time_limit, freezer=freezer)
         self.place = place or TensorDevice()
         self._cotangents = 0
         """How many of a call's arguments, the last ones, its forward must not see."""

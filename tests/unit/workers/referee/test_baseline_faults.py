@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -12,13 +11,14 @@ import torch
 
 from services.domain.errors import InfrastructureError
 from services.domain.gates import GateName, GateStatus
+from services.domain.measurements import Baselines
+from services.testing.builders import a_latency
 from tests.threaded_baselines import Link, a_bench, asked
 from workers.ipc.tensors import TensorMeta
 from workers.referee.baselines.bench import BaselineBench
 from workers.referee.comparing.output_errors import ErrorLog
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.evaluation import _run
-from workers.referee.gates import integrity
 
 SOURCE = """import torch
 
@@ -48,7 +48,7 @@ def test_a_baseline_that_has_not_been_asked_for_long_gives_memory_back_and_goes_
 ) -> None:
     bench, arguments, metas = a_ready_bench(link)
     bench.side("eager", 0, arguments, metas)
-    link.started[0].deadline = time.monotonic() - 1.0
+    link.started[0].time_limit.left_s = -1.0
     given_back(bench)
     side = bench.side("eager", 0, arguments, metas)
     side.session.call(side.slot)
@@ -81,14 +81,18 @@ class Failing:
         raise self._fault
 
 
-def a_trial() -> Any:
+def a_trial(slowdown: float = 1.0) -> Any:
     restarts: list[None] = []
     state = SimpleNamespace(
         care=SimpleNamespace(doubtful=False),
-        bench=SimpleNamespace(restart=lambda: restarts.append(None), restarts=restarts),
+        bench=SimpleNamespace(
+            restart=lambda: restarts.append(None), restarts=restarts, slowdown=lambda *_given: slowdown
+        ),
         place=SimpleNamespace(is_gpu=False),
+        draw=lambda *_given: [],
+        metas=lambda _number: [],
     )
-    return SimpleNamespace(state=state, phases={}, errors=ErrorLog(), tuned=None)
+    return SimpleNamespace(state=state, phases={}, errors=ErrorLog(), tuned=None, end_runner=lambda: None)
 
 
 @pytest.mark.parametrize("kind", [FaultKind.CRASHED, FaultKind.HUNG, FaultKind.RAISED, FaultKind.FORGED])
@@ -101,25 +105,20 @@ def test_nobody_is_blamed_for_a_baseline_that_fails(kind: FaultKind) -> None:
 
 def test_a_candidate_is_blamed_for_its_own_process_and_for_memory_that_it_took() -> None:
     trial = a_trial()
-    for kind, of_baseline in ((FaultKind.CRASHED, False), (FaultKind.MEMORY, True)):
+    for kind, of_baseline in ((FaultKind.CRASHED, False), (FaultKind.HUNG, False), (FaultKind.MEMORY, True)):
         assert [one.status for one in _run(Failing(kind, of_baseline=of_baseline), trial)] == [GateStatus.FAILED]
     assert len(trial.state.bench.restarts) == 1
 
 
-def test_starting_and_compiling_a_baseline_takes_nothing_of_a_candidate_s_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [100.0]
-    monkeypatch.setattr(integrity, "time", SimpleNamespace(monotonic=lambda: now[0]))
+def test_nobody_is_blamed_for_a_time_out_where_the_reference_is_late_as_well() -> None:
+    with pytest.raises(InfrastructureError, match=r"too busy: it ended, and the reference takes 4\.0 times as long"):
+        _run(Failing(FaultKind.HUNG, of_baseline=False), a_trial(slowdown=4.0))
 
-    def side(*_given: object) -> str:
-        now[0] += 300.0
-        return "reference"
 
-    trial: Any = SimpleNamespace(
-        state=SimpleNamespace(bench=SimpleNamespace(side=side), metas=lambda _number: []),
-        deadline=110.0,
-        runner=object(),
-        session=SimpleNamespace(deadline=110.0),
-    )
-    integrity._rival(trial, "compile", 0, [])
-    assert trial.deadline == 410.0
-    assert trial.session.deadline == 410.0
+def test_the_reference_s_pace_is_that_of_its_first_measurement(link: Link) -> None:
+    bench, arguments, metas = a_ready_bench(link)
+    assert bench.slowdown(arguments, metas) == 1.0  # nothing is known
+    bench.baselines = Baselines(eager=a_latency(1e-3))
+    assert bench.slowdown(arguments, metas) > 3.0
+    bench.baselines = Baselines(eager=a_latency(1e9))
+    assert bench.slowdown(arguments, metas) < 1.0

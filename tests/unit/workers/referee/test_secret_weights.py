@@ -13,6 +13,7 @@ from services.domain.gates import GateStatus
 from tests.isolated import isolated
 from workers.referee.gates import parameters
 from workers.referee.gates.load import LoadGate
+from workers.referee.session.exchange import TimeLimit
 from workers.referee.session.isolated_problem import IsolatedProblem
 from workers.referee.state import ReferenceState
 
@@ -53,7 +54,7 @@ def loaded(problem: IsolatedProblem, session: Loaded) -> str:
         problem=problem, threads=1, link=SimpleNamespace(spawn=lambda *_given, **_named: SimpleNamespace())
     )
     trial: Any = SimpleNamespace(
-        runner=None, state=state, session=session, deadline=0.0, request=SimpleNamespace(source="")
+        runner=None, state=state, session=session, time_limit=TimeLimit(left_s=0.0), request=SimpleNamespace(source="")
     )
     return LoadGate().examine(trial).detail
 
@@ -100,7 +101,7 @@ def test_who_cannot_be_given_other_parameters_is_suspicious(problem: IsolatedPro
         problem=problem, threads=1, link=SimpleNamespace(spawn=lambda *_given, **_named: SimpleNamespace())
     )
     trial: Any = SimpleNamespace(
-        runner=None, state=state, session=session, deadline=0.0, request=SimpleNamespace(source="")
+        runner=None, state=state, session=session, time_limit=TimeLimit(left_s=0.0), request=SimpleNamespace(source="")
     )
     finding = parameters._tried(trial, [], 1.0)
     assert finding is not None

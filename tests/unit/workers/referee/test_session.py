@@ -5,7 +5,6 @@ import gc
 import socket
 import struct
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import torch
 from workers.ipc.tensors import TensorMeta
 from workers.ipc.wire import Channel, WireError
 from workers.referee.errors import FaultKind, RunnerFault
+from workers.referee.session.exchange import TimeLimit
 from workers.referee.session.runner_client import RunnerSession
 from workers.runner.session import RunnerServer
 from workers.runner.stepping import DENSE, TURNED, StepPlan
@@ -47,7 +47,7 @@ def against(peer: Callable[[Channel], object]) -> Iterator[RunnerSession]:
 
     thread = threading.Thread(target=run)
     thread.start()
-    session = RunnerSession(Channel(ours), gone, deadline=time.monotonic() + 20.0)
+    session = RunnerSession(Channel(ours), gone, time_limit=TimeLimit(left_s=20.0))
     session.call_limit_s = 1.0
     try:
         yield session
@@ -153,6 +153,25 @@ def test_silence_is_a_hang_and_hanging_up_is_what_the_worker_says() -> None:
     with against(lambda channel: channel.receive(timeout_s=5.0)) as session, pytest.raises(RunnerFault) as caught:
         session.noop()
     assert caught.value.kind is FaultKind.CRASHED
+
+
+def test_only_the_time_in_which_it_is_asked_counts_against_a_process() -> None:
+    def answering(channel: Channel) -> None:
+        for _ in range(2):
+            channel.send({"token": channel.receive(timeout_s=60.0).body["token"]})
+        channel.receive(timeout_s=60.0)
+        channel.receive(timeout_s=60.0)
+
+    with against(answering) as session:
+        session.time_limit.left_s = 30.0
+        asked_s = session.noop() + session.noop()
+        assert 30.0 - session.time_limit.left_s == pytest.approx(asked_s, abs=0.05)
+        session.time_limit.left_s = 0.05
+        with pytest.raises(RunnerFault, match="all that was left of the evaluation's time") as caught:
+            session.noop()
+        assert caught.value.kind is FaultKind.HUNG
+        with pytest.raises(RunnerFault, match="the evaluation's time limit was reached"):
+            session.noop()
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ class Sittings:
         bench = SimpleNamespace(side=self._side, restart=self._restart)
         state = SimpleNamespace(bench=bench, metas=lambda _number: [], is_one_of_many=False, is_large=False)
         self.rivals = 1
-        self.trial: Any = SimpleNamespace(draw=lambda *_given: [], state=state, deadline=0.0, runner=None)
+        self.trial: Any = SimpleNamespace(draw=lambda *_given: [], state=state, runner=None)
 
     def _measure(self, _trial: object, number: int) -> Measured:
         samples = Samples(candidate=[CALL_S] * 20, baseline=[CALL_S] * 20, hidden_s=self._hidden_s.pop(0))
