@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable
@@ -78,6 +79,8 @@ class BaselineBench:
         self._measured_at = time.monotonic() - age_s
         self._canary_s: dict[str, float] = {}
         self._drift: str | None = None
+        self._quickest_us: dict[str, float] = {}
+        """The lowest median of each baseline so far, on input set 0."""
         self.baselines = known
         self.notes: dict[str, str] = {}
         """Why a baseline is absent, or one of its ways of compiling: it is wrong, or it failed."""
@@ -155,6 +158,7 @@ class BaselineBench:
             return
         best = min(found, key=lambda one: one.median_us)
         self.baselines = replace(self.baselines, **{name: best})
+        self._quickest_us[name] = min(best.median_us, self._quickest_us.get(name, best.median_us))
 
     def _leave_out(self, name: str, number: int, fault: RunnerFault) -> None:
         """A baseline that is wrong on an input set, or fails there, is absent there, and a note says which."""
@@ -361,14 +365,15 @@ class BaselineBench:
         return protocol_cost(side)
 
     def slowdown(self, arguments: list[Any], metas: list[TensorMeta]) -> float:
-        """How many times as long as it did the fastest baseline takes now, on input set 0; 1 where none was measured.
-        Raises `RunnerFault`."""
+        """How many times as long as it once did the fastest baseline takes now, on input set 0; 0 where none was ever
+        measured. Raises `RunnerFault`."""
         name = self.fastest(BASELINES)
         known: Latency | None = getattr(self.baselines, name)
-        if known is None:
-            return 1.0
+        least_us = min(self._quickest_us.get(name, math.inf), math.inf if known is None else known.median_us)
+        if least_us == math.inf:
+            return 0.0
         side = replace(self.side(name, 0, arguments, metas), trusted=True)
-        return 1e6 * statistics.median(self._alone(side, arguments).seconds) / known.median_us
+        return 1e6 * statistics.median(self._alone(side, arguments).seconds) / least_us
 
     def own_cost(self, number: int, arguments: list[Any], metas: list[TensorMeta]) -> ProtocolCost:
         """The same for an input set, in eager mode."""

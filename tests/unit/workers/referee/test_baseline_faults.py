@@ -117,8 +117,16 @@ def test_nobody_is_blamed_for_a_time_out_where_the_reference_is_late_as_well() -
 
 def test_the_reference_s_pace_is_that_of_its_first_measurement(link: Link) -> None:
     bench, arguments, metas = a_ready_bench(link)
-    assert bench.slowdown(arguments, metas) == 1.0  # nothing is known
+    assert bench.slowdown(arguments, metas) == 0.0  # nothing is known
     bench.baselines = Baselines(eager=a_latency(1e-3))
     assert bench.slowdown(arguments, metas) > 3.0
     bench.baselines = Baselines(eager=a_latency(1e9))
     assert bench.slowdown(arguments, metas) < 1.0
+
+
+def test_a_figure_that_was_taken_on_a_busy_machine_does_not_replace_an_earlier_one(link: Link) -> None:
+    bench, arguments, metas = a_ready_bench(link)
+    found = bench.ensure(("eager",), arguments, metas).eager
+    assert found is not None
+    bench.baselines = Baselines(eager=a_latency(1e9))
+    assert bench.slowdown(arguments, metas) > 1e-3
