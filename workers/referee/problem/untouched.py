@@ -21,11 +21,12 @@ _OWN = ("workers", "services")
 """Packages of ours, none of whose functions is a problem's to replace."""
 _SETTINGS: Mapping[str, Callable[[], Any]] = {
     "the number of threads": torch.get_num_threads,
+    "the default dtype": torch.get_default_dtype,
     "whether algorithms are deterministic": torch.are_deterministic_algorithms_enabled,
     "whether oneDNN is used": lambda: torch.backends.mkldnn.enabled,
     "whether cuDNN is used": lambda: torch.backends.cudnn.enabled,
 }
-"""What makes the same code slower."""
+"""What makes the same code slower, or has it compute something else."""
 _DISABLING = torch._compile._disable_dynamo(len).__code__
 """Code of the wrapper that disables `torch.compile` in a function. PyTorch itself wraps `torch.manual_seed` in it when
 `torch._dynamo` is imported."""
@@ -46,7 +47,7 @@ def as_found() -> dict[str, Any]:
         for name, value in vars(owner).items()
         if callable(value) and not name.startswith("_")
     }
-    return functions | {name: read() for name, read in _SETTINGS.items()}
+    return {name: read() for name, read in _SETTINGS.items()} | functions  # a setting may change functions
 
 
 def _unwrapped(value: Any) -> Any:

@@ -62,6 +62,7 @@ def test_the_same_seed_draws_the_same_inputs() -> None:
         ("torch.relu(x) + 1", "x * 0 + 1", "does not depend", 4),
         ("torch.relu(x) + 1", "3", "no tensor", 4),
         ("torch.relu(x) + 1", "x.mean() * torch.ones(9)", "constant", 4),
+        ("torch.randn(16, 16)", "torch.randn(0, 16)", "get_inputs gives tensors without elements only", 7),
         ("torch.randn(16, 16)", "torch.ones(16, 16)", "same values under every seed", 7),
         ("return [torch.randn(16, 16)]", "raise SystemExit(0)", "raised SystemExit", 8),
         ("return [torch.randn(16, 16)]", "return [object()]", "cannot be passed", 7),
@@ -152,16 +153,21 @@ def get_inputs():
 
 @pytest.fixture
 def torch_as_it_was() -> Iterator[None]:
-    equal, threads = torch.equal, torch.get_num_threads()
+    equal, threads, dtype = torch.equal, torch.get_num_threads(), torch.get_default_dtype()
     yield
     torch.equal = equal
     torch.set_num_threads(threads)
+    torch.set_default_dtype(dtype)
 
 
 @pytest.mark.usefixtures("torch_as_it_was")
 @pytest.mark.parametrize(
     ("line", "name"),
-    [("torch.equal = lambda one, other: True", "`torch.equal`"), ("torch.set_num_threads(7)", "the number of threads")],
+    [
+        ("torch.equal = lambda one, other: True", "`torch.equal`"),
+        ("torch.set_num_threads(7)", "the number of threads"),
+        ("torch.set_default_dtype(torch.float64)", "the default dtype"),
+    ],
 )
 @pytest.mark.parametrize("place", ["import torch\n", "    def forward(self, x):\n"])
 def test_a_problem_leaves_pytorch_as_it_is(line: str, name: str, place: str) -> None:
