@@ -172,7 +172,7 @@ def _check_dependent(
     problem: ReferenceProblem, name: str, draws: tuple[list[Any], list[Any]], outputs: list[torch.Tensor]
 ) -> None:
     own = [flatten(problem.forward_arguments(one)) for one in draws]
-    if not any(tensor.numel() for tensor in own[0]) and own[0]:
+    if own[0] and not any(tensor.numel() for tensor in own[0]):
         remedy = "Nothing can be timed on them: move them to HELD_OUT, where kernels are judged on them and not timed."
         raise problem.refusal(f"{name} gives tensors without elements only", remedy, name)
     if _same(*own):

@@ -172,22 +172,22 @@ def torch_as_it_was() -> Iterator[None]:
 @pytest.mark.parametrize("place", ["import torch\n", "    def forward(self, x):\n"])
 def test_a_problem_leaves_pytorch_as_it_is(line: str, name: str, place: str) -> None:
     blanks = " " * (8 if "forward" in place else 0)
-    told = refused(GOOD.replace(place, f"{place}{blanks}{line}\n"))
-    assert f"the problem changes {name}" in str(told)
-    assert "Leave PyTorch and Kernelwright as they are" in told.remedy
+    refusal = refused(GOOD.replace(place, f"{place}{blanks}{line}\n"))
+    assert f"the problem changes {name}" in str(refusal)
+    assert "Leave PyTorch and Kernelwright as they are" in refusal.remedy
 
 
 @pytest.mark.parametrize(
-    ("training", "told"), [(True, "model's norm.running_mean, norm.running_var, norm"), (False, None)]
+    ("training", "named"), [(True, "model's norm.running_mean, norm.running_var, norm"), (False, None)]
 )
-def test_what_a_call_changes_in_the_model_is_told(training: bool, told: str | None) -> None:
+def test_what_a_call_changes_in_the_model_is_named(training: bool, named: str | None) -> None:
     layer = GOOD.replace(
         "    def forward(self, x):\n        return torch.relu(x) + 1",
         "    def __init__(self):\n        super().__init__()\n        self.norm = torch.nn.BatchNorm1d(16)\n"
         f"        self.train({training})\n\n    def forward(self, x):\n        return self.norm(x)",
     )
-    found = keep_state(load(problem(layer), lambda _what, _line: None), lambda _what, _line: None)
-    assert (found is None) if told is None else (told in (found or ""))
+    change = keep_state(load(problem(layer), lambda _what, _line: None), lambda _what, _line: None)
+    assert (change is None) if named is None else (named in (change or ""))
 
 
 COUNTER = GOOD.replace(
