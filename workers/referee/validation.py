@@ -12,7 +12,7 @@ from services.domain.devices import DeviceSheet
 from services.domain.problems import Problem, ProblemAnalysis
 from workers.ipc.placement import TensorDevice
 from workers.ipc.sparse import is_sparse
-from workers.ipc.tensors import DataError, check_supported, flatten
+from workers.ipc.tensors import flatten
 from workers.referee.comparing.comparison import all_finite
 from workers.referee.comparing.error_scales import same_bytes
 from workers.referee.comparing.pieces import pieces
@@ -101,16 +101,7 @@ def _outputs(problem: ReferenceProblem, arguments: list[Any]) -> list[torch.Tens
     if not outputs:
         remedy = "Return a tensor, or a tuple of tensors."
         raise problem.refusal("Model.forward returns no tensor", remedy, "Model.forward")
-    for index, output in enumerate(outputs):
-        _check_supported(problem, f"Model.forward: output {index}", output, "Model.forward")
     return outputs
-
-
-def _check_supported(problem: ReferenceProblem, what: str, tensor: torch.Tensor, name: str) -> None:
-    try:
-        check_supported(tensor)
-    except DataError as error:
-        raise problem.refusal(f"{what}: {error}", "Convert it to a supported one.", name) from None
 
 
 def _check_state(problem: ReferenceProblem) -> None:
@@ -119,7 +110,7 @@ def _check_state(problem: ReferenceProblem) -> None:
         if is_sparse(tensor):
             remedy = "Keep it dense, or give it to forward as an argument."
             raise problem.refusal(f"{what} is sparse, which only arguments and outputs may be", remedy, "Model")
-        _check_supported(problem, what, tensor, "Model")
+        problem.check_supported(what, tensor, "Model")
 
 
 def _check_untouched(problem: ReferenceProblem) -> None:
@@ -132,13 +123,10 @@ def _check_untouched(problem: ReferenceProblem) -> None:
 def _check_repeatable(problem: ReferenceProblem, arguments: list[Any], outputs: list[torch.Tensor]) -> None:
     seed_everything(977)
     again = _outputs(problem, arguments)
-    for one, other in zip(outputs, again, strict=True):
-        if one.shape != other.shape or not _agree(one, other):
-            raise problem.refusal(
-                "Model.forward is not deterministic: the same inputs gave different outputs",
-                "Remove randomness and state from forward (dropout, noise, counters).",
-                "Model.forward",
-            )
+    if not all(map(_agree, outputs, again)):
+        remedy = "Remove randomness and state from forward (dropout, noise, counters)."
+        reason = "Model.forward is not deterministic: the same inputs gave different outputs"
+        raise problem.refusal(reason, remedy, "Model.forward")
 
 
 def _agree(one: torch.Tensor, other: torch.Tensor) -> bool:

@@ -30,7 +30,7 @@ def lies_in(tensor: torch.Tensor, other: torch.Tensor) -> bool:
 def scales_of(outputs: list[torch.Tensor], exact: list[torch.Tensor], usual: Sequence[Slots]) -> tuple[ErrorScale, ...]:
     """How far outputs are from the exact ones, one figure each; nothing is known where there are none. `usual` has
     their usual magnitudes, where they have few elements."""
-    if len(exact) != len(outputs):
+    if [one.shape for one in exact] != [one.shape for one in outputs]:
         return tuple(ErrorScale(usual=one) for one in usual)
     pairs = zip(map(real_pairs, outputs), map(real_pairs, exact), usual, strict=True)
     return tuple(_with_usual(error_scale(output, other), output, other, one) for output, other, one in pairs)

@@ -22,7 +22,7 @@ from services.domain.problems import ArgumentForm, CallForm, Problem, TensorForm
 from services.domain.shape_lists import REMEDY as SHAPES_REMEDY
 from services.domain.shape_lists import ShapeListError, entries
 from workers.ipc.placement import TensorDevice
-from workers.ipc.tensors import DataError, TensorMeta, encode, flatten, mapped, relaid
+from workers.ipc.tensors import DataError, TensorMeta, check_supported, encode, flatten, mapped, relaid, structure
 from workers.referee.comparing.comparison import tolerances
 from workers.referee.errors import Refused
 from workers.referee.problem.differentiation import NoGradientError, draw_cotangent, gradient_names, marked, plan_of
@@ -32,6 +32,8 @@ from workers.referee.problem.untouched import as_found
 from workers.runner.stepping import DENSE, ModelStep, StepPlan
 
 MODULE_NAME = "kernelwright_problem"
+SHOWN = 4
+"""Of the tensors that a refusal names."""
 
 
 class ReferenceProblem:
@@ -76,7 +78,9 @@ class ReferenceProblem:
         self.model: torch.nn.Module = self._guarded("Model", lambda: self._construct(self.init_inputs))
         self.tolerance = self._tolerance()
         """What the module's `TOLERANCE` says: atol and rtol by dtype."""
-        self._output_metas: dict[tuple[TensorMeta, ...], list[TensorMeta]] = {}
+        self._input_metas: dict[int, list[TensorMeta]] = {}
+        self._output_metas: dict[str, list[TensorMeta]] = {}
+        """Of what a call returns, by what is called and what its arguments are but for the tensors' values."""
         self.gradient_names: tuple[str, ...] = ()
         """How people call the gradients that are judged; empty where only the forward pass is."""
         self.step = self._step()
@@ -97,6 +101,13 @@ class ReferenceProblem:
         """Arguments of a call: input set `number` (0 is `get_inputs`; negative numbers are held out), drawn under
         `seed`, and cotangents in a layout of theirs where gradients are asked for."""
         drawn = mapped(self._drawn(number, seed), _without_graph)
+        metas = _metas(drawn)
+        known = self._input_metas.setdefault(number, metas)
+        if known != metas:
+            name = _name(self._source_of(number))
+            reason = f"{name}() gives {_told(known)} under one seed and {_told(metas)} under another"
+            remedy = "Draw values at random, not sizes or dtypes; give other sizes in INPUT_SETS or HELD_OUT."
+            raise self.refusal(reason, remedy, name)
         return drawn if self.step is None else self.with_cotangents(drawn, layout)
 
     def forward_arguments(self, arguments: Sequence[Any]) -> list[Any]:
@@ -107,11 +118,10 @@ class ReferenceProblem:
         """Arguments of a call from those of `forward`, with cotangents drawn for them. Raises `Refused`."""
         if self.step is None:
             return list(arguments)
-        metas = tuple(TensorMeta.of(tensor) for tensor in flatten(list(arguments)))
-        if metas not in self._output_metas:
-            outputs = output_tensors(self._forward(cloned(list(arguments))))
-            self._output_metas[metas] = [TensorMeta.of(outputs[index]) for index in self.step.plan.outputs]
-        wanted = self._output_metas[metas]
+        call = _call(self.model, arguments)
+        if call not in self._output_metas:
+            self._forward(cloned(list(arguments)))
+        wanted = [self._output_metas[call][index] for index in self.step.plan.outputs]
         drawn = [draw_cotangent(meta.shape, meta.torch_dtype, self.place.device) for meta in wanted]
         return [*arguments, *drawn, layout]
 
@@ -177,11 +187,21 @@ class ReferenceProblem:
         return self._called(self.model, arguments)
 
     def _called(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        call = _call(function, arguments)
         with torch.no_grad():
             try:
-                return self._guarded("Model.forward", lambda: function(*arguments))
+                outputs = self._guarded("Model.forward", lambda: function(*arguments))
             finally:
                 self._put_back()
+        for index, tensor in enumerate(flatten(outputs)):
+            self.check_supported(f"Model.forward: output {index}", tensor, "Model.forward")
+        metas = _metas(outputs)
+        known = self._output_metas.setdefault(call, metas)
+        if known != metas:
+            told = f"{_told(known)} in one call and {_told(metas)} in another"
+            remedy = "Let sizes and dtypes of the outputs follow from those of the inputs: mask elements, or pad."
+            raise self.refusal(f"Model.forward returns {told} of the same sizes", remedy, "Model.forward")
+        return outputs
 
     def keep(self, names: Sequence[str]) -> None:
         """Have each call find the parameters and buffers of these names, which calls change, as the model was built."""
@@ -244,6 +264,13 @@ class ReferenceProblem:
     def refusal(self, reason: str, remedy: str, name: str | None = None) -> Refused:
         """A refusal that points at the definition of `name`."""
         return Refused(reason, remedy, self.line_of(name) if name else None)
+
+    def check_supported(self, what: str, tensor: torch.Tensor, name: str) -> None:
+        """Refuse, at the definition of `name`, a tensor that cannot be handed to another process."""
+        try:
+            check_supported(tensor)
+        except DataError as error:
+            raise self.refusal(f"{what}: {error}", "Convert it to a supported one.", name) from None
 
     def line_of(self, name: str) -> int | None:
         """The line that defines a function, class, method (`Model.forward`) or variable."""
@@ -432,6 +459,24 @@ def _without_graph(tensor: torch.Tensor) -> torch.Tensor:
 def output_tensors(value: Any) -> list[torch.Tensor]:
     """The tensors that `forward` returned."""
     return flatten(value)
+
+
+def _metas(value: Any) -> list[TensorMeta]:
+    return [TensorMeta.of(tensor) for tensor in flatten(value)]
+
+
+def _call(function: object, arguments: Sequence[Any]) -> str:
+    """What is the same of two calls that differ in the values of tensors only."""
+    tensors: list[torch.Tensor] = []
+    plain = structure(list(arguments), tensors)
+    return repr((type(function).__name__, plain, _metas(tensors)))
+
+
+def _told(metas: Sequence[TensorMeta]) -> str:
+    """How people call these tensors."""
+    shown = ", ".join(f"{meta.dtype}{list(meta.shape)}" for meta in metas[:SHOWN])
+    more = len(metas) - SHOWN
+    return f"({shown} and {more} more)" if more > 0 else f"({shown})"
 
 
 def _name(function: Callable[..., Any]) -> str:
