@@ -51,6 +51,8 @@ class CandidateDigest:
     speedup: Speedup | None = None
     baselines_us: dict[str, float] | None = None
     """Baseline name to its median, in microseconds."""
+    self_attested: str | None = None
+    """Why its acceptance rests on the problem's own word; None where it does not."""
     input_sets: int = 0
     """How many input sets it was timed with."""
     roofline_fraction: float | None = None
@@ -173,6 +175,7 @@ def with_report(bare: CandidateDigest, report: EvaluationReport) -> CandidateDig
         ci95_us=None if report.latency is None else report.latency.ci95_us,
         speedup=report.speedup,
         baselines_us=_medians(report.baselines),
+        self_attested=report.self_attested,
         input_sets=len(report.shapes),
         roofline_fraction=None if report.roofline is None else report.roofline.fraction,
         bottleneck=None if report.profile is None else report.profile.bottleneck,

@@ -87,6 +87,7 @@ def _candidate(row: Row[Any]) -> CandidateDigest:
         ci95_us=_pair(latency["ci95_us"]) if latency else None,
         speedup=_speedup(report["speedup"]) if report else None,
         baselines_us=_medians(report["baselines"]) if report else None,
+        self_attested=report.get("self_attested"),
         input_sets=len(report.get("shapes", ())),
         roofline_fraction=_part(report, "roofline", "fraction"),
         bottleneck=(report.get("profile") or {}).get("bottleneck"),

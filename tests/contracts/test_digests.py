@@ -54,6 +54,7 @@ async def test_a_candidates_digest_is_what_its_whole_report_says(stores: Stores)
         roofline=Roofline(bytes=8, flops=4, floor_us=2.0, fraction=0.25, bound="memory"),
         profile=Profile(source="none", metrics={}, bottleneck="memory", reason=""),
         tuned=Tuned(parameters={"BLOCK": 64}, tried=3),
+        self_attested="TOLERANCE is looser",
     )
     await stores.candidates.add(lease, judged)
     await stores.candidates.add(lease, waiting)
@@ -62,6 +63,7 @@ async def test_a_candidates_digest_is_what_its_whole_report_says(stores: Stores)
     whole = await stores.candidates.list("local", "job-1")
     assert found == tuple(map(digest_candidate, whole))
     assert (found[0].roofline_fraction, found[0].bottleneck, found[0].tuned) == (0.25, "memory", 3)
+    assert (found[0].self_attested, found[1].self_attested) == ("TOLERANCE is looser", None)
     assert (found[1].verdict, found[1].median_us) == (None, None)
 
 

@@ -61,6 +61,8 @@ class CandidateSummary(View):
     """Whether it is faster than the fastest baseline; of accepted candidates only."""
     baselines_us: dict[str, float] | None
     """Medians of the baselines it was compared with."""
+    self_attested: str | None
+    """Why its acceptance rests on the problem's own word; null where it does not."""
     input_sets: int
     """How many input sets it was timed with: the first one has a roofline."""
     roofline_fraction: float | None

@@ -101,6 +101,13 @@ def test_the_page_says_why_to_believe_its_number_with_gates_pictures_and_source(
     page.assert_harmless()
 
 
+def test_the_page_says_where_a_verdict_rests_on_the_problems_own_word() -> None:
+    report = a_report()
+    loose = "the problem's TOLERANCE is looser than the referee's for float32 (0.05, 0.05)"
+    assert "Self-attested" not in a_page(judged(0, report))
+    assert "TOLERANCE is looser" in a_page(judged(0, replace(report, self_attested=loose)))
+
+
 def test_a_ratio_that_is_not_that_of_the_shown_medians_carries_its_reason() -> None:
     plain = a_page(judged(0, a_report(median_us=100.0, eager_us=200.0)))
     assert "data-note" not in plain

@@ -5,7 +5,7 @@ import type { CandidateSummary } from "./client";
 function candidate(step: number, more: Partial<CandidateSummary> = {}): CandidateSummary {
   return {
     id: `cand-${step}`, job_id: "job-1", step, parent_id: null, origin: "draft", backend: "cpp", summary: "", created_at: "",
-    verdict: "accepted", failed_gate: null, median_us: null, ci95_us: null, speedup: null, gain: null, baselines_us: null,
+    verdict: "accepted", failed_gate: null, median_us: null, ci95_us: null, speedup: null, gain: null, baselines_us: null, self_attested: null,
     input_sets: 1, roofline_fraction: null, bottleneck: null, tuned: null, device_s: 0, ...more,
   };
 }

@@ -106,7 +106,7 @@ function fresh(id: string, { job_id, data: told, at }: JobEvent): CandidateSumma
   return {
     id, job_id, step: number(told.step) ?? 0, parent_id: text(told.parent_id), origin: "draft", backend: "",
     summary: text(told.summary) ?? "", created_at: at, verdict: null, failed_gate: null, median_us: null, ci95_us: null,
-    speedup: null, gain: null, baselines_us: null, input_sets: 0, roofline_fraction: null, bottleneck: null, tuned: null, device_s: 0,
+    speedup: null, gain: null, baselines_us: null, self_attested: null, input_sets: 0, roofline_fraction: null, bottleneck: null, tuned: null, device_s: 0,
   };
 }
 

@@ -17,6 +17,7 @@ import { notify } from "../parts/notify";
 import { FINAL, GainPill, KindPill } from "../parts/Pills";
 import { Profile } from "../parts/Profile";
 import { RatioNote } from "../parts/RatioNote";
+import { SelfAttested } from "../parts/SelfAttested";
 import { Asked, Empty } from "../parts/States";
 import { useTitle } from "../parts/useTitle";
 import { candidateQuery, useCandidates, useJob } from "../useJob";
@@ -113,6 +114,7 @@ function Head({ candidate, job }: { candidate: CandidateView; job: JobView | und
         <Figure name="backend">{candidate.backend}</Figure>
       </Group>
       <RatioNote measured={candidate} />
+      <SelfAttested reason={candidate.self_attested} />
     </Stack>
   );
 }

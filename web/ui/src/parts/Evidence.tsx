@@ -87,13 +87,6 @@ function Claim({ report }: { report: EvaluationReport }) {
       </Alert>
     );
   }
-  if (report.self_attested) {
-    return (
-      <Alert color="orange" variant="outline" title="Self-attested" maw={760}>
-        Accepted on the problem’s own word: {report.self_attested}. The result stays out of team memory, shares and exports.
-      </Alert>
-    );
-  }
   const of = objectiveText(objective);
   return (
     <Text maw={760}>

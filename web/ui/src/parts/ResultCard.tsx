@@ -8,6 +8,7 @@ import { Figure } from "./Figure";
 import { NAMES } from "../ratios";
 import { GainPill } from "./Pills";
 import { RatioNote } from "./RatioNote";
+import { SelfAttested } from "./SelfAttested";
 import { notify } from "./notify";
 
 export function ResultCard({ job, candidates }: { job: JobView; candidates: CandidateSummary[] }) {
@@ -58,6 +59,7 @@ export function ResultCard({ job, candidates }: { job: JobView; candidates: Cand
         Round {best.step + 1}: {best.summary}
       </Text>
       <RatioNote measured={best} />
+      <SelfAttested reason={best.self_attested} />
     </Card>
   );
 }
