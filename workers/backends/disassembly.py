@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,11 +139,12 @@ _CHOOSING = (
 )
 """What g++ writes into a resolver (`target_clones`): reads what the processor has, writes registers, returns."""
 _LAST = re.compile(r"(?:ret|jmp)\b")
+_ADDRESS = re.compile(r"[0-9a-f]+")
 
 
 def choosing(listing: str, addresses: Collection[int]) -> frozenset[int]:
     """Of the functions at these addresses, those whose code only asks the processor and chooses: it writes no memory,
-    calls nothing but `__cpu_indicator_init`, and jumps within itself."""
+    calls nothing but `__cpu_indicator_init`, and jumps to code of that kind only, its own or what g++ has split off."""
     blocks: dict[int, list[re.Match[str]]] = {}
     block: list[re.Match[str]] = []
     for line in listing.splitlines():
@@ -151,22 +152,39 @@ def choosing(listing: str, addresses: Collection[int]) -> frozenset[int]:
             block = blocks.setdefault(int(header[1], 16), [])
         elif found := _INSTRUCTION.match(line):
             block.append(found)
-    return frozenset(address for address in addresses if _only_chooses(blocks.get(address, [])))
+    starts = {int(found[1], 16): address for address, block in blocks.items() for found in block}
+    return frozenset(address for address in addresses if _only_chooses(blocks, starts, address))
 
 
-def _only_chooses(block: Sequence[re.Match[str]]) -> bool:
-    own = {found[1] for found in block}
+def _only_chooses(blocks: Mapping[int, Sequence[re.Match[str]]], starts: Mapping[int, int], address: int) -> bool:
+    """`starts`: for each instruction's address, that of the block which it belongs to."""
+    reached, looked_at = [address], set[int]()
+    while reached:
+        address = reached.pop()
+        if address not in looked_at:
+            looked_at.add(address)
+            targets = _targets(blocks.get(address, []))
+            if targets is None or not all(target in starts for target in targets):
+                return False
+            reached += [starts[target] for target in targets]
+    return True
+
+
+def _targets(block: Sequence[re.Match[str]]) -> list[int] | None:
+    """Where a block that only chooses jumps to; None where it does anything else."""
+    targets: list[int] = []
     for _, name, operands, symbol in (found.groups() for found in block):
         if name == "call":
             if symbol not in ("__cpu_indicator_init", "__cpu_indicator_init@plt"):
-                return False
+                return None
         elif name.startswith("j"):
-            if operands.strip() not in own:
-                return False
+            if not _ADDRESS.fullmatch(operands.strip()):
+                return None
+            targets.append(int(operands, 16))
         elif not any(pattern.fullmatch(f"{name} {operands}".strip()) for pattern in _CHOOSING):
-            return False
+            return None
     ends = [found[2] for found in block if "nop" not in found[2]]
-    return bool(ends) and _LAST.match(ends[-1]) is not None
+    return targets if ends and _LAST.match(ends[-1]) else None
 
 
 def plain_resolvers(sandbox: Sandbox, library: Path, addresses: Collection[int], scratch: Scratch) -> frozenset[int]:

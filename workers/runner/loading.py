@@ -43,8 +43,20 @@ def construct(module: ModuleType, class_name: str, init_inputs: Any, seed: int) 
 
 
 def state_of(model: torch.nn.Module) -> list[tuple[str, torch.Tensor]]:
-    """Parameters, then buffers (persistent or not), in order of registration."""
-    return [*model.named_parameters(), *model.named_buffers()]
+    """Parameters, then buffers that are saved, then those that are not; each in order of registration."""
+    unsaved = unsaved_names(model)
+    buffers = sorted(model.named_buffers(), key=lambda named: named[0] in unsaved)
+    return [*model.named_parameters(), *buffers]
+
+
+def unsaved_names(model: torch.nn.Module) -> frozenset[str]:
+    """Buffers that are no part of `state_dict` (`persistent=False`): tables which a model works out for itself."""
+    found = (
+        f"{prefix}.{name}".removeprefix(".")
+        for prefix, module in model.named_modules()
+        for name in module._non_persistent_buffers_set
+    )
+    return frozenset(found)
 
 
 def read_state(
@@ -66,7 +78,8 @@ def copy_state(model: torch.nn.Module, names: Sequence[str], tensors: Sequence[t
     """Give `model` the reference's state by name and shape, what is left over in order of registration.
 
     The model's own name for each of the reference's that it has; None (and nothing changed) where that leaves a
-    parameter or buffer without a counterpart.
+    parameter or buffer without a counterpart. A buffer of the model's own that is not saved needs none: it is left
+    alone unless the reference has one of its name and shape, or what is left over has the same shapes on both sides.
     """
     theirs = dict(zip(names, tensors, strict=True))
     pairs: list[tuple[str, str, torch.Tensor]] = []
@@ -77,6 +90,9 @@ def copy_state(model: torch.nn.Module, names: Sequence[str], tensors: Sequence[t
     taken = {name for name, _, _ in pairs}
     open_targets = [name for name in targets if name not in taken]
     rest = list(theirs.items())
+    if [targets[name].shape for name in open_targets] != [one.shape for _, one in rest]:
+        unsaved = unsaved_names(model)
+        open_targets = [name for name in open_targets if name not in unsaved]
     if [targets[name].shape for name in open_targets] != [one.shape for _, one in rest][: len(open_targets)]:
         return None
     pairs += [(own, name, tensor) for own, (name, tensor) in zip(open_targets, rest, strict=False)]

@@ -67,12 +67,12 @@ def spikes(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _spiked(tensor: torch.Tensor, pairs: int) -> torch.Tensor:
+    """No two spikes are equal where the dtype can tell them apart: a choice among equals is nobody's business."""
     changed = tensor.clone().reshape(-1)
     places = torch.randint(0, changed.numel(), (2 * pairs,), device=tensor.device)
     height = min(WIDEST, SPIKE * magnitude(tensor))
-    signs = torch.ones(2 * pairs, device=tensor.device, dtype=tensor.dtype)
-    signs[pairs:] = -1
-    changed[places] = signs * height
+    heights = torch.linspace(height, height / 2, pairs, device=tensor.device)
+    changed[places] = torch.cat((heights, -heights)).to(tensor.dtype)
     return changed.view(tensor.shape)
 
 

@@ -29,6 +29,7 @@ from workers.referee.problem.differentiation import NoGradientError, draw_cotang
 from workers.referee.problem.listed_shapes import ListedShapes, arranged, source_of
 from workers.referee.problem.problem_file import line_in, line_of, parsed
 from workers.referee.problem.untouched import as_found
+from workers.runner.loading import state_of
 from workers.runner.stepping import DENSE, ModelStep, StepPlan
 
 MODULE_NAME = "kernelwright_problem"
@@ -257,9 +258,8 @@ class ReferenceProblem:
             yield
 
     def state(self) -> list[tuple[str, torch.Tensor]]:
-        """Parameters, then buffers, in order of registration."""
-        named = [*self.model.named_parameters(), *self.model.named_buffers()]
-        return [(name, tensor.detach()) for name, tensor in named]
+        """Parameters, then buffers that are saved, then those that are not; each in order of registration."""
+        return [(name, tensor.detach()) for name, tensor in state_of(self.model)]
 
     def refusal(self, reason: str, remedy: str, name: str | None = None) -> Refused:
         """A refusal that points at the definition of `name`."""

@@ -23,11 +23,24 @@ RESOLVER = """00000000000028d0 <run.resolver>:
     2900:\tmov    %eax,(%rdi)
     2902:\tret
 """
+SPLIT = """0000000000001090 <run.resolver.cold>:
+    1090:\tlea    0x1429(%rip),%rax        # 24c0 <run.default>
+    1097:\tjmp    28ef <run.resolver+0x1f>
+
+"""
 AT = 0x28D0
 
 
 def test_a_resolver_that_only_asks_the_processor_chooses() -> None:
     assert choosing(HEAD + RESOLVER, [AT]) == {AT}
+
+
+def test_a_resolver_chooses_in_code_that_the_compiler_has_split_off() -> None:
+    split = SPLIT + RESOLVER.replace("je     28f4 <run.resolver+0x24>", "je     1090 <run.resolver.cold>")
+    assert choosing(HEAD + split, [AT]) == {AT}
+    for instead in ("mov    %eax,(%rdi)", "call   2900 <run>", "jmp    2900 <run>", "jmp    *%rax"):
+        assert choosing(HEAD + split.replace("jmp    28ef <run.resolver+0x1f>", instead), [AT]) == set()
+    assert choosing(HEAD + split.replace("<run.resolver.cold>:", "<run.resolver.cold>"), [AT]) == set()
 
 
 @pytest.mark.parametrize(

@@ -253,6 +253,15 @@ def test_complex_numbers_change_by_their_parts() -> None:
     assert 1 <= int((spiked != x).sum()) <= 2
 
 
+def test_no_two_spikes_are_equal() -> None:
+    for distribution in DISTRIBUTIONS:
+        if "spike" in distribution.name:
+            (spiked,) = drawn([torch.zeros(64, 4096) + torch.rand(64, 4096)], distribution)
+            high = spiked[spiked.abs() > 16]
+            assert 1 <= high.numel() <= 32
+            assert high.unique().numel() == high.numel()
+
+
 def test_few_of_many_indices_are_never_general_whole_numbers() -> None:
     for _ in range(40):  # two of 256 are the same in one draw of seven
         assert not is_whole(torch.randint(0, 200_000, (256,)))
