@@ -13,6 +13,7 @@ import torch
 
 from workers.referee.comparing.error_scales import same_bytes
 from workers.referee.problem.reference_problem import ReferenceProblem, cloned, doubled
+from workers.referee.problem.widening import in_float64
 
 Named = dict[str, torch.Tensor]
 
@@ -36,11 +37,13 @@ def changed_names(problem: ReferenceProblem) -> tuple[str, ...]:
 
 def state_after(problem: ReferenceProblem, arguments: list[Any], *, exact: bool = False) -> Named:
     """The state of a copy of the model after a call, in float64 where it is to be `exact`. Raises `Refused`."""
-    model, usual = copy.deepcopy(problem.model), torch.get_default_dtype()
+    return (
+        in_float64(lambda: _left(problem, arguments, exact=True)) if exact else _left(problem, arguments, exact=False)
+    )
+
+
+def _left(problem: ReferenceProblem, arguments: list[Any], *, exact: bool) -> Named:
+    model = copy.deepcopy(problem.model)
     with problem.standing_in(model.double() if exact else model):
-        try:
-            torch.set_default_dtype(torch.float64 if exact else usual)
-            problem.run(doubled(arguments) if exact else cloned(arguments))
-        finally:
-            torch.set_default_dtype(usual)
+        problem.run(doubled(arguments) if exact else cloned(arguments))
         return {name: tensor.clone() for name, tensor in problem.state()}

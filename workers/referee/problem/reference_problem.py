@@ -29,6 +29,7 @@ from workers.referee.problem.differentiation import NoGradientError, draw_cotang
 from workers.referee.problem.listed_shapes import ListedShapes, arranged, source_of
 from workers.referee.problem.problem_file import line_in, line_of, parsed
 from workers.referee.problem.untouched import as_found
+from workers.referee.problem.widening import in_float64
 from workers.runner.loading import state_of
 from workers.runner.stepping import DENSE, ModelStep, StepPlan
 
@@ -221,20 +222,17 @@ class ReferenceProblem:
             state[name].copy_(value)
 
     def run_double(self, arguments: Sequence[Any]) -> Any | None:
-        """The reference in float64, which tensors that it makes itself have too where it does not say; None where it
-        cannot be run so (a dtype written into the code)."""
-        usual = torch.get_default_dtype()
+        """The reference in float64, whatever it names; None where it cannot be run so."""
         try:
-            model = copy.deepcopy(self.model if self.step is None else self.step).double()
-            torch.set_default_dtype(torch.float64)
             with torch.no_grad():
-                return model(*doubled(list(arguments)))
+                return in_float64(lambda: self._double()(*doubled(list(arguments))))
         except torch.OutOfMemoryError as error:
             raise InfrastructureError(f"no room for the reference in float64: {str(error)[:200]}") from None
         except Exception:  # noqa: BLE001 - untrusted code that was not written for float64
             return None
-        finally:
-            torch.set_default_dtype(usual)
+
+    def _double(self) -> Any:
+        return copy.deepcopy(self.model if self.step is None else self.step).double()
 
     @contextlib.contextmanager
     def standing_in(self, model: torch.nn.Module, init_inputs: Any = None) -> Iterator[None]:
