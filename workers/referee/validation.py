@@ -1,7 +1,10 @@
-"""Is a problem usable? It is loaded and run: same answer twice, finite, not constant, dependent on its inputs."""
+"""Is a problem usable? It is loaded and run: same answer twice, finite, not constant, dependent on its inputs, and more
+than rounding noise."""
 
 from __future__ import annotations
 
+import contextlib
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,18 +17,26 @@ from workers.ipc.placement import TensorDevice
 from workers.ipc.sparse import is_sparse
 from workers.ipc.tensors import flatten
 from workers.referee.comparing.comparison import all_finite
-from workers.referee.comparing.error_scales import same_bytes
+from workers.referee.comparing.error_scales import is_counted, same_bytes
 from workers.referee.comparing.pieces import pieces
 from workers.referee.costs.analysis import analyse
 from workers.referee.costs.backward_costs import with_backward
 from workers.referee.costs.roofline import MICROSECONDS, floor_s
+from workers.referee.errors import Refused
 from workers.referee.inputs.eight_bits import widened
+from workers.referee.inputs.large import EXACT_BYTES, telling_part
 from workers.referee.problem.model_state import changed_names
 from workers.referee.problem.reference_problem import ReferenceProblem, cloned, output_tensors, seed_everything
 from workers.referee.problem.untouched import changed
 
 REPEAT_RTOL = 1e-5
 CONSTANT_RTOL = 1e-7
+NOISE_MULTIPLE = 2.0
+"""Error of a result over its exact value from which on it is rounding noise. Beyond 2 the result itself is larger than
+the exact value. Unrelated results of one magnitude (a sine of huge numbers) are 1.4 apart; one that underflows or is
+rounded to zero is 1 apart. What cancels exactly is off by millions."""
+NOISE_BYTES = 64 << 20
+"""Inputs and outputs of a call up to which it is run in float64 as a whole to look for rounding noise."""
 SHOWN = 4
 """Of the names of buffers that a call changes."""
 Progress = Callable[[str, int | None], None]
@@ -60,11 +71,16 @@ def examine(problem: ReferenceProblem, progress: Progress) -> None:
         _check_finite(problem, outputs)
         _check_dependent(problem, name, (first, second), outputs)
         _check_not_constant(problem, _of_forward(problem, outputs))
+        progress("Model.forward", problem.line_of("Model.forward"))
+        _check_above_rounding(problem, (first, second), outputs)
         _check_gradients(problem, outputs)
     for number in range(len(problem.init_sets)):
         progress("INIT_SETS", problem.line_of("INIT_SETS"))
         with problem.other_settings(number):
-            _check_finite(problem, _outputs(problem, problem.make_inputs(0, 1)))
+            first, second = problem.make_inputs(0, 1), problem.make_inputs(0, 2)
+            outputs = _outputs(problem, first)
+            _check_finite(problem, outputs)
+            _check_above_rounding(problem, (first, second), outputs)
 
 
 def analysed(
@@ -194,6 +210,70 @@ def _check_not_constant(problem: ReferenceProblem, outputs: list[torch.Tensor]) 
             return
     remedy = "Compute something that varies over the output."
     raise problem.refusal("the output is constant: every element has the same value", remedy, "Model.forward")
+
+
+def _check_above_rounding(
+    problem: ReferenceProblem, draws: tuple[list[Any], list[Any]], outputs: list[torch.Tensor]
+) -> None:
+    """`outputs` are those of the first draw. A number may be zero up to rounding by chance, and a stretch of few rows
+    for want of others: it has to be so in both draws as a whole."""
+    noise = _noise(problem, draws[0], outputs, NOISE_BYTES)
+    if noise:
+        noise = _noise(problem, draws[0], outputs, EXACT_BYTES)
+        again = _noise(problem, draws[1], _outputs(problem, draws[1]), EXACT_BYTES)
+        noise = {what: figures for what, figures in noise.items() if what in again}
+    for what, (exact, error) in noise.items():
+        reason = (
+            f"{what} is nothing but rounding noise: it is {exact:.2g} in float64 (root mean square), and the reference "
+            f"is off by {error:.2g}, so that a kernel that rounds otherwise cannot agree with it"
+        )
+        remedy = (
+            "Return values that do not cancel: the mean of normalised values, for one, is 0 (take it before the "
+            "normalisation), and so is the gradient of a bias before a normalisation (leave the bias out)."
+        )
+        raise problem.refusal(reason, remedy, "Model.forward")
+
+
+def _noise(
+    problem: ReferenceProblem, arguments: list[Any], outputs: list[torch.Tensor], most: int
+) -> dict[str, tuple[float, float]]:
+    """Outputs and gradients that are rounding noise, with the root mean squares of their exact values and of their
+    errors; of a call with more than `most` bytes a stretch is run. Nothing is known of references that do not run in
+    float64."""
+    if all(map(is_counted, outputs)):
+        return {}
+    part = None if problem.step is not None else telling_part(arguments, outputs, most)
+    if part is not None:
+        with contextlib.suppress(Refused):  # it may not take such a stretch
+            arguments, outputs = part, _outputs(problem, part)
+    exact = output_tensors(problem.run_double(arguments))
+    if len(exact) != len(outputs):
+        return {}
+    numbered = [f"output {number}" for number in range(len(_of_forward(problem, outputs)))]
+    names = [*numbered, *(f"the gradient of {name}" for name in problem.gradient_names)]
+    found = {name: _noise_of(*pair) for name, *pair in zip(names, outputs, exact, strict=True)}
+    return {name: figures for name, figures in found.items() if figures is not None}
+
+
+def _noise_of(output: torch.Tensor, exact: torch.Tensor) -> tuple[float, float] | None:
+    """The root mean squares of an output's exact values and of its errors, where it is rounding noise: as a whole, and
+    in most of the elements that are not zero in both. None where it is not."""
+    if is_counted(output) or output.shape != exact.shape or output.numel() == 0:
+        return None
+    counted, noisy, norm, error = 0, 0, 0.0, 0.0
+    for own, other in pieces(output, exact):
+        wide = other.to(torch.complex128 if own.is_complex() else torch.float64)
+        usable = torch.isfinite(own) & torch.isfinite(wide)
+        size = torch.where(usable, wide.abs(), 0.0)
+        apart = torch.where(usable, (own.to(wide.dtype) - wide).abs(), 0.0)
+        counted += int(((size > 0) | (apart > 0)).sum())
+        noisy += int((apart > NOISE_MULTIPLE * size).sum())
+        norm = math.hypot(norm, float(torch.linalg.vector_norm(size)))
+        error = math.hypot(error, float(torch.linalg.vector_norm(apart)))
+    if 2 * noisy <= counted or error <= NOISE_MULTIPLE * norm:
+        return None
+    root = output.numel() ** 0.5
+    return norm / root, error / root
 
 
 def _same(left: list[torch.Tensor], right: list[torch.Tensor]) -> bool:

@@ -204,6 +204,15 @@ def test_gradients_that_are_all_zero_are_refused() -> None:
     assert "floor, round, sign" in caught.value.remedy
 
 
+def test_a_gradient_that_is_rounding_noise_is_refused_by_name() -> None:
+    parameter = "        self.bias = nn.Parameter(torch.ones(9, 1))\n"
+    source = module("return nn.functional.layer_norm(x + self.bias, (50,))", "torch.randn(9, 50)", parameter=parameter)
+    problem = loaded(source)
+    with pytest.raises(Refused, match="the gradient of the parameter `bias` is nothing but rounding noise") as caught:
+        examine(problem, lambda _what, _line: None)
+    assert "leave the bias out" in caught.value.remedy
+
+
 def test_a_usable_problem_is_examined_without_complaint() -> None:
     examine(loaded(SCALED), lambda _what, _line: None)
 

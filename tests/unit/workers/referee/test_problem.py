@@ -108,6 +108,79 @@ def test_an_unusable_problem_is_refused_with_reason_remedy_and_line(
     assert refusal.line == line
 
 
+NORMALISED = """import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        normalised = torch.nn.functional.group_norm(x, 4)
+        return {result}
+
+def get_inputs():
+    return [torch.rand(6, 8, 300)]
+
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "normalised.mean(dim=(1, 2))",
+        "(normalised, normalised.mean(dim=(1, 2)))",
+        "torch.relu(normalised.mean(dim=(1, 2)))",
+        "torch.cat((normalised.mean(dim=(1, 2)), x.new_zeros(30)))",
+        "normalised.mean(dim=(1, 2)) + 1e-8 * x[:, 0, 0]",
+        "normalised.mean(dim=(1, 2)).to(torch.complex64) * 1j",
+    ],
+)
+def test_a_reference_that_returns_rounding_noise_is_refused_with_what_to_do(result: str) -> None:
+    refusal = refused(NORMALISED.replace("{result}", result))
+    assert "nothing but rounding noise" in refusal.reason
+    assert f"output {int(result.startswith('(norm'))} " in refusal.reason
+    assert "do not cancel" in refusal.remedy
+    assert refusal.line == 4
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "normalised.mean(dim=(1, 2)) + 1e-6 * x[:, 0, 0]",  # small, and above the noise
+        "1e-30 * x",
+        "torch.exp(-90 - 30 * x)",  # of which most underflows to zero
+        "(1 + 1e-9 * x) - 1 + (x > 0.999)",  # of which most is rounded to zero
+        "torch.sin(1e9 * x)",  # float32 and float64 have nothing in common, and both are of magnitude 1
+        "torch.cat((normalised.mean(dim=(1, 2)), x.mean(dim=(1, 2))[:2]))",  # of which most is noise
+        "(x, torch.relu(-x))",
+        "(x, x.masked_fill(x >= 0, 0.0))",
+        "torch.nn.functional.pad(x, (0, 3000))",
+        "x.argmin(dim=-1)",
+        "(x, normalised.mean(dim=(1, 2)).to(torch.int64))",
+    ],
+)
+def test_references_of_small_zero_mixed_or_whole_values_are_no_rounding_noise(result: str) -> None:
+    examine(load(problem(NORMALISED.replace("{result}", result)), lambda _what, _line: None), lambda _what, _line: None)
+
+
+def test_an_output_that_is_noise_in_one_draw_by_chance_is_accepted() -> None:
+    """Of a number, which may nearly cancel: here every other draw does."""
+    source = GOOD.replace("torch.relu(x) + 1", "x.sum()").replace(
+        "return [torch.randn(16, 16)]",
+        "x = torch.randn(16, 16)\n    return [torch.cat((x, -x.flip(0))) if torch.initial_seed() == 1 else x]",
+    )
+    examine(load(problem(source), lambda _what, _line: None), lambda _what, _line: None)
+
+
+def test_settings_that_leave_rounding_noise_only_are_refused() -> None:
+    source = NORMALISED.replace("{result}", "normalised.mean(dim=(1, 2)) + self.share * x[:, 0, 0]")
+    source = source.replace(
+        "    def forward",
+        "    def __init__(self, share):\n        super().__init__()\n        self.share = share\n\n    def forward",
+    )
+    source = source.replace("return []", "return [1.0]") + "\nINIT_SETS = [lambda: [0.0]]\n"
+    assert "rounding noise" in refused(source).reason
+
+
 def test_a_problem_with_unreadable_tolerances_is_refused_with_the_line() -> None:
     refusal = refused(GOOD + "\nTOLERANCE = {'float32': 3}\n")
     assert "TOLERANCE" in refusal.reason
