@@ -21,13 +21,14 @@ def register(root, path, tensor, buffer):
 
 
 def registrations(analysis: ProblemAnalysis) -> list[str]:
-    """Statements of `__init__`: parameters and buffers under the reference's paths, lifted constants as `c…`."""
+    """Statements of `__init__`: parameters and buffers under the reference's paths, lifted constants as `c…`,
+    those of other forms after them."""
     lines = []
     for spec in analysis.parameters:
         made = f"torch.empty({spec.shape!r}, dtype=torch.{spec.dtype})"
         lines.append(f"register(self, {spec.origin!r}, {made}, {spec.is_buffer})")
-    lines += [f"self.c{number} = {_constant(spec)}" for number, spec in enumerate(analysis.constants)]
-    return lines
+    constants = [spec for one in (analysis, *analysis.other_forms) for spec in one.constants]
+    return [*lines, *(f"self.c{number} = {_constant(spec)}" for number, spec in enumerate(constants))]
 
 
 def parameter(analysis: ProblemAnalysis, number: int) -> str:

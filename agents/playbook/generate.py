@@ -25,10 +25,8 @@ class Launch:
 
 @dataclass(frozen=True, kw_only=True)
 class Code:
-    """Kernels and how to call them."""
+    """How to call the kernels of a program."""
 
-    source: str
-    """The whole C++ source."""
     launches: tuple[Launch, ...]
     buffers: tuple[tuple[str, Node], ...]
     """Tensors the caller allocates, by name: outputs `o…`, temporaries `b…`."""
@@ -68,27 +66,32 @@ class _Memory:
         return found
 
 
-def generate(program: Program, schedule: Schedule) -> Code:
-    """C++ for a program. Raises `NoTemplateError` when some value cannot be made."""
+def generate(programs: Sequence[Program], schedule: Schedule) -> tuple[str, tuple[Code, ...]]:
+    """The C++ of programs as one source. Raises `NoTemplateError` when some value cannot be made."""
+    texts: list[str] = []
+    codes = tuple([_kernels(program, schedule, texts) for program in programs])
+    body = "\n".join(texts) + "\n"
+    return prelude(body, fast=schedule.lanes > 0, wide=schedule.wide) + body, codes
+
+
+def _kernels(program: Program, schedule: Schedule, texts: list[str]) -> Code:
+    """Adds a program's kernels to the texts."""
+    first = sum(line.startswith('extern "C"') for line in texts)
     sinks = sinks_of(program.outputs, fuse=schedule.fuse)
     memory = _Memory(program, sinks)
     everything: dict[int, tuple[str, ...]] = {id(sink): (memory.names[id(sink)],) for sink in sinks}
     kernels = group(sinks, lambda kernel: _try(kernel, schedule, memory, everything), fuse=schedule.fuse)
     needed = memory.needed(kernels)
     stored = {key: names for key, names in everything.items() if key in needed}
-    texts: list[str] = []
     launches: list[Launch] = []
-    for number, kernel in enumerate(kernels):
+    for number, kernel in enumerate(kernels, start=first):
         symbols = _symbols(kernel)
         text = KernelText(Nest(kernel, schedule, memory.names, stored), f"kernel_{number}", symbols)
         texts += ["", *text.lines()]
         launches.append(Launch(name=text.name, arguments=(*sorted(text.tensors), *sorted(symbols))))
     used = {name for key in needed for name in everything[key]}
     buffers = tuple((name, node) for name, node in memory.nodes.items() if name in used)
-    fast = schedule.lanes > 0
-    body = "\n".join(texts) + "\n"
-    source = prelude(body, fast=fast, wide=schedule.wide) + body
-    return Code(source=source, launches=tuple(launches), buffers=buffers, results=memory.results)
+    return Code(launches=tuple(launches), buffers=buffers, results=memory.results)
 
 
 def _try(kernel: Kernel, schedule: Schedule, memory: _Memory, stored: dict[int, tuple[str, ...]]) -> None:

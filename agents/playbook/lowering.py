@@ -42,6 +42,11 @@ def lower(analysis: ProblemAnalysis) -> Program:
     return _lower_once(analysis, sizes)
 
 
+def lowered(analysis: ProblemAnalysis) -> tuple[Program, ...]:
+    """The graph of the first input set, and those of the other forms. Raises `NoTemplateError`."""
+    return tuple([lower(one) for one in (analysis, *analysis.other_forms)])
+
+
 def _lower_once(analysis: ProblemAnalysis, sizes: Sizes) -> Program:
     import agents.playbook.rules  # noqa: F401 - registers the rules
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from agents.playbook.candidate import REGISTER, arguments, parameter, registrations, scalar_checks
 from agents.playbook.generate import Code, generate
-from agents.playbook.lowering import Program, lower
+from agents.playbook.lowering import Program, lowered
 from agents.playbook.mathlib import FLAGS
 from agents.playbook.schedule import Schedule
 from agents.playbook.sizes import Poly, Shape
@@ -16,17 +16,16 @@ from services.domain.problems import ProblemAnalysis
 
 def write(analysis: ProblemAnalysis, schedule: Schedule, title: str, moves: Sequence[str]) -> str:
     """The source of a candidate. Raises `NoTemplateError`."""
-    program = lower(analysis)
-    code = generate(program, schedule)
-    names = tuple(_used(code, analysis))
+    programs = lowered(analysis)
+    source, codes = generate(programs, schedule)
     parts = [
         _docstring(title, moves, schedule),
         "import torch\nfrom kernelwright_rt import compile_cpp\nfrom torch import nn\n",
-        f'SOURCE = r"""\n{code.source}"""\n\nLIB = compile_cpp(SOURCE, {FLAGS!r})\n',
+        f'SOURCE = r"""\n{source}"""\n\nLIB = compile_cpp(SOURCE, {FLAGS!r})\n',
     ]
     if analysis.parameters:
         parts.append(REGISTER)
-    parts.append(_class(analysis, program, code, names))
+    parts.append(_class(analysis, programs, codes))
     return "\n".join(parts)
 
 
@@ -40,18 +39,59 @@ def _used(code: Code, analysis: ProblemAnalysis) -> list[str]:
     return [f"p{number}" for number in range(len(analysis.parameters)) if f"p{number}" in called]
 
 
-def _class(analysis: ProblemAnalysis, program: Program, code: Code, parameters: Sequence[str]) -> str:
+def _class(analysis: ProblemAnalysis, programs: Sequence[Program], codes: Sequence[Code]) -> str:
     lines = ["", "class ModelNew(nn.Module):", "    def __init__(self, *args, **kwargs):", "        super().__init__()"]
     lines += ["        " + line for line in registrations(analysis)]
-    lines += ["", f"    def forward(self, {', '.join(arguments(analysis))}):"]
+    forms = (analysis, *analysis.other_forms)
+    names = [f"forward_{number}" for number in range(len(forms))] if len(forms) > 1 else ["forward"]
+    constants = 0
+    for name, form, program, code in zip(names, forms, programs, codes, strict=True):
+        lines += ["", f"    def {name}(self, {', '.join(arguments(form))}):"]
+        lines += ["        " + line for line in _body(form, program, code, constants)]
+        constants += len(program.constants)
+    if len(forms) > 1:
+        lines += ["", "    def forward(self, *given):"]
+        lines += [
+            "        " + line for line in _choice(dict(zip(names, zip(forms, programs, strict=True), strict=True)))
+        ]
+    return "\n".join([*lines, ""])
+
+
+def _body(analysis: ProblemAnalysis, program: Program, code: Code, constants: int) -> list[str]:
+    """Statements of a form's call; `constants` of other forms lie before its own."""
     body = [*scalar_checks(analysis), *_inputs(program, code)]
-    body += [f"{name} = {parameter(analysis, int(name[1:]))}.contiguous()" for name in parameters]
-    body += [f"{source.name} = self.{source.name}" for source, _ in program.constants]
+    body += [f"{name} = {parameter(analysis, int(name[1:]))}.contiguous()" for name in _used(code, analysis)]
+    body += [f"{source.name} = self.c{constants + n}" for n, (source, _) in enumerate(program.constants)]
     body += [_allocate(name, node.shape, node.dtype) for name, node in code.buffers]
     body += [f"LIB.{launch.name}({', '.join(launch.arguments)})" for launch in code.launches]
     results = ", ".join(code.results)
-    body.append(f"return ({results},)" if analysis.output_is_tuple else f"return {results}")
-    return "\n".join([*lines, *("        " + line for line in body), ""])
+    return [*body, f"return ({results},)" if analysis.output_is_tuple else f"return {results}"]
+
+
+def _choice(forms: Mapping[str, tuple[ProblemAnalysis, Program]]) -> list[str]:
+    """Statements that call the form which arguments have: the one that asks most of them."""
+    conditions = {name: _conditions(*form) for name, form in forms.items()}
+    lines: list[str] = []
+    for name in sorted(conditions, key=lambda one: -len(conditions[one])):
+        lines += [f"if {' and '.join(conditions[name])}:", f"    return self.{name}(*given)"]
+    return [*lines, 'raise ValueError("this kernel was not made for arguments of such ranks, dtypes or plain values")']
+
+
+def _conditions(analysis: ProblemAnalysis, program: Program) -> list[str]:
+    plain, tensor = dict(analysis.scalar_inputs), 0
+    found = [f"len(given) == {len(plain) + len(program.inputs)}"]
+    for position in range(len(plain) + len(program.inputs)):
+        text = f"given[{position}]"
+        if position in plain:
+            found.append(f"not isinstance({text}, torch.Tensor) and {text} == {plain[position]!r}")
+            continue
+        source, spec = program.inputs[tensor], analysis.inputs[tensor]
+        found.append(f"isinstance({text}, torch.Tensor) and {text}.dtype is torch.{source.dtype}")
+        found.append(f"{text}.dim() == {len(spec.shape)}")
+        fixed = {dim for number, dim in program.pinned if number == tensor}
+        found += [f"{text}.shape[{dim}] == {n}" for dim, n in enumerate(spec.shape) if n == 1 or dim in fixed]
+        tensor += 1
+    return found
 
 
 def _inputs(program: Program, code: Code) -> list[str]:

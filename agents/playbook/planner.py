@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from agents.playbook.errors import NoTemplateError
 from agents.playbook.generate import generate
-from agents.playbook.lowering import lower
+from agents.playbook.lowering import lowered
 from agents.playbook.module import write
 from agents.playbook.moves import MoveTemplate, path, repertoire
 from agents.playbook.schedule import Schedule, read
@@ -102,7 +102,7 @@ def no_template(backend: str, analysis: ProblemAnalysis) -> str | None:
 @functools.lru_cache(maxsize=512)
 def source_of(analysis: ProblemAnalysis, schedule: Schedule) -> str:
     """The C++ of a schedule. Raises `NoTemplateError`."""
-    return generate(lower(analysis), schedule).source.strip()
+    return generate(lowered(analysis), schedule)[0].strip()
 
 
 def kernels(source: str | None) -> str | None:

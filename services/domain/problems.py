@@ -162,6 +162,9 @@ class ProblemAnalysis:
     calls: tuple[CallForm, ...] = ()
     """Forms of the arguments of `forward` in all input sets, held-out ones included, each once. Empty in analyses from
     before it was recorded."""
+    other_forms: tuple[ProblemAnalysis, ...] = ()
+    """Of open input sets whose arguments differ from the first's in form, each form once: in number, rank, dtype, plain
+    values, dimensions of size one, or sizes that the first one's graph holds for alone."""
     trace_error: str | None = None
     """Why the graph could not be traced, when it could not."""
     backward: BackwardPass | None = None

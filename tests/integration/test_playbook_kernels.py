@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,14 @@ from agents.playbook.mathlib import FLAGS, prelude
 from agents.playbook.module import write
 from agents.playbook.planner import kernels
 from agents.playbook.schedule import Schedule
-from services.domain.problems import ProblemAnalysis
+from services.domain.problems import Problem, ProblemAnalysis
+from services.testing import a_device
 from tests.integration.playbook_rounds import candidate, load
 from tests.integration.playbook_table import Case, table
 from tests.selection import with_full
 from workers.referee.costs.analysis import analyse
+from workers.referee.problem.reference_problem import ReferenceProblem
+from workers.referee.validation import analysed
 
 pytestmark = pytest.mark.integration
 
@@ -137,3 +141,53 @@ def test_an_example_is_right_at_all_its_shapes_when_fully_optimised(path: Path) 
     sets = (*getattr(problem, "INPUT_SETS", []), *getattr(problem, "HELD_OUT", []))
     item = Case(path.stem, model, problem.get_inputs, sets)
     assert check(item, made) == []
+
+
+SEVERAL_FORMS = """import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.tensor(1.5))
+
+    def forward(self, x, y, power=2):
+        if y is None:
+            return torch.relu(x) * self.scale + 1
+        return torch.relu(x * torch.tensor([[2.0], [3.0]])).pow(power) + y
+
+def get_inputs():
+    return [torch.randn(()), None]
+
+INPUT_SETS = [
+    lambda: [torch.randn(3000), None],
+    lambda: [torch.randn(200), None],
+    lambda: [torch.randn(64, 300), None],
+    lambda: [torch.randn(5).double(), None],
+    lambda: [torch.randn(2, 9), torch.randn(2, 9), 3],
+    lambda: [torch.randn(2, 9), torch.randn(1, 9), 3],
+    lambda: [torch.randn(2, 9), torch.randn(2, 9)],
+]
+
+def get_init_inputs():
+    return []
+"""
+
+
+@pytest.mark.parametrize("schedule", [PLAIN, FINAL], ids=["plain", "final"])
+def test_input_sets_of_several_forms_have_a_kernel_each(schedule: Schedule) -> None:
+    problem = ReferenceProblem(Problem(name="p", source=SEVERAL_FORMS, path="p.py"))
+    analysis = analysed(problem, a_device(), lambda _what, _line: None)
+    assert len(analysis.other_forms) == 6
+    made = candidate(write(analysis, schedule, "p", []))
+    draws: list[Callable[[], list[Any]]] = [lambda: [torch.randn(7, 13), None], lambda: [torch.randn(1), None]]
+    draws += [lambda: [torch.randn(2, 1), torch.randn(2, 1), 3], lambda: [torch.randn(2, 5), torch.randn(1, 5), 3]]
+    sets = [functools.partial(problem.make_inputs, number, 1) for number in range(1, len(problem.input_sets) + 1)]
+    item = Case("p", problem.model, functools.partial(problem.make_inputs, 0, 1), (*sets, *draws))
+    assert check(item, made) == []
+    for others in (
+        [torch.randn(2, 2, 2), None],
+        [torch.randn(3).half(), None],
+        [torch.randn(2, 9), torch.randn(2, 9), 4],
+    ):
+        with pytest.raises(ValueError, match="ranks, dtypes or plain values"):
+            made(*others)

@@ -86,20 +86,46 @@ def examine(problem: ReferenceProblem, progress: Progress) -> None:
 def analysed(
     problem: ReferenceProblem, device: DeviceSheet, progress: Progress, *, size_numbers: bool = True
 ) -> ProblemAnalysis:
-    """The traced operator graph. Raises `Refused` where the reference cannot be analysed at all."""
-    progress("Model.forward", problem.line_of("Model.forward"))
-    found = analyse(
-        problem.model,
-        problem.forward_arguments(problem.make_inputs(0, 1)),
-        problem.init_inputs if isinstance(problem.init_inputs, list) else list(problem.init_inputs.values()),
-        copy_bandwidth_gb_s=device.copy_bandwidth_gb_s,
-        peak_gflop_s=device.peak_gflop_s,
-        cache_bandwidth_gb_s=device.cache_bandwidth_gb_s,
-        cache_bytes=device.cache_bytes,
-        size_numbers=size_numbers,
-    )
-    floor_us = MICROSECONDS * max(floor_s(found, device))
-    return with_backward(replace(found, floor_us=floor_us, calls=problem.calls()), problem, device)
+    """The traced operator graph, and those of open input sets of other forms. Raises `Refused` where the reference
+    cannot be analysed at all."""
+
+    def traced(arguments: list[Any]) -> ProblemAnalysis:
+        progress("Model.forward", problem.line_of("Model.forward"))
+        found = analyse(
+            problem.model,
+            problem.forward_arguments(arguments),
+            problem.init_inputs if isinstance(problem.init_inputs, list) else list(problem.init_inputs.values()),
+            copy_bandwidth_gb_s=device.copy_bandwidth_gb_s,
+            peak_gflop_s=device.peak_gflop_s,
+            cache_bandwidth_gb_s=device.cache_bandwidth_gb_s,
+            cache_bytes=device.cache_bytes,
+            size_numbers=size_numbers,
+        )
+        return replace(found, floor_us=MICROSECONDS * max(floor_s(found, device)))
+
+    first = problem.make_inputs(0, 1)
+    found = traced(first)
+    others: dict[str, ProblemAnalysis] = {}
+    if found.trace_error is None and problem.step is None:
+        own = _form(first, found)
+        for number in range(1, len(problem.input_sets) + 1):
+            arguments = problem.make_inputs(number, 1)
+            form = _form(arguments, found)
+            if form != own and form not in others:
+                others[form] = traced(arguments)
+    found = replace(found, calls=problem.calls(), other_forms=tuple(others.values()))
+    return with_backward(found, problem, device)
+
+
+def _form(arguments: list[Any], analysis: ProblemAnalysis) -> str:
+    """What a graph holds for: dtypes, ranks, plain values, dimensions of size one, and sizes that are fixed in it."""
+    parts = [
+        (value.dtype, [size == 1 for size in value.shape]) if isinstance(value, torch.Tensor) else value
+        for value in arguments
+    ]
+    tensors = flatten(arguments)
+    fixed = [tensors[number].shape[dim : dim + 1] for number, dim in analysis.fixed_sizes if number < len(tensors)]
+    return repr((parts, fixed))
 
 
 def keep_state(problem: ReferenceProblem, progress: Progress) -> str | None:
