@@ -1,5 +1,7 @@
 """What can be read and run of published suites: `python -m benchmarks.suites NAME=CHECKOUT@REVISION …`.
 
+With `--validate`, the referee validates each problem as it does for a job: see `benchmarks.suite_validation`.
+
 Every problem is read, checked by `lint_problem`, and its model built and called in a sandbox on tensors without
 values, which takes no memory, however large its shapes are. `kernelbench` stands for its four levels. Nothing is timed,
 and no kernel is written.
@@ -8,12 +10,14 @@ and no kernel is written.
 from __future__ import annotations
 
 import collections
+import math
 import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.suite_scaling import Cost
 from kernelwright.suites.kernelbench import LEVELS
 from kernelwright.suites.known import open_suite
 from kernelwright.suites.suite import SuiteProblem
@@ -56,20 +60,21 @@ class Tracer:
         self._sandbox = sandbox
         self._running: tuple[ForkedProcess, Channel] | None = None
 
-    def reason(self, source: str) -> str:
-        """Why a problem cannot be called; empty where it can."""
+    def cost(self, source: str, *, sets: bool = False) -> Cost:
+        """What calling the problem costs, on all its open input sets with `sets`, and why it cannot be called."""
         if self._running is None:
             here = Mount(path=Path(__file__).resolve().parent)
             process = self._sandbox.fork("benchmarks.suite_tracing:trace", LIMITS, mounts=[here])
             self._running = (process, Channel(process.socket))
         process, channel = self._running
         try:
-            channel.send({"source": source})
-            return str(channel.receive(timeout_s=PROBLEM_S).body["reason"])
+            channel.send({"source": source, "sets": sets})
+            found = channel.receive(timeout_s=PROBLEM_S).body
+            return Cost(float(str(found["cost"])), str(found["reason"]))
         except WireError as error:
             process.kill()
             self._running = None
-            return f"no answer: {error}"
+            return Cost(math.inf, f"no answer: {error}")
 
     def close(self) -> None:
         """End the process."""
@@ -85,7 +90,7 @@ def outcome(item: SuiteProblem, tracer: Tracer) -> Outcome:
         lint_problem(item.problem)
     except ProblemError as error:
         return Outcome(item.key, "fault", error.reason)
-    reason = tracer.reason(item.problem.source)
+    reason = tracer.cost(item.problem.source).reason
     return Outcome(item.key, "untraced" if reason else "runnable", reason)
 
 
@@ -113,7 +118,7 @@ def page(found: Sequence[tuple[str, str, Sequence[Outcome]]]) -> str:
         reasons: dict[tuple[str, str], list[str]] = {}
         for one in outcomes:
             if one.stage != "runnable":
-                reasons.setdefault((one.stage, _short(one.reason)), []).append(one.key)
+                reasons.setdefault((one.stage, short(one.reason)), []).append(one.key)
         if reasons:
             lines += ["", f"## {name}", "", "| stage | problems | reason | for example |", "|---|---|---|---|"]
             ordered = sorted(reasons.items(), key=lambda entry: (entry[0][0], -len(entry[1])))
@@ -121,7 +126,7 @@ def page(found: Sequence[tuple[str, str, Sequence[Outcome]]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _short(reason: str) -> str:
+def short(reason: str) -> str:
     """A reason without sizes and addresses, so that equal ones are counted together."""
     plain = re.sub(r"0x[0-9a-f]+|\d{3,}", "…", " ".join(reason.split())).replace("|", "\\|").replace("<", "&lt;")
     return plain if len(plain) <= REASON else plain[:REASON] + "…"
@@ -129,6 +134,10 @@ def _short(reason: str) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Write the page for the checkouts that are named."""
+    if "--validate" in arguments:
+        from benchmarks import suite_validation
+
+        return suite_validation.main([one for one in arguments if one != "--validate"])
     sandbox = make_sandbox()
     found = []
     for argument in arguments:
