@@ -14,8 +14,8 @@ from torch.utils.flop_counter import flop_registry
 from workers.ipc.wire import Channel
 
 PATIENCE_S = 3600.0
-MOST_FLOPS, MOST_BYTES, MOST_OPERATORS = 1e10, 1 << 30, 4000
-"""Of all open input sets together: what the cost 1.0 stands for."""
+MOST_FLOPS, MOST_BYTES, MOST_OPERATORS = 1e10, 256 << 20, 4000
+"""Of all calls together: what the cost 1.0 stands for."""
 GIVE_UP = 4.0
 """Operators are counted so far."""
 
@@ -63,10 +63,25 @@ def trace(connection: socket.socket) -> None:
                 exec(compile(str(asked["source"]), "problem.py", "exec"), scope)
                 init = scope["get_init_inputs"]()
                 model = scope["Model"](**init) if isinstance(init, dict) else scope["Model"](*init)
-                for draw in (scope["get_inputs"], *(scope.get("INPUT_SETS", ()) if asked.get("sets") else ())):
-                    model(*draw())
+                meter.bytes = 0  # parameters do not shrink with inputs
+                others = scope.get("INPUT_SETS", ()) if asked.get("sets") else ()
+                reasons = [_beginning(model, draw) for draw in (scope["get_inputs"], *others)]
+                reason = next(filter(None, reasons), "")
         except _TooManyError:
             reason = "too many operators"
         except BaseException as error:  # noqa: BLE001 - it is a suite's code
-            reason = f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"
+            reason = _first_line(error)
         channel.send({"reason": reason, "cost": meter.cost if math.isfinite(meter.cost) else 1e9})
+
+
+def _beginning(model: Any, draw: Any) -> str:
+    """Call the model on what is drawn, as far as that goes; what stood in the way."""
+    try:
+        model(*draw())
+    except Exception as error:  # noqa: BLE001 - it is a suite's code
+        return _first_line(error)
+    return ""
+
+
+def _first_line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"

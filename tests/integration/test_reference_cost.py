@@ -47,8 +47,8 @@ def cost_of(extra: str) -> ReferenceCost:
     bench = SimpleNamespace(side=lambda *_given: side, cost=lambda _side: ProtocolCost())
     with isolated(source) as problem:
         state: Any = SimpleNamespace(
-            problem=problem, bench=bench, place=problem.place, threads=1, reference_costs={},
-            draw=lambda *_given: arguments, metas=lambda _number: [],
+            problem=problem, analysis=SimpleNamespace(trace_error=None), bench=bench, place=problem.place, threads=1,
+            reference_costs={}, draw=lambda *_given: arguments, metas=lambda _number: [],
         )  # fmt: skip
         found = reference_cost(state, "eager")
     assert found is not None

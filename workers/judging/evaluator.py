@@ -318,7 +318,7 @@ class Evaluator:
         try:
             answer = _asked(case, asked, ProblemPrepared, work, PREPARE_LIMIT_S)
         except RefereeLostError as lost:  # its socket closed: by the problem's own code, or by the machine
-            refusal = refusal_of(lost)
+            refusal = refusal_of(lost, PREPARE_LIMIT_S)
             if refusal is None:
                 raise
             return refusal

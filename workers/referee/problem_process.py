@@ -23,6 +23,7 @@ from workers.ipc.placement import CudaTensorDevice, TensorDevice, keep_freed_mem
 from workers.ipc.tensors import DataError, Shared, TensorMeta, decode, flatten, structure
 from workers.ipc.wire import Channel, Message, WireClosedError
 from workers.referee.costs.operator_time import operators_of
+from workers.referee.costs.time_limit import CpuTime
 from workers.referee.errors import Refused
 from workers.referee.problem.manners import learned_manners, takes_on_host
 from workers.referee.problem.messages import (
@@ -71,6 +72,9 @@ from workers.referee.questions import StepBegun
 from workers.referee.validation import analysed, examine, keep_state, load
 
 IDLE_LIMIT_S = 86400.0
+TRACE_S = 14.0
+"""CPU seconds for tracing a problem; below the watchdog's limit, which would refuse it. One whose trace takes longer is
+used without its graph."""
 BROKEN = 4
 """Exit code after an answer where the GPU's context is lost: the next request finds a new process."""
 STEPS: dict[type[ProblemRequest], str] = {LoadProblem: "the module", DrawInputs: "get_inputs"}
@@ -192,7 +196,9 @@ class ProblemProcess:
         return ProblemDone(), NOTHING
 
     def _analyse(self, asked: Analyse) -> Said:
-        return ProblemAnalysed(analysis=analysed(self._problem, asked.device, self._progress)), NOTHING
+        limit = CpuTime(TRACE_S)
+        analysis = analysed(self._problem, asked.device, self._progress, limit=limit)
+        return ProblemAnalysed(analysis=analysis, broken_off=limit.is_used_up), NOTHING
 
     def _keep_state(self, asked: KeepState) -> Said:
         if asked.names is None:
@@ -254,8 +260,8 @@ class ProblemProcess:
         self._problem.draw_weights_anew(asked.seed)
         return ProblemDone(), NOTHING
 
-    def _prepare_operators(self, _asked: PrepareOperators, arguments: list[Any]) -> Said:
-        self._operators = operators_of(self._problem, arguments)
+    def _prepare_operators(self, asked: PrepareOperators, arguments: list[Any]) -> Said:
+        self._operators = operators_of(self._problem, arguments, traced=asked.traced)
         return ProblemDone(), NOTHING
 
     def _time_operators(self, _asked: TimeOperators) -> Said:

@@ -38,7 +38,8 @@ def _measured(state: ReferenceState, baseline: str) -> ReferenceCost:
     """The shortest of each; measured again before the reference is said to be slow."""
     arguments = state.draw(0, OWN)
     side = state.bench.side(baseline, 0, arguments, state.metas(0))
-    call_s, operators = state.bench.cost(side).call_s, state.problem.operators(arguments)
+    call_s, traced = state.bench.cost(side).call_s, state.analysis.trace_error is None
+    operators = state.problem.operators(arguments, traced=traced)
     found = _in_turns(side, operators, call_s)
     for _ in range(SITTINGS - 1):
         if not found.is_slow:

@@ -22,6 +22,7 @@ from workers.referee.comparing.pieces import pieces
 from workers.referee.costs.analysis import analyse
 from workers.referee.costs.backward_costs import with_backward
 from workers.referee.costs.roofline import MICROSECONDS, floor_s
+from workers.referee.costs.time_limit import CpuTime
 from workers.referee.errors import Refused
 from workers.referee.inputs.eight_bits import widened
 from workers.referee.inputs.large import EXACT_BYTES, telling_part
@@ -84,10 +85,15 @@ def examine(problem: ReferenceProblem, progress: Progress) -> None:
 
 
 def analysed(
-    problem: ReferenceProblem, device: DeviceSheet, progress: Progress, *, size_numbers: bool = True
+    problem: ReferenceProblem,
+    device: DeviceSheet,
+    progress: Progress,
+    *,
+    size_numbers: bool = True,
+    limit: CpuTime | None = None,
 ) -> ProblemAnalysis:
-    """The traced operator graph, and those of open input sets of other forms. Raises `Refused` where the reference
-    cannot be analysed at all."""
+    """The traced operator graph, and those of open input sets of other forms, as far as they are traced within the
+    limit. Raises `Refused` where the reference cannot be analysed at all."""
 
     def traced(arguments: list[Any]) -> ProblemAnalysis:
         progress("Model.forward", problem.line_of("Model.forward"))
@@ -100,6 +106,7 @@ def analysed(
             cache_bandwidth_gb_s=device.cache_bandwidth_gb_s,
             cache_bytes=device.cache_bytes,
             size_numbers=size_numbers,
+            limit=limit,
         )
         return replace(found, floor_us=MICROSECONDS * max(floor_s(found, device)))
 

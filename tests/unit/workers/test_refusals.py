@@ -15,6 +15,10 @@ def lost(*, code: int | None = None, signal: int | None = None, timed_out: bool 
     return RefereeLostError("gone", status, StepBegun(what="Model.forward", line=4))
 
 
+def still_running() -> RefereeLostError:
+    return RefereeLostError("no answer in time", None, StepBegun(what="Model.forward", line=4))
+
+
 @pytest.mark.parametrize(
     ("end", "reason", "remedy"),
     [
@@ -22,10 +26,11 @@ def lost(*, code: int | None = None, signal: int | None = None, timed_out: bool 
         (lost(signal=250), "(signal 250, which has no name)", "native code"),
         (lost(code=3), "process ended (exit code 3); its last step was Model.forward", "sys.exit"),
         (lost(signal=9, timed_out=True), "Model.forward never ended", "Make it end"),
+        (still_running(), "did not end within 90 s; the last step was Model.forward", "fewer input sets"),
     ],
 )
 def test_the_end_and_the_last_step_are_told(end: RefereeLostError, reason: str, remedy: str) -> None:
-    refusal = refusal_of(end)
+    refusal = refusal_of(end, 90.0)
     assert refusal is not None
     assert reason in refusal.reason
     assert remedy in refusal.remedy
@@ -33,4 +38,4 @@ def test_the_end_and_the_last_step_are_told(end: RefereeLostError, reason: str, 
 
 
 def test_a_kill_from_outside_is_nobodys_fault() -> None:
-    assert refusal_of(lost(signal=9)) is None
+    assert refusal_of(lost(signal=9), 90.0) is None

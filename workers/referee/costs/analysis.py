@@ -7,6 +7,7 @@ the problem can still be judged, and a chat model can still solve it from its so
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import operator
 import warnings
@@ -21,7 +22,8 @@ from services.domain.problems import Argument, Operator, ProblemAnalysis, Tensor
 from workers.ipc.sparse import is_sparse, parts_of
 from workers.referee.costs.bandwidth import bandwidth_gb_s
 from workers.referee.costs.operator_costs import base_name, family_of, flops_of
-from workers.referee.costs.size_numbers import with_size_numbers
+from workers.referee.costs.size_numbers import with_fixed_sizes, with_size_numbers
+from workers.referee.costs.time_limit import CpuTime, CpuTimeError
 
 CONSTANT_LIMIT = 4096
 TAKING = frozenset({"embedding", "gather", "index", "index_select", "narrow", "select", "slice", "take"})
@@ -43,18 +45,28 @@ def analyse(
     cache_bandwidth_gb_s: float | None = None,
     cache_bytes: int = 0,
     size_numbers: bool = True,
+    limit: CpuTime | None = None,
 ) -> ProblemAnalysis:
     """Analyse `module(*inputs)`.
 
     `inputs` are what `get_inputs` returned, `init_inputs` what the module was built with; the bandwidths (GB/s), fp32
     rate (GFLOP/s) and size of the last-level cache come from the device's sheet; without a cache bandwidth every
     working set is taken to come from memory. `size_numbers` false saves the traces with other sizes that tell which
-    numbers follow from sizes. The module is not changed. Never raises for what the module does.
+    numbers follow from sizes. What is not traced within the `limit` is not traced: there is no graph then, or it holds
+    for these sizes only. The module is not changed. Never raises for what the module does.
     """
     rates = _Rates(copy_bandwidth_gb_s, cache_bandwidth_gb_s, cache_bytes, peak_gflop_s)
+    limiting = contextlib.nullcontext if limit is None else limit.limiting
     try:
-        found = _traced(module, inputs, init_inputs, rates)
-        return _numbered(found, module, inputs) if size_numbers else found
+        with limiting():
+            found = _traced(module, inputs, init_inputs, rates)
+        if not size_numbers:
+            return found
+        try:
+            with limiting():
+                return _numbered(found, module, inputs)
+        except CpuTimeError:
+            return with_fixed_sizes(found, inputs)
     except Exception as error:  # noqa: BLE001 - torch.export raises anything; the reason is the result
         return _untraced(module, inputs, init_inputs, rates, error)
 

@@ -16,15 +16,15 @@ from workers.referee.costs.analysis import exported
 from workers.referee.problem.reference_problem import ReferenceProblem, cloned
 
 
-def operators_of(problem: ReferenceProblem, arguments: Sequence[Any]) -> Callable[[], float]:
+def operators_of(problem: ReferenceProblem, arguments: Sequence[Any], *, traced: bool) -> Callable[[], float]:
     """What runs the reference's operators on some arguments, which stay as they are, and says how many seconds they
-    took."""
+    took; `traced` says whether it has a graph."""
 
     def given() -> list[Any]:
         copies: list[Any] = cloned(list(arguments))
         return copies
 
-    graph = None if problem.step is not None else _graph(problem, given())
+    graph = None if problem.step is not None or not traced else _graph(problem, given())
     if graph is not None:
         return lambda: _timed(graph, given())
     return lambda: _inside_operators(problem.run, given())

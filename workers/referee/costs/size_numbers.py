@@ -48,6 +48,12 @@ def with_size_numbers(analysis: ProblemAnalysis, inputs: Sequence[object], retra
     return replace(analysis, size_numbers=numbers, fixed_sizes=tuple(fixed))
 
 
+def with_fixed_sizes(analysis: ProblemAnalysis, inputs: Sequence[object]) -> ProblemAnalysis:
+    """The analysis where nothing is known of other sizes: it holds for these only."""
+    tensors = [value for value in inputs if isinstance(value, torch.Tensor)]
+    return replace(analysis, fixed_sizes=tuple((n, dim) for n, item in enumerate(tensors) for dim in range(item.dim())))
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Change:
     """A second trace."""

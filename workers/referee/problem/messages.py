@@ -170,6 +170,9 @@ class DrawWeights:
 class PrepareOperators:
     """Make ready to run the reference's operators alone on the given arguments."""
 
+    traced: bool
+    """Whether the reference could be traced."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class TimeOperators:
@@ -285,6 +288,8 @@ class ProblemAnalysed:
     """To `Analyse`."""
 
     analysis: ProblemAnalysis
+    broken_off: bool
+    """Whether a trace was ended in the middle: the process is not to be asked anything more."""
 
 
 @dataclass(frozen=True, kw_only=True)

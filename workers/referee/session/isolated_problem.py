@@ -162,7 +162,10 @@ class IsolatedProblem:
 
     def analysed(self, device: DeviceSheet) -> ProblemAnalysis:
         """The traced operator graph."""
-        return self._ask(Analyse(device=device), ProblemAnalysed)[0].analysis
+        answer, _ = self._ask(Analyse(device=device), ProblemAnalysed)
+        if answer.broken_off:
+            self._end()
+        return answer.analysis
 
     def keep_state(self) -> str | None:
         """Have each call find the model as it was built. What is said where calls change its parameters or buffers."""
@@ -254,9 +257,10 @@ class IsolatedProblem:
         self.init_seed, self.seed_is_out = secrets.randbits(SEED_BITS), False
         self._ask(DrawWeights(seed=self.init_seed), ProblemDone)
 
-    def operators(self, arguments: Sequence[Any]) -> Callable[[], float]:
-        """What runs the reference's operators alone and says how many seconds they took."""
-        self._ask(PrepareOperators(), ProblemDone, list(arguments), gives=True)
+    def operators(self, arguments: Sequence[Any], *, traced: bool) -> Callable[[], float]:
+        """What runs the reference's operators alone and says how many seconds they took; `traced` says whether the
+        reference has a graph."""
+        self._ask(PrepareOperators(traced=traced), ProblemDone, list(arguments), gives=True)
         return lambda: self._ask(TimeOperators(), OperatorsTimed)[0].seconds
 
     def close(self) -> None:

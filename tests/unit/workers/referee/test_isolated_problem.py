@@ -130,6 +130,30 @@ def test_a_call_that_ends_the_process_costs_that_call() -> None:
         assert processes.started == 2
 
 
+def test_a_process_whose_trace_was_broken_off_is_asked_nothing_more() -> None:
+    analysed: list[str] = []
+
+    def broken_off(channel: Channel) -> None:
+        send = channel.send
+
+        def sent(body: Any, *given: Any, **named: Any) -> None:
+            if body.get("said") == "analysed":
+                body = {**body, "broken_off": True}
+            analysed.extend(filter(None, [body.get("said")]))
+            send(body, *given, **named)
+
+        vars(channel)["send"] = sent
+        honest(channel)
+
+    processes = Threads(broken_off)
+    with isolated(SOURCE, processes) as problem:
+        before = dict(problem.state())["scale"]
+        problem.analysed(a_device())
+        assert analysed[-1] == "analysed"
+        assert torch.equal(dict(problem.state())["scale"], before)
+        assert processes.started == 2
+
+
 def test_a_process_that_ends_while_another_model_stands_in_is_missed_until_that_is_over() -> None:
     with isolated(SOURCE, Threads(ends_when("run"), CRASHED)) as problem:
         before = dict(problem.state())["scale"]
