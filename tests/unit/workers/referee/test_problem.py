@@ -166,7 +166,7 @@ def test_an_output_that_is_noise_in_one_draw_by_chance_is_accepted() -> None:
     """Of a number, which may nearly cancel: here every other draw does."""
     source = GOOD.replace("torch.relu(x) + 1", "x.sum()").replace(
         "return [torch.randn(16, 16)]",
-        "x = torch.randn(16, 16)\n    return [torch.cat((x, -x.flip(0))) if torch.initial_seed() == 1 else x]",
+        "x = torch.randn(16, 16)\n    return [torch.cat((x[:8], -x[:8].flip(0))) if torch.initial_seed() == 1 else x]",
     )
     examine(load(problem(source), lambda _what, _line: None), lambda _what, _line: None)
 
