@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from agents.playbook.errors import NoTemplateError
@@ -46,6 +47,12 @@ class Builder:
     def size(self, size: Poly, dtype: str) -> Node:
         """A size as a number of shape ()."""
         return SizeValue(shape=(), dtype=dtype, size=size)
+
+    def part(self, total: Poly, count: int) -> Poly:
+        """A size divided by a number; kernels refuse sizes that leave a rest."""
+        size = self.sizes.quotient(total, count)
+        self.sizes.unite(total, size * count)
+        return self.sizes.resolve(size)
 
     def cast(self, node: Node, dtype: str) -> Node:
         """`node` in another dtype."""
@@ -179,12 +186,7 @@ class Builder:
         out = [poly(size) if found is None else found for size, found in zip(sizes, matched, strict=True)]
         if product(out) == total:
             return out
-        rest = product(poly(size) for size in sizes[1:])
-        quotient = total.divide(rest)
-        if quotient is None:
-            quotient = self.sizes.new("q" + "".join(sorted(total.atoms)), sizes[0])
-            self.sizes.unite(total, quotient * rest)
-        return [quotient, *(poly(size) for size in sizes[1:])]
+        return [self.part(total, math.prod(sizes[1:])), *(poly(size) for size in sizes[1:])]
 
 
 def _linear(sizes: Sequence[Poly], first: int) -> Poly:

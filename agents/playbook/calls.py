@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from agents.playbook.builder import Builder
 from agents.playbook.errors import NoTemplateError
 from agents.playbook.nodes import Node
+from agents.playbook.sizes import Poly, poly
 from services.domain.problems import Argument, Operator, ValueRef
 
 SUPPORTED = frozenset(("float32", "float64", "bfloat16", "float16", "int64", "int32", "int16", "int8", "uint8", "bool"))
@@ -24,12 +25,15 @@ class OperatorCall:
         values: dict[str, Node],
         builder: Builder,
         followed: Mapping[int | str, Node] | None = None,
+        lengths: Mapping[int | str, Callable[[], Poly | None]] | None = None,
     ) -> None:
-        """`followed`: arguments that follow a size, by position or keyword, as the nodes that compute them."""
+        """`followed`: arguments that follow a size, by position or keyword, as the nodes that compute them; `lengths`:
+        what gives them as sizes, where they are."""
         self.item = item
         self.taken: set[int | str] = set()
-        """Which of those were asked for as nodes; another one is built in as the trace had it."""
+        """Which of those were asked for as nodes or sizes; another one is built in as the trace had it."""
         self._followed = followed or {}
+        self._lengths = lengths or {}
         self.name = item.target.split(".")[1]
         self.b = builder
         self._values = values
@@ -76,6 +80,15 @@ class OperatorCall:
         if isinstance(value, int | float):
             return value
         raise NoTemplateError(f"{self.item.target} with {name} = {value!r}")
+
+    def size(self, position: int, name: str, default: int = 0) -> Poly:
+        """A whole number that may follow the inputs' sizes."""
+        key: int | str = position if position < len(self.item.arguments) else name
+        length = self._lengths[key]() if key in self._lengths else None
+        if length is None:
+            return poly(int(self.number(position, name, default)))
+        self.taken.add(key)
+        return length
 
     def integers(self, position: int, name: str) -> tuple[int, ...]:
         """A tuple of whole numbers."""

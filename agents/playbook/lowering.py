@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from agents.playbook.builder import FLOATS, Builder
 from agents.playbook.calls import RULES, SUPPORTED, OperatorCall, short
@@ -11,6 +14,9 @@ from agents.playbook.errors import NoTemplateError
 from agents.playbook.nodes import Node, Source
 from agents.playbook.sizes import Poly, Sizes, poly, product
 from services.domain.problems import Operator, ProblemAnalysis, SizeNumber, TensorSpec
+
+MOST_PARTS = 64
+"""Into which a size is cut: a number that is a smaller share of it is built in."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +68,8 @@ def _lower_once(analysis: ProblemAnalysis, sizes: Sizes) -> Program:
     for index, item in enumerate(analysis.operators):
         numbers = {number.argument: number for number in analysis.size_numbers if number.operator == index}
         followed = {name: size_number(number, item, inputs, builder) for name, number in numbers.items()}
-        call = OperatorCall(item, values, builder, followed)
+        lengths = {name: functools.partial(_length, number, inputs, builder) for name, number in numbers.items()}
+        call = OperatorCall(item, values, builder, followed, lengths)
         _lower_call(call, values)
         built_in = (number for name, number in numbers.items() if name not in call.taken)
         pinned |= {(source, dim) for number in built_in for source, dim, _ in number.sizes}
@@ -93,6 +100,15 @@ def size_number(number: SizeNumber, item: Operator, inputs: Sequence[Source], bu
         node = builder.call("square", "float64", node) if exponent == 2 else node
         result = builder.call("mul" if exponent > 0 else "div", "float64", result, node)
     return result
+
+
+def _length(number: SizeNumber, inputs: Sequence[Source], builder: Builder) -> Poly | None:
+    """A number that follows sizes as a size: a multiple of them or an equal part. None where it is neither."""
+    share = Fraction(number.factor).limit_denominator(MOST_PARTS)
+    if any(exponent != 1 for *_, exponent in number.sizes) or not math.isclose(share, number.factor, rel_tol=1e-9):
+        return None
+    total = product(inputs[source].shape[dim] for source, dim, _ in number.sizes)
+    return builder.part(total * abs(share.numerator), share.denominator) * (1 if share > 0 else -1)
 
 
 def _source(spec: TensorSpec, name: str, sizes: Sizes | None) -> Source:

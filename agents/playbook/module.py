@@ -105,7 +105,13 @@ def _inputs(program: Program, code: Code) -> list[str]:
         for dim, size in enumerate(source.shape):
             lines += _size(f"{source.name}.shape[{dim}]", program.sizes.resolve(size), known)
     for (value, divisor), size in program.sizes.quotients.items():
-        lines += _size(f"{program.sizes.resolve(value).c()} // {divisor}", program.sizes.resolve(size), known)
+        whole, part = program.sizes.resolve(value), program.sizes.resolve(size)
+        if whole != part * divisor:  # else that is how the part was read from an input's size
+            lines += _size(f"{whole.c()} // {divisor}", part, known)
+    for pair in program.sizes.equal:
+        left, right = map(program.sizes.resolve, pair)
+        if left != right:
+            lines += _size(left.c(), right, known)
     return [*lines, *_pins(program)]
 
 
@@ -124,20 +130,24 @@ def _size(text: str, size: Poly, known: set[str]) -> list[str]:
     """Statements that read or check one size."""
     unknown = sorted(size.atoms - known)
     lines: list[str] = []
+    reason = "this kernel was not made for it"
     if len(unknown) == 1:
         factor = size.coefficient(unknown[0])
         rest = size - factor * Poly((((unknown[0],), 1),))
         if unknown[0] not in factor.atoms | rest.atoms:
             known.add(unknown[0])
             exact = factor.constant == 1 and rest.constant == 0
-            solved = text if exact else f"({text} - {rest.c()}) // {factor.c()}"
+            whole = text if rest.constant == 0 else f"({text} - {rest.c()})"
+            solved = text if exact else f"{whole} // {factor.c()}"
             lines.append(f"{unknown[0]} = {solved}")
             if exact:
                 return lines
             unknown = []
+            if factor.constant is not None and rest.constant == 0:
+                reason = f"this kernel takes multiples of {factor.constant}"
     if not unknown:
         lines.append(f"if {text} != {size.c()}:")
-        lines.append(f'    raise ValueError(f"{text} is {{{text}}}: this kernel was not made for it")')
+        lines.append(f'    raise ValueError(f"{text} is {{{text}}}: {reason}")')
     return lines
 
 

@@ -147,6 +147,8 @@ class Sizes:
         self.hints: dict[str, int] = {}
         self.quotients: dict[tuple[Poly, int], Poly] = {}
         """What stands for a size divided and rounded down, which is no polynomial."""
+        self.equal: dict[tuple[Poly, Poly], None] = {}
+        """Pairs of sums and products that are equal, where none is a symbol to be replaced by the other."""
         self._parents: dict[str, Poly] = {}
 
     def new(self, name: str, hint: int) -> Poly:
@@ -200,6 +202,7 @@ class Sizes:
             if name is not None and name not in other.atoms:
                 self._parents[name] = other
                 return other
+        self.equal[left, right] = None
         return left
 
 

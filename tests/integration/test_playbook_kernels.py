@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 import kernelwright_rt
 from agents.playbook.mathlib import FLAGS, prelude
@@ -19,7 +20,7 @@ from agents.playbook.schedule import Schedule
 from services.domain.problems import Problem, ProblemAnalysis
 from services.testing import a_device
 from tests.integration.playbook_rounds import candidate, load
-from tests.integration.playbook_table import Case, table
+from tests.integration.playbook_table import Case, Function, table, tensors
 from tests.selection import with_full
 from workers.referee.costs.analysis import analyse
 from workers.referee.problem.reference_problem import ReferenceProblem
@@ -191,3 +192,50 @@ def test_input_sets_of_several_forms_have_a_kernel_each(schedule: Schedule) -> N
     ):
         with pytest.raises(ValueError, match="ranks, dtypes or plain values"):
             made(*others)
+
+
+def _rotated(q: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    half = q.shape[-1] // 2
+    return q * cos + torch.cat((-q[..., half:], q[..., :half]), dim=-1) * sin
+
+
+def _rotated_pairs(q: Tensor, cos: Tensor) -> Tensor:
+    return torch.stack((q[..., ::2] * cos - q[..., 1::2], q[..., 1::2] * cos + q[..., ::2]), dim=-1).flatten(-2)
+
+
+def _partly_rotated(q: Tensor) -> Tensor:
+    quarter = q.shape[-1] // 4
+    turned, left = q[..., :quarter], q[..., quarter:]
+    half = quarter // 2
+    return torch.cat((-turned[..., half:], turned[..., :half], left), dim=-1)
+
+
+@pytest.mark.parametrize(
+    ("function", "traced", "taken", "refused"),
+    [
+        (_rotated, ((3, 5, 128), (5, 128), (5, 128)), ((2, 4, 62), (4, 62), (4, 62)), ((3, 5, 67), (5, 67), (5, 67))),
+        (_rotated_pairs, ((3, 5, 64), (5, 32)), ((2, 4, 62), (4, 31)), ((3, 5, 67), (5, 33))),
+        (_partly_rotated, ((3, 64),), ((5, 24),), ((5, 28),)),
+        (lambda x: x.narrow(1, x.shape[1] // 2, x.shape[1] // 2), ((3, 64),), ((5, 22),), ((5, 23),)),
+        (lambda x: x[:, x.shape[1] // 2] + x[:, -1], ((3, 64),), ((5, 22),), ((5, 23),)),
+        (lambda x: x[:, -(x.shape[1] // 2) :], ((3, 64),), ((5, 22),), ((5, 23),)),
+        (lambda x, y: x[:, : y.shape[1]] + y, ((3, 64), (3, 40)), ((5, 22), (5, 9)), None),
+        (lambda x: x[:, 1::3], ((3, 64),), ((5, 22),), None),
+        (lambda x: torch.cat(x.chunk(4, -1)[::-1], -1), ((3, 64),), ((5, 24),), ((5, 23),)),
+        (lambda x: torch.cat(x.split([16, 48], -1)[::-1], -1), ((3, 64),), ((5, 64),), ((5, 65),)),
+        (lambda x: torch.cat((x, x[:, 1:]), 1).chunk(3, 1)[1], ((3, 8),), ((5, 11),), ((5, 12),)),
+    ],
+)
+def test_sizes_that_cannot_be_cut_as_traced_are_refused_and_others_are_right(
+    function: Callable[..., Tensor],
+    traced: tuple[tuple[int, ...], ...],
+    taken: tuple[tuple[int, ...], ...],
+    refused: tuple[tuple[int, ...], ...] | None,
+) -> None:
+    module = Function(function)
+    analysis = analyse(module, tensors(*traced)(), [], copy_bandwidth_gb_s=10.0, peak_gflop_s=100.0)
+    made = candidate(write(analysis, FINAL, "cut", []))
+    assert check(Case("cut", module, tensors(*traced), (tensors(*taken),)), made) == []
+    if refused is not None:
+        with pytest.raises(ValueError, match=r"takes multiples of|not made for it|built into this kernel"):
+            made(*tensors(*refused)())

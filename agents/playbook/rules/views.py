@@ -87,8 +87,8 @@ def squeeze(call: OperatorCall) -> Value:
 @lowers("select")
 def select(call: OperatorCall) -> Value:
     """One index of a dimension."""
-    node, dim, index = call.node(0), call.dim(1), int(call.number(2, "index"))
-    picked = cut(node, dim, poly(index) if index >= 0 else node.shape[dim] + index, ONE)
+    node, dim, index = call.node(0), call.dim(1), call.size(2, "index")
+    picked = cut(node, dim, index if call.number(2, "index") >= 0 else node.shape[dim] + index, ONE)
     return call.b.squeeze(picked, frozenset({dim}))
 
 
@@ -101,18 +101,26 @@ def cut(node: Node, dim: int, start: Poly, size: Poly, step: int = 1) -> Node:
 
 @lowers("slice", "narrow")
 def slices(call: OperatorCall) -> Value:
-    """A range of a dimension; negative bounds count from its end, whatever its size."""
+    """A range of a dimension; negative bounds count from its end, and others follow sizes, whatever these are."""
     node, dim = call.node(0), call.dim(1)
-    size, hint = node.shape[dim], call.b.sizes.value(node.shape[dim])
-    start, step = int(call.number(2, "start", 0)), int(call.number(4, "step", 1))
-    end = int(call.number(3, "end", hint))
+    first = _from_front(call, 2, "start", node.shape[dim])
     if call.name == "narrow":
-        start, end, step = start, start + end, 1
-    first = poly(start) if start >= 0 else size + start
-    length = (size if end >= hint else poly(end) if end >= 0 else size + end) - first
-    if step != 1:
-        length = poly(call.item.outputs[0].shape[dim])
-    return cut(node, dim, first, length, step)
+        return cut(node, dim, first, call.size(3, "length"))
+    step = int(call.number(4, "step", 1))
+    length = _from_front(call, 3, "end", node.shape[dim]) - first
+    return cut(node, dim, first, call.b.sizes.quotient(length + (step - 1), step), step)
+
+
+def _from_front(call: OperatorCall, position: int, name: str, size: Poly) -> Poly:
+    """A bound of a slice, counted from the front: at most the dimension's size."""
+    traced = call.b.sizes.value(size)
+    bound = int(call.number(position, name, 0 if name == "start" else traced))
+    if bound > traced:
+        return size
+    given = call.size(position, name, bound)
+    if bound < traced:
+        return given if bound >= 0 else size + given
+    return size if given.constant is not None else call.b.sizes.unite(given, size)
 
 
 @lowers("flip")
@@ -128,11 +136,7 @@ def halves(call: OperatorCall, dim: int) -> tuple[Node, ...]:
 
 def parts(call: OperatorCall, node: Node, dim: int, count: int) -> tuple[Node, ...]:
     """`count` equal parts."""
-    total = node.shape[dim]
-    size = total.divide(poly(count))
-    if size is None:
-        size = call.b.sizes.new("h" + "".join(sorted(total.atoms)), call.b.sizes.value(total) // count)
-        call.b.sizes.unite(total, size * count)
+    size = call.b.part(node.shape[dim], count)
     return tuple(cut(node, dim, size * index, size) for index in range(count))
 
 
@@ -147,6 +151,7 @@ def split(call: OperatorCall) -> Value:
     sizes = [spec.shape[dim] for spec in call.item.outputs]
     if len(set(sizes)) == 1:
         return parts(call, node, dim, len(sizes))
+    call.b.sizes.unite(node.shape[dim], poly(sum(sizes)))
     starts = [sum(sizes[:index]) for index in range(len(sizes))]
     return tuple(cut(node, dim, poly(start), poly(size)) for start, size in zip(starts, sizes, strict=True))
 

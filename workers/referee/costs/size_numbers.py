@@ -18,8 +18,8 @@ from services.domain.problems import Argument, Operator, ProblemAnalysis, SizeNu
 
 EXPONENTS = (1.0, -1.0, 0.5, -0.5, 2.0)
 TOLERANCE = 1e-9
-SLICES = frozenset({"slice", "narrow", "select", "split", "split_with_sizes", "chunk", "unbind", "tensor_split"})
-"""Operators whose numbers are read as sizes by whoever generates code for them; their even parts stay even."""
+SPLITS = frozenset({"split", "split_with_sizes", "chunk", "unbind", "tensor_split"})
+"""Operators whose results say how they cut: even parts stay even."""
 
 Retrace = Callable[[Sequence[object]], Sequence[Operator]]
 Axis = tuple[int, int]
@@ -112,7 +112,7 @@ def _numbers(operators: Sequence[Operator]) -> dict[Place, float]:
     """Every number among the operators' own arguments; tuples hold shapes and dimensions, which follow on their own."""
     found: dict[Place, float] = {}
     for index, item in enumerate(operators):
-        if item.target.split(".")[1] in SLICES:
+        if item.target.split(".")[1] in SPLITS:
             continue
         arguments: list[tuple[int | str, Argument]] = [*enumerate(item.arguments), *item.keywords]
         for name, value in arguments:
