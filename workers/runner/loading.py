@@ -78,8 +78,8 @@ def copy_state(model: torch.nn.Module, names: Sequence[str], tensors: Sequence[t
     """Give `model` the reference's state by name and shape, what is left over in order of registration.
 
     The model's own name for each of the reference's that it has; None (and nothing changed) where that leaves a
-    parameter or buffer without a counterpart. A buffer of the model's own that is not saved needs none: it is left
-    alone unless the reference has one of its name and shape, or what is left over has the same shapes on both sides.
+    parameter or buffer without a counterpart. A buffer of the model's own that is not saved needs none: it is the
+    model's business unless the reference has one of its name and shape.
     """
     theirs = dict(zip(names, tensors, strict=True))
     pairs: list[tuple[str, str, torch.Tensor]] = []
@@ -87,12 +87,9 @@ def copy_state(model: torch.nn.Module, names: Sequence[str], tensors: Sequence[t
     for name, target in targets.items():
         if name in theirs and theirs[name].shape == target.shape:
             pairs.append((name, name, theirs.pop(name)))
-    taken = {name for name, _, _ in pairs}
-    open_targets = [name for name in targets if name not in taken]
+    needless = {name for name, _, _ in pairs} | unsaved_names(model)
+    open_targets = [name for name in targets if name not in needless]
     rest = list(theirs.items())
-    if [targets[name].shape for name in open_targets] != [one.shape for _, one in rest]:
-        unsaved = unsaved_names(model)
-        open_targets = [name for name in open_targets if name not in unsaved]
     if [targets[name].shape for name in open_targets] != [one.shape for _, one in rest][: len(open_targets)]:
         return None
     pairs += [(own, name, tensor) for own, (name, tensor) in zip(open_targets, rest, strict=False)]

@@ -41,10 +41,17 @@ def test_a_buffer_that_is_not_saved_needs_no_counterpart_on_either_side() -> Non
     assert torch.equal(model.get_buffer("table"), torch.full((3,), 7.0))
 
 
-def test_one_under_another_name_and_of_the_same_shape_is_given_values() -> None:
+def test_one_of_the_same_shape_under_another_name_is_left_alone() -> None:
     model = Own(saved=False, size=4)
-    assert _given(model) == {"scale": "factors", "inverse": "table"}
-    assert torch.equal(model.get_buffer("table"), torch.arange(4.0))
+    assert _given(model) == {"scale": "factors"}
+    assert torch.equal(model.get_buffer("table"), torch.full((4,), 7.0))
+
+
+def test_one_of_the_same_name_and_shape_is_given_values() -> None:
+    model = Frequencies()
+    model.get_buffer("inverse").zero_()
+    assert _given(model) == {"scale": "scale", "inverse": "inverse"}
+    assert torch.equal(model.get_buffer("inverse"), torch.arange(4.0))
 
 
 def test_one_that_is_saved_needs_a_counterpart() -> None:
