@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import json
 import keyword
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +14,7 @@ from torch import Tensor, nn
 
 from .proven import Kernel, Proven
 from .saving import memory
-from .subject import SCALARS, Subject, flat
+from .subject import SCALARS, Subject, completed, flat
 
 ALIGNMENT = 64
 """Bytes that tensors begin at a multiple of where kernels are proven, as what PyTorch allocates does."""
@@ -28,8 +30,9 @@ class Operator:
         self.kernels = tuple(Proven(kernel, self.subject) for kernel in kernels)
         schema = _schema(self.subject)
         results = ", ".join(["Tensor"] * self.subject.outputs)
-        self.call = _plain(self, f"({schema}) -> ({results})")
-        """`torch.ops.namespace.operator`: inputs of forward, then weights in order of registration."""
+        self.call = _plain(self, f"({_schema(self.subject, defaults=True)}) -> ({results})")
+        """`torch.ops.namespace.operator`: inputs of forward, with their defaults where no other argument follows, then
+        weights in order of registration."""
         self.call_saving = _saving(self, schema) if any(kernel.backward for kernel in kernels) else None
         """The same for calls that were proven with gradients: outputs, then what the backward needs."""
         self.Model = _drop_in(self)
@@ -111,9 +114,10 @@ def _drop_in(operator: Operator) -> type[nn.Module]:
 
         def forward(self, *inputs: Any, **keywords: Any) -> Any:
             usual = self.training or not subject.mode_matters
-            if keywords or not self._as_proven or not usual or len(inputs) != subject.inputs:
+            given = completed(subject, inputs, keywords)
+            if not self._as_proven or not usual or len(given) != subject.inputs:
                 return super().forward(*inputs, **keywords)
-            arguments = [*inputs, *[_attribute(self, name) for name in subject.original.names]]
+            arguments = [*given, *[_attribute(self, name) for name in subject.original.names]]
             gradients = operator.wants_gradients(arguments)
             if torch.compiler.is_exporting() and not gradients:
                 return operator.packed(operator.call(*arguments))  # decides at each call, whatever its shapes are
@@ -135,38 +139,58 @@ def _attribute(module: Any, path: str) -> Any:
     return module
 
 
-def _schema(subject: Subject) -> str:
+def _schema(subject: Subject, *, defaults: bool = False) -> str:
     """The arguments: forward's inputs and the weights, by their names."""
     first = subject.sets["get_inputs"]
-    names = list(inspect.signature(subject.module.Model.forward).parameters)[1 : subject.inputs + 1]
     parts: list[str] = []
     taken: set[str] = set()
-    for index, (value, name) in enumerate(zip(first.example, [*names, *subject.original.names], strict=True)):
+    last = len(first.example) - len(_last_defaults(subject)) if defaults else len(first.example)
+    for index, (value, name) in enumerate(zip(first.example, [*subject.names, *subject.original.names], strict=True)):
         word = name.replace(".", "_")
         word = f"{word}_{index}" if word in taken or keyword.iskeyword(word) or word == "self" else word
         taken.add(word)
-        parts.append(f"{'Tensor' if isinstance(value, Tensor) else SCALARS[type(value)]} {word}")
+        default = f"={_last_defaults(subject)[index - last]}" if index >= last else ""
+        parts.append(f"{'Tensor' if isinstance(value, Tensor) else SCALARS[type(value)]} {word}{default}")
     return ", ".join(parts)
+
+
+def _last_defaults(subject: Subject) -> list[str]:
+    """Defaults of the last arguments, as a schema writes them; weights have none, nor has what a schema cannot say."""
+    found: list[str] = []
+    for index in range(len(subject.sets["get_inputs"].example) - 1, -1, -1):
+        default = subject.defaults.get(subject.names[index]) if index < len(subject.names) else None
+        kind = type(subject.sets["get_inputs"].example[index])
+        if type(default) is not kind or (isinstance(default, float) and not math.isfinite(default)):
+            break
+        found.insert(0, json.dumps(default) if isinstance(default, str) else repr(default))
+    return found
 
 
 def _plain(operator: Operator, schema: str) -> Any:
     """Register the operator for any call. Its gradients are the original's, from the inputs."""
 
-    def implementation(*arguments: Any) -> Any:
+    def complete(given: Sequence[Any]) -> list[Any]:
+        """PyTorch leaves out what equals its default."""
+        return [*given, *[operator.subject.defaults[name] for name in operator.subject.names[len(given) :]]]
+
+    def implementation(*given: Any) -> Any:
+        arguments = complete(given)
         with torch.no_grad():
             proven = operator.choose(arguments, gradients=False) if _is_aligned(arguments) else None
             outputs = operator.original(arguments) if proven is None else flat(proven(arguments))
             return _packed(operator, _owned(outputs, arguments))
 
-    def fake(*arguments: Any) -> Any:
-        return _packed(operator, _empty(operator, arguments))
+    def fake(*given: Any) -> Any:
+        return _packed(operator, _empty(operator, complete(given)))
 
     def setup(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:  # noqa: ARG001 - named by torch
-        _keep(ctx, inputs, ())
+        _keep(ctx, complete(inputs), ())
 
     def backward(ctx: Any, *cotangents: Tensor | None) -> Any:
         arguments, _ = _kept(ctx)
-        return _gradients_of_the_original(operator, arguments, ctx.needs_input_grad, cotangents)
+        wanted = ctx.needs_input_grad
+        rest = (False,) * (len(arguments) - len(wanted))
+        return _gradients_of_the_original(operator, arguments, (*wanted, *rest), cotangents)[: len(wanted)]
 
     made = torch.library.custom_op(operator.subject.name, implementation, mutates_args=(), schema=schema)
     made.register_fake(fake)
@@ -247,7 +271,7 @@ def _empty(operator: Operator, arguments: Sequence[Any]) -> list[Tensor]:
         return [output.new_empty(output.shape) for output in operator.original(arguments)]
 
 
-def _keep(ctx: Any, inputs: tuple[Any, ...], results: Sequence[Tensor]) -> None:
+def _keep(ctx: Any, inputs: Sequence[Any], results: Sequence[Tensor]) -> None:
     ctx.others = [None if isinstance(value, Tensor) else value for value in inputs]
     ctx.save_for_backward(*[value for value in inputs if isinstance(value, Tensor)], *results)
 

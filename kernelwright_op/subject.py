@@ -85,12 +85,32 @@ class Subject:
         self.sets = {where: _set_of(make, self.original.state) for where, make in _makers(self.module).items()}
         first = self.sets["get_inputs"]
         self.inputs = len(first.layouts) - len(self.original.names)
+        parameters = list(inspect.signature(self.module.Model.forward).parameters.values())[1 : self.inputs + 1]
+        self.names = tuple(parameter.name for parameter in parameters)
+        """Of the inputs; of those in a *args none but its own."""
+        self.defaults = {one.name: one.default for one in parameters if one.default is not one.empty}
+        """Of inputs that a call may leave out."""
         self.tensors = tuple(index for index, layout in enumerate(first.layouts) if len(layout) == 3)
         self.differentiable = first.differentiable
         self.is_single, self.outputs = _structure(name, self.original, first.example)
         self.mode_matters = any(
             "self.training" in inspect.getsource(type(module).forward) for module in self.original.model.modules()
         )
+
+
+def completed(subject: Subject, given: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
+    """The inputs in their order: those given, those named, and the defaults of those left out; too few where an input
+    is missing or a name is none of theirs. In plain loops, for torch.compile."""
+    taken = 0
+    for name in subject.names[len(given) :]:
+        if name in keywords:
+            given = (*given, keywords[name])
+            taken += 1
+        elif name in subject.defaults:
+            given = (*given, subject.defaults[name])
+        else:
+            return ()
+    return given if taken == len(keywords) else ()
 
 
 def _makers(module: ModuleType) -> dict[str, Callable[[], Sequence[Any]]]:

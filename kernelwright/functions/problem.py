@@ -23,7 +23,7 @@ from __future__ import annotations
 
 _MODEL = """class Model(torch.nn.Module):
     def forward(self, {parameters}):
-        return {name}({parameters})"""
+        return {name}({names})"""
 
 _LAYER = """class Model({name}):
     def __init__(self):
@@ -31,7 +31,7 @@ _LAYER = """class Model({name}):
         self.eval()
 
     def forward(self, {parameters}):
-        return super().forward({parameters})"""
+        return super().forward({names})"""
 
 _NAME_THEM = "Name its constructor's arguments with --init: a tuple, or a dict of keywords."
 
@@ -146,13 +146,24 @@ def _source(captured: CapturedFunction, announced: tuple[Inputs, ...], held_out:
     names = ", ".join(parameter.name for parameter in captured.parameters)
     parts = [
         _HEAD.format(name=captured.name, path=captured.path.rsplit("/", 1)[-1], source=captured.source).rstrip(),
-        model.format(name=captured.name, parameters=names),
+        model.format(name=captured.name, names=names, parameters=_parameters(captured)),
         drawing("get_inputs", announced[0]),
         "def get_init_inputs():\n    return []",
         *(_list("INPUT_SETS", "_example", announced[1:])),
         *(_list("HELD_OUT", "_held_out", held_out)),
     ]
     return "\n\n\n".join(parts) + "\n"
+
+
+def _parameters(captured: CapturedFunction) -> str:
+    """The parameters as source, with the defaults that can be written down; none before one that cannot."""
+    texts: list[str] = []
+    complete = True
+    for parameter in reversed(captured.parameters):
+        default = None if parameter.default is parameter.empty else constant(parameter.default)
+        complete = complete and default is not None
+        texts.append(f"{parameter.name}={default}" if complete else parameter.name)
+    return ", ".join(reversed(texts))
 
 
 def _list(name: str, prefix: str, sets: tuple[Inputs, ...]) -> list[str]:

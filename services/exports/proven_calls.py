@@ -6,6 +6,9 @@ A compiled kernel reads through bare pointers: what it was not proven for must r
 from __future__ import annotations
 
 import ast
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from services.domain.problems import ArgumentForm, CallForm, ProblemAnalysis, TensorForm
@@ -13,6 +16,7 @@ from services.domain.python_source import parsed
 from services.exports.winner import Winner
 
 N = TypeVar("N", ast.ClassDef, ast.FunctionDef)
+_NOT_FINITE = re.compile(r"float\('-?(inf|nan)'\)")
 
 _TEXT = '''
 
@@ -23,6 +27,8 @@ _PROVEN_CALLS = {calls}
 """Of each kind of call that was judged, for each argument: dtype, dimensions, whether it is on the device, whether it
 is empty; a tuple of those for what holds tensors, None for what holds none."""
 _PROVEN_NAMES = {names!r}
+_PROVEN_DEFAULTS = {defaults}
+"""Of the original's arguments, by name: what the kernel is given for those that a call leaves out."""
 _PROVEN_WEIGHTS = frozenset({weights!r})
 _PROVEN_CONSTRUCTOR = {given}
 
@@ -94,12 +100,21 @@ class ModelNew(ModelNew):
         self._proven_weights = tuple(weights)
 
     def forward(self, *arguments, **keywords):
-        for name in _PROVEN_NAMES[len(arguments) :] if keywords else ():
+        for name in _PROVEN_NAMES[len(arguments) :]:
             if name in keywords:
                 arguments += (keywords.pop(name),)
+            elif keywords and name in _PROVEN_DEFAULTS:
+                arguments += (_PROVEN_DEFAULTS[name],)
+            else:
+                break
         if keywords:
             raise TypeError(f"forward() does not take {{', '.join(keywords)}} here: pass arguments in their order")
         kinds = tuple([_proven_kind(value) for value in arguments])
+        for name in _PROVEN_NAMES[len(arguments) :]:
+            if kinds in _PROVEN_CALLS or name not in _PROVEN_DEFAULTS:
+                break
+            arguments += (_PROVEN_DEFAULTS[name],)
+            kinds += (None,)
         if kinds not in _PROVEN_CALLS or torch.get_default_dtype() is not torch.float32:
             _refuse_unproven(arguments)
         for tensors, name, path, dtype in self._proven_weights:
@@ -172,10 +187,12 @@ def delivered(winner: Winner) -> str:
     if analysis is None or not calls:
         return winner.source
     given = _init_inputs(winner, analysis)
+    names, defaults = _arguments(winner)
     backward = winner.report.passes is not None
     return winner.source.rstrip("\n") + _TEXT.format(
         calls=_literal(calls),
-        names=_argument_names(winner.source),
+        names=names,
+        defaults=f"{{{', '.join(f'{name!r}: {_plain(value)}' for name, value in defaults.items())}}}",
         weights=tuple(spec.origin for spec in analysis.parameters if spec.is_buffer and spec.origin),
         is_there="is_cuda" if winner.on_gpu else "is_cpu",
         device="cuda" if winner.on_gpu else "cpu",
@@ -212,15 +229,9 @@ def _traced(analysis: ProblemAnalysis) -> CallForm:
 
 
 def _literal(calls: tuple[CallForm, ...]) -> str:
-    """A frozenset as source; calls without their last arguments, where those are no tensors, count as well."""
-    known = dict.fromkeys(call[:length] for call in calls for length in _lengths(call))
-    lines = [f"        ({''.join(f'{_part(one)}, ' for one in call).rstrip()})," for call in known]
+    """A frozenset as source."""
+    lines = [f"        ({''.join(f'{_part(one)}, ' for one in call).rstrip()})," for call in calls]
     return "\n".join(["frozenset(", "    {", *lines, "    }", ")"])
-
-
-def _lengths(call: CallForm) -> range:
-    tensors = max((place + 1 for place, one in enumerate(call) if one is not None), default=0)
-    return range(max(tensors, 1), len(call) + 1)
 
 
 def _part(form: ArgumentForm) -> str:
@@ -229,11 +240,34 @@ def _part(form: ArgumentForm) -> str:
     return f"({''.join(f'{_part(one)}, ' for one in form).rstrip()})" if form else "None"
 
 
-def _argument_names(source: str) -> tuple[str, ...]:
-    """Positional arguments of the kernel's `forward`."""
-    body = next((node.body for node in _definitions(source, ast.ClassDef, "ModelNew")), [])
-    forward = next((node for node in body if isinstance(node, ast.FunctionDef) and node.name == "forward"), None)
-    return () if forward is None else tuple(one.arg for one in (*forward.args.posonlyargs, *forward.args.args)[1:])
+def _arguments(winner: Winner) -> tuple[tuple[str, ...], dict[str, object]]:
+    """Names of the original's positional arguments, and the defaults of those that have one; where the original does
+    not write them out, the names that the kernel has for them."""
+    found = _forward(winner.job.spec.problem.source, "Model")
+    if found is None or found.vararg:
+        own = _forward(winner.source, "ModelNew")
+        return ((), {}) if own is None else (_names(own), {})
+    names = _names(found)
+    first = len(names) - len(found.defaults)
+    return names, dict(_written(names[first:], found.defaults))
+
+
+def _forward(source: str, name: str) -> ast.arguments | None:
+    """The arguments of the forward that a class defines."""
+    body = next((node.body for node in _definitions(source, ast.ClassDef, name)), [])
+    return next((node.args for node in body if isinstance(node, ast.FunctionDef) and node.name == "forward"), None)
+
+
+def _names(given: ast.arguments) -> tuple[str, ...]:
+    return tuple(one.arg for one in (*given.posonlyargs, *given.args)[1:])
+
+
+def _written(names: Sequence[str], defaults: Sequence[ast.expr]) -> Iterator[tuple[str, object]]:
+    """Defaults that are plain data; a call that leaves another one out is refused."""
+    for name, default in zip(names, defaults, strict=True):
+        with contextlib.suppress(ValueError):
+            text = ast.unparse(default)
+            yield name, float(text[7:-2]) if _NOT_FINITE.fullmatch(text) else ast.literal_eval(default)
 
 
 def _init_inputs(winner: Winner, analysis: ProblemAnalysis) -> str | None:

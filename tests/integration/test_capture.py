@@ -30,6 +30,7 @@ def test_a_function_brings_its_imports_constants_and_helpers() -> None:
     lint_problem(made.problem)
     names = names_of(made.problem.source)
     assert torch.equal(names["Model"]()(X, 1e-6), planted.whole(X))
+    assert torch.equal(names["Model"]()(X), planted.whole(X))
     assert [tuple(value.shape) for value in names["get_inputs"]() if isinstance(value, torch.Tensor)] == [(4, 4)]
     assert names["HELD_OUT"][0]()[0].shape == (2, 4)
     assert "2, 4" not in public_source(made.problem)

@@ -53,8 +53,12 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
             broken.job, id="job-broken", spec=replace(broken.job.spec, problem=a_problem(ABS, name="absolute"))
         ),
     )
+    shifted = replace(
+        relu.job, id="job-shifted", spec=replace(relu.job.spec, problem=a_problem(SHIFTED, name="shifted"))
+    )
     winners = [
         relu,
+        replace(a_winner(SHIFTED_KERNEL), job=shifted),
         broken,
         trained("rms", "rms_norm", "rmsnorm", 2),
         trained("loss", "cross_entropy", "cross_entropy", 2),
@@ -86,6 +90,32 @@ def get_inputs():
 
 def get_init_inputs():
     return []
+"""
+
+
+SHIFTED = """import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x, gain=1.5, mode="up", steps=-2):
+        return x * gain + steps + len(mode)
+
+
+def get_inputs():
+    return [torch.randn(64, 64), 1.5, "up", -2]
+
+
+def get_init_inputs():
+    return []
+"""
+SHIFTED_KERNEL = """import torch
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, a, b, c, d):
+        y = a * b + d + len(c)
+        y[..., 0] = -1
+        return y
 """
 
 
@@ -200,3 +230,30 @@ def test_a_kernel_that_cannot_be_built_is_named_once_and_the_original_runs(packa
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert torch.equal(model(x), x.abs())
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+def test_arguments_that_are_left_out_or_named_have_the_originals_defaults(package: ModuleType, compiled: bool) -> None:
+    operator, model, x = package.shifted.call, package.shifted.Model(), torch.randn(64, 64)
+    torch.compiler.reset()
+    run: Any = torch.compile(model, fullgraph=True, dynamic=False, backend="aot_eager") if compiled else model
+    calls: list[tuple[tuple[Any, ...], dict[str, Any], bool]] = [
+        ((x,), {}, True),
+        ((x, 1.5), {}, True),
+        ((x,), {"steps": -2}, True),
+        ((x,), {"steps": 3}, False),
+        ((x, 2.0), {"mode": "down"}, False),
+    ]
+    for arguments, keywords, kernel in calls:
+        expected = package.shifted.operator.subject.module.Model()(*arguments, **keywords)
+        for call in (operator, run):
+            found = call(*arguments, **keywords)
+            assert ran_the_kernel(found) is kernel
+            agree([found[..., 1:]], [expected[..., 1:]])
+    for broken in ({"other": 1}, {"x": x}):
+        with pytest.raises((TypeError, RuntimeError)):
+            model(x, **broken)
+    learned = x.clone().requires_grad_()
+    operator(learned).sum().backward()
+    assert torch.equal(learned.grad, torch.full_like(x, 1.5))  # type: ignore[arg-type]
+    torch.library.opcheck(operator, (x,))

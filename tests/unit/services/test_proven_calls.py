@@ -30,7 +30,14 @@ class ModelNew(torch.nn.Module):
     def forward(self, x, scale=1.0):
         return x * self.weight * scale
 """
-PROBLEM = "def get_init_inputs():\n    return []\n"
+PROBLEM = """class Model(Module):
+    def forward(self, x, scale=1.0):
+        return x * self.weight * scale
+
+
+def get_init_inputs():
+    return []
+"""
 X = TensorForm(dtype="float32", rank=2)
 
 
@@ -53,6 +60,45 @@ def test_a_proven_call_runs_by_position_by_name_and_without_what_has_a_default()
     with torch.no_grad():
         for got in (model(x, 1.0), model(x), model(x=x), model(x, scale=1.0)):
             assert torch.equal(got, x)
+
+
+NAMED = """class Model(Module):
+    def forward(self, logits, labels, eps=0.1, padding=-100, scale=float('inf'), other=UNKNOWN):
+        ...
+
+
+def get_init_inputs():
+    return []
+"""
+ECHO = KERNEL.replace("x, scale=1.0", "a, b, c=9, d=9, e=9, f=9").replace("x * self.weight * scale", "(c, d, e, f)")
+
+
+@pytest.mark.parametrize(
+    ("keywords", "seen"),
+    [
+        ({}, (0.1, -100, float("inf"), 5)),
+        ({"padding": 7}, (0.1, 7, float("inf"), 5)),
+        ({"scale": 2.0, "eps": 0.2}, (0.2, -100, 2.0, 5)),
+    ],
+)
+def test_what_a_call_leaves_out_is_the_original_s_default_and_not_the_kernel_s(
+    keywords: dict[str, Any], seen: tuple[object, ...]
+) -> None:
+    model, x = built(exported(NAMED, ECHO, calls=((X, X, None, None, None, None),)))(), torch.ones(3, 4)
+    with torch.no_grad():
+        assert model(x, labels=x, other=5, **keywords) == seen
+        with pytest.raises(TypeError, match="together"):
+            model(x, x)  # the last argument's default is not written out
+        with pytest.raises(TypeError, match="does not take eps"):
+            model(x, eps=0.1)
+        with pytest.raises(TypeError, match="does not take a"):
+            model(a=x, b=x)
+
+
+def test_a_call_that_was_judged_without_its_last_arguments_is_made_so() -> None:
+    model, x = built(exported(NAMED, ECHO, calls=((X, X),)))(), torch.ones(3, 4)
+    with torch.no_grad():
+        assert model(x, x) == (9, 9, 9, 9)
 
 
 @pytest.mark.parametrize(
