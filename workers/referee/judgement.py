@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -21,6 +22,8 @@ from workers.referee.session.slots import Slot
 
 LEAST_TURNED = 64 << 10
 """Bytes of an output from which on its order in memory is looked at: turning less takes microseconds."""
+LEAST_CHOSEN, CHOSEN_OF = 2, 256
+"""Elements, of any output and for each so many of a larger one, in which equal values met by chance."""
 NOT_PASSED_ON = "a NaN or infinity among the inputs gives another output than the reference's (other slices are right)"
 
 
@@ -55,6 +58,9 @@ class Standard(Protocol):
         self, arguments: list[Any], outputs: list[torch.Tensor], distribution: Distribution
     ) -> tuple[ErrorScale, ...] | None:
         """How exact the reference is on these very arguments; None where a rounding decides too much."""
+
+    def other_choices(self, arguments: list[Any]) -> list[list[torch.Tensor]]:
+        """What the reference makes of them where it chooses others of equal values; empty where it does not choose."""
 
 
 @dataclass(kw_only=True)
@@ -118,18 +124,44 @@ def judged_on_values(
     scales: Sequence[ErrorScale],
 ) -> Judgement:
     """The same for arguments that are still at hand. What is found is judged once more by how exact the reference is
-    on these very values: how large errors are differs from draw to draw, and nobody is accused by chance."""
+    on these very values: how large errors are differs from draw to draw, and nobody is accused by chance. Nor is who
+    chose another of equal values than the reference, where that may choose either."""
     partly = not distribution.finite
     judgement = judged_outputs(standard, fetched, answer, scales, finite_only=partly)
     if judgement.wrong is None or judgement.is_forged:
         return judgement
     own = standard.scales_on(arguments, answer.tensors, distribution)
-    if own is None:
+    if own is not None:
+        scales = [worse(one, other) for one, other in zip(own, scales, strict=True)] if scales else own
+        again = judged_outputs(standard, fetched, answer, scales, finite_only=partly)
+        again.remarks += judgement.remarks
+        judgement = again
+    if judgement.wrong is None or not scales:
         return judgement
-    both = [worse(one, other) for one, other in zip(own, scales, strict=True)] if scales else own
-    again = judged_outputs(standard, fetched, answer, both, finite_only=partly)
-    again.remarks += judgement.remarks
-    return again
+    chosen = _as_chosen(fetched, answer, lambda: standard.other_choices(arguments))
+    return judgement if chosen is None else judged_outputs(standard, fetched, chosen, scales, finite_only=partly)
+
+
+def _as_chosen(fetched: Fetched, answer: Answer, others: Callable[[], list[list[torch.Tensor]]]) -> Answer | None:
+    """The answer with the few whole numbers in which the candidate chose another one of values that happen to be equal,
+    as `topk` may; None where it did not. `others`: the reference's answers for other choices."""
+    try:
+        outputs = [fetched.outputs[place].value for place in places(fetched.structure, answer.shape)]
+    except (ContractError, IndexError):
+        return None
+    tensors = list(answer.tensors)
+    for index, (value, wanted) in enumerate(zip(outputs, answer.tensors, strict=True)):
+        if value is None or wanted.is_floating_point() or wanted.is_complex():
+            continue
+        if value.dtype is not wanted.dtype or value.shape != wanted.shape:
+            continue
+        apart = value != wanted
+        if 0 < int(apart.sum()) <= max(LEAST_CHOSEN, wanted.numel() // CHOSEN_OF):
+            for other in others():
+                if len(other) == len(tensors) and other[index].shape == wanted.shape:
+                    tensors[index] = torch.where(apart & (value == other[index]), value, tensors[index])
+    changed = any(one is not other for one, other in zip(tensors, answer.tensors, strict=True))
+    return dataclasses.replace(answer, tensors=tensors) if changed else None
 
 
 def judged_inputs(standard: Standard, slot: Slot, tensors: Sequence[torch.Tensor], answer: Answer) -> Judgement:

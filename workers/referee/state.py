@@ -51,6 +51,7 @@ from workers.referee.inputs.draws import (
     drawn,
     loose,
     nudged,
+    without_ties,
 )
 from workers.referee.inputs.fresh_values import FreshValues, mixable
 from workers.referee.inputs.large import is_large, telling_part
@@ -333,6 +334,13 @@ class ReferenceState:
             scales = tuple(map(with_steps, scales, self._moved_coarsely(arguments), exact_tensors, outputs))
         self.place.release()
         return scales
+
+    def other_choices(self, arguments: list[Any]) -> list[list[torch.Tensor]]:
+        """What the reference makes of arguments where of equal values it chooses the first, and the last; nothing where
+        it does not choose among values, or cannot be run so."""
+        if not self._names() & CHOOSERS:
+            return []
+        return [self.problem.run_double(without_ties(arguments, later_is_larger=one)) for one in (False, True)]
 
     def _moved_coarsely(self, arguments: list[Any]) -> list[torch.Tensor]:
         return self.problem.run_double(nudged(arguments, COARSE))

@@ -78,6 +78,10 @@ class Distribution:
     """How cotangents lie in memory, where there are any; see `workers.runner.stepping`."""
 
 
+APART = 1e-8
+"""By how much equal values are moved apart at most, in proportion: less than floats are."""
+
+
 OWN = Distribution(name="own", transform=None)
 WIDE = Distribution(name="wide", transform=wide, harsh=True)
 BIG = Distribution(name="large", transform=lambda tensor: tensor * LARGE, harsh=True)
@@ -210,6 +214,22 @@ def nudged(arguments: list[Any], by: float = ROUNDING) -> list[Any]:
         return torch.where(torch.isfinite(exact), moved, exact)  # an infinity would become NaN
 
     return list(mapped(arguments, nudge))
+
+
+def without_ties(arguments: list[Any], *, later_is_larger: bool) -> list[Any]:
+    """Arguments in float64 of which no two equal values but zeros are equal any more: the later one is the larger one,
+    or the smaller one. Those that a float tells apart stay in their order."""
+
+    def apart(tensor: torch.Tensor) -> torch.Tensor:
+        if not tensor.is_floating_point():
+            return tensor
+        exact = tensor.double()
+        rank = torch.arange(exact.numel(), dtype=torch.float64, device=exact.device).view(exact.shape)
+        sign = 1.0 if later_is_larger else -1.0
+        moved = exact + exact.abs() * rank * (sign * APART / max(1, exact.numel()))
+        return torch.where(torch.isfinite(exact), moved, exact)
+
+    return list(mapped(arguments, apart))
 
 
 def rebuilt(value: Any, tensors: Sequence[torch.Tensor]) -> Any:
