@@ -188,7 +188,12 @@ class ReferenceState:
     def _has_ties_in_hand(self) -> bool:
         """Whether what the reference does with equal values is known."""
         names = self._names()
-        return bool(names) and not names & CHOOSERS and not self._has_kinks()
+        return bool(names) and not self.chooses and not self._has_kinks()
+
+    @property
+    def chooses(self) -> bool:
+        """Whether the reference chooses among equal values, as it likes."""
+        return bool(self._names() & CHOOSERS)
 
     def _has_kinks(self) -> bool:
         """Whether gradients are judged of a formula that has none at some values: which is taken there, of those from
@@ -338,7 +343,7 @@ class ReferenceState:
     def other_choices(self, arguments: list[Any]) -> list[list[torch.Tensor]]:
         """What the reference makes of arguments where of equal values it chooses the first, and the last; nothing where
         it does not choose among values, or cannot be run so."""
-        if not self._names() & CHOOSERS:
+        if not self.chooses:
             return []
         return [self.problem.run_double(without_ties(arguments, later_is_larger=one)) for one in (False, True)]
 

@@ -160,7 +160,7 @@ def _derived(trial: Trial) -> Iterator[list[Any]]:
         if taken := _taken(trial.state, arguments, cut):
             yield taken
     for size, last in _other_sizes(trial.state, flatten(arguments)):
-        tensors = resized(flatten(arguments), size, last=last)
+        tensors = resized(flatten(arguments), size, last=last, apart=trial.state.chooses)
         if tensors is not None and (taken := _taken(trial.state, arguments, tensors)):
             yield taken
 

@@ -15,6 +15,8 @@ from workers.referee.inputs.value_structure import has_zeros_in_place, is_symmet
 
 MOST_SIZES = 4
 """Further sizes that are cut."""
+SHRINKING = 1 - 1 / 64
+"""Factor of each further copy, where inputs grow."""
 LEAST_PLACES = 8
 """Places below which indices are not spread anew: hardly two of them would differ."""
 
@@ -36,11 +38,12 @@ def _odd_part(size: int, generator: random.Random) -> int:
     return new - 1 + new % 2
 
 
-def resized(tensors: Sequence[torch.Tensor], new: int, *, last: bool) -> list[torch.Tensor] | None:
+def resized(tensors: Sequence[torch.Tensor], new: int, *, last: bool, apart: bool = False) -> list[torch.Tensor] | None:
     """Inputs whose first (or last) dimension has a new size, larger ones repeating what is there; None as above.
 
-    Indices, lengths and offsets within a dimension that is cut stay within it. None too where the new size would break
-    a structure: a triangle, symmetry, indices that all differ."""
+    With `apart`, general numbers are not repeated as they are, but a little smaller: for references whose choice among
+    equals is nobody's business. Indices, lengths and offsets within a dimension that is cut stay within it. None too
+    where the new size would break a structure: a triangle, symmetry, indices that all differ."""
     size = _shared_size(tensors, last=last)
     if size is None or size < 1:
         return None
@@ -48,7 +51,8 @@ def resized(tensors: Sequence[torch.Tensor], new: int, *, last: bool) -> list[to
         return None
     axis = -1 if last else 0
     changed = [
-        _resized(tensor, axis, new) if tensor.dim() and tensor.shape[axis] == size else tensor for tensor in tensors
+        _resized(tensor, axis, new, apart=apart) if tensor.dim() and tensor.shape[axis] == size else tensor
+        for tensor in tensors
     ]
     within = _within(changed, size, new)
     if within is None:
@@ -105,13 +109,15 @@ def _all_differ(numbers: torch.Tensor) -> bool:
     return int(torch.unique(numbers).numel()) == numbers.numel()
 
 
-def _resized(tensor: torch.Tensor, axis: int, new: int) -> torch.Tensor:
+def _resized(tensor: torch.Tensor, axis: int, new: int, *, apart: bool) -> torch.Tensor:
     """The beginning, or the whole followed by its beginning: rows in another order are new rows to a kernel."""
     size = tensor.shape[axis]
     if new <= size:
         return _with_structure(tensor, tensor.narrow(axis, 0, new).contiguous())
     plain = tensor.view(torch.uint8) if is_eight_bit(tensor) else tensor  # which cannot be turned as they are
     copies = [plain.flip(axis)] * (new // size) + [plain.narrow(axis, 0, new % size)]
+    if apart and is_continuous(tensor) and not is_eight_bit(tensor):
+        copies = [copy * SHRINKING**number for number, copy in enumerate(copies)]
     changed = torch.cat(copies, dim=axis).view(tensor.dtype)
     if tensor.dtype in INDEX_DTYPES and tensor.dim() == 1 and bool((tensor[1:] >= tensor[:-1]).all()):
         changed = changed.sort().values

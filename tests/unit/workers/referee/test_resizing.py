@@ -53,6 +53,18 @@ def test_further_sizes_that_are_cut_take_their_indices_along() -> None:
     assert int(cut[1].max()) == cut[0].shape[1] - 1
 
 
+def test_what_grows_apart_holds_no_value_twice() -> None:
+    x = torch.randperm(64 * 128).view(64, 128).double() + 0.1
+    for new, last in ((300, True), (200, False)):
+        found = resized([x], new, last=last, apart=True)
+        assert found is not None
+        assert found[0].shape == ((64, new) if last else (new, 128))
+        assert torch.unique(found[0]).numel() == found[0].numel()
+        repeated = resized([x], new, last=last)
+        assert repeated is not None
+        assert torch.unique(repeated[0]).numel() == x.numel()
+
+
 @pytest.mark.parametrize(
     "other",
     [
