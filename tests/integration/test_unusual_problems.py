@@ -8,7 +8,7 @@ import pytest
 
 from services.domain.evaluations import EvaluationRequest, Verdict
 from services.domain.problems import Problem
-from services.domain.validations import ValidationRequest
+from services.domain.validations import ProblemRefusal, ValidationRequest
 from tests.integrity.conftest import an_evaluator
 from tests.repeated import evaluated
 from workers.judging.evaluator import Evaluator
@@ -153,13 +153,23 @@ def test_an_honest_kernel_is_accepted(evaluator: Evaluator, name: str) -> None:
     assert report.verdict is Verdict.ACCEPTED, report
 
 
+def refused(evaluator: Evaluator, name: str, source: str) -> ProblemRefusal:
+    problem = Problem(name="gated", source=source, path="gated.py")
+    request = ValidationRequest(job_id=name, team_id="local", problem=problem, device="cpu", backend="cpp")
+    refusal = evaluator.validate(request).refusal
+    assert refusal is not None
+    return refusal
+
+
 @pytest.mark.parametrize("name", list(REFUSED))
 def test_what_no_kernel_can_be_judged_by_is_refused_with_its_line(evaluator: Evaluator, name: str) -> None:
     source, reason, line = REFUSED[name]
-    problem = Problem(name="gated", source=source, path="gated.py")
-    request = ValidationRequest(job_id=name, team_id="local", problem=problem, device="cpu", backend="cpp")
-    report = evaluator.validate(request)
-    assert report.refusal is not None
-    assert reason in report.refusal.reason, report.refusal
-    assert report.refusal.remedy
-    assert report.refusal.line == line
+    refusal = refused(evaluator, name, source)
+    assert reason in refusal.reason, refusal
+    assert refusal.remedy
+    assert refusal.line == line
+
+
+def test_inputs_that_leave_no_room_for_a_call_are_refused_for_memory(evaluator: Evaluator) -> None:
+    refusal = refused(evaluator, "1.1 GiB", PLAIN.replace("64, 3000", "1 << 15, 9000"))
+    assert "give workers more memory" in refusal.remedy, refusal

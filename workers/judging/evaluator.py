@@ -145,7 +145,7 @@ class Evaluator:
                 return _refused(refusal, self._device, started)
             wanted = BASELINES if request.draft else DEFAULT_BASELINES  # a draft is made the compiler's fastest way
             names = tuple(name for name in wanted if name in request.baselines)
-            answer = _asked(case, MeasureBaselines(names=names), BaselinesMeasured, work, BASELINES_LIMIT_S)
+            answer = _asked_of_problem(case, MeasureBaselines(names=names), BaselinesMeasured, work, BASELINES_LIMIT_S)
             if isinstance(answer, ProblemRefusal):
                 check_present(self._gpu)
                 return _refused(answer, self._device, started)
@@ -315,13 +315,7 @@ class Evaluator:
             memory_bytes=self._device_memory(),
             analysis=case.analysis,
         )
-        try:
-            answer = _asked(case, asked, ProblemPrepared, work, PREPARE_LIMIT_S)
-        except RefereeLostError as lost:  # its socket closed: by the problem's own code, or by the machine
-            refusal = refusal_of(lost, PREPARE_LIMIT_S)
-            if refusal is None:
-                raise
-            return refusal
+        answer = _asked_of_problem(case, asked, ProblemPrepared, work, PREPARE_LIMIT_S)
         if isinstance(answer, ProblemRefusal):
             case.discard()
             return answer
@@ -368,6 +362,19 @@ def _asked(case: Case, request: RefereeRequest, expected: type[T], work: Work, l
     with case.conversation() as referee:
         reply = referee.ask(request, work, limit_s=limit_s)
     return answer_in(reply, expected)
+
+
+def _asked_of_problem(
+    case: Case, request: RefereeRequest, expected: type[T], work: Work, limit_s: float
+) -> T | ProblemRefusal:
+    """The same before there is a candidate: a referee that is lost was ended by the problem, or by the machine."""
+    try:
+        return _asked(case, request, expected, work, limit_s)
+    except RefereeLostError as lost:
+        refusal = refusal_of(lost, limit_s)
+        if refusal is None:
+            raise
+        return refusal
 
 
 def _without_draft(device: str, backend: str) -> str | None:

@@ -58,11 +58,16 @@ def terms_for(device: DeviceSheet, memory_bytes: int, gpu: Gpu | None = None) ->
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     return Terms(
-        referee=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory_bytes, processes=64),
+        referee=_of_referee(memory_bytes, processes=64),
         runner=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory_bytes, processes=64),
         baseline=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory_bytes, processes=128),
         environment=environment,
     )
+
+
+def _of_referee(memory_bytes: int, *, processes: int) -> SandboxLimits:
+    """What it shares with other processes are files in memory: they may be as large as memory is."""
+    return SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory_bytes, processes=processes, file_bytes=memory_bytes)
 
 
 def _gpu_terms(memory_bytes: int, gpu: Gpu) -> Terms:
@@ -70,7 +75,7 @@ def _gpu_terms(memory_bytes: int, gpu: Gpu) -> Terms:
     threads = str(MAX_HOST_THREADS)
     memory = max(memory_bytes, GPU_HOST_BYTES)
     return Terms(
-        referee=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory, processes=512),
+        referee=_of_referee(memory, processes=512),
         runner=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory, processes=512),
         baseline=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory, processes=512),
         environment={

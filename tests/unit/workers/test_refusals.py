@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from services.ports.sandboxes import ExitStatus
@@ -35,6 +37,15 @@ def test_the_end_and_the_last_step_are_told(end: RefereeLostError, reason: str, 
     assert reason in refusal.reason
     assert remedy in refusal.remedy
     assert refusal.line == 4
+
+
+def test_a_referee_without_memory_for_the_problem_says_so_at_any_step() -> None:
+    status = ExitStatus(code=None, signal=9, timed_out=False, out_of_memory=True, output="", output_cut=False)
+    refusal = refusal_of(RefereeLostError("gone", status, None), 90.0)
+    assert refusal is not None
+    assert refusal.reason == "judging it ran out of memory"
+    assert "give workers more memory" in refusal.remedy
+    assert refusal_of(RefereeLostError("gone", replace(status, out_of_memory=False), None), 90.0) is None
 
 
 def test_a_kill_from_outside_is_nobodys_fault() -> None:
