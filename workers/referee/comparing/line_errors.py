@@ -80,7 +80,10 @@ def _blocks(apart: torch.Tensor, wanted: torch.Tensor) -> tuple[torch.Tensor, to
 
 def worst_band(actual: torch.Tensor, expected: torch.Tensor, relative: float, faint: float) -> tuple[float, float]:
     """Elements of like magnitude, judged together: the band whose error is most beyond what it is allowed, `relative`
-    of its own magnitude and `faint` of the whole's. How many times as much, and the band's magnitude."""
+    of its own magnitude and `faint` of the whole's. How many times as much, and the band's magnitude; 0 where there are
+    too few elements for a band."""
+    if expected.numel() < LEAST_BAND:
+        return 0.0, 0.0
     apart, wanted = (one.flatten() for one in _stretch(actual, expected, MOST_BANDED))
     magnitude = wanted.abs()
     largest = float(magnitude.max())

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from workers.referee.comparing.comparison import ErrorScale, compare, error_scale, self_attested, step_scale, tolerances
+from workers.referee.comparing.line_errors import worst_band
 
 TABLE = tolerances(None)
 EXACT = ErrorScale()
@@ -226,3 +227,10 @@ def test_each_of_few_elements_has_a_bound_by_what_it_usually_is() -> None:
     assert compare(expected * (1 + 1e-6), expected, scale, TABLE) is None
     assert compare(torch.tensor([1000.0, 0.0]), expected, scale, TABLE) is not None
     assert compare(torch.tensor([1000.0, 0.0]), expected, dataclasses.replace(scale, slot=0.5), TABLE) is None
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (31,)])
+def test_outputs_with_too_few_elements_for_a_band_have_none(shape: tuple[int, ...]) -> None:
+    assert worst_band(torch.ones(shape), torch.zeros(shape), 1e-6, 1e-6) == (0.0, 0.0)
+    wrong = torch.ones(64)
+    assert worst_band(wrong + 1e-3, wrong, 1e-6, 1e-6)[0] > 1.0
