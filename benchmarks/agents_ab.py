@@ -30,7 +30,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from agents.context import Stores
+from agents.workflow.context import Stores
 from benchmarks.ab.arms import ARMS, Arm, limited
 from benchmarks.ab.figures import LOGARITHMIC, JobFigures, figures_of, metrics
 from benchmarks.ab.folder_model import NAME, FolderModel

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.describe import need
+from agents.prompts.describe import need
 from benchmarks.memory_real import KNOWN, UNSEEN, problems_in
 from services.adapters.embeddings.hashing import HashingEmbedder
 from services.adapters.embeddings.minilm import minilm_or

@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from agents.inspection import doubt_of, read_inspection
-from agents.prompting import render_system, render_user
-from agents.replies import InspectionReply, schema_of
+from agents.prompts.render import render_system, render_user
+from agents.roles.replies import InspectionReply, schema_of
+from agents.roles.second_opinion import doubt_of, read_inspection
 from kernelwright.settings import load_settings
 from kernelwright.wiring.installation import make_models
 from services.domain.chat import AgentRole, ChatRequest, Facts

@@ -1,8 +1,8 @@
 """Claims jobs, drives their graphs, survives being killed."""
 
-from agents.asking import RetryPolicy
-from agents.context import Stores
-from agents.rules import JobRules
+from agents.workflow.context import Stores
+from agents.workflow.model_call import RetryPolicy
+from agents.workflow.rules import JobRules
 from orchestrator.job_monitor import PollingIntervals
 from orchestrator.service import Orchestrator
 

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, ChannelVersions, Checkpoint, CheckpointMetadata
 
-from agents.checkpoints import OneNodeSaver
+from agents.workflow.checkpoints import OneNodeSaver
 
 
 class Drain:

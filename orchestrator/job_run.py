@@ -12,16 +12,16 @@ from typing import Any, cast
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from agents.context import JobContext, Stores
-from agents.drafting import absence
-from agents.ending import without_gain
-from agents.graph import Graph
-from agents.job_lease import LeaseHolder
-from agents.rounds import useless_model
-from agents.rules import JobRules
-from agents.seeding import evaluation_of, must_prove, seed_fault, seed_of
-from agents.state import WorkflowState
 from agents.strategies.registry import strategy as strategy_of
+from agents.workflow.compiler_draft import absence
+from agents.workflow.context import JobContext, Stores
+from agents.workflow.graph import Graph
+from agents.workflow.job_lease import LeaseHolder
+from agents.workflow.leaderboard import without_gain
+from agents.workflow.rounds import useless_model
+from agents.workflow.rules import JobRules
+from agents.workflow.seed_kernel import evaluation_of, must_prove, seed_fault, seed_of
+from agents.workflow.state import WorkflowState
 from orchestrator.drain import Drain
 from orchestrator.job_monitor import Interruption, JobMonitor, PollingIntervals
 from orchestrator.lease_renewal import LeaseRenewal

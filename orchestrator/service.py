@@ -9,11 +9,11 @@ from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from agents.context import Stores
-from agents.graph import build_graph
-from agents.job_lease import LeaseHolder
-from agents.rules import JobRules
-from agents.workflow import Workflow
+from agents.workflow.context import Stores
+from agents.workflow.graph import build_graph
+from agents.workflow.job_lease import LeaseHolder
+from agents.workflow.nodes import Workflow
+from agents.workflow.rules import JobRules
 from orchestrator.drain import Drain, DrainingSaver
 from orchestrator.job_monitor import PollingIntervals
 from orchestrator.job_run import Collaborators, Ending, JobRun

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from agents.playground import RecordedForms
+from agents.roles.recorded_replies import RecordedForms
 from agents.strategies.population import population
 from services.access import AccessService
 from services.domain.errors import ConfigurationError

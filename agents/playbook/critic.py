@@ -6,7 +6,7 @@ from agents.playbook.moves import repertoire
 from agents.playbook.planner import choose, kernels, unable
 from agents.playbook.schedule import Schedule, read
 from agents.playbook.triton import planner as triton
-from agents.replies import DraftCritique, ProfilerReply, RefineCritique
+from agents.roles.replies import DraftCritique, ProfilerReply, RefineCritique
 from services.domain.chat import Facts
 from services.domain.evaluations import EvaluationReport
 from services.domain.figures import percent

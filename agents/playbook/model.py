@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from agents.playbook import critic, planner
-from agents.replies import InspectionReply, Reply
+from agents.roles.replies import InspectionReply, Reply
 from services.domain.chat import AgentRole, ChatReply, ChatRequest
 from services.domain.usage import Usage
 

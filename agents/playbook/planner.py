@@ -15,7 +15,7 @@ from agents.playbook.moves import MoveTemplate, path, repertoire
 from agents.playbook.schedule import Schedule, read
 from agents.playbook.search import experienced, gap, latency, options, size, start
 from agents.playbook.triton import planner as triton
-from agents.replies import CoderReply, Move, PlannerReply
+from agents.roles.replies import CoderReply, Move, PlannerReply
 from services.domain.chat import AttemptFact, Facts, PlanFact
 from services.domain.evaluations import Verdict
 from services.domain.figures import microseconds

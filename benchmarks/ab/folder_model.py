@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agents.trimming import tokens
+from agents.prompts.token_budget import tokens
 from services.domain.candidates import content_hash
 from services.domain.chat import AgentRole, ChatReply, ChatRequest, ModelLimits
 from services.domain.errors import ModelError

@@ -19,7 +19,7 @@ from typing import Any
 
 from server import MODEL, Handler
 
-from agents.trimming import tokens
+from agents.prompts.token_budget import tokens
 
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "prompts"

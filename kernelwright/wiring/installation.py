@@ -32,7 +32,7 @@ from services.runtime.clock import SystemClock
 from services.worker_registry import WorkerRegistry
 
 if TYPE_CHECKING:
-    from agents.context import Stores
+    from agents.workflow.context import Stores
     from orchestrator import Orchestrator
     from services.access import AccessService
     from services.adapters.llm.registry import ModelRegistry
@@ -141,7 +141,7 @@ def _provider(settings: Settings, name: str) -> ProviderSettings:
 
 def make_requests(installation: Installation) -> RequestService:
     """The requests of manual models."""
-    from agents.answers import check_answer
+    from agents.roles.external_replies import check_answer
     from services.requests import RequestService
     from storage.jobs.requests import SqlRequestStore
 
@@ -260,7 +260,7 @@ def _remote_embedder(settings: Settings, local: Embedder) -> Embedder:
 def make_orchestrator(installation: Installation, queue: EvaluationQueue, owner: str | None = None) -> Orchestrator:
     """An orchestrator with a name of its own (or the given one) over an installation and a queue."""
     os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
-    from agents.asking import RetryPolicy
+    from agents.workflow.model_call import RetryPolicy
     from orchestrator import JobRules, Orchestrator, PollingIntervals
     from services.telemetry.observed import observed_model
     from storage.jobs.checkpoints import SqlCheckpointSaver
@@ -316,7 +316,7 @@ def make_reverification(installation: Installation, today: Today) -> Reverificat
 
 
 def _installation(settings: Settings, database: Database, models: ModelRegistry, clock: SystemClock) -> Installation:
-    from agents.context import Stores
+    from agents.workflow.context import Stores
     from storage.contents.blobs import SqlArtefactStore
     from storage.contents.files import open_files
     from storage.jobs.candidates import SqlCandidateStore

@@ -116,7 +116,7 @@ def _node_work(installation: Installation) -> NodeWork | None:
 
 def make_playground(installation: Installation) -> PlaygroundService:
     """Recorded prompts sent again."""
-    from agents.playground import RecordedForms
+    from agents.roles.recorded_replies import RecordedForms
     from services.playground import PlaygroundService
     from services.telemetry.observed import observed_model
 

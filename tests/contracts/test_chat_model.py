@@ -12,7 +12,15 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 import pytest
 from pydantic import SecretStr
 
-from agents.replies import CoderReply, DraftCritique, PlannerReply, ProfilerReply, RefineCritique, Reply, parse_reply
+from agents.roles.replies import (
+    CoderReply,
+    DraftCritique,
+    PlannerReply,
+    ProfilerReply,
+    RefineCritique,
+    Reply,
+    parse_reply,
+)
 from services.adapters.llm.registry import ModelRegistry
 from services.adapters.llm.schemas import restore, strict_schema
 from services.adapters.llm.settings import ModelSettings, ProviderSettings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.replies import CoderReply, PlannerReply, Reply
+from agents.roles.replies import CoderReply, PlannerReply, Reply
 from services.domain.chat import AgentRole, ChatMessage, ChatRequest, Facts
 from services.domain.jobs import Stage
 from services.domain.measurements import Baselines

@@ -26,7 +26,7 @@ from typing import Any, NoReturn
 
 from celery import signals
 
-from agents.replies import InspectionReply
+from agents.roles.replies import InspectionReply
 from kernelwright.admission import acquire_slot
 from kernelwright.cli.server import _observe
 from kernelwright.settings import Settings, load_settings

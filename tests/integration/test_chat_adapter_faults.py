@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from agents.replies import PlannerReply, parse_reply
+from agents.roles.replies import PlannerReply, parse_reply
 from services.adapters.llm.remote import ChatDelta
 from services.domain.errors import ReplyError
 from tests.fakes.chat_bench import FAST, SOON, STRICT_PLAN, a_bench, every_adapter, failing

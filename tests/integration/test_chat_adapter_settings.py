@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from pydantic import SecretStr
 
-from agents.replies import PlannerReply, parse_reply
+from agents.roles.replies import PlannerReply, parse_reply
 from services.adapters.llm.registry import ModelRegistry
 from services.adapters.llm.settings import ModelSettings
 from services.domain.errors import ModelError, ReplyError

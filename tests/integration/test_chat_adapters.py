@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from agents.replies import PlannerReply, parse_reply
+from agents.roles.replies import PlannerReply, parse_reply
 from services.adapters.llm.remote import ChatDelta
 from services.adapters.llm.settings import TokenPrice
 from tests.fakes.chat_bench import FAST, STRICT_PLAN, a_bench, every_adapter

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.state import BranchOutput, WorkflowState
+from agents.workflow.state import BranchOutput, WorkflowState
 from kernelwright.settings import Settings
 from services.adapters.queueing import notifier
 from services.domain.compilations import COMPILE

@@ -19,7 +19,7 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from agents.replies import ProfilerReply, parse_reply
+from agents.roles.replies import ProfilerReply, parse_reply
 from services.adapters.llm.registry import ModelRegistry
 from services.adapters.llm.remote import ChatDelta
 from services.adapters.llm.settings import ModelSettings, ProviderSettings

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from langgraph.checkpoint.memory import InMemorySaver
 
-from agents.rules import JobRules
+from agents.workflow.rules import JobRules
 from orchestrator import Orchestrator, PollingIntervals, RetryPolicy, Stores
 from services.domain.errors import KernelwrightError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agents.playbook.triton.catalogue import TritonKernel, kernels
 from agents.playbook.triton.remembered import in_order, recommended
-from agents.replies import CoderReply, Move, PlannerReply
+from agents.roles.replies import CoderReply, Move, PlannerReply
 from services.domain.chat import AttemptFact, Facts
 from services.domain.problems import ProblemAnalysis
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from agents.budget import LEAST_OUTPUT_TOKENS, BudgetSpentError, Spent, reserve_call, reserve_device
+from agents.workflow.budget import LEAST_OUTPUT_TOKENS, BudgetSpentError, Spent, reserve_call, reserve_device
 from services.domain.chat import AgentRole, ChatMessage, ChatReply, ChatRequest
 from services.domain.jobs import Budget
 from services.domain.usage import Usage

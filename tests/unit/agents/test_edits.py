@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from agents.coder import read_draft
-from agents.edits import apply_edits, edit_blocks
-from agents.replies import Edit
+from agents.roles.coder import read_draft
+from agents.roles.edits import apply_edits, edit_blocks
+from agents.roles.replies import Edit
 from services.domain.errors import ReplyError
 from tests.unit.agents.some_facts import an_attempt, some_facts
 

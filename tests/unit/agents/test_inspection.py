@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from agents.inspection import doubt_of, doubted, read_inspection
+from agents.roles.second_opinion import doubt_of, doubted, read_inspection
 from services.domain.candidates import candidate_id, evaluation_id
 from services.domain.chat import AgentRole, ChatRequest
 from services.domain.errors import ReplyError

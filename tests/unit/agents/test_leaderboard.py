@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agents.leaderboard import kept_rounds, leader, least_profiled_speedup, next_move, searched, unconfirmed
+from agents.workflow.leaderboard import kept_rounds, leader, least_profiled_speedup, next_move, searched, unconfirmed
 from services.domain.chat import AttemptFact
 from services.domain.evaluations import Verdict
 from services.domain.jobs import JobSpec

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from agents.nearest_example import nearest_example, with_nearest_example
+from agents.workflow.nearest_example import nearest_example, with_nearest_example
 from services.domain.evaluations import Verdict
 from services.domain.experiences import ExperienceKind, RecalledExperience
 from services.learning import Setting

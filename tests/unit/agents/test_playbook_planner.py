@@ -16,7 +16,7 @@ from agents.playbook.moves import retunings
 from agents.playbook.planner import code, kernels, no_template, plan
 from agents.playbook.schedule import Schedule, read
 from agents.playbook.search import experienced, sensible
-from agents.replies import CoderReply, DraftCritique, PlannerReply, ProfilerReply, RefineCritique, parse_reply
+from agents.roles.replies import CoderReply, DraftCritique, PlannerReply, ProfilerReply, RefineCritique, parse_reply
 from services.domain.chat import AgentRole, AttemptFact, ChatRequest, Facts
 from services.domain.devices import DeviceSheet
 from services.domain.evaluations import Environment, EvaluationReport, PhasesS, ShapeResult, Verdict

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agents.predictions import describe, mean_error, predictions
-from agents.prompting import render_fitting, render_system, render_user
-from agents.replies import CoderReply, InspectionReply, PlannerReply, RefineCritique, schema_of
-from agents.trimming import SectionTokens, cut, keep, tokens
+from agents.prompts.predictions import describe, mean_error, predictions
+from agents.prompts.render import render_fitting, render_system, render_user
+from agents.prompts.token_budget import SectionTokens, cut, keep, tokens
+from agents.roles.replies import CoderReply, InspectionReply, PlannerReply, RefineCritique, schema_of
 from services.domain.chat import (
     AgentRole,
     AttemptFact,

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from agents.prompting import render_system, render_user
-from agents.replies import (
+from agents.prompts.render import render_system, render_user
+from agents.prompts.schema_text import schema_text
+from agents.roles.replies import (
     CoderReply,
     DiagnosedPlannerReply,
     DraftCritique,
@@ -19,7 +20,6 @@ from agents.replies import (
     Reply,
     schema_of,
 )
-from agents.schema_text import schema_text
 from benchmarks.prompt_sections import PREAMBLE, by_section, section_bytes, table
 from services.domain.chat import AgentRole, ChatMessage, Facts, PlanFact
 from services.domain.evaluations import Verdict

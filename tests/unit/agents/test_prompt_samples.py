@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agents.prompting import FOLDER, template_hash
-from agents.trimming import tokens
+from agents.prompts.render import FOLDER, template_hash
+from agents.prompts.token_budget import tokens
 from services.domain.chat import AgentRole
 
 PAGES = Path(__file__).parents[3] / "docs" / "prompts"

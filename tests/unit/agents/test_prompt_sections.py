@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from agents import counters, describe
-from agents.failures import errors_first
-from agents.hardware import device_sheet
-from agents.prompting import TOLERANCES, render_system, render_user
+from agents.prompts import counters, describe
+from agents.prompts.gate_evidence import errors_first
+from agents.prompts.hardware import device_sheet
+from agents.prompts.render import TOLERANCES, render_system, render_user
 from services.domain.chat import AgentRole, Facts
 from services.domain.devices import DeviceSheet
 from services.domain.evaluations import Tuned, TunedSetting, Verdict

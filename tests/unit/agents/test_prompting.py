@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from agents.prompting import FOLDER, Fence, render_system, render_user, template_hash
+from agents.prompts.render import FOLDER, Fence, render_system, render_user, template_hash
 from services.domain.chat import AgentRole, Facts, MoveFact, PlanFact
 from services.domain.evaluations import Verdict
 from services.domain.experiences import RecalledExperience

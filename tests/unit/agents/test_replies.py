@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from agents.coder import check_source, read_draft
-from agents.edits import apply_edits
-from agents.planner import chosen_start, read_plan
-from agents.replies import DraftCritique, Edit, PlannerReply, json_text, parse_reply, schema_of, unknown_keys
+from agents.roles.coder import check_source, read_draft
+from agents.roles.edits import apply_edits
+from agents.roles.planner import chosen_start, read_plan
+from agents.roles.replies import DraftCritique, Edit, PlannerReply, json_text, parse_reply, schema_of, unknown_keys
 from services.domain.errors import ReplyError
 from tests.unit.agents.some_facts import an_attempt, some_facts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agents.replies import Hypothesis, PlannerReply
+from agents.roles.replies import Hypothesis, PlannerReply
 from agents.strategies.behaviour import behaviour
 from agents.strategies.greedy import Greedy
 from agents.strategies.islands import Islands

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from agents.trimming import tokens
+from agents.prompts.token_budget import tokens
 from services.domain.candidates import Origin, candidate_id
 from services.domain.chat import AgentRole
 from services.domain.evaluations import Verdict

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from agents.asking import INTERRUPTED
+from agents.workflow.model_call import INTERRUPTED
 from orchestrator import PollingIntervals
 from services.domain.chat import AgentRole, ChatReply, ChatRequest
 from services.domain.errors import ModelError

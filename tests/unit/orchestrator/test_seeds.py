@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from agents.seeding import backend_of
+from agents.workflow.seed_kernel import backend_of
 from services.domain.candidates import Origin, candidate_id
 from services.domain.evaluations import Verdict
 from services.domain.events import EventKind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agents.prompting import render_user
+from agents.prompts.render import render_user
 from benchmarks.practice_pairs.pairs import PAIRS
 from services.domain.chat import AgentRole
 from services.domain.experiences import Experience, ExperienceKind, RecalledExperience

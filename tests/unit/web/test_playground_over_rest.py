@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.playground import RecordedForms
+from agents.roles.recorded_replies import RecordedForms
 from services.domain.chat import AgentRole, ChatMessage
 from services.domain.errors import ModelError
 from services.domain.jobs import JobStatus

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agents.answers import check_answer
+from agents.roles.external_replies import check_answer
 from services.requests import RequestService
 from services.testing import InMemoryMemoryRecords, InMemoryRequestStore, a_job, a_problem
 from services.trajectories import TrajectoryService

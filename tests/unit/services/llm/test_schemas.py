@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents.replies import (
+from agents.roles.replies import (
     CoderReply,
     DraftCritique,
     PlannerReply,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from datetime import datetime
 
-from agents.coder import Draft
+from agents.roles.coder import Draft
 from services.domain.candidates import Candidate, Origin, candidate_id, evaluation_id
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.experiences import Experience

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from agents.attempts import attempt_of
-from agents.coder import Draft
-from agents.context import JobContext, started_at
-from agents.leaderboard import leader
-from agents.state import WorkflowState
+from agents.roles.coder import Draft
+from agents.workflow.context import JobContext, attempt_of, started_at
+from agents.workflow.leaderboard import leader
+from agents.workflow.state import WorkflowState
 from services.domain.candidates import Candidate, EvaluatedCandidate, Origin, candidate_id, evaluation_id
 from services.domain.chat import AttemptFact
 from services.domain.evaluations import EvaluationReport

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agents.coder import draft_of
-from agents.replies import (
+from agents.roles.coder import draft_of
+from agents.roles.replies import (
     CoderReply,
     DiagnosedPlannerReply,
     DraftCritique,

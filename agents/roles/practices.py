@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agents.history import changes
-from agents.replies import PracticesReply, Reply, parse_reply
-from agents.trimming import cut
-from services.domain.chat import AttemptFact, Facts
-from services.domain.practices import MOST_PRACTICES, Contrast, KeptPractice
-from services.learning import describe_moves
-from services.practices import checked, contrasts, told
-
-TASK = "practices"
-_CHANGES_TOKENS = 300
-"""What the prompt shows of one contrast's change of code."""
+from agents.roles.replies import PracticesReply, Reply, parse_reply
+from services.domain.chat import Facts
+from services.domain.practices import MOST_PRACTICES, KeptPractice
+from services.practices import checked, told
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,26 +48,8 @@ def reflection_in_brief(found: Reflection) -> str:
     return "; ".join(said) or "no practice"
 
 
-def contrasts_in_words(attempts: tuple[AttemptFact, ...]) -> str:
-    """The contrasts that held, each with its moves and what changed in the code; empty without any."""
-    known = {item.candidate_id: item for item in attempts}
-    return "\n\n".join(_in_words(one, known) for one in contrasts(attempts))
-
-
-def _in_words(one: Contrast, known: dict[str | None, AttemptFact]) -> str:
-    """From parent to child, whichever of them is the faster one."""
-    first, second = known[one.slower], known[one.faster]
-    if first.parent_id == second.candidate_id:
-        first, second = second, first
-    moves = describe_moves(second.plan.moves) if second.plan is not None else "no plan"
-    code = cut(changes(first.source or "", second.source or ""), _CHANGES_TOKENS)
-    return f"{told([one])}; {second.candidate_id} was made from {first.candidate_id} by {moves}:\n{code}"
-
-
 __all__ = [
-    "TASK",
     "Reflection",
-    "contrasts_in_words",
     "practices_schema",
     "read_practices",
     "reflection_in_brief",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from agents.asking import RetryPolicy
+from agents.workflow.model_call import RetryPolicy
 from services.domain.evaluations import EVALUATION_TIMEOUT_S
 
 

@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from agents.attempts import attempt_of
-from agents.budget import Spent
-from agents.inspection import doubted
-from agents.job_lease import LeaseHolder
-from agents.leaderboard import leader
-from agents.nearest_example import is_own_kernel
-from agents.state import WorkflowState
-from agents.step_cache import StepCache
+from agents.roles.second_opinion import doubted
+from agents.workflow.budget import Spent
+from agents.workflow.job_lease import LeaseHolder
+from agents.workflow.leaderboard import leader
+from agents.workflow.nearest_example import is_own_kernel
+from agents.workflow.state import WorkflowState
+from agents.workflow.step_cache import StepCache
 from services.domain import codec
-from services.domain.candidates import EvaluatedCandidate, content_hash, evaluation_id
+from services.domain.candidates import EvaluatedCandidate, Origin, content_hash, evaluation_id
 from services.domain.chat import AttemptFact, ChatMessage, PlanFact
 from services.domain.evaluations import EvaluationReport
 from services.domain.events import EventKind, JsonValue
@@ -284,7 +283,7 @@ class JobContext:
         self.caches.clear()
 
     def best(self, before: int | None = None) -> AttemptFact | None:
-        """The leading attempt of the steps before an index (all by default), see `agents.leaderboard`."""
+        """The leading attempt of the steps before an index (all by default), see `agents.workflow.leaderboard`."""
         return leader(self.attempts[:before])
 
     def baselines(self, before: int | None = None) -> Baselines:
@@ -326,3 +325,22 @@ def started_at(state: WorkflowState) -> datetime:
 def _mark(kind: EventKind, data: Mapping[str, JsonValue]) -> tuple[str, int, str]:
     step = data.get("step")
     return (kind.value, step if isinstance(step, int) else -1, str(data.get("agent", "")))
+
+
+def attempt_of(step: Step, candidate: EvaluatedCandidate | None) -> AttemptFact:
+    """A recorded step as agents see it."""
+    report = candidate.report if candidate is not None else None
+    origin = candidate.candidate.origin if candidate is not None else None
+    return AttemptFact(
+        step=step.index,
+        stage=step.stage,
+        candidate_id=step.candidate_id,
+        parent_id=candidate.candidate.parent_id if candidate is not None else step.start_point,
+        plan=step.plan,
+        source=candidate.candidate.source if candidate is not None else None,
+        report=report,
+        failure=step.failure,
+        critique=step.critique,
+        confirms=candidate.candidate.parent_id if candidate is not None and origin is Origin.CONFIRMATION else None,
+        from_compiler=origin is Origin.COMPILER,
+    )

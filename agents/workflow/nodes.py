@@ -8,26 +8,27 @@ from typing import Generic, TypeVar, cast
 
 from langgraph.runtime import Runtime
 
-from agents import describe, reflection
-from agents.asking import Agent, Asker, RetryPolicy
-from agents.budget import BudgetSpentError, reserve_device
-from agents.coder import Draft, read_draft
-from agents.context import JobContext
-from agents.drafting import draft_of, finding
-from agents.facts import facts_of
-from agents.inspection import doubt_of, inspection_in_brief, inspection_schema, read_inspection
-from agents.judge import critique_in_brief, critique_in_full, critique_schema, read_critique
-from agents.leaderboard import kept_rounds, least_profiled_speedup
-from agents.nearest_example import NEAREST, nearest_example, with_nearest_example
-from agents.planner import chosen_start, plan_in_brief, plan_schema, read_plan
-from agents.profiler import measured_diagnosis, read_diagnosis
-from agents.recording import candidate_of, step_record
-from agents.reflection import practices_schema, read_practices, reflection_in_brief
-from agents.replies import CoderReply, ProfilerReply
-from agents.rounds import NO_PLAN, after_last_step, after_round, begin_round, reflects
-from agents.rules import JobRules
-from agents.seeding import SUMMARY, adopted_draft, evaluation_of
-from agents.state import BranchOutput, WorkflowState
+from agents.prompts import describe
+from agents.prompts.render import PRACTICES
+from agents.roles.coder import Draft, read_draft
+from agents.roles.judge import critique_in_brief, critique_in_full, critique_schema, read_critique
+from agents.roles.planner import chosen_start, plan_in_brief, plan_schema, read_plan
+from agents.roles.practices import practices_schema, read_practices, reflection_in_brief
+from agents.roles.profiler import measured_diagnosis, read_diagnosis
+from agents.roles.replies import CoderReply, ProfilerReply
+from agents.roles.second_opinion import doubt_of, inspection_in_brief, inspection_schema, read_inspection
+from agents.workflow.budget import BudgetSpentError, reserve_device
+from agents.workflow.compiler_draft import draft_of, finding
+from agents.workflow.context import JobContext
+from agents.workflow.facts import facts_of
+from agents.workflow.leaderboard import kept_rounds, least_profiled_speedup
+from agents.workflow.model_call import Agent, Asker, RetryPolicy
+from agents.workflow.nearest_example import NEAREST, nearest_example, with_nearest_example
+from agents.workflow.recording import candidate_of, step_record
+from agents.workflow.rounds import NO_PLAN, after_last_step, after_round, begin_round, reflects
+from agents.workflow.rules import JobRules
+from agents.workflow.seed_kernel import SUMMARY, adopted_draft, evaluation_of
+from agents.workflow.state import BranchOutput, WorkflowState
 from services.domain.candidates import Candidate, EvaluatedCandidate, evaluation_id
 from services.domain.chat import AgentRole, Facts
 from services.domain.errors import InfrastructureError, ModelError
@@ -72,7 +73,7 @@ INSPECTOR = Agent(
 )
 REFLECTOR = Agent(
     role=AgentRole.JUDGE,
-    task=reflection.TASK,
+    task=PRACTICES,
     schema=practices_schema,
     read=read_practices,
     summary=reflection_in_brief,

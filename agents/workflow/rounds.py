@@ -11,12 +11,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from agents.budget import Spent
-from agents.context import JobContext
-from agents.drafting import free_rounds, is_due
-from agents.leaderboard import kept_rounds, leader, next_move, searched
-from agents.rules import JobRules
-from agents.state import WorkflowState, fresh_step
+from agents.workflow.budget import Spent
+from agents.workflow.compiler_draft import free_rounds, is_due
+from agents.workflow.context import JobContext
+from agents.workflow.leaderboard import kept_rounds, leader, next_move, searched
+from agents.workflow.rules import JobRules
+from agents.workflow.state import WorkflowState, fresh_step
 from services.domain.chat import AttemptFact
 from services.domain.experiences import StartValues
 from services.domain.jobs import EVALUATE_ONLY, Budget, Stage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from agents.budget import Spent
+from agents.workflow.budget import Spent
 from services.domain import codec
 from services.domain.candidates import EvaluatedCandidate, content_hash
 from services.domain.chat import PlanFact

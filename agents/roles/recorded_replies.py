@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agents.answers import kernel_in
-from agents.replies import (
+from agents.roles.external_replies import kernel_in
+from agents.roles.replies import (
     CoderReply,
     DiagnosedPlannerReply,
     DraftCritique,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agents.replies import ProfilerReply, parse_reply
+from agents.roles.replies import ProfilerReply, parse_reply
 from services.domain.chat import Facts
 from services.domain.evaluations import EvaluationReport
 

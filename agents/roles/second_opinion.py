@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agents.replies import InspectionReply, Reply, parse_reply
+from agents.roles.replies import InspectionReply, Reply, parse_reply
 from services.domain.chat import Facts
 from services.domain.errors import ReplyError
 from services.domain.evaluations import EvaluationReport, Verdict

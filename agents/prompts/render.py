@@ -14,10 +14,10 @@ from pathlib import Path
 
 import jinja2
 
-from agents import describe, history, reflection
-from agents.hardware import device_sheet
-from agents.schema_text import schema_text
-from agents.trimming import SectionTokens, cut, keep, tokens
+from agents.prompts import describe, history
+from agents.prompts.hardware import device_sheet
+from agents.prompts.schema_text import schema_text
+from agents.prompts.token_budget import SectionTokens, cut, keep, tokens
 from services.domain.candidates import content_hash
 from services.domain.chat import AgentRole, AttemptFact, ChatMessage, Facts, ModelLimits
 from services.domain.errors import ModelError
@@ -28,7 +28,9 @@ from services.domain.jobs import AgentsMode, Stage
 from services.learning import TELLS_OUTCOME, beside_parent, describe_outcome
 from services.memory_seeds import evidence_of
 
-FOLDER = Path(__file__).parent / "prompts"
+FOLDER = Path(__file__).parent
+PRACTICES = "practices"
+"""The task of a Judge who is asked at a job's end what it taught."""
 SECTIONS = SectionTokens()
 """What each section of a prompt may take."""
 TOLERANCES = {
@@ -95,8 +97,8 @@ def render_user(role: AgentRole, facts: Facts, task: str = "", sections: Section
     if role is AgentRole.CODER and facts.plan is not None and facts.stage is Stage.REFINE:
         sections = sections.for_planned_code()
     values = {**_user_values(facts, sections), "task": task}
-    if task == reflection.TASK:
-        values["contrasts"] = reflection.contrasts_in_words(facts.attempts)
+    if task == PRACTICES:
+        values["contrasts"] = history.proven_contrasts(facts.attempts)
     return ChatMessage(role="user", content=_block(role, "user", values))
 
 

@@ -9,12 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from agents.budget import BudgetSpentError, ceiling, reserve_call
-from agents.context import JobContext
-from agents.facts import repair_turn
-from agents.prompting import render_fitting, render_system, template_hash
-from agents.replies import Reply, schema_of, unknown_keys
-from agents.state import WorkflowState
+from agents.prompts.render import render_fitting, render_system, template_hash
+from agents.roles.replies import Reply, schema_of, unknown_keys
+from agents.workflow.budget import BudgetSpentError, ceiling, reserve_call
+from agents.workflow.context import JobContext
+from agents.workflow.facts import repair_turn
+from agents.workflow.state import WorkflowState
 from services.domain.chat import AgentRole, ChatReply, ChatRequest, Facts, ModelLimits
 from services.domain.errors import CallInterruptedError, LeaseLostError, ModelError, ReplyError, StorageError
 from services.domain.events import EventKind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agents.coder import Draft
+from agents.roles.coder import Draft
 from services.domain.chat import AttemptFact
 from services.domain.evaluations import EvaluationReport
 from services.domain.jobs import EVALUATE_ONLY, JobSpec

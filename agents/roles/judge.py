@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.replies import DraftCritique, RefineCritique, Reply, parse_reply
+from agents.roles.replies import DraftCritique, RefineCritique, Reply, parse_reply
 from services.domain.chat import Facts
 
 _MOST_CHARACTERS = 1500

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.replies import DiagnosedPlannerReply, PlannerReply, parse_reply
+from agents.roles.replies import DiagnosedPlannerReply, PlannerReply, parse_reply
 from services.domain.chat import AttemptFact, Facts
 from services.domain.errors import ReplyError
 from services.domain.jobs import AgentsMode

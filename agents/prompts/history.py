@@ -9,12 +9,17 @@ from __future__ import annotations
 import difflib
 import math
 
-from agents import describe, predictions
+from agents.prompts import describe, predictions
+from agents.prompts.token_budget import SectionTokens, cut, keep
 from agents.strategies.lineage import pace
-from agents.trimming import SectionTokens, cut, keep
 from services.domain.chat import AttemptFact, Facts
+from services.domain.practices import Contrast
+from services.learning import describe_moves
+from services.practices import contrasts, told
 
 _DIFF_CONTEXT = 1
+_CHANGES_TOKENS = 300
+"""What a prompt shows of one proven contrast's change of code."""
 
 
 def variants(facts: Facts, limit: SectionTokens) -> str:
@@ -46,6 +51,22 @@ def contrast(facts: Facts, limit: SectionTokens) -> str:
     if worst is not None and pace(worst) > pace(start):
         pairs.append((start, worst))
     return "\n\n".join(cut(_pair(old, new), half) for old, new in pairs)
+
+
+def proven_contrasts(attempts: tuple[AttemptFact, ...]) -> str:
+    """The contrasts that held, each with its moves and what changed in the code; empty without any."""
+    known = {item.candidate_id: item for item in attempts}
+    return "\n\n".join(_in_words(one, known) for one in contrasts(attempts))
+
+
+def _in_words(one: Contrast, known: dict[str | None, AttemptFact]) -> str:
+    """From parent to child, whichever of them is the faster one."""
+    first, second = known[one.slower], known[one.faster]
+    if first.parent_id == second.candidate_id:
+        first, second = second, first
+    moves = describe_moves(second.plan.moves) if second.plan is not None else "no plan"
+    code = cut(changes(first.source or "", second.source or ""), _CHANGES_TOKENS)
+    return f"{told([one])}; {second.candidate_id} was made from {first.candidate_id} by {moves}:\n{code}"
 
 
 def record(facts: Facts) -> str:

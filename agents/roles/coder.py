@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from agents.edits import apply_edits, edit_blocks
-from agents.replies import CoderReply, parse_reply, spoken, unknown_keys
+from agents.roles.edits import apply_edits, edit_blocks
+from agents.roles.replies import CoderReply, parse_reply, spoken, unknown_keys
 from services.domain.candidate_text import candidate_source, fault_of, fenced_blocks, is_module
 from services.domain.chat import Facts
 from services.domain.errors import ConfigurationError, ReplyError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agents.context import JobContext
-from agents.state import WorkflowState
+from agents.workflow.context import JobContext
+from agents.workflow.state import WorkflowState
 from services.domain.chat import ChatMessage, Facts, SearchBrief
 from services.domain.jobs import Stage
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agents import counters
-from agents.failures import failures
+from agents.prompts import counters
+from agents.prompts.gate_evidence import failures
 from services.domain.chat import AttemptFact, PlanFact
 from services.domain.evaluations import EvaluationReport, Tuned
 from services.domain.figures import percent

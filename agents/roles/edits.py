@@ -10,7 +10,7 @@ import difflib
 import re
 from collections.abc import Sequence
 
-from agents.replies import Edit
+from agents.roles.replies import Edit
 from services.domain.errors import ReplyError
 
 _BLOCK = re.compile(

@@ -12,10 +12,10 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import Send
 
-from agents.checkpoints import OneNodeSaver
-from agents.context import JobContext
-from agents.state import BranchOutput, WorkflowState
-from agents.workflow import Workflow
+from agents.workflow.checkpoints import OneNodeSaver
+from agents.workflow.context import JobContext
+from agents.workflow.nodes import Workflow
+from agents.workflow.state import BranchOutput, WorkflowState
 from services.domain.evaluations import Verdict
 
 Graph = CompiledStateGraph[WorkflowState, JobContext, WorkflowState, WorkflowState]

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from services.domain.chat import AttemptFact
+from services.domain.evaluations import EvaluationReport
 from services.domain.jobs import DEFAULT_STRATEGY, JobSpec
+from services.domain.measurements import Gain, gain_of
 from services.domain.ratios import paired_time
 
 ROUNDS_EACH = 4
@@ -94,3 +96,15 @@ def _accepted(attempts: Sequence[AttemptFact]) -> list[AttemptFact]:
 
 def _figure(attempt: AttemptFact) -> float:
     return paired_time(attempt.report) or 0.0
+
+
+def without_gain(report: EvaluationReport) -> str | None:
+    """Why a job with this winner has gained nothing; None where it is surely faster, or nothing was measured."""
+    gain, speedup = gain_of(report.speedup), report.speedup
+    if gain in (None, Gain.SURELY) or speedup.best_baseline is None or speedup.ci95 is None:
+        return None
+    figures = f"{speedup.best_baseline:.2f}× [{speedup.ci95[0]:.2f}, {speedup.ci95[1]:.2f}]"
+    if report.objective is not None and report.objective.collapse is not None:
+        return f"the best kernel collapses on held-out shapes: {report.objective.collapse}"
+    how = "is slower than the fastest baseline" if gain is Gain.NONE else "is as fast as the fastest baseline, in noise"
+    return f"the best kernel {how}: {figures}"
