@@ -46,7 +46,7 @@ from services.domain.problems import Problem
 from services.domain.steps import TrajectoryStep
 from services.ports.models import ChatModel
 from services.ports.work import EvaluationQueue
-from services.problems import public_source
+from services.problems.lint import public_source
 from services.runtime.clock import SystemClock
 from storage.jobs.checkpoints import SqlCheckpointSaver
 

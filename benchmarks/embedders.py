@@ -26,8 +26,8 @@ from services.adapters.embeddings.hashing import HashingEmbedder
 from services.adapters.embeddings.minilm import minilm_or
 from services.domain.experiences import embedded_text
 from services.domain.problems import Problem, ProblemAnalysis
-from services.memory_seeds import seed_experiences
 from services.ports.models import Embedder
+from services.team_memory.seeds import seed_experiences
 from workers.referee.costs.analysis import analyse
 from workers.referee.problem.reference_problem import ReferenceProblem
 

@@ -27,8 +27,8 @@ from benchmarks.statement_costs import SETTINGS, Cost, CostMeter
 from services.domain.deletion import Retention
 from services.domain.jobs import JobFilter
 from services.domain.quotas import Period, Quota, Resource
-from services.quotas import QuotaService
 from services.runtime.clock import SystemClock
+from services.teams.quotas import QuotaService
 from services.testing import a_job
 from storage.database import Database
 from storage.jobs.retention import TRAJECTORIES, RetentionRounds

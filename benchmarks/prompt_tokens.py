@@ -39,8 +39,8 @@ from services.domain.problems import Problem
 from services.domain.steps import Step
 from services.domain.usage import Usage
 from services.domain.validations import ValidationReport
-from services.memory_seeds import seed_experiences
 from services.runtime.clock import SystemClock
+from services.team_memory.seeds import seed_experiences
 from services.testing import FakeQueue, ScriptedModel, a_device, a_job, a_latency, a_report
 from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database

@@ -33,7 +33,7 @@ from kernelwright.wiring.workbench import make_sandbox, make_workbench
 from services.domain.errors import InfrastructureError, ProblemError
 from services.domain.jobs import LOCAL_TEAM
 from services.domain.validations import ValidationRequest
-from services.problems import lint_problem
+from services.problems.lint import lint_problem
 
 if TYPE_CHECKING:
     from kernelwright.suites.suite import SuiteProblem

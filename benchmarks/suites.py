@@ -24,7 +24,7 @@ from kernelwright.suites.suite import SuiteProblem
 from kernelwright.wiring.workbench import make_sandbox
 from services.domain.errors import ProblemError
 from services.ports.sandboxes import Mount, SandboxLimits
-from services.problems import lint_problem
+from services.problems.lint import lint_problem
 from workers.ipc.wire import Channel, WireError
 from workers.sandboxes.forked import ForkedProcess
 from workers.sandboxes.process import ProcessSandbox

@@ -4,7 +4,7 @@
 
 Every pair is judged by our own evaluator (all gates, timed in turns with eager mode). The ratio of their speedups, its
 95 % interval, device, date and the load beside which it was measured are written to
-`services/memory/seeds/verified.json`, from where prompts say "verified on …"; a pair whose kernels are not both
+`services/team_memory/seeds/verified.json`, from where prompts say "verified on …"; a pair whose kernels are not both
 accepted is no evidence and leaves what is written as it is. Before each pair it waits, `--wait-s` at most, until the
 load of the last minute is below `--quiet-load`. `--check` judges nothing: exit code 1 if a pair names no seed.
 """
@@ -29,7 +29,7 @@ from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.problems import Problem
 from services.domain.ratios import seed_figures, with_seed
 from services.domain.validations import ValidationRequest
-from services.memory_seeds import VERIFIED, SeedEvidence, seed_titles, verifications
+from services.team_memory.seeds import VERIFIED, SeedEvidence, seed_titles, verifications
 from workers.judging.evaluator import Evaluator
 
 DEVICE = "cpu"

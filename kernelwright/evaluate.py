@@ -26,8 +26,8 @@ from services.domain.measurements import BASELINES
 from services.domain.objectives import described
 from services.domain.problems import Problem
 from services.domain.validations import ValidationRequest
-from services.machine_code import without_text
-from services.problems import lint_problem
+from services.jobs.machine_code import without_text
+from services.problems.lint import lint_problem
 
 if TYPE_CHECKING:
     from kernelwright.wiring.workbench import LocalSandbox

@@ -13,7 +13,6 @@ from kernelwright.settings import Settings
 from kernelwright.solving import Listener, Solver, SolveResult
 from kernelwright.wiring.installation import Installation
 from kernelwright.wiring.workbench import make_workbench
-from services.child_jobs import ChildJobService
 from services.domain.assembly import assembled, kept_operators
 from services.domain.errors import ConflictError, ProblemError
 from services.domain.evaluations import EvaluationReport, Verdict
@@ -24,7 +23,8 @@ from services.domain.problems import Problem
 from services.domain.ratios import eager_bounds
 from services.domain.tunables import with_values
 from services.domain.validations import ProblemRefusal
-from services.problems import lint_problem
+from services.jobs.child_jobs import ChildJobService
+from services.problems.lint import lint_problem
 
 if TYPE_CHECKING:
     from kernelwright.wiring.workbench import LocalSandbox

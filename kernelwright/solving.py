@@ -19,7 +19,7 @@ from services.domain.evaluations import EvaluationReport
 from services.domain.events import Event, EventKind
 from services.domain.jobs import LOCAL_TEAM, Job, JobSpec, JobStatus, Lease
 from services.exports import Export
-from services.jobs import ResultDocument
+from services.jobs.service import ResultDocument
 
 Listener = Callable[[Event, EvaluationReport | None], None]
 """Told of each event; for `evaluation.finished` with the candidate's report."""

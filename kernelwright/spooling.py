@@ -17,8 +17,8 @@ from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.jobs import LOCAL_TEAM
 from services.domain.problems import Problem
 from services.domain.validations import ValidationReport, ValidationRequest
-from services.machine_code import without_text
-from services.problems import lint_problem
+from services.jobs.machine_code import without_text
+from services.problems.lint import lint_problem
 
 
 @dataclass(frozen=True, kw_only=True)

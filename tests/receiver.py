@@ -12,7 +12,7 @@ from typing import Any
 
 from standardwebhooks.webhooks import Webhook
 
-from services.webhooks import Dispatcher
+from services.teams.webhooks import Dispatcher
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,18 +8,20 @@ from typing import Any
 
 from agents.roles.recorded_replies import RecordedForms
 from agents.strategies.population import population
-from services.access import AccessService
 from services.domain.errors import ConfigurationError
-from services.experiences import ExperienceService, VectorSpace
 from services.exports import Exporter
-from services.jobs import JobService
-from services.playground import PlaygroundService
+from services.jobs.playground import PlaygroundService
+from services.jobs.report_links import ShareService
+from services.jobs.requests import RequestService
+from services.jobs.service import JobService
+from services.jobs.trajectories import TrajectoryService
 from services.ports.models import ChatModel
 from services.ports.runtime import Clock
-from services.quotas import QuotaService
-from services.rates import LocalBuckets, RateLimiter
-from services.report_links import ShareService
-from services.requests import RequestService
+from services.team_memory.service import ExperienceService, VectorSpace
+from services.teams.access import AccessService
+from services.teams.quotas import QuotaService
+from services.teams.rate_limits import LocalBuckets, RateLimiter
+from services.teams.webhooks import WebhookService
 from services.testing import (
     InMemoryArtefactStore,
     InMemoryAuditLog,
@@ -33,8 +35,6 @@ from services.testing import (
     InMemoryTeamStore,
     InMemoryWebhookStore,
 )
-from services.trajectories import TrajectoryService
-from services.webhooks import WebhookService
 from web.context import WebServices
 
 HOSTS = ("127.0.0.1", "localhost", "[::1]")

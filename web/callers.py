@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 from fastapi import Depends, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from services.access import TOKEN_MARK, AccessService
 from services.domain.access import Principal, local_principal
 from services.domain.errors import AuthenticationError, ForbiddenError
+from services.teams.access import TOKEN_MARK, AccessService
 from web.cookies import session_secret
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})

@@ -10,7 +10,6 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Request
 
-from services.access import AccessService
 from services.domain.access import Principal, TokenScope
 from services.domain.candidates import EvaluatedCandidate
 from services.domain.devices import DeviceSheet
@@ -19,19 +18,20 @@ from services.domain.jobs import LOCAL_TEAM
 from services.domain.nodes import ServiceNode
 from services.domain.populations import Population
 from services.domain.problems import Problem
-from services.experiences import ExperienceService
 from services.exports import Exporter
-from services.jobs import JobService
-from services.node_work import NodeWork
-from services.playground import PlaygroundService
+from services.jobs.node_work import NodeWork
+from services.jobs.playground import PlaygroundService
+from services.jobs.report_links import ShareService
+from services.jobs.requests import RequestService
+from services.jobs.service import JobService
+from services.jobs.trajectories import TrajectoryService
 from services.ports.jobs import ArtefactStore, EventLog
 from services.ports.teams import IdentityProvider
-from services.quotas import QuotaService
-from services.rates import RateLimiter
-from services.report_links import ShareService
-from services.requests import RequestService
-from services.trajectories import TrajectoryService
-from services.webhooks import WebhookService
+from services.team_memory.service import ExperienceService
+from services.teams.access import AccessService
+from services.teams.quotas import QuotaService
+from services.teams.rate_limits import RateLimiter
+from services.teams.webhooks import WebhookService
 from web.callers import Bearer, identified
 from web.rate_headers import note_allowances, note_policies
 

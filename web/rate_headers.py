@@ -9,7 +9,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from services.rates import Allowance
+from services.teams.rate_limits import Allowance
 
 _STATE = "rate_headers"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from agents.roles.replies import PracticesReply, Reply, parse_reply
 from services.domain.chat import Facts
 from services.domain.practices import MOST_PRACTICES, KeptPractice
-from services.practices import checked, told
+from services.team_memory.practices import checked, told
 
 
 @dataclass(frozen=True, kw_only=True)

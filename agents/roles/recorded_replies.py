@@ -19,7 +19,7 @@ from services.domain.chat import AgentRole
 from services.domain.errors import ReplyError
 from services.domain.jobs import AgentsMode, JobSpec, Stage
 from services.domain.steps import ModelCall, Step
-from services.playground import ReplyForm
+from services.jobs.playground import ReplyForm
 
 
 class RecordedForms:

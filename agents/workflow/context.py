@@ -25,12 +25,12 @@ from services.domain.problems import Problem, ProblemAnalysis
 from services.domain.ratios import paced_us
 from services.domain.steps import ModelCall, Step
 from services.domain.validations import ValidationReport
-from services.learning import Setting
 from services.memory.keys import dtype, shape_class
 from services.ports.jobs import ArtefactStore, CandidateStore, EventLog, JobStore
 from services.ports.memory import Memory
 from services.ports.models import ChatModel, MeteredChatModel
 from services.ports.search import SearchState, Strategy
+from services.team_memory.learning import Setting
 
 _OF_CANDIDATES = (ExperienceKind.TRACE, ExperienceKind.FAILURE)
 

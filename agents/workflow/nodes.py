@@ -39,10 +39,10 @@ from services.domain.jobs import Stage
 from services.domain.profiles import limit_in_words
 from services.domain.ratios import seed_figures
 from services.domain.texts import shortened
-from services.learning import evidence
 from services.ports.runtime import Clock
 from services.ports.work import EvaluationQueue
-from services.practices import experience_of
+from services.team_memory.learning import evidence
+from services.team_memory.practices import experience_of
 from services.telemetry.observed import observed_evaluation
 
 log = logging.getLogger(__name__)

@@ -17,7 +17,7 @@ from services.domain.experiences import Experience, ExperienceUse
 from services.domain.jobs import Stage
 from services.domain.ratios import contradicts, widened
 from services.domain.steps import Lesson, ModelCall, NewEvent, Step, StepRecord
-from services.learning import experiences_of, lesson_of, reward
+from services.team_memory.learning import experiences_of, lesson_of, reward
 
 
 def candidate_of(state: WorkflowState, context: JobContext, draft: Draft, at: datetime) -> Candidate:

@@ -24,7 +24,7 @@ from services.domain.usage import Usage
 from services.memory.effect import is_holdout
 from services.ports.models import MeteredChatModel
 from services.ports.search import SearchState
-from services.practices import contrasts
+from services.team_memory.practices import contrasts
 
 UNUSABLE = "reply could not be used"
 """What the failure of a step says whose agent was asked in vain."""

@@ -19,7 +19,7 @@ from services.domain.jobs import JobStatus
 from services.domain.problems import Problem
 from services.domain.usage import Usage
 from services.ports.runtime import Clock
-from services.problems import lint_problem
+from services.problems.lint import lint_problem
 
 POLL_S = 1.0
 GIVE_UP_S = 300.0

@@ -22,10 +22,10 @@ from services.domain.jobs import LOCAL_TEAM
 from services.domain.quotas import Period, Quota, Resource
 
 if TYPE_CHECKING:
-    from services.access import AccessService, NewToken
     from services.domain.access import ApiToken, Member
     from services.domain.quotas import QuotaUsage
-    from services.quotas import QuotaService
+    from services.teams.access import AccessService, NewToken
+    from services.teams.quotas import QuotaService
 
 T = TypeVar("T")
 _LIMIT = re.compile(rf"(?P<resource>{'|'.join(Resource)})=(?P<most>none|\d+(?:\.\d+)?)/(?P<period>{'|'.join(Period)})")

@@ -18,8 +18,8 @@ from services.domain.jobs import LOCAL_TEAM
 
 if TYPE_CHECKING:
     from services.domain.experiences import Experience
-    from services.experiences import ExperienceService, Worth
     from services.memory.effect import Effect, Interval
+    from services.team_memory.service import ExperienceService, Worth
 
 app = typer.Typer(help="The experience memory.", no_args_is_help=True)
 T = TypeVar("T")
@@ -191,7 +191,7 @@ def add(
     """Add a note of your own.
 
     Agents read it where its family and backend fit, and its value is learned."""
-    from services.memory_notes import Note
+    from services.team_memory.notes import Note
 
     if note.suffix == ".py":
         raise UserError(
@@ -250,7 +250,7 @@ def import_(
     """Import experiences exported elsewhere, all or none.
 
     Exit code 1 if a line is refused."""
-    from services.experiences import ImportRefusedError
+    from services.team_memory.service import ImportRefusedError
 
     async def work(memory: ExperienceService) -> int:
         with file.open("rb") as stream:

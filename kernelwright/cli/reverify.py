@@ -15,7 +15,7 @@ from services.domain.jobs import LOCAL_TEAM
 if TYPE_CHECKING:
     from services.domain.evaluations import EvaluationReport, EvaluationRequest
     from services.domain.verdicts import Verification
-    from services.reverification import Judge, Outdated, Reverification
+    from services.jobs.reverification import Judge, Outdated, Reverification
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ async def _reverify(
     from kernelwright.wiring.installation import make_reverification, open_installation
     from kernelwright.wiring.workbench import WorkbenchPool
     from kernelwright.wiring.workers import open_workbench
-    from services.machine_code import without_text
+    from services.jobs.machine_code import without_text
 
     settings = load_settings()
     async with open_installation(settings) as installation:

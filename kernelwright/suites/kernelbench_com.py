@@ -16,7 +16,7 @@ from kernelwright.suites.literals import NotConstantError, constants, evaluated,
 from kernelwright.suites.modules import portable
 from kernelwright.suites.suite import Reading
 from services.domain.errors import ProblemError
-from services.problem_text import bound_names
+from services.problems.source import bound_names
 
 _SHAPED = """# What follows was added: the suite sets these names to each shape in turn.
 _drawn = get_inputs

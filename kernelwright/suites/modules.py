@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kernelwright.suites.literals import module_tree
 from services.domain.errors import ProblemError
-from services.problem_text import bound_names
+from services.problems.source import bound_names
 
 FUTURE = "from __future__ import annotations"
 DEVICE = "SUITE_DEVICE"

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from kernelwright.settings import Settings
-from services.access import AccessService
 from services.domain.errors import ConfigurationError
-from services.quotas import QuotaService
 from services.runtime.clock import SystemClock
+from services.teams.access import AccessService
+from services.teams.quotas import QuotaService
 
 if TYPE_CHECKING:
     from services.ports.runtime import Clock

@@ -18,33 +18,33 @@ from kernelwright.wiring.access import bring_up, make_access, make_quotas
 from kernelwright.wiring.reply_events import delta_events
 from kernelwright.wiring.spool import spool_devices, spool_nodes
 from kernelwright.wiring.workbench import backends, devices
-from services.catalogue import Catalogue
 from services.domain.errors import ConfigurationError
 from services.domain.jobs import LOCAL_TEAM
-from services.experiences import ExperienceService, VectorSpace
 from services.exports import Exporter
-from services.jobs import JobService
-from services.memory_maintenance import MemoryMaintenance
-from services.memory_seeds import seed_experiences
-from services.problems import public_source
-from services.quotas import QuotaService
+from services.jobs.catalogue import Catalogue
+from services.jobs.service import JobService
+from services.jobs.worker_registry import WorkerRegistry
+from services.problems.lint import public_source
 from services.runtime.clock import SystemClock
-from services.worker_registry import WorkerRegistry
+from services.team_memory.maintenance import MemoryMaintenance
+from services.team_memory.seeds import seed_experiences
+from services.team_memory.service import ExperienceService, VectorSpace
+from services.teams.quotas import QuotaService
 
 if TYPE_CHECKING:
     from agents.workflow.context import Stores
     from orchestrator import Orchestrator
-    from services.access import AccessService
     from services.adapters.llm.registry import ModelRegistry
     from services.adapters.llm.remote import DeltaListener
     from services.adapters.llm.settings import ProviderSettings
+    from services.jobs.report_links import ShareService
+    from services.jobs.requests import RequestService
+    from services.jobs.reverification import Reverification, Today
+    from services.jobs.trajectories import TrajectoryService
     from services.ports.models import ChatModel, Embedder, RequestStore
     from services.ports.work import EvaluationQueue, NodeRegistry
-    from services.report_links import ShareService
-    from services.requests import RequestService
-    from services.reverification import Reverification, Today
-    from services.trajectories import TrajectoryService
-    from services.webhooks import WebhookService
+    from services.teams.access import AccessService
+    from services.teams.webhooks import WebhookService
     from storage.database import Database
     from storage.jobs.retention import RetentionRounds
     from storage.memory.records import SqlMemoryRecords
@@ -142,7 +142,7 @@ def _provider(settings: Settings, name: str) -> ProviderSettings:
 def make_requests(installation: Installation) -> RequestService:
     """The requests of manual models."""
     from agents.roles.external_replies import check_answer
-    from services.requests import RequestService
+    from services.jobs.requests import RequestService
     from storage.jobs.requests import SqlRequestStore
 
     store = SqlRequestStore(installation.database, installation.clock)
@@ -151,7 +151,7 @@ def make_requests(installation: Installation) -> RequestService:
 
 def make_shares(installation: Installation) -> ShareService:
     """Links to reports."""
-    from services.report_links import ShareService
+    from services.jobs.report_links import ShareService
     from storage.teams.report_links import SqlShareStore
 
     store = SqlShareStore(installation.database, installation.clock)
@@ -169,7 +169,7 @@ def open_sealer(settings: Settings) -> SecretSealer:
 def make_webhooks(installation: Installation) -> WebhookService:
     """A team's webhooks."""
     from services.adapters.webhooks.sender import check_address
-    from services.webhooks import WebhookService
+    from services.teams.webhooks import WebhookService
     from storage.teams.webhooks import SqlWebhookStore
 
     check = functools.partial(check_address, private_hosts=installation.settings.webhook_private_hosts)
@@ -185,7 +185,7 @@ async def dispatching(installation: Installation) -> AsyncIterator[None]:
     """Messages of webhooks are sent while the context lasts."""
     from services.adapters.webhooks.sender import WebhookSender
     from services.runtime.periodic import repeating
-    from services.webhooks import POLL_S, Dispatcher
+    from services.teams.webhooks import POLL_S, Dispatcher
     from storage.teams.webhooks import SqlWebhookStore
 
     store = SqlWebhookStore(installation.database, installation.clock, open_sealer(installation.settings))
@@ -201,7 +201,7 @@ async def dispatching(installation: Installation) -> AsyncIterator[None]:
 
 def make_trajectories(installation: Installation) -> TrajectoryService:
     """Training data from what jobs have recorded."""
-    from services.trajectories import TrajectoryService
+    from services.jobs.trajectories import TrajectoryService
 
     return TrajectoryService(installation.service, installation.records)
 
@@ -308,7 +308,7 @@ def make_retention(installation: Installation) -> RetentionRounds:
 
 def make_reverification(installation: Installation, today: Today) -> Reverification:
     """What judges accepted results again; `today` tells what this machine would judge them under."""
-    from services.reverification import Reverification
+    from services.jobs.reverification import Reverification
     from storage.jobs.verdicts import SqlVerdictStore
 
     verdicts = SqlVerdictStore(installation.database, installation.clock)

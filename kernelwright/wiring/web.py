@@ -18,13 +18,13 @@ from kernelwright.wiring.spool import spool_devices
 from kernelwright.wiring.workbench import backends, devices, known_sheet
 from kernelwright.wiring.workers import worker_node
 from services.domain.nodes import NodeRole, ServiceNode
-from services.rates import LocalBuckets, RateLimiter
+from services.teams.rate_limits import LocalBuckets, RateLimiter
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from services.node_work import NodeWork
-    from services.playground import PlaygroundService
+    from services.jobs.node_work import NodeWork
+    from services.jobs.playground import PlaygroundService
     from web.context import WebServices, WorkerInfo
 
 
@@ -106,7 +106,7 @@ def _node_work(installation: Installation) -> NodeWork | None:
     """Orders for nodes that come for them at the API, where orders are kept as rows."""
     if installation.settings.queue != "celery":
         return None
-    from services.node_work import NodeWork
+    from services.jobs.node_work import NodeWork
     from storage.jobs.work_orders import SqlWorkStore
 
     stores, clock = installation.stores, installation.clock
@@ -117,7 +117,7 @@ def _node_work(installation: Installation) -> NodeWork | None:
 def make_playground(installation: Installation) -> PlaygroundService:
     """Recorded prompts sent again."""
     from agents.roles.recorded_replies import RecordedForms
-    from services.playground import PlaygroundService
+    from services.jobs.playground import PlaygroundService
     from services.telemetry.observed import observed_model
 
     return PlaygroundService(

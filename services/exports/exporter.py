@@ -17,7 +17,7 @@ from services.exports.operators import operator_package
 from services.exports.packages import kernel_builder_tree, python_package
 from services.exports.static_report import static_report
 from services.exports.winner import Winner, check_proven, exported_source, lineage
-from services.jobs import JobService
+from services.jobs.service import JobService
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """Of every file in an archive, so that the same job gives the same bytes."""

@@ -11,20 +11,20 @@ from typing import Protocol
 
 import httpx
 
-from services.access import AccessService
 from services.adapters.node_api.claims import ApiClaims
 from services.adapters.node_api.connection import NodeConnection
 from services.adapters.node_api.presence import ApiPresence
-from services.catalogue import Catalogue
 from services.domain.access import TokenScope, local_principal
 from services.domain.nodes import NodeRole, Offer, ServiceNode
 from services.domain.work import Report, WorkClaim, WorkOrder, WorkState
-from services.jobs import JobService
-from services.node_work import NodeWork
+from services.jobs.catalogue import Catalogue
+from services.jobs.node_work import NodeWork
+from services.jobs.service import JobService
 from services.ports.jobs import ArtefactStore, CandidateStore, EventLog, JobStore
 from services.ports.runtime import Clock
 from services.ports.teams import AuditLog, KeyStore, TeamStore
 from services.ports.work import NodeRegistry, WorkStore
+from services.teams.access import AccessService
 from services.testing import (
     InMemoryArtefactStore,
     InMemoryAuditLog,

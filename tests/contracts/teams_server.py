@@ -8,14 +8,14 @@ from typing import Any
 
 import httpx
 
-from services.access import AccessService
-from services.catalogue import Catalogue
 from services.domain.access import ALL_SCOPES, Identity, Principal, Role, TokenScope
-from services.jobs import JobService
-from services.quotas import QuotaService
-from services.requests import RequestService
+from services.jobs.catalogue import Catalogue
+from services.jobs.requests import RequestService
+from services.jobs.service import JobService
+from services.jobs.trajectories import TrajectoryService
+from services.teams.access import AccessService
+from services.teams.quotas import QuotaService
 from services.testing import a_problem
-from services.trajectories import TrajectoryService
 from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore

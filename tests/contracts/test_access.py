@@ -10,7 +10,6 @@ import pytest
 from sqlalchemy import Connection, delete, select, text, update
 from sqlalchemy.exc import IntegrityError
 
-from services.access import AccessService
 from services.domain.access import ALL_SCOPES, Identity, Principal, Role, TokenScope, User, local_principal
 from services.domain.errors import (
     AuthenticationError,
@@ -19,6 +18,7 @@ from services.domain.errors import (
     ForbiddenError,
     NotFoundError,
 )
+from services.teams.access import AccessService
 from services.testing import FrozenClock, InMemoryDatabase
 from storage.database import Database
 from storage.tables import api_tokens, audit_log, sessions

@@ -18,7 +18,7 @@ from services.domain.jobs import JobStatus
 from services.domain.quotas import Period, Resource
 from services.domain.steps import ModelCall, StepRecord
 from services.domain.usage import Usage
-from services.rates import LocalBuckets, RateLimiter
+from services.teams.rate_limits import LocalBuckets, RateLimiter
 from services.testing import FrozenClock, a_candidate, a_report, a_step, an_evaluation_request
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore

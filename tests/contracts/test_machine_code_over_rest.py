@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from services.domain.evaluations import EvaluationRequest
 from services.domain.profiles import Disassembly, Profile, ProfilerFile
-from services.machine_code import with_machine_code_kept
+from services.jobs.machine_code import with_machine_code_kept
 from services.testing import a_candidate, a_problem, a_report
 from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database

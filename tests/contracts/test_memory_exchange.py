@@ -14,8 +14,8 @@ from services.adapters.embeddings.hashing import HashingEmbedder
 from services.domain.evaluations import Verdict
 from services.domain.experiences import ExperienceFilter, ExperienceKind
 from services.domain.referees import CURRENT
-from services.experiences import ExperienceService, ImportRefusedError, VectorSpace
-from services.memory_seeds import seed_experiences
+from services.team_memory.seeds import seed_experiences
+from services.team_memory.service import ExperienceService, ImportRefusedError, VectorSpace
 from services.testing import FrozenClock, an_experience
 from storage.database import Database
 from storage.jobs.store import SqlJobStore

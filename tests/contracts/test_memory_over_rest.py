@@ -12,9 +12,9 @@ import pytest
 import pytest_asyncio
 
 from kernelwright import cli
-from services.catalogue import Catalogue
 from services.domain.candidates import candidate_id
-from services.jobs import JobService
+from services.jobs.catalogue import Catalogue
+from services.jobs.service import JobService
 from services.testing import an_experience
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore

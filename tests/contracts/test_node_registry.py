@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from services.domain.nodes import FAULT_TTL_S, NODE_TTL_S, NodeRole, NodeState, ServiceNode
+from services.jobs.worker_registry import WorkerRegistry
 from services.ports.work import NodeRegistry
 from services.testing import FrozenClock, a_device
-from services.worker_registry import WorkerRegistry
 from tests.contracts.conftest import WORK, Stores
 
 pytestmark = pytest.mark.parametrize("stores", WORK, indirect=True)

@@ -15,8 +15,8 @@ from sqlalchemy import Connection, make_url, text
 from services.domain.errors import StorageError
 from services.domain.events import EventKind
 from services.domain.jobs import JobStatus
-from services.jobs import JobService
-from services.quotas import QuotaService
+from services.jobs.service import JobService
+from services.teams.quotas import QuotaService
 from services.testing import FrozenClock, a_job
 from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database

@@ -11,10 +11,10 @@ from pathlib import Path
 import httpx
 
 from kernelwright.wiring.access import make_access
-from services.access import AccessService
 from services.adapters.embeddings.hashing import HashingEmbedder
 from services.domain.access import ALL_SCOPES, Principal, Role, TokenScope
 from services.runtime.clock import SystemClock
+from services.teams.access import AccessService
 from services.testing import a_candidate, a_problem, a_report, an_evaluation_request, an_experience
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore

@@ -11,7 +11,7 @@ import torch
 from kernelwright.functions.capture import capture
 from kernelwright.functions.problem import make_problem
 from services.domain.errors import ProblemError
-from services.problems import lint_problem, public_source
+from services.problems.lint import lint_problem, public_source
 from tests.unit.kernelwright.functions import planted
 
 pytestmark = pytest.mark.integration

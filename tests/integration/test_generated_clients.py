@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from services.jobs import JobService
+from services.jobs.service import JobService
 from services.testing import FrozenClock, InMemoryCandidateStore, InMemoryDatabase, InMemoryJobStore, a_job
 from tests.unit.web.test_api import CATALOGUE
 from tests.web_services import web_services

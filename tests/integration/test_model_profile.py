@@ -8,7 +8,7 @@ import torch
 from services.domain.assembly import assembled
 from services.domain.models import ModelProfile
 from services.domain.problems import Problem
-from services.problems import lint_problem
+from services.problems.lint import lint_problem
 from services.testing import a_device
 from workers.referee.errors import Refused
 from workers.referee.problem.reference_problem import ReferenceProblem

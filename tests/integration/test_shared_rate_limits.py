@@ -14,8 +14,8 @@ import pytest_asyncio
 
 from services.adapters.rates import redis_buckets
 from services.adapters.rates.redis_buckets import RedisBuckets
-from services.rates import BURST_S, BucketRequest, Buckets, LocalBuckets
 from services.runtime.clock import SystemClock
+from services.teams.rate_limits import BURST_S, BucketRequest, Buckets, LocalBuckets
 from services.telemetry.metrics import RATE_LIMITS_ALONE
 from tests.e2e.programs import running
 from tests.faults.ground import RedisServer, UnavailableError, redis_server

@@ -25,8 +25,8 @@ from services.domain.webhooks import (
     check_delivery,
     new_secret,
 )
+from services.teams.webhooks import LEASE_S, MOST_WEBHOOKS, Dispatcher
 from services.testing import FrozenClock, a_job
-from services.webhooks import LEASE_S, MOST_WEBHOOKS, Dispatcher
 from storage.database import Database
 from storage.jobs.events import SqlEventLog
 from storage.jobs.store import SqlJobStore

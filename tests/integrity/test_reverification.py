@@ -16,7 +16,7 @@ from services.domain.problems import Problem
 from services.domain.referees import REFEREE_VERSION
 from services.domain.steps import Lesson, StepRecord
 from services.domain.verdicts import Verification
-from services.reverification import Reverification
+from services.jobs.reverification import Reverification
 from services.testing import FrozenClock, a_candidate, a_job, a_report, a_step, an_evaluation_request, an_experience
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore

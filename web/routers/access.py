@@ -6,10 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 
-from services.access import AccessService
 from services.domain.access import Principal, TokenScope, User
 from services.domain.errors import ConfigurationError
 from services.domain.quotas import Period, Quota, Resource
+from services.teams.access import AccessService
 from web.context import Admin, Operator, Reader, Services
 from web.cookies import session_secret
 from web.errors import responses

@@ -10,8 +10,8 @@ from starlette.responses import PlainTextResponse
 
 from services.domain.errors import NotFoundError
 from services.domain.jobs import EVALUATE_ONLY, Job
-from services.jobs import evaluation_spec
-from services.machine_code import read_listing, read_profiler_file
+from services.jobs.machine_code import read_listing, read_profiler_file
+from services.jobs.service import evaluation_spec
 from web.audited import AuditedRoute, note_subject
 from web.context import Services, Team, WebServices, WritingTeam
 from web.errors import responses

@@ -10,7 +10,7 @@ from starlette.responses import StreamingResponse
 
 from services.domain.evaluations import Verdict
 from services.domain.experiences import ExperienceFilter, ExperienceKind
-from services.experiences import ImportRefusedError
+from services.team_memory.service import ImportRefusedError
 from web.audited import AuditedRoute
 from web.context import Admin, Services, Team, Writer
 from web.errors import problem_response, responses

@@ -13,7 +13,7 @@ from services.domain.errors import NotFoundError
 from services.domain.formats import ExportFormat
 from services.domain.jobs import Job, JobFilter, JobSpec, JobStatus
 from services.domain.populations import Population
-from services.jobs import ResultDocument
+from services.jobs.service import ResultDocument
 from web.audited import AuditedRoute, note_subject
 from web.context import AdminTeam, Caller, Services, Team, WebServices, WritingTeam
 from web.errors import responses

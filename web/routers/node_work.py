@@ -13,7 +13,7 @@ from services.domain.evaluations import EvaluationReport
 from services.domain.nodes import ServiceNode
 from services.domain.validations import ValidationReport
 from services.domain.work import Report
-from services.node_work import NodeWork
+from services.jobs.node_work import NodeWork
 from web.context import Node, Services
 from web.errors import responses
 from web.schemas.node_work import (

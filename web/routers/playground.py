@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path
 from pydantic import Field
 
 from services.domain.chat import ChatMessage
-from services.playground import PlaygroundReply
+from services.jobs.playground import PlaygroundReply
 from web.audited import AuditedRoute
 from web.context import Services, WritingTeam
 from web.errors import responses

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from services.problems import lint_problem, public_source
+from services.problems.lint import lint_problem, public_source
 from web.context import Services, Team
 from web.errors import responses
 from web.schemas.base import Page, page

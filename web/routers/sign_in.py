@@ -9,9 +9,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from services.access import SESSION_HOURS
 from services.domain.errors import AuthenticationError, ForbiddenError, InfrastructureError, NotFoundError
 from services.ports.teams import IdentityProvider
+from services.teams.access import SESSION_HOURS
 from web.callers import refuse_other_sites
 from web.context import Services, WebServices
 from web.cookies import (

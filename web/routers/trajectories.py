@@ -12,8 +12,8 @@ from starlette.responses import StreamingResponse
 from services.domain.errors import NotFoundError
 from services.domain.jobs import EVALUATE_ONLY, Stage
 from services.domain.training import TrainingFormat
-from services.jobs import evaluation_spec
-from services.learning import reward
+from services.jobs.service import evaluation_spec
+from services.team_memory.learning import reward
 from web.audited import AuditedRoute, note_subject
 from web.context import Services, Team, WebServices, WritingTeam
 from web.errors import responses

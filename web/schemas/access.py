@@ -7,9 +7,9 @@ from typing import Annotated
 
 from pydantic import Field, computed_field
 
-from services.access import MAX_TOKEN_DAYS, NewToken
 from services.domain.access import ApiToken, AuditEntry, Member, Role, Team, TokenScope
 from services.domain.quotas import Period, QuotaUsage, Resource
+from services.teams.access import MAX_TOKEN_DAYS, NewToken
 from web.schemas.base import Body, Name, Page, View, formerly
 
 Login = Annotated[str, Field(min_length=1, max_length=200)]

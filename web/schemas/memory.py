@@ -11,11 +11,11 @@ from services.domain.evaluations import Verdict
 from services.domain.experiences import Experience, ExperienceKind, RecalledExperience, StepUse
 from services.domain.jobs import Stage
 from services.domain.provenance import ProvenanceEdge, ProvenanceNode
-from services.experiences import ExperienceCard, ValuedExperience, ValuedPage, Worth
 from services.memory.effect import Interval
 from services.memory.standing import PracticeStanding, StandingVerdict
 from services.memory.values import Change
-from services.practice_review import ReviewedPractice
+from services.team_memory.practice_review import ReviewedPractice
+from services.team_memory.service import ExperienceCard, ValuedExperience, ValuedPage, Worth
 from web.schemas.base import Body, Page, View, formerly
 
 

@@ -14,7 +14,7 @@ from services.domain.errors import DeviceLostError, InfrastructureError, Storage
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.nodes import Offer
 from services.domain.work import Report, WorkClaim, WorkOrder
-from services.machine_code import with_machine_code_kept
+from services.jobs.machine_code import with_machine_code_kept
 from services.ports.jobs import ArtefactStore
 from services.ports.work import Workbench, WorkClaims
 from services.telemetry.logs import log_context

@@ -18,7 +18,7 @@ async def write_shipped() -> int:
     """Compute the seeds' vectors and write the file; how many there are."""
     from services.adapters.embeddings.minilm import MiniLmEmbedder
     from services.domain.experiences import embedded_text
-    from services.memory_seeds import seed_experiences
+    from services.team_memory.seeds import seed_experiences
 
     embedder = MiniLmEmbedder()
     texts = sorted({embedded_text(seed.title, seed.text, seed.family) for seed in seed_experiences("local")})

@@ -15,7 +15,7 @@ from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.nodes import Offer
 from services.domain.validations import ValidationRequest
 from services.domain.work import Report, Request, WorkClaim, WorkOrder
-from services.machine_code import without_text
+from services.jobs.machine_code import without_text
 from services.ports.work import WorkClaims
 
 log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from services.adapters.queueing.failures import infrastructure_report
 from services.domain.errors import InfrastructureError, QueueError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.validations import ValidationReport, ValidationRequest
-from services.machine_code import with_machine_code_kept
+from services.jobs.machine_code import with_machine_code_kept
 from services.ports.jobs import ArtefactStore, CandidateStore
 from services.ports.work import EvaluationQueue, Workbenches
 

@@ -16,7 +16,7 @@ from services.domain.errors import InfrastructureError, QueueError, StorageError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.validations import ValidationReport, ValidationRequest
 from services.domain.work import ATTEMPTS, order_of
-from services.machine_code import with_machine_code_kept
+from services.jobs.machine_code import with_machine_code_kept
 from services.ports.jobs import ArtefactStore, CandidateStore
 from services.ports.runtime import Clock
 from services.ports.work import EvaluationQueue

@@ -11,7 +11,7 @@ import redis.asyncio
 from redis.exceptions import RedisError
 
 from services.ports.runtime import Clock
-from services.rates import BURST_S, BucketRequest, Buckets, Shortage, Taken
+from services.teams.rate_limits import BURST_S, BucketRequest, Buckets, Shortage, Taken
 from services.telemetry.metrics import RATE_LIMITS_ALONE
 
 log = logging.getLogger(__name__)

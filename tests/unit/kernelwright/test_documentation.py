@@ -12,7 +12,7 @@ from typer.main import get_command
 from kernelwright.cli.app import app
 from kernelwright.documentation import ROOT, pages
 from services.domain.problems import Problem
-from services.problems import lint_problem
+from services.problems.lint import lint_problem
 from workers.referee.screening.screen import screen
 
 

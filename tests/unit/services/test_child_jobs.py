@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from services.catalogue import Catalogue
-from services.child_jobs import ChildJobService
 from services.domain.errors import ConflictError
 from services.domain.jobs import Budget, Job, JobSpec, JobStatus
-from services.jobs import JobService
+from services.jobs.catalogue import Catalogue
+from services.jobs.child_jobs import ChildJobService
+from services.jobs.service import JobService
 from services.testing import (
     FrozenClock,
     ScriptedModel,

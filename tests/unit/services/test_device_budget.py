@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from services.catalogue import Catalogue
 from services.domain.errors import ConfigurationError
 from services.domain.jobs import Budget, JobSpec
-from services.jobs import JobService
+from services.jobs.catalogue import Catalogue
+from services.jobs.service import JobService
 from services.testing import ScriptedModel, a_problem, agreeable_answers
 from tests.unit.orchestrator.world import World
 

@@ -11,6 +11,7 @@ import pytest
 from services.domain.events import EventKind
 from services.domain.webhooks import RETRY_S, Delivery, DeliveryOutcome, DeliveryStatus, Webhook, check_delivery
 from services.ports.teams import MessageSender
+from services.teams.webhooks import Dispatcher
 from services.testing import (
     FrozenClock,
     InMemoryDatabase,
@@ -20,7 +21,6 @@ from services.testing import (
     a_job,
 )
 from services.testing.builders import MOMENT
-from services.webhooks import Dispatcher
 from tests.receiver import send_due
 
 WEBHOOK = Webhook(

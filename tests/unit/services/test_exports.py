@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from services.catalogue import Catalogue
 from services.domain.candidates import EvaluatedCandidate
 from services.domain.errors import ConflictError, StorageError
 from services.domain.evaluations import Tuned
@@ -15,7 +14,8 @@ from services.domain.formats import ExportFormat
 from services.domain.jobs import LOCAL_TEAM, JobSpec, JobStatus
 from services.domain.referees import CURRENT
 from services.exports import Exporter, exported_source
-from services.jobs import JobService
+from services.jobs.catalogue import Catalogue
+from services.jobs.service import JobService
 from services.testing import (
     FrozenClock,
     InMemoryCandidateStore,

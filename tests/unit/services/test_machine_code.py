@@ -16,7 +16,7 @@ import pytest
 from services.domain.errors import NotFoundError, SandboxError, StorageError, ToolchainError
 from services.domain.evaluations import EvaluationRequest
 from services.domain.profiles import Disassembly, Profile, ProfilerFile
-from services.machine_code import read_listing, read_profiler_file, with_machine_code_kept, without_text
+from services.jobs.machine_code import read_listing, read_profiler_file, with_machine_code_kept, without_text
 from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits
 from services.testing import InMemoryArtefactStore, InMemoryDatabase, a_problem, a_report
 from workers.backends import disassembly

@@ -6,7 +6,7 @@ import pytest
 
 from services.domain.errors import UserError
 from services.domain.experiences import ExperienceKind
-from services.memory_notes import MOST_CHARACTERS, Note, practice_of
+from services.team_memory.notes import MOST_CHARACTERS, Note, practice_of
 from services.testing.builders import MOMENT
 
 

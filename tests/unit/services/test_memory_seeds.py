@@ -8,7 +8,7 @@ from agents.prompts.render import render_user
 from benchmarks.practice_pairs.pairs import PAIRS
 from services.domain.chat import AgentRole
 from services.domain.experiences import Experience, ExperienceKind, RecalledExperience
-from services.memory_seeds import (
+from services.team_memory.seeds import (
     UNVERIFIED,
     SeedEvidence,
     evidence_of,

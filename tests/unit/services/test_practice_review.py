@@ -15,8 +15,8 @@ from services.domain.practices import RewardedTrial
 from services.domain.value_log import ContextItem, OutcomeEntry
 from services.memory.learner import Learner
 from services.memory.standing import StandingVerdict
-from services.memory_maintenance import MemoryMaintenance, Tidied
-from services.practice_review import PracticeReview
+from services.team_memory.maintenance import MemoryMaintenance, Tidied
+from services.team_memory.practice_review import PracticeReview
 from services.testing import InMemoryDatabase, InMemoryMemoryRecords, an_experience
 from services.testing.builders import MOMENT
 

@@ -6,7 +6,7 @@ import pytest
 
 from services.domain.errors import ProblemError
 from services.domain.problems import Problem
-from services.problems import lint_problem, public_source
+from services.problems.lint import lint_problem, public_source
 
 GOOD = """\
 import torch

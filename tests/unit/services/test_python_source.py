@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-import services.problem_text
+import services.problems.source
 from services.domain.python_source import parsed
 
-SOURCE = Path(services.problem_text.__file__).read_text()
+SOURCE = Path(services.problems.source.__file__).read_text()
 
 
 class _Slow:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from services.catalogue import Catalogue
 from services.domain.candidates import candidate_id
 from services.domain.chat import AgentRole, ChatRequest
 from services.domain.errors import NotFoundError
@@ -16,7 +15,9 @@ from services.domain.evaluations import Verdict
 from services.domain.gates import GateName
 from services.domain.jobs import Budget
 from services.domain.training import TrainingFormat
-from services.jobs import JobService
+from services.jobs.catalogue import Catalogue
+from services.jobs.service import JobService
+from services.jobs.trajectories import TrajectoryService
 from services.testing import (
     FakeQueue,
     InMemoryMemoryRecords,
@@ -26,7 +27,6 @@ from services.testing import (
     agreeable_answers,
 )
 from services.testing.model import Answer
-from services.trajectories import TrajectoryService
 from tests.unit.orchestrator.world import World
 
 CATALOGUE = Catalogue(backends=(), devices=(), strategies=(), models=(), resolve_model=lambda name: name)

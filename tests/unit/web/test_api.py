@@ -17,13 +17,13 @@ import pytest
 
 from services.adapters.llm.registry import ModelRegistry
 from services.adapters.llm.settings import ModelSettings
-from services.catalogue import Catalogue
 from services.domain.candidates import Candidate, candidate_id
 from services.domain.errors import StorageError
 from services.domain.events import EventKind
 from services.domain.jobs import LOCAL_TEAM
 from services.domain.steps import StepRecord
-from services.jobs import JobService
+from services.jobs.catalogue import Catalogue
+from services.jobs.service import JobService
 from services.testing import (
     FrozenClock,
     InMemoryCandidateStore,

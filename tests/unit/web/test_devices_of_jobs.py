@@ -8,9 +8,9 @@ from typing import cast
 import pytest
 
 from kernelwright.wiring.workbench import WorkbenchPool
-from services.catalogue import Catalogue
 from services.domain.errors import ConfigurationError, InfrastructureError
 from services.domain.jobs import JobSpec
+from services.jobs.catalogue import Catalogue
 from services.testing.builders import a_job
 from workers.judging.evaluator import Evaluator
 

@@ -15,9 +15,9 @@ from services.domain.jobs import JobStatus
 from services.domain.quotas import Period, Quota, Resource
 from services.domain.steps import ModelCall, StepRecord
 from services.domain.usage import Usage
-from services.playground import PlaygroundService
+from services.jobs.playground import PlaygroundService
 from services.ports.models import ChatModel
-from services.quotas import QuotaService
+from services.teams.quotas import QuotaService
 from services.testing import InMemoryQuotaStore, ScriptedModel, a_step, an_analysis
 from tests.unit.web.test_api import Installation
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from agents.roles.external_replies import check_answer
-from services.requests import RequestService
+from services.jobs.requests import RequestService
+from services.jobs.trajectories import TrajectoryService
 from services.testing import InMemoryMemoryRecords, InMemoryRequestStore, a_job, a_problem
-from services.trajectories import TrajectoryService
 from tests.contracts.test_request_store import a_request
 from tests.unit.web.test_api import PROBLEM, Installation
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from services.adapters.webhooks.sender import check_address
+from services.teams.webhooks import MOST_WEBHOOKS, WebhookService
 from services.testing import InMemoryWebhookStore
-from services.webhooks import MOST_WEBHOOKS, WebhookService
 from tests.unit.web.test_api import Installation, assert_problem
 
 URL = "https://example.com/hook"

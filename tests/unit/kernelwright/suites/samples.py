@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from services.domain.problems import Problem
-from services.problems import lint_problem, public_source
+from services.problems.lint import lint_problem, public_source
 from workers.referee.problem.reference_problem import ReferenceProblem
 
 CHECKOUTS = Path(__file__).parents[3] / "suites"

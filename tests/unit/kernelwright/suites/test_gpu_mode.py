@@ -11,7 +11,7 @@ import torch
 from kernelwright.suites.gpu_mode import GpuMode
 from kernelwright.suites.known import named_problem, open_suite
 from services.domain.errors import ProblemError
-from services.problems import public_source
+from services.problems.lint import public_source
 from tests.unit.kernelwright.suites.samples import CHECKOUTS, runs
 
 TASKS = CHECKOUTS / "gpu-mode" / "tasks"

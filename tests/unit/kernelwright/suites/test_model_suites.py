@@ -11,7 +11,7 @@ import torch
 
 from kernelwright.suites.known import NAMES, named_problem, open_suite
 from services.domain.errors import ProblemError, UserError
-from services.problems import public_source
+from services.problems.lint import public_source
 from tests.unit.kernelwright.suites.samples import CHECKOUTS, runs
 
 ATREX = CHECKOUTS / "atrex-bench" / "data" / "scaled_pair"

@@ -15,7 +15,7 @@ from services.adapters.embeddings.minilm import MiniLmEmbedder, _Bert, find_mode
 from services.adapters.embeddings.shipped import digest, read_shipped
 from services.domain.errors import ConfigurationError
 from services.domain.experiences import embedded_text
-from services.memory_seeds import seed_experiences
+from services.team_memory.seeds import seed_experiences
 from tests.unit.services.memory.builders import PlainEmbedder
 
 

@@ -10,7 +10,7 @@ from services.domain.shares import ReportShare
 from services.domain.tokens import new_token, token_digest
 from services.exports import Exporter
 from services.exports.winner import check_proven
-from services.jobs import JobService
+from services.jobs.service import JobService
 from services.ports.runtime import Clock
 from services.ports.teams import ShareStore
 

@@ -10,9 +10,9 @@ from services.domain.candidates import content_hash
 from services.domain.errors import NotFoundError
 from services.domain.evaluations import Environment, EvaluationReport, EvaluationRequest, Verdict
 from services.domain.verdicts import StoredVerdict, Verification, outdated
-from services.learning import evidence
 from services.ports.jobs import VerdictStore
 from services.ports.memory import MemoryRecords
+from services.team_memory.learning import evidence
 
 PAGE = 50
 ACTOR = "reverify"

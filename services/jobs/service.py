@@ -9,7 +9,6 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from services.catalogue import Catalogue
 from services.domain import codec
 from services.domain.candidate_text import candidate_source
 from services.domain.candidates import EvaluatedCandidate, content_hash
@@ -22,10 +21,11 @@ from services.domain.measurements import Speedup
 from services.domain.steps import ModelCall, Step, TrajectoryStep
 from services.domain.texts import visible
 from services.domain.usage import Usage
+from services.jobs.catalogue import Catalogue
 from services.ports.jobs import CandidateStore, JobStore
 from services.ports.runtime import Clock
-from services.problems import lint_problem
-from services.quotas import QuotaService
+from services.problems.lint import lint_problem
+from services.teams.quotas import QuotaService
 
 MAX_ROUNDS = 1000
 MOST_PRIORITY = 100

@@ -13,7 +13,7 @@ from services.domain.experiences import Experience, ExperienceKind
 from services.domain.jobs import Stage
 from services.memory.hygiene import Holding, identity, is_protected, near_duplicates, to_forget
 from services.ports.memory import LearnedValues, MemoryRecords
-from services.practice_review import PracticeReview
+from services.team_memory.practice_review import PracticeReview
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 from services.domain.digests import JobCosts
 from services.domain.errors import ConflictError
 from services.domain.jobs import EVALUATE_ONLY, Budget, Job, JobSpec, JobStatus
-from services.jobs import JobService
+from services.jobs.service import JobService
 from services.ports.jobs import JobStore
 from services.ports.runtime import Clock
 

@@ -1,6 +1,6 @@
 """The seed memory: one API sheet per backend and the best practices, as every team starts with.
 
-The texts are files in `services/memory/seeds/`. Ids come from team and content, so that seeding again adds only what a
+The texts are files in `seeds/`. Ids come from team and content, so that seeding again adds only what a
 newer version wrote, and never touches what a team learned.
 """
 
@@ -17,7 +17,7 @@ from services.domain.candidates import content_hash
 from services.domain.experiences import Experience, ExperienceKind
 from services.domain.jobs import Stage
 
-FOLDER = Path(__file__).parent / "memory" / "seeds"
+FOLDER = Path(__file__).parent / "seeds"
 SHEETS = ("cpp", "triton", "cuda")
 PRACTICES = "practices.md"
 VERIFIED = FOLDER / "verified.json"

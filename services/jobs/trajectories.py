@@ -22,10 +22,10 @@ from services.domain.experiences import ExperienceKind, experience_id
 from services.domain.jobs import FINAL_STATUSES, Job, JobFilter
 from services.domain.steps import ModelCall, Step
 from services.domain.training import TrainingFormat
-from services.jobs import JobService
-from services.learning import reward
+from services.jobs.service import JobService
 from services.memory.exchange import redact
 from services.ports.memory import MemoryRecords
+from services.team_memory.learning import reward
 
 PAGE = 100
 _VERSION = 1

@@ -30,12 +30,12 @@ from services.memory.exchange import (
     read_import,
 )
 from services.memory.values import Change, history
-from services.memory_maintenance import MemoryMaintenance, Tidied
-from services.memory_notes import Note, practice_of
 from services.ports.memory import LearnedValues, Memory, MemoryRecords
 from services.ports.runtime import Clock
-from services.practice_review import PracticeReview, ReviewedPractice
-from services.provenance import trace_provenance
+from services.team_memory.maintenance import MemoryMaintenance, Tidied
+from services.team_memory.notes import Note, practice_of
+from services.team_memory.practice_review import PracticeReview, ReviewedPractice
+from services.team_memory.provenance import trace_provenance
 
 PAGE = 200
 """Experiences read at once where all are wanted."""

@@ -16,7 +16,7 @@ from services.domain.errors import ConflictError, ForbiddenError, NotFoundError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.nodes import NodeRole, NodeState, Offer, ServiceNode
 from services.domain.work import Report, WorkClaim, report_kind
-from services.machine_code import with_machine_code_kept
+from services.jobs.machine_code import with_machine_code_kept
 from services.ports.jobs import ArtefactStore, JobStore
 from services.ports.runtime import Clock
 from services.ports.work import NodeRegistry, WorkStore

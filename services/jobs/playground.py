@@ -16,10 +16,10 @@ from services.domain.jobs import Job, JobSpec
 from services.domain.measurements import Baselines
 from services.domain.steps import ModelCall, Step
 from services.domain.usage import Usage
-from services.jobs import JobService
+from services.jobs.service import JobService
 from services.ports.models import ChatModel, LimitedChatModel
 from services.ports.runtime import Clock
-from services.quotas import QuotaService
+from services.teams.quotas import QuotaService
 
 MAX_PROMPT_CHARACTERS = 1 << 20
 """Of all messages together."""

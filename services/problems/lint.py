@@ -13,7 +13,7 @@ from typing import TypeVar
 from services.domain import objectives, shape_lists
 from services.domain.errors import ProblemError
 from services.domain.problems import Problem
-from services.problem_text import (
+from services.problems.source import (
     DIALECT,
     FunctionNode,
     ProblemText,
