@@ -21,8 +21,7 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import Connection, insert, update
 
-from services.domain.embeddings import Embedded
-from services.domain.experiences import RecallQuery
+from services.domain.experiences import Embedded, RecallQuery
 from services.domain.jobs import LOCAL_TEAM, Stage
 from services.domain.value_log import ContextItem, OutcomeEntry
 from storage.contents.blobs import ensure_team

@@ -31,7 +31,7 @@ import psycopg
 from sqlalchemy import func, make_url, select
 
 from benchmarks.recall_latency import BACKENDS, DIMENSIONS, FAMILIES, a_query, learn
-from services.domain.embeddings import Embedded
+from services.domain.experiences import Embedded
 from services.domain.jobs import LOCAL_TEAM
 from services.memory.keys import Keys
 from services.memory.ranking import Vectors

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from services.domain.figures import microseconds as microseconds
 from services.domain.measurements import Gain
+from services.domain.texts import microseconds as microseconds
 
 GAINS: dict[str, str] = {
     Gain.SURELY: "[green]faster[/]",

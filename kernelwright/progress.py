@@ -10,9 +10,9 @@ from rich.markup import escape
 
 from kernelwright.figures import microseconds, ratio
 from services.domain.evaluations import EvaluationReport
-from services.domain.figures import percent
 from services.domain.gates import GateStatus
 from services.domain.measurements import Gain
+from services.domain.texts import percent
 
 MARGIN = 12
 """Columns before what an agent says: two blanks, its name, blanks."""

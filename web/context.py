@@ -11,12 +11,11 @@ from typing import Annotated, cast
 from fastapi import Depends, Request
 
 from services.domain.access import Principal, TokenScope
-from services.domain.candidates import EvaluatedCandidate
+from services.domain.candidates import EvaluatedCandidate, Population
 from services.domain.devices import DeviceSheet
 from services.domain.errors import AuthenticationError, ForbiddenError
 from services.domain.jobs import LOCAL_TEAM
 from services.domain.nodes import ServiceNode
-from services.domain.populations import Population
 from services.domain.problems import Problem
 from services.exports import Exporter
 from services.jobs.node_work import NodeWork

@@ -9,8 +9,8 @@ from agents.playbook.triton import planner as triton
 from agents.roles.replies import DraftCritique, ProfilerReply, RefineCritique
 from services.domain.chat import Facts
 from services.domain.evaluations import EvaluationReport
-from services.domain.figures import percent
 from services.domain.gates import GateName
+from services.domain.texts import percent
 
 FIXES = {
     GateName.SCREEN: "remove what the screen names; compute it in the kernel",

@@ -6,8 +6,7 @@ import asyncio
 
 from agents.playbook import critic, planner
 from agents.roles.replies import InspectionReply, Reply
-from services.domain.chat import AgentRole, ChatReply, ChatRequest
-from services.domain.usage import Usage
+from services.domain.chat import AgentRole, ChatReply, ChatRequest, Usage
 
 
 class PlaybookModel:

@@ -18,8 +18,8 @@ from agents.playbook.triton import planner as triton
 from agents.roles.replies import CoderReply, Move, PlannerReply
 from services.domain.chat import AttemptFact, Facts, PlanFact
 from services.domain.evaluations import Verdict
-from services.domain.figures import microseconds
 from services.domain.problems import ProblemAnalysis
+from services.domain.texts import microseconds
 
 DRAFT = "a plain and correct draft: one loop nest per operator, one thread"
 

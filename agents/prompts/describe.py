@@ -6,9 +6,9 @@ from agents.prompts import counters
 from agents.prompts.gate_evidence import failures
 from services.domain.chat import AttemptFact, PlanFact
 from services.domain.evaluations import EvaluationReport, Tuned
-from services.domain.figures import percent
 from services.domain.measurements import Baselines
 from services.domain.problems import Argument, BackwardPass, Operator, ProblemAnalysis, ValueRef
+from services.domain.texts import percent
 from services.domain.tunables import described
 from services.team_memory.learning import beside_parent, describe_moves, describe_outcome
 

@@ -15,8 +15,8 @@ from agents.roles.replies import (
     Reply,
     parse_reply,
 )
+from services.domain.chat import ModelRequest
 from services.domain.errors import ReplyError
-from services.domain.requests import ModelRequest
 
 _KINDS: dict[str, type[Reply]] = {
     kind.__name__: kind

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from agents.strategies.behaviour import Behaviour, behaviour
 from agents.strategies.islands import Islands
-from services.domain.candidates import EvaluatedCandidate
-from services.domain.populations import Population, PopulationMember
+from services.domain.candidates import EvaluatedCandidate, Population, PopulationMember
 from services.domain.ratios import paired_time
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from agents.strategies.lineage import pace, ranked
 from services.domain.chat import AttemptFact
-from services.domain.figures import percent
+from services.domain.texts import percent
 from services.ports.search import SearchState
 
 MOST_BELIEVED = 1.05

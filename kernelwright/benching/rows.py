@@ -11,6 +11,7 @@ from pathlib import Path
 from kernelwright.benching.categories import Category, category_of
 from kernelwright.suites.suite import SuiteProblem
 from services.domain.candidates import Origin
+from services.domain.chat import Usage
 from services.domain.digests import CandidateDigest
 from services.domain.errors import ProblemError
 from services.domain.evaluations import EvaluationReport, Verdict
@@ -19,7 +20,6 @@ from services.domain.gates import GateName
 from services.domain.jobs import JobStatus
 from services.domain.measurements import BASELINES, Gain, Speedup, gain_of
 from services.domain.ratios import baseline_bounds
-from services.domain.usage import Usage
 
 Bounds = tuple[float, float]
 """Of a 95 % interval."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from kernelwright.benching.rows import STRONGEST, BenchRow
 from kernelwright.benching.totals import BenchDocument, Standing, Totals
 from kernelwright.figures import interval, ratio
-from services.domain.figures import percent
 from services.domain.measurements import BASELINES
+from services.domain.texts import percent
 
 Cell = str | int | float | bool | None
 HEADINGS = ("problem", "accepted", "vs eager", "vs compile", "vs strongest", "95 %", "roofline", "by", "device s")

@@ -12,13 +12,13 @@ from rich.table import Table
 from kernelwright.figures import GAINS, interval, microseconds, ratio
 from services.domain.error_words import allowance, number, tensor_of, units, worst_error
 from services.domain.evaluations import EvaluationReport
-from services.domain.figures import percent
 from services.domain.gates import OutputError
 from services.domain.jobs import Job, JobStatus
 from services.domain.measurements import Gain, Latency, Passes, PassTimes, gain_of
 from services.domain.objectives import described as of_input_sets
 from services.domain.profiles import Roofline
 from services.domain.ratios import baseline_bounds
+from services.domain.texts import percent
 from services.domain.tunables import described
 from services.exports import Export
 

@@ -17,8 +17,8 @@ import typer
 from kernelwright.cli.output import say
 from kernelwright.cli.spool import check_spool_exists
 from kernelwright.cli.spool import work as work_at_spool
-from services.domain.compilations import COMPILE
 from services.domain.errors import ConfigurationError, InfrastructureError, UserError
+from services.domain.work import COMPILE
 from services.runtime.garbage import collect_less
 from services.runtime.periodic import repeating
 

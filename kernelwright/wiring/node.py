@@ -16,8 +16,8 @@ from kernelwright.wiring.workers import device_check, open_compile_bench, open_w
 from services.adapters.node_api.claims import ApiClaims
 from services.adapters.node_api.connection import NodeConnection
 from services.adapters.node_api.presence import ApiPresence
-from services.domain.compilations import COMPILE
 from services.domain.errors import ConfigurationError, InfrastructureError
+from services.domain.work import COMPILE
 from services.ports.work import NodePresence, WorkClaims
 from workers.queue.api_worker import ApiWorker
 from workers.queue.compile_worker import CompileBench

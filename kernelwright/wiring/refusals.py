@@ -11,9 +11,9 @@ from kernelwright.admission import acquire_slot, broker_time, check_clock, check
 from kernelwright.distribution import version
 from kernelwright.settings import Settings
 from kernelwright.wiring.workers import open_registry, worker_node
-from services.domain.compilations import COMPILE
 from services.domain.errors import ConfigurationError, InfrastructureError, KernelwrightError, UserError
 from services.domain.nodes import NodeRole, as_fault
+from services.domain.work import COMPILE
 from services.ports.work import NodePresence
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernelwright.settings import Settings
 from kernelwright.wiring.workbench import GPU_PRELOAD, make_sandbox
-from services.domain.compilations import COMPILE
+from services.domain.work import COMPILE
 
 if TYPE_CHECKING:
     from kernelwright.wiring.workbench import LocalSandbox

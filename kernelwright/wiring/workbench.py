@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from services.domain.codec import CodecError, loads
-from services.domain.compilations import COMPILE
 from services.domain.devices import DeviceSheet
 from services.domain.errors import ConfigurationError, InfrastructureError, ToolchainError
 from services.domain.evaluations import Environment
+from services.domain.work import COMPILE
 from workers.backends.plugged import plugged_in
 
 if TYPE_CHECKING:

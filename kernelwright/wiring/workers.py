@@ -19,9 +19,9 @@ from kernelwright.wiring.workbench import (
     make_compile_bench,
     make_workbench,
 )
-from services.domain.compilations import COMPILE
 from services.domain.errors import ConfigurationError, InfrastructureError
 from services.domain.nodes import NodeRole, NodeState, ServiceNode
+from services.domain.work import COMPILE
 from services.runtime.clock import SystemClock
 from services.runtime.periodic import repeating
 

@@ -1,7 +1,9 @@
-"""Who may do what: teams, users, memberships with roles, tokens with scopes, and the caller of a request."""
+"""Who may do what: teams, users, memberships with roles, tokens with scopes, links, and the caller of a request."""
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -185,3 +187,34 @@ class AuditEntry:
     detail: str
     """What else is worth knowing, for people."""
     at: datetime
+
+
+TOKEN_BYTES = 32
+
+
+def new_token() -> str:
+    """A fresh secret: 256 random bits, so that a plain hash of it is enough at rest."""
+    return secrets.token_urlsafe(TOKEN_BYTES)
+
+
+def token_digest(token: str) -> str:
+    """What is stored of a secret: its SHA-256 in hexadecimal digits."""
+    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportShare:
+    """One link to one job's report, as stored: its token is known to those who have the link only."""
+
+    id: str
+    team_id: str
+    job_id: str
+    digest: str
+    """SHA-256 of the token, in hexadecimal digits."""
+    created_at: datetime
+    expires_at: datetime
+    revoked_at: datetime | None = None
+
+    def is_open(self, now: datetime) -> bool:
+        """Whether the link shows anything."""
+        return self.revoked_at is None and now < self.expires_at

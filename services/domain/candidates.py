@@ -1,4 +1,4 @@
-"""Candidates: kernel sources with their lineage."""
+"""Candidates: kernel sources with their lineage, and their places in a search."""
 
 from __future__ import annotations
 
@@ -80,3 +80,34 @@ class EvaluatedCandidate:
         if self.report is None or not self.report.accepted:
             return False
         return not is_proof(self.report.proven_by if self.verified_by is None else self.verified_by)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PopulationMember:
+    """One accepted candidate and its place."""
+
+    candidate_id: str
+    step: int
+    """From 0."""
+    island: int | None
+    """From 0; None where the strategy has no islands."""
+    traffic: str
+    """How often data travels through memory: `one pass`, `few passes` or `many passes`."""
+    parallelism: str
+    """`serial`, `lanes`, `threads` or `threads and lanes`."""
+    staging: str
+    """Close memory and wide units: `plain`, `vector`, `tiled`, `tiled vector`, `shared` or `tensor core`."""
+    size: str
+    """`short`, `medium`, `long` or `very long`."""
+    elite: bool
+    """Whether it is the fastest of those that behave as it does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Population:
+    """A job's accepted candidates by place, in order of their steps."""
+
+    strategy: str
+    islands: int
+    """How many there are; 0 where the strategy has none."""
+    members: tuple[PopulationMember, ...]

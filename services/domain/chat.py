@@ -1,10 +1,13 @@
-"""Chat: what an agent asks a model, and what comes back."""
+"""Chat: what an agent asks a model, what comes back, what it cost, and what waits for an answer from outside."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 
+from services.domain.candidates import content_hash
+from services.domain.codec import dumps
 from services.domain.devices import DeviceSheet
 from services.domain.evaluations import EvaluationReport
 from services.domain.events import JsonValue
@@ -12,7 +15,6 @@ from services.domain.experiences import RecalledExperience
 from services.domain.jobs import LOCAL_TEAM, AgentsMode, Stage
 from services.domain.measurements import Baselines
 from services.domain.problems import Problem, ProblemAnalysis
-from services.domain.usage import Usage
 
 
 class AgentRole(StrEnum):
@@ -185,3 +187,68 @@ class ChatReply:
     usage: Usage
     stop_reason: str = "stop"
     """`stop`, `length`, `refusal` or `error`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """Tokens and price of one or several calls."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    """Part of the input tokens served from the provider's cache."""
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    """Part of the output tokens spent on reasoning."""
+    dollars: float | None = 0.0
+    """None where a price is unknown ("unpriced")."""
+
+    @property
+    def tokens(self) -> int:
+        """Input and output together."""
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: Usage) -> Usage:
+        """Both together; an unknown price stays unknown."""
+        unknown = self.dollars is None or other.dollars is None
+        return Usage(
+            calls=self.calls + other.calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+            dollars=None if unknown else (self.dollars or 0.0) + (other.dollars or 0.0),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelRequest:
+    """One call of a manual model as stored."""
+
+    id: str
+    key: str
+    """The call's idempotency key: `{job}/{step}/{agent}/{attempt}`."""
+    job_id: str
+    team_id: str
+    step: int
+    role: AgentRole
+    messages: tuple[ChatMessage, ...]
+    """The rendered prompt."""
+    schema_name: str
+    schema: dict[str, JsonValue]
+    """JSON schema that the answer must fit."""
+    start_source: str | None
+    """The candidate that edits apply to; None where the step starts from nothing."""
+    created_at: datetime
+    expires_at: datetime
+    """From then on the job stops waiting."""
+    reply: str | None = None
+    """The answer; None while it is open."""
+    answered_by: str | None = None
+    answered_at: datetime | None = None
+
+
+def request_id(request: ChatRequest) -> str:
+    """The id of a call: the same on every resume, another one where the same call has another prompt."""
+    prompt = content_hash(dumps(request.messages))
+    return f"req-{content_hash(f'{request.key}/{request.schema_name}/{prompt}')[:20]}"

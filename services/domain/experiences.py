@@ -1,4 +1,4 @@
-"""Experiences: what the team's memory holds, and what a step asks of it."""
+"""Experiences: what the team's memory holds, what a step asks of it, where one comes from, and how it is carried."""
 
 from __future__ import annotations
 
@@ -236,3 +236,94 @@ class MemoryAction:
     reason: str
     actor: str
     at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Embedded:
+    """Vectors and the space they are in."""
+
+    space: str
+    """Name of the embedder that made them; compare them with vectors of the same name only."""
+    vectors: list[list[float]]
+    """One of unit length per text."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportedValue:
+    """Learned value of an experience at one stage, overall."""
+
+    stage: Stage
+    value: float
+    visits: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryLine:
+    """One experience of an exported memory."""
+
+    experience: Experience
+    vector: tuple[float, ...] | None = None
+    values: tuple[ExportedValue, ...] = ()
+
+
+class NodeKind(StrEnum):
+    """What a node stands for."""
+
+    EXPERIENCE = "experience"
+    CANDIDATE = "candidate"
+    JOB = "job"
+
+
+class EdgeKind(StrEnum):
+    """What one thing had to do with another."""
+
+    USED = "used"
+    """The experience was in the context that the candidate was made in."""
+    STARTED = "started"
+    """The candidate began as a change to the kernel that the experience is about."""
+    TAUGHT = "taught"
+    """The candidate's evaluation gave the experience."""
+    MADE = "made"
+    """The job made the candidate."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProvenanceNode:
+    """One thing in an experience's history."""
+
+    id: str
+    kind: NodeKind
+    layer: int
+    """0 the experience itself, below it what it came from, above it what came of it."""
+    title: str
+    """An experience's title; empty for candidates and jobs."""
+    job_id: str | None
+    """Of a candidate: the job that made it."""
+    step: int | None
+    """Of a candidate: its step, where that is known."""
+    verdict: Verdict | None
+    """Of a candidate, where it is known."""
+    speedup: float | None
+    """Against the fastest baseline, where it is known."""
+    retracted: bool
+    """Of an experience: whether it was taken back."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProvenanceEdge:
+    """An arrow from a cause to an effect."""
+
+    source: str
+    target: str
+    kind: EdgeKind
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """The graph around one experience."""
+
+    nodes: tuple[ProvenanceNode, ...]
+    """In order of their layers; each id once."""
+    edges: tuple[ProvenanceEdge, ...]
+    cut: bool
+    """Whether there is more than is shown: the graph is bounded."""

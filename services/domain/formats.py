@@ -1,4 +1,4 @@
-"""Forms in which a finished kernel leaves."""
+"""Forms in which results leave: archives with a finished kernel, and training data."""
 
 from __future__ import annotations
 
@@ -16,3 +16,14 @@ class ExportFormat(StrEnum):
     """A Hugging Face kernel-builder source tree."""
     GPU_MODE = "gpu-mode"
     """One file for a GPU MODE leaderboard."""
+
+
+class TrainingFormat(StrEnum):
+    """What the lines are for."""
+
+    SFT = "sft"
+    """Supervised fine-tuning: one conversation a solved job, along the best kernel's lineage."""
+    RL = "rl"
+    """Reinforcement learning: every turn of a job with its reward."""
+    PREFERENCES = "preferences"
+    """Pairs of answers from one start point, the better one chosen."""

@@ -13,8 +13,7 @@ import math
 import random
 from collections.abc import Iterator, Mapping
 
-from services.domain.lines import split_lines
-from services.domain.python_source import parsed
+from services.domain.python_source import parsed, split_lines
 
 Plain = int | float | str | bool
 Setting = Mapping[str, Plain]

@@ -1,5 +1,5 @@
-"""Work orders: what distributed workers are asked to do. The stored order is the truth, a message only
-wakes a worker."""
+"""Work orders: what distributed workers are asked to do, building ahead included. The stored order is the truth, a
+message only wakes a worker."""
 
 from __future__ import annotations
 
@@ -7,9 +7,37 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from services.domain.compilations import CompileReport, CompileRequest
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.validations import ValidationReport, ValidationRequest
+
+COMPILE = "compile"
+"""What compile workers are called where others have a device; also the name of their queue."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompileRequest:
+    """Ask a compile worker to build what a candidate asks for. `id` makes it idempotent."""
+
+    id: str
+    job_id: str
+    team_id: str
+    source: str
+    """The candidate's module."""
+    backend: str
+    device: str = COMPILE
+    architecture: str | None = None
+    """GPU that CUDA is compiled for, as device sheets name it (`sm_90`); None for code that needs none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompileReport:
+    """What came of it. The verdict on the candidate is the device worker's, whatever this says."""
+
+    ok: bool
+    libraries: int
+    """Built, or found built."""
+    seconds: float
+
 
 Request = ValidationRequest | EvaluationRequest | CompileRequest
 Report = ValidationReport | EvaluationReport | CompileReport

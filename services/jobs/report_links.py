@@ -5,9 +5,8 @@ from __future__ import annotations
 import uuid
 from datetime import timedelta
 
+from services.domain.access import ReportShare, new_token, token_digest
 from services.domain.errors import ConfigurationError, ConflictError, NotFoundError
-from services.domain.shares import ReportShare
-from services.domain.tokens import new_token, token_digest
 from services.exports import Exporter
 from services.exports.winner import check_proven
 from services.jobs.service import JobService

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from services.domain.chat import AgentRole
+from services.domain.chat import AgentRole, ModelRequest
 from services.domain.errors import ConfigurationError, ReplyError, UserError
-from services.domain.requests import ModelRequest
 from services.ports.models import RequestStore
 from services.ports.runtime import Clock
 

@@ -19,9 +19,9 @@ from services.domain.codec import to_data
 from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.events import JsonValue
 from services.domain.experiences import ExperienceKind, experience_id
+from services.domain.formats import TrainingFormat
 from services.domain.jobs import FINAL_STATUSES, Job, JobFilter
 from services.domain.steps import ModelCall, Step
-from services.domain.training import TrainingFormat
 from services.jobs.service import JobService
 from services.memory.exchange import redact
 from services.ports.memory import MemoryRecords

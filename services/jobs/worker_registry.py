@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from services.domain.compilations import COMPILE
 from services.domain.nodes import NodeRole, ServiceNode, taking_orders
+from services.domain.work import COMPILE
 from services.ports.work import NodeRegistry
 
 

@@ -18,9 +18,8 @@ from typing import Any, BinaryIO
 from services.domain.candidates import content_hash
 from services.domain.codec import CodecError, dumps, from_data
 from services.domain.evaluations import Verdict
-from services.domain.experiences import Experience
+from services.domain.experiences import Experience, ExportedValue, MemoryLine
 from services.domain.jobs import Stage
-from services.domain.memory_lines import ExportedValue, MemoryLine
 from services.domain.referees import CURRENT
 from services.memory.values import ValueRules
 

@@ -10,6 +10,7 @@ from services.domain.experiences import (
     ExperienceFilter,
     ExperiencePage,
     MemoryAction,
+    MemoryLine,
     MemoryShare,
     RecalledExperience,
     RecallQuery,
@@ -17,7 +18,6 @@ from services.domain.experiences import (
     StepUse,
 )
 from services.domain.jobs import Stage
-from services.domain.memory_lines import MemoryLine
 from services.domain.practices import PracticeVersion, RewardedTrial
 from services.domain.value_log import LogEntry
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from services.domain.chat import AgentRole, ChatReply, ChatRequest, ModelLimits
-from services.domain.embeddings import Embedded
-from services.domain.requests import ModelRequest
-from services.domain.usage import Usage
+from services.domain.chat import AgentRole, ChatReply, ChatRequest, ModelLimits, ModelRequest, Usage
+from services.domain.experiences import Embedded
 
 
 class ChatModel(Protocol):

@@ -11,15 +11,15 @@ from services.domain.access import (
     AuditEntry,
     Identity,
     Member,
+    ReportShare,
     Role,
     SignInAttempt,
     SignInSession,
     Team,
     User,
 )
+from services.domain.chat import Usage
 from services.domain.quotas import Period, Quota, Resource
-from services.domain.shares import ReportShare
-from services.domain.usage import Usage
 from services.domain.webhooks import Delivery, DeliveryOutcome, Webhook
 
 

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from services.domain.errors import ProblemError
-from services.domain.lines import split_lines
 from services.domain.problems import Problem
-from services.domain.python_source import parsed
+from services.domain.python_source import parsed, split_lines
 
 MAX_SOURCE_BYTES = 1 << 20
 MAX_LINE_CHARACTERS = 100_000

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from services.domain.evaluations import Verdict
-from services.domain.experiences import Experience, StepUse
-from services.domain.provenance import EdgeKind, NodeKind, Provenance, ProvenanceEdge, ProvenanceNode
+from services.domain.experiences import (
+    EdgeKind,
+    Experience,
+    NodeKind,
+    Provenance,
+    ProvenanceEdge,
+    ProvenanceNode,
+    StepUse,
+)
 from services.ports.memory import Memory, MemoryRecords
 
 GENERATIONS = 2

@@ -11,14 +11,15 @@ from services.domain.errors import UserError
 from services.domain.experiences import (
     Experience,
     ExperienceFilter,
+    ExportedValue,
     MemoryAction,
+    MemoryLine,
     MemoryShare,
+    Provenance,
     RecalledExperience,
     StepUse,
 )
 from services.domain.jobs import Stage
-from services.domain.memory_lines import ExportedValue, MemoryLine
-from services.domain.provenance import Provenance
 from services.memory.effect import Effect, backends, estimate_effect, step_outcomes
 from services.memory.exchange import (
     MAX_LINE_BYTES,

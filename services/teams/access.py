@@ -21,10 +21,11 @@ from services.domain.access import (
     Team,
     TokenScope,
     User,
+    new_token,
+    token_digest,
 )
 from services.domain.errors import AuthenticationError, ConfigurationError, ForbiddenError, NotFoundError
 from services.domain.jobs import LOCAL_TEAM
-from services.domain.tokens import new_token, token_digest
 from services.ports.runtime import Clock
 from services.ports.teams import AuditLog, KeyStore, TeamStore
 

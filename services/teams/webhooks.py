@@ -13,14 +13,16 @@ from datetime import timedelta
 
 from services.domain.errors import ConfigurationError, InfrastructureError, NotFoundError
 from services.domain.events import EventKind
-from services.domain.webhook_conditions import ALWAYS, WebhookConditions, faults
 from services.domain.webhooks import (
+    ALWAYS,
     DELIVERABLE,
     RETRY_S,
     Delivery,
     DeliveryOutcome,
     Webhook,
+    WebhookConditions,
     check_delivery,
+    faults,
     new_secret,
 )
 from services.ports.runtime import Clock

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from services.domain.access import ApiToken, AuditEntry, Member, Role, Team, User
 from services.domain.candidates import Candidate
+from services.domain.chat import ModelRequest, Usage
 from services.domain.errors import DeletedError, LeaseLostError, NotFoundError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.events import Event, EventKind, JsonValue
@@ -25,12 +26,9 @@ from services.domain.measurements import gain_of
 from services.domain.nodes import ServiceNode
 from services.domain.quotas import Period, Quota, Resource
 from services.domain.referees import is_proof
-from services.domain.requests import ModelRequest
 from services.domain.steps import Lesson, ModelCall, Step, StepRecord
-from services.domain.usage import Usage
 from services.domain.value_log import LogEntry
-from services.domain.webhook_conditions import WebhookJob, permits
-from services.domain.webhooks import Delivery, Webhook, event_delivery
+from services.domain.webhooks import Delivery, Webhook, WebhookJob, event_delivery, permits
 from services.memory.recording import outcome_entry
 from services.ports.runtime import Clock
 from services.testing.clock import FrozenClock

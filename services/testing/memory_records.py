@@ -14,10 +14,10 @@ from services.domain.experiences import (
     ExperienceKind,
     ExperiencePage,
     MemoryAction,
+    MemoryLine,
     MemoryShare,
     StepUse,
 )
-from services.domain.memory_lines import MemoryLine
 from services.domain.practices import PracticeVersion, RewardedTrial
 from services.domain.steps import Step
 from services.domain.value_log import LogEntry, MergeEntry, OutcomeEntry, PriorEntry, RetractionEntry

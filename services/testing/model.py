@@ -6,9 +6,8 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
 
-from services.domain.chat import AgentRole, ChatReply, ChatRequest
+from services.domain.chat import AgentRole, ChatReply, ChatRequest, Usage
 from services.domain.errors import ModelError
-from services.domain.usage import Usage
 from services.ports.models import ChatModel
 
 Answer = str | ChatReply | Exception

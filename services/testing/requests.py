@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from services.domain.chat import AgentRole, ChatRequest
+from services.domain.chat import AgentRole, ChatRequest, ModelRequest, request_id
 from services.domain.errors import ConflictError, NotFoundError
-from services.domain.requests import ModelRequest, request_id
 from services.ports.models import RequestStore
 from services.testing.database import InMemoryDatabase
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from services.domain.access import ReportShare
 from services.domain.errors import NotFoundError
-from services.domain.shares import ReportShare
 from services.ports.runtime import Clock
 from services.ports.teams import ShareStore
 

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from services.domain.compilations import CompileRequest
 from services.domain.errors import NotFoundError
 from services.domain.nodes import NODE_TTL_S, NodeRole, Offer
 from services.domain.validations import ValidationRequest
@@ -16,6 +15,7 @@ from services.domain.work import (
     CREDIT_S,
     FIRST_S,
     LEARNED,
+    CompileRequest,
     Report,
     Request,
     WorkClaim,

@@ -8,11 +8,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, delete, select, update
 
-from services.domain.chat import AgentRole, ChatMessage, ChatRequest
+from services.domain.chat import AgentRole, ChatMessage, ChatRequest, ModelRequest, request_id
 from services.domain.codec import dumps, from_data
 from services.domain.errors import ConflictError, NotFoundError
 from services.domain.jobs import FINAL_STATUSES, JobStatus
-from services.domain.requests import ModelRequest, request_id
 from services.ports.runtime import Clock
 from storage.contents.blobs import get_texts, put_texts
 from storage.database import Database

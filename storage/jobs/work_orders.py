@@ -10,12 +10,20 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, Update, func, select, update
 
 from services.domain.codec import dumps, loads
-from services.domain.compilations import CompileReport, CompileRequest
 from services.domain.errors import NotFoundError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.nodes import NODE_TTL_S, NodeRole, Offer
 from services.domain.validations import ValidationReport, ValidationRequest
-from services.domain.work import ATTEMPTS, Report, WorkClaim, WorkOrder, WorkState, WorkStatus
+from services.domain.work import (
+    ATTEMPTS,
+    CompileReport,
+    CompileRequest,
+    Report,
+    WorkClaim,
+    WorkOrder,
+    WorkState,
+    WorkStatus,
+)
 from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team, get_order_texts, put_texts
 from storage.database import Database

@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from sqlalchemy import Connection, select
 
-from services.domain.embeddings import Embedded
 from services.domain.errors import InfrastructureError
-from services.domain.experiences import embedded_text
+from services.domain.experiences import Embedded, embedded_text
 from services.memory.ranking import Vectors
 from services.ports.models import Embedder
 from storage.database import Database

@@ -18,12 +18,13 @@ from services.domain.experiences import (
     ExperienceFilter,
     ExperienceKind,
     ExperiencePage,
+    ExportedValue,
     MemoryAction,
+    MemoryLine,
     MemoryShare,
     StepUse,
 )
 from services.domain.jobs import Stage
-from services.domain.memory_lines import ExportedValue, MemoryLine
 from services.domain.practices import PracticeVersion, RewardedTrial
 from services.domain.value_log import LogEntry, MergeEntry, PriorEntry
 from services.memory.values import Values

@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
+from services.domain.access import ReportShare
 from services.domain.errors import NotFoundError
-from services.domain.shares import ReportShare
 from services.ports.runtime import Clock
 from storage.database import Database
 from storage.tables import report_shares

@@ -12,8 +12,17 @@ from sqlalchemy import Connection, Exists, Row, Select, bindparam, delete, exist
 from services.domain import codec
 from services.domain.errors import ConfigurationError, NotFoundError
 from services.domain.events import Event, EventKind
-from services.domain.webhook_conditions import WebhookConditions, WebhookJob, permits
-from services.domain.webhooks import DELIVERABLE, Delivery, DeliveryOutcome, DeliveryStatus, Webhook, event_delivery
+from services.domain.webhooks import (
+    DELIVERABLE,
+    Delivery,
+    DeliveryOutcome,
+    DeliveryStatus,
+    Webhook,
+    WebhookConditions,
+    WebhookJob,
+    event_delivery,
+    permits,
+)
 from services.ports.runtime import Clock
 from storage.database import Database
 from storage.db.statements import insert_new

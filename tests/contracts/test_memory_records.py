@@ -10,9 +10,8 @@ import pytest
 from services.domain.candidates import candidate_id
 from services.domain.errors import NotFoundError
 from services.domain.evaluations import Verdict
-from services.domain.experiences import ExperienceFilter, ExperienceKind, experience_id
+from services.domain.experiences import ExperienceFilter, ExperienceKind, ExportedValue, MemoryLine, experience_id
 from services.domain.jobs import LOCAL_TEAM, Lease, Stage
-from services.domain.memory_lines import ExportedValue, MemoryLine
 from services.domain.value_log import MergeEntry, OutcomeEntry, RetractionEntry
 from services.testing import a_job, an_experience
 from tests.contracts.conftest import MEMORIES, Stores

@@ -7,9 +7,8 @@ from datetime import timedelta
 
 import pytest
 
+from services.domain.access import ReportShare, token_digest
 from services.domain.errors import NotFoundError
-from services.domain.shares import ReportShare
-from services.domain.tokens import token_digest
 from services.ports.teams import ShareStore
 from services.testing import a_job
 from services.testing.builders import MOMENT

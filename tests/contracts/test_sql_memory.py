@@ -10,8 +10,7 @@ from sqlalchemy import Connection, select, update
 
 from benchmarks.selection_rules import BySimilarity
 from services.adapters.embeddings.hashing import HashingEmbedder
-from services.domain.embeddings import Embedded
-from services.domain.experiences import Experience, ExperienceKind
+from services.domain.experiences import Embedded, Experience, ExperienceKind
 from services.domain.jobs import Stage
 from services.domain.referees import CURRENT
 from services.domain.steps import StepRecord

@@ -13,8 +13,7 @@ from services.domain.errors import LeaseLostError, NotFoundError
 from services.domain.events import EventKind
 from services.domain.jobs import JobStatus
 from services.domain.steps import StepRecord
-from services.domain.webhook_conditions import WebhookConditions
-from services.domain.webhooks import DeliveryOutcome, DeliveryStatus, Webhook, check_delivery
+from services.domain.webhooks import DeliveryOutcome, DeliveryStatus, Webhook, WebhookConditions, check_delivery
 from services.ports.jobs import EventLog, JobStore
 from services.ports.teams import WebhookStore
 from services.testing import FrozenClock, a_candidate, a_job, a_report, a_step, an_evaluation_request

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from services.adapters.queueing.compile_ahead import CompileAhead
-from services.domain.compilations import COMPILE, CompileReport, CompileRequest
 from services.domain.errors import InfrastructureError, ToolchainError
 from services.domain.evaluations import EvaluationRequest
 from services.domain.nodes import NodeRole, NodeState, Offer, ServiceNode
-from services.domain.work import WorkOrder, WorkStatus, order_of
+from services.domain.work import COMPILE, CompileReport, CompileRequest, WorkOrder, WorkStatus, order_of
 from services.ports.sandboxes import Sandbox
 from services.testing import FrozenClock, a_candidate, a_device, an_evaluation_request
 from storage.database import Database

@@ -18,8 +18,8 @@ import pytest
 from agents.workflow.state import BranchOutput, WorkflowState
 from kernelwright.settings import Settings
 from services.adapters.queueing import notifier
-from services.domain.compilations import COMPILE
 from services.domain.jobs import JobStatus
+from services.domain.work import COMPILE
 from services.testing import FakeQueue, a_report
 from storage.jobs.checkpoints import SqlCheckpointSaver
 from tests.integration.test_orchestrator_on_sqlite import Place

@@ -7,12 +7,11 @@ from typing import Annotated, Any, TypeVar
 from fastapi import APIRouter, Depends, Path
 
 from services.domain.codec import CodecError, from_data, to_data
-from services.domain.compilations import CompileReport
 from services.domain.errors import ConfigurationError, ConflictError
 from services.domain.evaluations import EvaluationReport
 from services.domain.nodes import ServiceNode
 from services.domain.validations import ValidationReport
-from services.domain.work import Report
+from services.domain.work import CompileReport, Report
 from services.jobs.node_work import NodeWork
 from web.context import Node, Services
 from web.errors import responses

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import Field, computed_field
 
-from services.domain.chat import AgentRole, ChatMessage
-from services.domain.requests import ModelRequest
+from services.domain.chat import AgentRole, ChatMessage, ModelRequest
 from web.audited import AuditedRoute
 from web.context import Services, Team, Writer
 from web.errors import responses

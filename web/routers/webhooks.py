@@ -10,8 +10,7 @@ from pydantic import Field
 
 from services.domain.events import EventKind
 from services.domain.jobs import JobStatus
-from services.domain.webhook_conditions import MOST_TAGS, WebhookConditions
-from services.domain.webhooks import Delivery, DeliveryStatus, Webhook
+from services.domain.webhooks import MOST_TAGS, Delivery, DeliveryStatus, Webhook, WebhookConditions
 from web.audited import AuditedRoute, note_subject
 from web.context import AdminTeam, Services
 from web.errors import responses

@@ -8,9 +8,15 @@ from typing import Annotated, Any
 from pydantic import Field, computed_field
 
 from services.domain.evaluations import Verdict
-from services.domain.experiences import Experience, ExperienceKind, RecalledExperience, StepUse
+from services.domain.experiences import (
+    Experience,
+    ExperienceKind,
+    ProvenanceEdge,
+    ProvenanceNode,
+    RecalledExperience,
+    StepUse,
+)
 from services.domain.jobs import Stage
-from services.domain.provenance import ProvenanceEdge, ProvenanceNode
 from services.memory.effect import Interval
 from services.memory.standing import PracticeStanding, StandingVerdict
 from services.memory.values import Change

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from services.domain.figures import percent
 from services.domain.profiles import LineShare, Profile, Roofline
+from services.domain.texts import percent
 from workers.profilers.hot_spots import HotSpots
 
 SOURCE = "samples"

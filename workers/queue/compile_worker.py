@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 import kernelwright_rt
-from services.domain.compilations import COMPILE, CompileReport, CompileRequest
 from services.domain.errors import InfrastructureError, ToolchainError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.nodes import Offer
 from services.domain.validations import ValidationReport, ValidationRequest
+from services.domain.work import COMPILE, CompileReport, CompileRequest
 from services.ports.devices import KernelBackend
 from services.ports.sandboxes import Sandbox
 from services.ports.work import Workbench

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from services.domain.figures import percent
 from services.domain.profiles import Profile, ProfilerFile, Roofline
+from services.domain.texts import percent
 from workers.ipc.tensors import flatten
 from workers.profilers import ncu
 from workers.referee.errors import RunnerFault

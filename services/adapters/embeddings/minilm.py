@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.adapters.embeddings.shipped import digest, read_shipped
-from services.domain.embeddings import Embedded
 from services.domain.errors import ConfigurationError
+from services.domain.experiences import Embedded
 from services.ports.models import Embedder
 from services.runtime.blas import one_blas_thread
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import httpx
 
-from services.domain.embeddings import Embedded
 from services.domain.errors import InfrastructureError, ModelError
+from services.domain.experiences import Embedded
 from services.ports.models import Embedder
 
 BATCH = 64

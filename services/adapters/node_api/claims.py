@@ -9,12 +9,11 @@ from typing import Any
 
 from services.adapters.node_api.connection import NodeConnection, TooLargeError
 from services.domain.codec import CodecError, from_data, to_data
-from services.domain.compilations import CompileRequest
 from services.domain.errors import InfrastructureError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.nodes import Offer
 from services.domain.validations import ValidationRequest
-from services.domain.work import Report, Request, WorkClaim, WorkOrder
+from services.domain.work import CompileRequest, Report, Request, WorkClaim, WorkOrder
 from services.jobs.machine_code import without_text
 from services.ports.work import WorkClaims
 

@@ -6,11 +6,10 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
-from services.domain.compilations import COMPILE, CompileRequest
 from services.domain.errors import InfrastructureError
 from services.domain.evaluations import EvaluationRequest
 from services.domain.nodes import NodeRole, ServiceNode, taking_orders
-from services.domain.work import WorkOrder, order_of
+from services.domain.work import COMPILE, CompileRequest, WorkOrder, order_of
 from services.ports.work import NodeRegistry
 
 LOOK_S = 5.0

@@ -13,8 +13,8 @@ from kombu import Exchange
 from kombu.exceptions import ChannelError, KombuError
 from redis.exceptions import RedisError
 
-from services.domain.compilations import COMPILE
 from services.domain.errors import QueueError
+from services.domain.work import COMPILE
 from services.ports.runtime import Clock
 
 log = logging.getLogger(__name__)

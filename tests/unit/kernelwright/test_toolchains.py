@@ -9,8 +9,8 @@ import pytest
 
 from kernelwright.wiring import workbench
 from kernelwright.wiring.workbench import check_toolchain
-from services.domain.compilations import COMPILE
 from services.domain.errors import ConfigurationError, ToolchainError
+from services.domain.work import COMPILE
 
 
 class Backend:

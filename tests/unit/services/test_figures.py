@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.domain.figures import percent
+from services.domain.texts import percent
 
 
 @pytest.mark.parametrize(

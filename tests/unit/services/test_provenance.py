@@ -8,8 +8,7 @@ import pytest
 
 from services.domain.candidates import candidate_id
 from services.domain.errors import NotFoundError
-from services.domain.experiences import ExperienceKind, experience_id
-from services.domain.provenance import EdgeKind, NodeKind, Provenance
+from services.domain.experiences import EdgeKind, ExperienceKind, NodeKind, Provenance, experience_id
 from services.team_memory.provenance import EARLIER, LATER, USES, trace_provenance
 from services.testing import (
     FrozenClock,

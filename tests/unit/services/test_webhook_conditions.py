@@ -8,7 +8,7 @@ import pytest
 
 from services.domain.events import Event, EventKind
 from services.domain.jobs import JobStatus
-from services.domain.webhook_conditions import MOST_TAGS, WebhookConditions, WebhookJob, faults, permits, told_speedup
+from services.domain.webhooks import MOST_TAGS, WebhookConditions, WebhookJob, faults, permits, told_speedup
 
 FINISHED = (EventKind.JOB_FINISHED,)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from services.domain.devices import DeviceSheet
-from services.domain.figures import percent
 from services.domain.problems import ProblemAnalysis
 from services.domain.profiles import Profile, Roofline
+from services.domain.texts import percent
 from workers.referee.costs.bandwidth import bandwidth_gb_s
 from workers.referee.costs.operator_costs import is_product
 

@@ -12,6 +12,7 @@ from kernelwright.benching.categories import Category
 from kernelwright.benching.rows import Author, BenchRow, DeviceSpending, JobFacts, refused_row, row_of
 from services.domain import codec
 from services.domain.candidates import EvaluatedCandidate, Origin
+from services.domain.chat import Usage
 from services.domain.digests import CandidateDigest, digest_candidate
 from services.domain.errors import ProblemError
 from services.domain.evaluations import ShapeResult, Verdict
@@ -20,7 +21,6 @@ from services.domain.gates import GateName
 from services.domain.jobs import JobStatus
 from services.domain.measurements import Speedup
 from services.domain.referees import REFEREE_VERSION
-from services.domain.usage import Usage
 from services.testing import a_candidate, a_report
 from services.testing.builders import MOMENT
 from tests.unit.kernelwright.benching.builders import an_item

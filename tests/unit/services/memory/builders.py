@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from services.domain.embeddings import Embedded
+from services.domain.experiences import Embedded
 from services.domain.jobs import Stage
 from services.domain.value_log import ContextItem, OutcomeEntry
 from services.memory.selection import NO_EVIDENCE, Evidence, PoolItem, RewardedStep, SelectionRequest

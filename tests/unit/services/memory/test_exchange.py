@@ -11,9 +11,8 @@ import pytest
 
 from services.domain.codec import dumps, to_data
 from services.domain.evaluations import Verdict
-from services.domain.experiences import Experience, ExperienceKind
+from services.domain.experiences import Experience, ExperienceKind, ExportedValue, MemoryLine
 from services.domain.jobs import Stage
-from services.domain.memory_lines import ExportedValue, MemoryLine
 from services.memory import exchange
 from services.memory.exchange import Header, ImportPlan, ImportRules, export, imported_id, redact
 
