@@ -21,22 +21,10 @@ from workers.ipc.wire import WireError
 from workers.referee.compose import Figures, compose, compose_infrastructure_error
 from workers.referee.costs.roofline import diagnose, roofline
 from workers.referee.errors import FaultKind, Refused, RunnerFault
-from workers.referee.gates.correctness import CorrectnessGate
-from workers.referee.gates.generalization import GeneralizationGate
-from workers.referee.gates.integrity import IntegrityGate
-from workers.referee.gates.interpreted import (
-    BriefCorrectnessGate,
-    BriefGeneralizationGate,
-    NotTimedGate,
-    PatientLoadGate,
-    UntimedIntegrityGate,
-    is_interpreted,
-)
+from workers.referee.gates.interpreted import is_interpreted
 from workers.referee.gates.joining import unjoined_forks
-from workers.referee.gates.load import LoadGate
-from workers.referee.gates.quick import QuickCorrectnessGate, QuickTimingGate, UnexaminedGate
-from workers.referee.gates.reading import CompileGate, ScreenGate
-from workers.referee.gates.timing import TimingGate, page_baselines
+from workers.referee.gates.order import gates_of
+from workers.referee.gates.timing import page_baselines
 from workers.referee.inputs.draws import OWN
 from workers.referee.questions import Counters
 from workers.referee.session.exchange import TimeLimit
@@ -44,34 +32,6 @@ from workers.referee.state import ReferenceState, ensure_set
 from workers.referee.trial import Gate, GateFinding, Trial, blamed_gate, failed
 from workers.referee.tuning import tune
 
-GATES: tuple[Gate, ...] = (
-    ScreenGate(),
-    CompileGate(),
-    LoadGate(),
-    CorrectnessGate(),
-    IntegrityGate(),
-    GeneralizationGate(),
-    TimingGate(),
-)
-QUICK_GATES: tuple[Gate, ...] = (
-    ScreenGate(),
-    CompileGate(),
-    LoadGate(),
-    QuickCorrectnessGate(),
-    UnexaminedGate(GateName.INTEGRITY),
-    UnexaminedGate(GateName.GENERALIZATION),
-    QuickTimingGate(),
-)
-INTERPRETED_GATES: tuple[Gate, ...] = (
-    ScreenGate(),
-    CompileGate(),
-    PatientLoadGate(),
-    BriefCorrectnessGate(),
-    UntimedIntegrityGate(),
-    BriefGeneralizationGate(),
-    NotTimedGate(),
-)
-"""For Triton candidates where there is no GPU."""
 PROFILE_S = 0.25
 WITHOUT_DEVICE = (GateName.SCREEN, GateName.COMPILE)
 BREAKDOWNS = (FaultKind.CRASHED, FaultKind.HUNG, FaultKind.MEMORY)
@@ -113,7 +73,7 @@ def evaluate(
                 _ensure_baselines(trial)
         if state.is_large:
             state.bench.rest()
-        for gate in gates or _gates(request, interpreted=interpreted):
+        for gate in gates or gates_of(request, interpreted=interpreted):
             if gate.name not in WITHOUT_DEVICE:
                 state.care.take()
             results.extend(_run(gate, trial))
@@ -140,12 +100,6 @@ def evaluate(
         return compose_infrastructure_error(reason, environment, trial.phases, results)
     finally:
         _clean_up(trial)
-
-
-def _gates(request: EvaluationRequest, *, interpreted: bool) -> tuple[Gate, ...]:
-    if interpreted:
-        return INTERPRETED_GATES
-    return GATES if request.every_gate else QUICK_GATES
 
 
 def _ensure_baselines(trial: Trial) -> None:

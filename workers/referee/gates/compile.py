@@ -1,33 +1,19 @@
-"""The gates that run nothing of the candidate in the referee's reach: screen and compile."""
+"""The compile gate: what a candidate asks for is built, and the machine code is read."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
 
 from services.domain.gates import GateName, GateStatus
+from workers.referee.gates.screen import judged
 from workers.referee.questions import Build
 from workers.referee.screening.built_rules import examine_built, examine_reached
-from workers.referee.screening.remarks import Remark
-from workers.referee.screening.screen import screen, screen_compiled
-from workers.referee.trial import GateFinding, Trial, failed, passed, suspicious
+from workers.referee.screening.screen import screen_compiled
+from workers.referee.trial import GateFinding, Trial, failed, passed
 
-MAX_REMARKS = 8
 CACHED_S = 0.05
 WARNING = re.compile(r"\bwarning\b *(?:#\d+)?:", re.IGNORECASE)
-
-
-class ScreenGate:
-    """Source rules."""
-
-    name = GateName.SCREEN
-
-    def examine(self, trial: Trial) -> GateFinding:
-        """Fails on evidence; hints make suspicious."""
-        problem = trial.state.problem
-        remarks = screen(trial.request.source, problem.library, backward=problem.is_step)
-        return _judged(remarks) or passed("no rule is broken")
 
 
 class CompileGate:
@@ -46,19 +32,11 @@ class CompileGate:
             *examine_reached(build.reached),
             *examine_built(build.built, build.sources, library),
         ]
-        finding = _judged(sorted(remarks, key=lambda remark: not remark.hard))
+        finding = judged(sorted(remarks, key=lambda remark: not remark.hard))
         if finding is None:
             return passed(_summary(build))
         is_evidence = finding.status is GateStatus.FAILED
         return dataclasses.replace(finding, gate=GateName.SCREEN) if is_evidence else finding
-
-
-def _judged(remarks: Sequence[Remark]) -> GateFinding | None:
-    """Evidence comes first among remarks."""
-    if not remarks:
-        return None
-    text = "; ".join(str(remark) for remark in remarks[:MAX_REMARKS])
-    return failed(text) if remarks[0].hard else suspicious(text)
 
 
 def _summary(build: Build) -> str:

@@ -1,0 +1,32 @@
+"""The screen gate: rules that the source is read by. Nothing of the candidate runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from services.domain.gates import GateName
+from workers.referee.screening.remarks import Remark
+from workers.referee.screening.screen import screen
+from workers.referee.trial import GateFinding, Trial, failed, passed, suspicious
+
+MAX_REMARKS = 8
+
+
+class ScreenGate:
+    """Source rules."""
+
+    name = GateName.SCREEN
+
+    def examine(self, trial: Trial) -> GateFinding:
+        """Fails on evidence; hints make suspicious."""
+        problem = trial.state.problem
+        remarks = screen(trial.request.source, problem.library, backward=problem.is_step)
+        return judged(remarks) or passed("no rule is broken")
+
+
+def judged(remarks: Sequence[Remark]) -> GateFinding | None:
+    """What remarks come to, those that are evidence being first; None where there are none."""
+    if not remarks:
+        return None
+    text = "; ".join(str(remark) for remark in remarks[:MAX_REMARKS])
+    return failed(text) if remarks[0].hard else suspicious(text)
