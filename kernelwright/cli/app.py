@@ -11,7 +11,7 @@ import typer
 from kernelwright.cli import (
     access,
     bench,
-    benching,
+    bench_tables,
     ci,
     client,
     database,
@@ -53,10 +53,12 @@ MACHINE = "This machine"
 app.command("run", rich_help_panel=SOLVE, epilog=CALLS)(run.run)
 app.command("demo", rich_help_panel=SOLVE)(demo.demo)
 app.command("evaluate", rich_help_panel=SOLVE)(evaluate.evaluate)
-benches = typer.Typer(cls=benching.BenchGroup, help="Solve many problems (bench alone), compare runs, publish them.")
-benches.command(benching.DEFAULT, epilog=CALLS)(bench.bench)
-benches.command("compare")(benching.compare)
-benches.command("page")(benching.page)
+benches = typer.Typer(
+    cls=bench_tables.BenchGroup, help="Solve many problems (bench alone), compare runs, publish them."
+)
+benches.command(bench_tables.DEFAULT, epilog=CALLS)(bench.bench)
+benches.command("compare")(bench_tables.compare)
+benches.command("page")(bench_tables.page)
 app.add_typer(benches, name="bench", rich_help_panel=SOLVE)
 app.command("profile", rich_help_panel=SOLVE)(profile.profile)
 app.command("ci", rich_help_panel=SOLVE, epilog=CALLS)(ci.ci)

@@ -34,11 +34,11 @@ from services.domain.errors import UserError
 from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode, Budget
 
 if TYPE_CHECKING:
-    from kernelwright.benching.results import Results
-    from kernelwright.benching.rows import BenchRow
-    from kernelwright.benching.running import BenchEnd, BenchLimits
-    from kernelwright.benching.terms import BenchTerms, KeptTerms
-    from kernelwright.benching.totals import BenchDocument
+    from kernelwright.bench.results import Results
+    from kernelwright.bench.rows import BenchRow
+    from kernelwright.bench.running import BenchEnd, BenchLimits
+    from kernelwright.bench.terms import BenchTerms, KeptTerms
+    from kernelwright.bench.totals import BenchDocument
     from kernelwright.settings import Settings
     from kernelwright.suites.suite import Suite, SuiteProblem
 
@@ -137,10 +137,10 @@ def bench(
 
     The problems are your own files or a level of a suite. A folder keeps one row per problem, and the totals.
     Exit code 0 if all have an accepted kernel; problems left for another call are listed."""
-    from kernelwright.benching.results import Results
-    from kernelwright.benching.running import BenchLimits
-    from kernelwright.benching.selection import selected
-    from kernelwright.benching.terms import BenchTerms
+    from kernelwright.bench.results import Results
+    from kernelwright.bench.running import BenchLimits
+    from kernelwright.bench.selection import selected
+    from kernelwright.bench.terms import BenchTerms
     from kernelwright.settings import load_settings
 
     settings = load_settings()
@@ -178,7 +178,7 @@ def bench(
 
 def _suite(paths: Sequence[Path], name: str | None, level: int | None, path: Path | None, part: str | None) -> Suite:
     """The suite, or the files, that the command line names. Raises `UserError`."""
-    from kernelwright.benching.folder import ProblemFolder
+    from kernelwright.bench.folder import ProblemFolder
     from kernelwright.suites.known import open_suite
 
     if name is not None:
@@ -217,9 +217,9 @@ def _refuse_beside_merge(context: typer.Context) -> None:
 
 
 def _merged(folders: Sequence[Path], results: Results) -> BenchDocument:
-    from kernelwright.benching.merging import merge
-    from kernelwright.benching.outputs import document_of
-    from kernelwright.benching.results import Results
+    from kernelwright.bench.merging import merge
+    from kernelwright.bench.outputs import document_of
+    from kernelwright.bench.results import Results
 
     if not folders:
         raise UserError("--merge needs the folders of the results: kernelwright bench --merge DIR DIR --out NEW")
@@ -238,7 +238,7 @@ def _benched(
     server: str | None,
     settings: Settings,
 ) -> BenchDocument:
-    from kernelwright.benching.outputs import document_of
+    from kernelwright.bench.outputs import document_of
 
     hint = f"finished problems are kept; the same command with --out {results.folder} goes on"
     with results.held():
@@ -269,19 +269,19 @@ async def _run(
     settings: Settings,
     progress: _Progress,
 ) -> BenchEnd:
-    from kernelwright.benching.running import Bench
+    from kernelwright.bench.running import Bench
     from services.runtime.clock import SystemClock
 
     clock = SystemClock()
     if server is not None:
-        from kernelwright.benching.server_jobs import ServerJobs
+        from kernelwright.bench.server_jobs import ServerJobs
         from kernelwright.cli.client import open_client
 
         with open_client(server) as client:
             return await Bench(ServerJobs(client, kept.terms, clock), results, kept, clock, progress).run(
                 wanted, limits
             )
-    from kernelwright.benching.local_jobs import LocalJobs
+    from kernelwright.bench.local_jobs import LocalJobs
     from kernelwright.solving import open_installed_solver
 
     async with open_installed_solver(settings) as (installation, solver):
@@ -314,13 +314,13 @@ class _Progress:
 
     def write(self) -> None:
         """Tables of what is known so far."""
-        from kernelwright.benching.outputs import document_of, write_tables
+        from kernelwright.bench.outputs import document_of, write_tables
 
         write_tables(self._results.folder, document_of(self._results, self._terms))
 
 
 def _write_all(results: Results, document: BenchDocument) -> None:
-    from kernelwright.benching.outputs import write_extras, write_tables
+    from kernelwright.bench.outputs import write_extras, write_tables
 
     write_tables(results.folder, document)
     for line in write_extras(results.folder, document):
@@ -328,8 +328,8 @@ def _write_all(results: Results, document: BenchDocument) -> None:
 
 
 def _print(document: BenchDocument, results: Results, *, as_json: bool, as_markdown: bool) -> None:
-    from kernelwright.benching import tables
-    from kernelwright.benching.outputs import with_whole_paths
+    from kernelwright.bench import tables
+    from kernelwright.bench.outputs import with_whole_paths
 
     if as_json:
         print_json(with_whole_paths(document, results.folder))
@@ -340,7 +340,7 @@ def _print(document: BenchDocument, results: Results, *, as_json: bool, as_markd
 
 
 def _print_table(document: BenchDocument) -> None:
-    from kernelwright.benching import tables
+    from kernelwright.bench import tables
 
     print_table(tables.HEADINGS, map(tables.cells, document.problems), folding=_FOLDING)
     for line in tables.totals_lines(document):

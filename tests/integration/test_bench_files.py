@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.benching.outputs import write_extras
-from kernelwright.benching.tables import as_csv
-from tests.unit.kernelwright.benching.builders import a_document
+from kernelwright.bench.outputs import write_extras
+from kernelwright.bench.tables import as_csv
+from tests.unit.kernelwright.bench.builders import a_document
 
 pytestmark = pytest.mark.integration
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.benching.folder import ProblemFolder, problem_files
-from kernelwright.benching.selection import selected, spans
+from kernelwright.bench.folder import ProblemFolder, problem_files
+from kernelwright.bench.selection import selected, spans
 from kernelwright.suites.known import open_suite
 from services.domain.errors import UserError
 from services.testing.builders import PROBLEM_SOURCE
-from tests.unit.kernelwright.benching.builders import an_item
+from tests.unit.kernelwright.bench.builders import an_item
 
 
 def a_checkout(folder: Path, *names: str, level: int = 1) -> Path:

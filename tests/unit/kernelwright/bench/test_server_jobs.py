@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kernelwright.benching.rows import row_of
-from kernelwright.benching.server_jobs import ServerJobs
+from kernelwright.bench.rows import row_of
+from kernelwright.bench.server_jobs import ServerJobs
 from services.client import Client
 from services.domain import codec
 from services.domain.errors import UserError
@@ -19,7 +19,7 @@ from services.domain.referees import REFEREE_VERSION
 from services.runtime.clock import SystemClock
 from services.testing import a_candidate, a_problem, a_report
 from services.testing.builders import MOMENT, a_device
-from tests.unit.kernelwright.benching.builders import an_item, some_terms
+from tests.unit.kernelwright.bench.builders import an_item, some_terms
 from tests.unit.kernelwright.servers import Reply, ScriptedServer, answering, refusal
 
 CANDIDATE = a_candidate()

@@ -7,8 +7,8 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kernelwright.benching.rows import STRONGEST, BenchRow
-from kernelwright.benching.totals import BenchDocument, Standing, Totals
+from kernelwright.bench.rows import STRONGEST, BenchRow
+from kernelwright.bench.totals import BenchDocument, Standing, Totals
 from kernelwright.figures import interval, ratio
 from services.domain.measurements import BASELINES
 from services.domain.texts import percent

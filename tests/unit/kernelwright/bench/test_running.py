@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.benching.results import Results
-from kernelwright.benching.rows import BenchRow, JobFacts
-from kernelwright.benching.running import Bench, BenchEnd, BenchLimits, pending
+from kernelwright.bench.results import Results
+from kernelwright.bench.rows import BenchRow, JobFacts
+from kernelwright.bench.running import Bench, BenchEnd, BenchLimits, pending
 from kernelwright.suites.suite import SuiteProblem
 from services.domain.errors import ConfigurationError, ConflictError, ProblemError
 from services.domain.jobs import JobStatus
@@ -17,8 +17,8 @@ from services.domain.problems import Problem
 from services.testing import a_problem
 from services.testing.builders import MOMENT
 from services.testing.clock import FrozenClock
-from tests.unit.kernelwright.benching.builders import a_row, an_item, some_terms
-from tests.unit.kernelwright.benching.test_rows import facts
+from tests.unit.kernelwright.bench.builders import a_row, an_item, some_terms
+from tests.unit.kernelwright.bench.test_rows import facts
 
 DEVICE_S = 13.5
 """Of each job."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from kernelwright.benching.results import Results
-from kernelwright.benching.rows import BenchRow
-from kernelwright.benching.terms import KeptTerms, check_same_machine, check_same_terms
+from kernelwright.bench.results import Results
+from kernelwright.bench.rows import BenchRow
+from kernelwright.bench.terms import KeptTerms, check_same_machine, check_same_terms
 from services.domain.errors import ConflictError, UserError
 
 

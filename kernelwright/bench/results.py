@@ -11,8 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
-from kernelwright.benching.rows import BenchRow
-from kernelwright.benching.terms import BenchTerms, KeptTerms, check_same_machine, check_same_terms
+from kernelwright.bench.rows import BenchRow
+from kernelwright.bench.terms import BenchTerms, KeptTerms, check_same_machine, check_same_terms
 from services.domain import codec
 from services.domain.errors import ConflictError, UserError
 

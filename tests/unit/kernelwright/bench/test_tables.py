@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.benching.outputs import with_whole_paths, write_extras, write_tables
-from kernelwright.benching.tables import as_csv, as_markdown, totals_lines
-from kernelwright.benching.totals import BenchDocument
+from kernelwright.bench.outputs import with_whole_paths, write_extras, write_tables
+from kernelwright.bench.tables import as_csv, as_markdown, totals_lines
+from kernelwright.bench.totals import BenchDocument
 from services.domain import codec
-from tests.unit.kernelwright.benching.builders import a_document
+from tests.unit.kernelwright.bench.builders import a_document
 
 
 def test_markdown_tells_terms_totals_problems_and_reasons() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from kernelwright.benching.categories import Category
-from kernelwright.benching.rows import Author, BenchRow, DeviceSpending, Versions
-from kernelwright.benching.terms import BenchTerms
-from kernelwright.benching.totals import BenchDocument, summarise
+from kernelwright.bench.categories import Category
+from kernelwright.bench.rows import Author, BenchRow, DeviceSpending, Versions
+from kernelwright.bench.terms import BenchTerms
+from kernelwright.bench.totals import BenchDocument, summarise
 from kernelwright.suites.suite import SuiteProblem
 from services.domain.evaluations import Verdict
 from services.domain.jobs import AgentsMode, Budget, JobStatus

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernelwright.benching.rows import STRONGEST, BenchRow
-from kernelwright.benching.totals import sol_score
+from kernelwright.bench.rows import STRONGEST, BenchRow
+from kernelwright.bench.totals import sol_score
 from services.domain.errors import ConflictError, UserError
 
 DRAWS = 10_000

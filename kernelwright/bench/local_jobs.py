@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kernelwright.benching.rows import JobFacts
-from kernelwright.benching.terms import BenchTerms
+from kernelwright.bench.rows import JobFacts
+from kernelwright.bench.terms import BenchTerms
 from kernelwright.solving import Solver
 from kernelwright.wiring.installation import Installation
 from services.domain.candidates import EvaluatedCandidate

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kernelwright.benching.results import Results, replace_text
-from kernelwright.benching.rows import BenchRow
-from kernelwright.benching.tables import COLUMNS, as_csv, as_markdown
-from kernelwright.benching.terms import BenchTerms
-from kernelwright.benching.totals import BenchDocument, summarise
+from kernelwright.bench.results import Results, replace_text
+from kernelwright.bench.rows import BenchRow
+from kernelwright.bench.tables import COLUMNS, as_csv, as_markdown
+from kernelwright.bench.terms import BenchTerms
+from kernelwright.bench.totals import BenchDocument, summarise
 from services.domain import codec
 
 INSTALL = "pip install 'kernelwright[benchmark]'"
@@ -40,7 +40,7 @@ def write_extras(folder: Path, document: BenchDocument) -> list[str]:
     if importlib.util.find_spec("matplotlib") is None:
         missing.append(f"no plots: matplotlib is not installed ({INSTALL})")
     elif document.problems:
-        from kernelwright.benching.plots import draw
+        from kernelwright.bench.plots import draw
 
         draw(document.problems, _title(document), folder)
     return missing

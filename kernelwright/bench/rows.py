@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
-from kernelwright.benching.categories import Category, category_of
+from kernelwright.bench.categories import Category, category_of
 from kernelwright.suites.suite import SuiteProblem
 from services.domain.candidates import Origin
 from services.domain.chat import Usage

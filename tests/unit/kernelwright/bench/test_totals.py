@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kernelwright.benching.categories import Category, category_of
-from kernelwright.benching.rows import Author, DeviceSpending
-from kernelwright.benching.totals import summarise, total
-from tests.unit.kernelwright.benching.builders import a_row, some_terms
+from kernelwright.bench.categories import Category, category_of
+from kernelwright.bench.rows import Author, DeviceSpending
+from kernelwright.bench.totals import summarise, total
+from tests.unit.kernelwright.bench.builders import a_row, some_terms
 
 ROWS = (
     a_row(1, eager=8.0, strongest=4.0, category=Category.NORM),

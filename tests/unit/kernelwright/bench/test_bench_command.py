@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kernelwright import cli
-from kernelwright.benching.results import Results
+from kernelwright.bench.results import Results
 from services.testing.builders import MOMENT, PROBLEM_SOURCE
-from tests.unit.kernelwright.benching.builders import a_row, some_terms
+from tests.unit.kernelwright.bench.builders import a_row, some_terms
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from kernelwright.benching.categories import Category
-from kernelwright.benching.rows import STRONGEST, BenchRow, DeviceSpending
-from kernelwright.benching.terms import BenchTerms
+from kernelwright.bench.categories import Category
+from kernelwright.bench.rows import STRONGEST, BenchRow, DeviceSpending
+from kernelwright.bench.terms import BenchTerms
 from services.domain.measurements import BASELINES, Gain, gain_within
 
 FAST_P = (0.0, 0.8, 1.0, 1.5, 2.0)

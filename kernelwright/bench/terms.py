@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 
-from kernelwright.benching.rows import BenchRow
+from kernelwright.bench.rows import BenchRow
 from services.domain.errors import ConflictError
 from services.domain.jobs import AgentsMode, Budget
 from services.domain.problems import Problem

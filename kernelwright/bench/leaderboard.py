@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import jinja2
 
-from kernelwright.benching.rows import STRONGEST
-from kernelwright.benching.tables import totals_lines
-from kernelwright.benching.totals import BenchDocument
+from kernelwright.bench.rows import STRONGEST
+from kernelwright.bench.tables import totals_lines
+from kernelwright.bench.totals import BenchDocument
 from kernelwright.figures import interval, ratio
 
 _PAGE = """<!doctype html>

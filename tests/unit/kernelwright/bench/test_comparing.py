@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kernelwright.benching.comparing import compare
-from kernelwright.benching.leaderboard import NamedRun, leaderboard
-from kernelwright.benching.results import Results
-from kernelwright.benching.tables import as_markdown
-from kernelwright.benching.totals import sol_score, summarise, total
+from kernelwright.bench.comparing import compare
+from kernelwright.bench.leaderboard import NamedRun, leaderboard
+from kernelwright.bench.results import Results
+from kernelwright.bench.tables import as_markdown
+from kernelwright.bench.totals import sol_score, summarise, total
 from kernelwright.cli.app import app
 from services.domain.errors import ConflictError, UserError
 from services.testing.builders import MOMENT
-from tests.unit.kernelwright.benching.builders import a_row, some_terms
+from tests.unit.kernelwright.bench.builders import a_row, some_terms
 
 
 def unsolved(number: int) -> object:

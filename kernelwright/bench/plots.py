@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kernelwright.benching.rows import STRONGEST, BenchRow
-from kernelwright.benching.totals import accepted_figures, share_faster
+from kernelwright.bench.rows import STRONGEST, BenchRow
+from kernelwright.bench.totals import accepted_figures, share_faster
 
 NAMES = {"eager": "eager", STRONGEST: "the strongest baseline"}
 CURVE = tuple(step / 20 for step in range(101))

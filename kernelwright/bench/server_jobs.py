@@ -6,9 +6,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from kernelwright.benching.results import replace_text
-from kernelwright.benching.rows import JobFacts
-from kernelwright.benching.terms import BenchTerms
+from kernelwright.bench.results import replace_text
+from kernelwright.bench.rows import JobFacts
+from kernelwright.bench.terms import BenchTerms
 from services.client import Client
 from services.domain import codec
 from services.domain.chat import Usage

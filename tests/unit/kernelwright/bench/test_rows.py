@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kernelwright.benching.categories import Category
-from kernelwright.benching.rows import Author, BenchRow, DeviceSpending, JobFacts, refused_row, row_of
+from kernelwright.bench.categories import Category
+from kernelwright.bench.rows import Author, BenchRow, DeviceSpending, JobFacts, refused_row, row_of
 from services.domain import codec
 from services.domain.candidates import EvaluatedCandidate, Origin
 from services.domain.chat import Usage
@@ -23,7 +23,7 @@ from services.domain.measurements import Speedup
 from services.domain.referees import REFEREE_VERSION
 from services.testing import a_candidate, a_report
 from services.testing.builders import MOMENT
-from tests.unit.kernelwright.benching.builders import an_item
+from tests.unit.kernelwright.bench.builders import an_item
 
 LATER = MOMENT + timedelta(seconds=60)
 

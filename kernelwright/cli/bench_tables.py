@@ -12,9 +12,9 @@ from kernelwright.cli.output import answers, print_json, print_table, say
 from services.domain.errors import UserError
 
 if TYPE_CHECKING:
-    from kernelwright.benching.comparing import Compared
-    from kernelwright.benching.results import Results
-    from kernelwright.benching.rows import BenchRow
+    from kernelwright.bench.comparing import Compared
+    from kernelwright.bench.results import Results
+    from kernelwright.bench.rows import BenchRow
 
 DEFAULT = "run"
 
@@ -37,7 +37,7 @@ def compare(
     """Compare two runs of a suite.
 
     Over the problems that both have, with 95 % intervals."""
-    from kernelwright.benching.comparing import compare as compared
+    from kernelwright.bench.comparing import compare as compared
 
     found = compared(_rows(a), _rows(b))
     if as_json:
@@ -54,9 +54,9 @@ def page(
     """Write a leaderboard.
 
     One HTML file of several results folders; nothing is loaded from elsewhere."""
-    from kernelwright.benching.leaderboard import NamedRun, leaderboard
-    from kernelwright.benching.outputs import document_of
-    from kernelwright.benching.results import replace_text
+    from kernelwright.bench.leaderboard import NamedRun, leaderboard
+    from kernelwright.bench.outputs import document_of
+    from kernelwright.bench.results import replace_text
 
     runs = []
     for folder in folders:
@@ -69,7 +69,7 @@ def page(
 
 
 def _results(folder: Path) -> Results:
-    from kernelwright.benching.results import Results
+    from kernelwright.bench.results import Results
 
     if not (folder / "terms.json").is_file():
         raise UserError(f"{folder}: no results of bench (terms.json is missing): name folders that --out made")

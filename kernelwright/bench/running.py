@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from kernelwright.benching.results import Results
-from kernelwright.benching.rows import BenchRow, JobFacts, refused_row, row_of
-from kernelwright.benching.terms import BenchTerms, KeptTerms
+from kernelwright.bench.results import Results
+from kernelwright.bench.rows import BenchRow, JobFacts, refused_row, row_of
+from kernelwright.bench.terms import BenchTerms, KeptTerms
 from kernelwright.suites.suite import SuiteProblem
 from services.domain.candidates import content_hash
 from services.domain.errors import ConflictError, ProblemError

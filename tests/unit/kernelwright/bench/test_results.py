@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kernelwright.benching.merging import merge
-from kernelwright.benching.results import Results
+from kernelwright.bench.merging import merge
+from kernelwright.bench.results import Results
 from services.domain.errors import ConflictError, UserError
 from services.domain.jobs import AgentsMode, Budget
 from services.testing.builders import MOMENT
-from tests.unit.kernelwright.benching.builders import a_row, some_terms
+from tests.unit.kernelwright.bench.builders import a_row, some_terms
 
 
 def a_folder(path: Path, *numbers: int, terms: dict[str, Any] | None = None, **changes: Any) -> Results:
