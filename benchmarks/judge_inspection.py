@@ -23,11 +23,12 @@ from agents.roles.replies import InspectionReply, schema_of
 from agents.roles.second_opinion import doubt_of, read_inspection
 from kernelwright.settings import load_settings
 from kernelwright.wiring.installation import make_models
-from services.domain.chat import AgentRole, ChatRequest, Facts, Usage
+from services.domain.chat import AgentRole, ChatRequest, Facts
 from services.domain.errors import ReplyError
 from services.domain.jobs import Stage
 from services.domain.measurements import Baselines
 from services.domain.problems import Problem
+from services.domain.usage import Usage
 from services.ports.models import ChatModel
 from services.runtime.clock import SystemClock
 from services.testing import ScriptedModel, a_device, a_report, an_analysis

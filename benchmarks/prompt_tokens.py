@@ -31,12 +31,13 @@ from benchmarks.prompt_sections import by_section, table
 from kernelwright.wiring.access import bring_up
 from orchestrator import Orchestrator, Stores
 from services.adapters.embeddings.hashing import HashingEmbedder
-from services.domain.chat import AgentRole, ChatRequest, Usage
+from services.domain.chat import AgentRole, ChatRequest
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.jobs import LOCAL_TEAM, AgentsMode, Budget, Job, Stage
 from services.domain.measurements import Baselines
 from services.domain.problems import Problem
 from services.domain.steps import Step
+from services.domain.usage import Usage
 from services.domain.validations import ValidationReport
 from services.runtime.clock import SystemClock
 from services.team_memory.seeds import seed_experiences

@@ -23,11 +23,12 @@ from langgraph.checkpoint.base import empty_checkpoint
 from sqlalchemy import Connection, insert
 
 from services.adapters.embeddings.hashing import HashingEmbedder
-from services.domain.chat import AgentRole, ChatMessage, Usage
+from services.domain.chat import AgentRole, ChatMessage
 from services.domain.events import EventKind
 from services.domain.experiences import RecallQuery
 from services.domain.jobs import JobStatus, Lease, Stage
 from services.domain.steps import ModelCall, NewEvent, StepRecord
+from services.domain.usage import Usage
 from services.runtime.clock import SystemClock
 from services.testing import a_job, a_step, an_experience
 from services.testing.builders import MOMENT

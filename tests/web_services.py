@@ -10,8 +10,8 @@ from agents.roles.recorded_replies import RecordedForms
 from agents.strategies.population import population
 from services.domain.errors import ConfigurationError
 from services.exports import Exporter
+from services.exports.report_links import ShareService
 from services.jobs.playground import PlaygroundService
-from services.jobs.report_links import ShareService
 from services.jobs.requests import RequestService
 from services.jobs.service import JobService
 from services.jobs.trajectories import TrajectoryService

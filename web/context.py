@@ -18,9 +18,9 @@ from services.domain.jobs import LOCAL_TEAM
 from services.domain.nodes import ServiceNode
 from services.domain.problems import Problem
 from services.exports import Exporter
+from services.exports.report_links import ShareService
 from services.jobs.node_work import NodeWork
 from services.jobs.playground import PlaygroundService
-from services.jobs.report_links import ShareService
 from services.jobs.requests import RequestService
 from services.jobs.service import JobService
 from services.jobs.trajectories import TrajectoryService

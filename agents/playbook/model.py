@@ -6,7 +6,8 @@ import asyncio
 
 from agents.playbook import critic, planner
 from agents.roles.replies import InspectionReply, Reply
-from services.domain.chat import AgentRole, ChatReply, ChatRequest, Usage
+from services.domain.chat import AgentRole, ChatReply, ChatRequest
+from services.domain.usage import Usage
 
 
 class PlaybookModel:

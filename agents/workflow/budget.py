@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from services.domain.chat import ChatRequest, Usage
+from services.domain.chat import ChatRequest
 from services.domain.jobs import Budget
+from services.domain.usage import Usage
 from services.ports.models import ChatModel, MeteredChatModel
 
 LEAST_OUTPUT_TOKENS = 512

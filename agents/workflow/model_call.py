@@ -15,11 +15,12 @@ from agents.workflow.budget import BudgetSpentError, ceiling, reserve_call
 from agents.workflow.context import JobContext
 from agents.workflow.facts import repair_turn
 from agents.workflow.state import WorkflowState
-from services.domain.chat import AgentRole, ChatReply, ChatRequest, Facts, ModelLimits, Usage
+from services.domain.chat import AgentRole, ChatReply, ChatRequest, Facts, ModelLimits
 from services.domain.errors import CallInterruptedError, LeaseLostError, ModelError, ReplyError, StorageError
 from services.domain.events import EventKind
 from services.domain.steps import ModelCall
 from services.domain.texts import shortened
+from services.domain.usage import Usage
 from services.ports.models import LimitedChatModel, MeteredChatModel
 from services.ports.runtime import Clock
 

@@ -17,9 +17,10 @@ from agents.workflow.context import JobContext
 from agents.workflow.leaderboard import kept_rounds, leader, next_move, searched
 from agents.workflow.rules import JobRules
 from agents.workflow.state import WorkflowState, fresh_step
-from services.domain.chat import AttemptFact, Usage
+from services.domain.chat import AttemptFact
 from services.domain.experiences import StartValues
 from services.domain.jobs import EVALUATE_ONLY, Budget, Stage
+from services.domain.usage import Usage
 from services.memory.effect import is_holdout
 from services.ports.models import MeteredChatModel
 from services.ports.search import SearchState

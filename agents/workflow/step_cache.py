@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from agents.workflow.budget import Spent
 from services.domain import codec
 from services.domain.candidates import EvaluatedCandidate, content_hash
-from services.domain.chat import PlanFact, Usage
+from services.domain.chat import PlanFact
 from services.domain.experiences import RecalledExperience
 from services.domain.steps import ModelCall
+from services.domain.usage import Usage
 
 
 @dataclass(kw_only=True)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from agents.prompts.token_budget import tokens
 from services.domain.candidates import content_hash
-from services.domain.chat import AgentRole, ChatReply, ChatRequest, ModelLimits, Usage
+from services.domain.chat import AgentRole, ChatReply, ChatRequest, ModelLimits
 from services.domain.errors import ModelError
+from services.domain.usage import Usage
 from services.ports.models import ChatModel
 from services.ports.runtime import Clock
 

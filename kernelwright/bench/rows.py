@@ -11,7 +11,6 @@ from pathlib import Path
 from kernelwright.bench.categories import Category, category_of
 from kernelwright.suites.suite import SuiteProblem
 from services.domain.candidates import Origin
-from services.domain.chat import Usage
 from services.domain.digests import CandidateDigest
 from services.domain.errors import ProblemError
 from services.domain.evaluations import EvaluationReport, Verdict
@@ -20,6 +19,7 @@ from services.domain.gates import GateName
 from services.domain.jobs import JobStatus
 from services.domain.measurements import BASELINES, Gain, Speedup, gain_of
 from services.domain.ratios import baseline_bounds
+from services.domain.usage import Usage
 
 Bounds = tuple[float, float]
 """Of a 95 % interval."""

@@ -11,13 +11,13 @@ from kernelwright.bench.rows import JobFacts
 from kernelwright.bench.terms import BenchTerms
 from services.client import Client
 from services.domain import codec
-from services.domain.chat import Usage
 from services.domain.digests import CandidateDigest
 from services.domain.errors import InfrastructureError
 from services.domain.evaluations import EvaluationReport
 from services.domain.events import Event, EventKind
 from services.domain.jobs import JobStatus
 from services.domain.problems import Problem
+from services.domain.usage import Usage
 from services.ports.runtime import Clock
 from services.problems.lint import lint_problem
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from services.adapters.llm.registry import ModelRegistry
     from services.adapters.llm.remote import DeltaListener
     from services.adapters.llm.settings import ProviderSettings
-    from services.jobs.report_links import ShareService
+    from services.exports.report_links import ShareService
     from services.jobs.requests import RequestService
     from services.jobs.reverification import Reverification, Today
     from services.jobs.trajectories import TrajectoryService
@@ -151,7 +151,7 @@ def make_requests(installation: Installation) -> RequestService:
 
 def make_shares(installation: Installation) -> ShareService:
     """Links to reports."""
-    from services.jobs.report_links import ShareService
+    from services.exports.report_links import ShareService
     from storage.teams.report_links import SqlShareStore
 
     store = SqlShareStore(installation.database, installation.clock)

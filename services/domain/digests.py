@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from services.domain.candidates import EvaluatedCandidate, Origin
-from services.domain.chat import AgentRole, Usage
+from services.domain.chat import AgentRole
 from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.experiences import ExperienceKind
 from services.domain.gates import GateName
 from services.domain.jobs import Stage
 from services.domain.measurements import Baselines, Gain, Speedup, gain_of, gain_within
 from services.domain.steps import ModelCall, Step
+from services.domain.usage import Usage
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 from services.domain.texts import visible
 
 if TYPE_CHECKING:
-    from services.domain.chat import Usage
+    from services.domain.usage import Usage
 
 
 class KernelwrightError(Exception):

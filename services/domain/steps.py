@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from services.domain.candidates import Candidate
-from services.domain.chat import AgentRole, ChatMessage, PlanFact, Usage
+from services.domain.chat import AgentRole, ChatMessage, PlanFact
 from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.events import EventKind, JsonValue
 from services.domain.experiences import Experience, ExperienceUse
 from services.domain.jobs import Stage
+from services.domain.usage import Usage
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from services.domain.candidates import EvaluatedCandidate
-from services.domain.chat import ChatMessage, ChatReply, ChatRequest, Facts, ModelLimits, Usage
+from services.domain.chat import ChatMessage, ChatReply, ChatRequest, Facts, ModelLimits
 from services.domain.digests import RecordedStep
 from services.domain.errors import ConfigurationError, ConflictError, NotFoundError, ReplyError
 from services.domain.events import JsonValue
 from services.domain.jobs import Job, JobSpec
 from services.domain.measurements import Baselines
 from services.domain.steps import ModelCall, Step
+from services.domain.usage import Usage
 from services.jobs.service import JobService
 from services.ports.models import ChatModel, LimitedChatModel
 from services.ports.runtime import Clock

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from services.domain import codec
 from services.domain.candidate_text import candidate_source
 from services.domain.candidates import EvaluatedCandidate, content_hash
-from services.domain.chat import Usage
 from services.domain.deletion import Deletion
 from services.domain.digests import BestSpeedup, CandidateDigest, JobCosts, RecordedStep, StepDigest, sum_costs
 from services.domain.errors import ConfigurationError, ConflictError, DeletedError, NotFoundError
@@ -21,6 +20,7 @@ from services.domain.jobs import EVALUATE_ONLY, MAX_GUIDANCE, Budget, Job, JobFi
 from services.domain.measurements import Speedup
 from services.domain.steps import ModelCall, Step, TrajectoryStep
 from services.domain.texts import visible
+from services.domain.usage import Usage
 from services.jobs.catalogue import Catalogue
 from services.ports.jobs import CandidateStore, JobStore
 from services.ports.runtime import Clock

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from services.domain.chat import AgentRole, ChatReply, ChatRequest, ModelLimits, ModelRequest, Usage
+from services.domain.chat import AgentRole, ChatReply, ChatRequest, ModelLimits, ModelRequest
 from services.domain.experiences import Embedded
+from services.domain.usage import Usage
 
 
 class ChatModel(Protocol):

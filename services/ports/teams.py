@@ -18,8 +18,8 @@ from services.domain.access import (
     Team,
     User,
 )
-from services.domain.chat import Usage
 from services.domain.quotas import Period, Quota, Resource
+from services.domain.usage import Usage
 from services.domain.webhooks import Delivery, DeliveryOutcome, Webhook
 
 

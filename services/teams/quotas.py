@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 
-from services.domain.chat import Usage
 from services.domain.errors import ConfigurationError, ConflictError, LimitError
 from services.domain.events import EventKind
 from services.domain.jobs import JobFilter, JobStatus
 from services.domain.quotas import Period, Quota, QuotaUsage, Resource
+from services.domain.usage import Usage
 from services.ports.jobs import EventLog, JobStore
 from services.ports.runtime import Clock
 from services.ports.teams import QuotaStore

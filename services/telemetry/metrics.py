@@ -9,9 +9,9 @@ from __future__ import annotations
 from prometheus_client import Counter, Gauge, Histogram, generate_latest, start_http_server
 from prometheus_client.core import REGISTRY
 
-from services.domain.chat import Usage
 from services.domain.errors import ConfigurationError
 from services.domain.evaluations import EvaluationReport
+from services.domain.usage import Usage
 
 _SECONDS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000)
 

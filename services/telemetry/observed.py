@@ -8,9 +8,10 @@ from contextlib import contextmanager
 
 from opentelemetry.trace import SpanKind
 
-from services.domain.chat import ChatReply, ChatRequest, Usage
+from services.domain.chat import ChatReply, ChatRequest
 from services.domain.errors import ModelError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
+from services.domain.usage import Usage
 from services.ports.models import ChatModel, MeteredChatModel
 from services.telemetry import genai, metrics
 from services.telemetry.traces import job_span

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from services.domain.access import ApiToken, AuditEntry, Member, Role, Team, User
 from services.domain.candidates import Candidate
-from services.domain.chat import ModelRequest, Usage
+from services.domain.chat import ModelRequest
 from services.domain.errors import DeletedError, LeaseLostError, NotFoundError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.events import Event, EventKind, JsonValue
@@ -27,6 +27,7 @@ from services.domain.nodes import ServiceNode
 from services.domain.quotas import Period, Quota, Resource
 from services.domain.referees import is_proof
 from services.domain.steps import Lesson, ModelCall, Step, StepRecord
+from services.domain.usage import Usage
 from services.domain.value_log import LogEntry
 from services.domain.webhooks import Delivery, Webhook, WebhookJob, event_delivery, permits
 from services.memory.recording import outcome_entry

@@ -6,8 +6,9 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
 
-from services.domain.chat import AgentRole, ChatReply, ChatRequest, Usage
+from services.domain.chat import AgentRole, ChatReply, ChatRequest
 from services.domain.errors import ModelError
+from services.domain.usage import Usage
 from services.ports.models import ChatModel
 
 Answer = str | ChatReply | Exception

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from services.domain.chat import Usage
 from services.domain.errors import NotFoundError
 from services.domain.quotas import Period, Quota, Resource
+from services.domain.usage import Usage
 from services.ports.teams import QuotaStore
 from services.testing.database import InMemoryDatabase
 

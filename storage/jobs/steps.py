@@ -9,11 +9,12 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, func, insert, select
 
-from services.domain.chat import AgentRole, ChatMessage, PlanFact, Usage
+from services.domain.chat import AgentRole, ChatMessage, PlanFact
 from services.domain.codec import dumps, from_data, loads
 from services.domain.evaluations import Verdict
 from services.domain.jobs import Stage
 from services.domain.steps import ModelCall, Step, StepRecord
+from services.domain.usage import Usage
 from storage.contents.blobs import get_texts, put_texts
 from storage.tables import model_calls, step_experiences, steps
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, delete, func, insert, select, true
 
-from services.domain.chat import Usage
 from services.domain.errors import NotFoundError
 from services.domain.quotas import Period, Quota, Resource
+from services.domain.usage import Usage
 from services.ports.runtime import Clock
 from storage.database import Database
 from storage.db.statements import upsert

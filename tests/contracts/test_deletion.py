@@ -11,12 +11,13 @@ import pytest
 from sqlalchemy import Column, func, select
 
 from services.domain.candidates import candidate_id, evaluation_id
-from services.domain.chat import AgentRole, ChatMessage, Usage
+from services.domain.chat import AgentRole, ChatMessage
 from services.domain.deletion import Expired, Retention
 from services.domain.errors import ConflictError, DeletedError, NotFoundError
 from services.domain.events import EventKind
 from services.domain.jobs import JobStatus, Lease, Stage
 from services.domain.steps import ModelCall
+from services.domain.usage import Usage
 from services.domain.value_log import OutcomeEntry, RetractionEntry
 from services.testing import FrozenClock, a_candidate, a_job, a_report, an_evaluation_request
 from storage.contents.files import Directory

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from services.domain.chat import AgentRole, ChatMessage, MoveFact, PlanFact, Usage
+from services.domain.chat import AgentRole, ChatMessage, MoveFact, PlanFact
 from services.domain.digests import BestSpeedup, digest_candidate, digest_step, sum_costs
 from services.domain.errors import NotFoundError
 from services.domain.evaluations import Tuned, Verdict
@@ -16,6 +16,7 @@ from services.domain.jobs import JobFilter, JobStatus, Lease
 from services.domain.measurements import Gain
 from services.domain.profiles import Profile, Roofline
 from services.domain.steps import ModelCall, Step, StepRecord
+from services.domain.usage import Usage
 from services.testing import a_candidate, a_job, a_report, a_step, an_evaluation_request, an_experience
 from tests.contracts.conftest import Stores
 

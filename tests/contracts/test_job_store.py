@@ -8,12 +8,13 @@ from datetime import timedelta
 
 import pytest
 
-from services.domain.chat import AgentRole, ChatMessage, MoveFact, PlanFact, Usage
+from services.domain.chat import AgentRole, ChatMessage, MoveFact, PlanFact
 from services.domain.errors import ConfigurationError, ConflictError, LeaseLostError, NotFoundError
 from services.domain.events import EventKind
 from services.domain.experiences import ExperienceUse
 from services.domain.jobs import Job, JobSpec, JobStatus, Lease
 from services.domain.steps import ModelCall, NewEvent, Step, StepRecord
+from services.domain.usage import Usage
 from services.testing import a_job, a_problem, a_step, an_analysis, an_experience
 from services.testing.builders import MOMENT
 from tests.contracts.conftest import Stores

@@ -13,10 +13,11 @@ import pytest_asyncio
 from sqlalchemy import update
 
 from kernelwright import cli
-from services.domain.chat import AgentRole, ChatMessage, Usage
+from services.domain.chat import AgentRole, ChatMessage
 from services.domain.jobs import JobStatus
 from services.domain.quotas import Period, Resource
 from services.domain.steps import ModelCall, StepRecord
+from services.domain.usage import Usage
 from services.teams.rate_limits import LocalBuckets, RateLimiter
 from services.testing import FrozenClock, a_candidate, a_report, a_step, an_evaluation_request
 from storage.database import Database

@@ -7,10 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from services.domain.chat import AgentRole, Usage
+from services.domain.chat import AgentRole
 from services.domain.errors import NotFoundError
 from services.domain.quotas import Period, Quota, Resource
 from services.domain.steps import ModelCall, StepRecord
+from services.domain.usage import Usage
 from services.testing import a_candidate, a_job, a_report, a_step, an_evaluation_request
 from tests.contracts.conftest import Stores
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from orchestrator import JobRules, Orchestrator, RetryPolicy, Stores
 from services.adapters.embeddings.hashing import HashingEmbedder
-from services.domain.chat import Usage
 from services.domain.evaluations import Verdict
 from services.domain.jobs import Budget, JobSpec
 from services.domain.problems import Problem
+from services.domain.usage import Usage
 from services.ports.models import ChatModel
 from services.ports.work import EvaluationQueue
 from services.runtime.clock import SystemClock

@@ -34,10 +34,11 @@ from kernelwright.wiring.installation import open_installation
 from kernelwright.wiring.node import work_for_server
 from kernelwright.wiring.queues import open_queue
 from kernelwright.wiring.workers import celery_settings, open_registry, present, worker_node
-from services.domain.chat import ChatReply, ChatRequest, Usage
+from services.domain.chat import ChatReply, ChatRequest
 from services.domain.errors import SandboxError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.nodes import Offer
+from services.domain.usage import Usage
 from services.domain.validations import ValidationReport, ValidationRequest
 from services.ports.sandboxes import SandboxLimits
 from services.ports.work import Workbench, WorkClaims

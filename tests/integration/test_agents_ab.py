@@ -14,8 +14,9 @@ from benchmarks.ab.folder_model import FolderModel
 from benchmarks.ab.statistics import compare
 from benchmarks.agents_ab import Experiment, main, read, run, table
 from kernelwright.settings import Settings
-from services.domain.chat import AgentRole, ChatMessage, ChatRequest, Usage
+from services.domain.chat import AgentRole, ChatMessage, ChatRequest
 from services.domain.errors import ModelError
+from services.domain.usage import Usage
 from services.runtime.clock import SystemClock
 from services.testing import FakeQueue, ScriptedModel, a_problem, a_report, agreeable_answers
 from tests.unit.agents.some_facts import some_facts

@@ -23,9 +23,10 @@ from agents.roles.replies import ProfilerReply, parse_reply
 from services.adapters.llm.registry import ModelRegistry
 from services.adapters.llm.remote import ChatDelta
 from services.adapters.llm.settings import ModelSettings, ProviderSettings
-from services.domain.chat import AgentRole, ChatMessage, ChatReply, ChatRequest, Usage
+from services.domain.chat import AgentRole, ChatMessage, ChatReply, ChatRequest
 from services.domain.errors import ModelError
 from services.domain.jobs import Budget, JobStatus
+from services.domain.usage import Usage
 from services.ports.models import ChatModel, MeteredChatModel
 from tests.fakes.chat_bench import ROOTS
 from tests.fakes.chat_jobs import Place

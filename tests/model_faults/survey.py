@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from services.adapters.llm.settings import TokenPrice
-from services.domain.chat import ChatReply, ChatRequest, Usage
+from services.domain.chat import ChatReply, ChatRequest
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.jobs import Budget, Job
+from services.domain.usage import Usage
 from services.ports.models import ChatModel, MeteredChatModel
 from services.testing import FakeQueue, a_problem, a_report
 from tests.fakes.chat_bench import FAST, a_bench

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from services.domain.chat import ChatReply, ChatRequest, Usage
+from services.domain.chat import ChatReply, ChatRequest
 from services.domain.errors import ModelError
+from services.domain.usage import Usage
 from services.ports.models import RequestStore
 from services.ports.runtime import Clock
 

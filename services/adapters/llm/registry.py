@@ -17,8 +17,9 @@ from services.adapters.llm.openai_responses import OpenAIResponsesModel
 from services.adapters.llm.prices import PriceList
 from services.adapters.llm.remote import DeltaListener, RemoteChatModel
 from services.adapters.llm.settings import ModelSettings, ProviderSettings
-from services.domain.chat import AgentRole, ChatReply, ChatRequest, ModelLimits, Usage
+from services.domain.chat import AgentRole, ChatReply, ChatRequest, ModelLimits
 from services.domain.errors import ConfigurationError
+from services.domain.usage import Usage
 from services.ports.models import ChatModel, LimitedChatModel, MeteredChatModel
 from services.ports.runtime import Clock
 

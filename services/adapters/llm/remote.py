@@ -19,8 +19,9 @@ from services.adapters.llm.explain import Explainer, ProtocolError, StreamCutErr
 from services.adapters.llm.ledger import CallFailedError, CallLedger, Failure, current_call
 from services.adapters.llm.prices import PriceList, TokenCount, most_tokens
 from services.adapters.llm.schemas import json_document, restore
-from services.domain.chat import AgentRole, ChatReply, ChatRequest, ModelLimits, Usage
+from services.domain.chat import AgentRole, ChatReply, ChatRequest, ModelLimits
 from services.domain.errors import CallInterruptedError, ModelError
+from services.domain.usage import Usage
 
 _CHARS_PER_TOKEN = 16
 _CHARS_FLOOR = 4096

@@ -10,10 +10,11 @@ import pytest
 
 from agents.strategies.registry import STRATEGIES
 from services.domain.candidates import candidate_id
-from services.domain.chat import AgentRole, ChatRequest, Usage
+from services.domain.chat import AgentRole, ChatRequest
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.events import EventKind
 from services.domain.jobs import Budget, Job, JobStatus
+from services.domain.usage import Usage
 from services.testing import FakeQueue, FrozenClock, ScriptedModel, a_job, a_report, agreeable_answers
 from tests.unit.orchestrator.world import Fuse, KilledError, World
 

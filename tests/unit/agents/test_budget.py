@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from agents.workflow.budget import LEAST_OUTPUT_TOKENS, BudgetSpentError, Spent, reserve_call, reserve_device
-from services.domain.chat import AgentRole, ChatMessage, ChatReply, ChatRequest, Usage
+from services.domain.chat import AgentRole, ChatMessage, ChatReply, ChatRequest
 from services.domain.jobs import Budget
+from services.domain.usage import Usage
 from services.testing import ScriptedModel
 from tests.unit.agents.some_facts import some_facts
 

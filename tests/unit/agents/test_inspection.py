@@ -9,11 +9,12 @@ import pytest
 
 from agents.roles.second_opinion import doubt_of, doubted, read_inspection
 from services.domain.candidates import candidate_id, evaluation_id
-from services.domain.chat import AgentRole, ChatRequest, Usage
+from services.domain.chat import AgentRole, ChatRequest
 from services.domain.errors import ReplyError
 from services.domain.evaluations import Verdict
 from services.domain.gates import GateName
 from services.domain.jobs import Budget, JobStatus
+from services.domain.usage import Usage
 from services.testing import FakeQueue, ScriptedModel, a_job, a_report, agreeable_answers
 from services.testing.model import Answer
 from tests.unit.agents.some_facts import some_facts

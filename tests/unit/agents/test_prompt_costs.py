@@ -21,12 +21,13 @@ from agents.roles.replies import (
     schema_of,
 )
 from benchmarks.prompt_sections import PREAMBLE, by_section, section_bytes, table
-from services.domain.chat import AgentRole, ChatMessage, Facts, PlanFact, Usage
+from services.domain.chat import AgentRole, ChatMessage, Facts, PlanFact
 from services.domain.evaluations import Verdict
 from services.domain.events import JsonValue
 from services.domain.experiences import RecalledExperience
 from services.domain.jobs import Stage
 from services.domain.steps import ModelCall
+from services.domain.usage import Usage
 from services.testing import an_experience
 from tests.unit.agents.search_states import accepted
 from tests.unit.agents.test_prompt_budgets import a_long_kernel, a_refine_round

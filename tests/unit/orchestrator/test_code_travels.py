@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from agents.prompts.token_budget import tokens
 from services.domain.candidates import Origin, candidate_id
-from services.domain.chat import AgentRole, Usage
+from services.domain.chat import AgentRole
 from services.domain.evaluations import Verdict
 from services.domain.experiences import Experience, ExperienceKind
 from services.domain.jobs import Budget, Job, JobStatus, Stage
 from services.domain.referees import CURRENT
+from services.domain.usage import Usage
 from services.testing import (
     FakeQueue,
     ScriptedModel,

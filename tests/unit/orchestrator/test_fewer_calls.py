@@ -10,11 +10,12 @@ import pytest
 
 from agents.strategies.registry import STRATEGIES
 from services.domain.candidates import candidate_id
-from services.domain.chat import AgentRole, ChatRequest, Usage
+from services.domain.chat import AgentRole, ChatRequest
 from services.domain.evaluations import Verdict
 from services.domain.gates import GateName
 from services.domain.jobs import AgentsMode, Budget, Job, JobStatus
 from services.domain.profiles import Profile
+from services.domain.usage import Usage
 from services.testing import FakeQueue, ScriptedModel, a_job, a_report, agreeable_answers
 from tests.unit.orchestrator.world import World
 

@@ -8,13 +8,14 @@ from dataclasses import replace
 import pytest
 
 from services.domain.candidates import Origin, candidate_id, evaluation_id
-from services.domain.chat import AgentRole, ChatRequest, Usage
+from services.domain.chat import AgentRole, ChatRequest
 from services.domain.errors import InfrastructureError, ModelError, NotFoundError
 from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.events import EventKind
 from services.domain.experiences import ExperienceKind
 from services.domain.gates import GateName
 from services.domain.jobs import Budget, JobSpec, JobStatus, Stage
+from services.domain.usage import Usage
 from services.domain.validations import ProblemRefusal, ValidationReport
 from services.testing import FakeQueue, ScriptedModel, a_job, a_problem, a_report, agreeable_answers, an_experience
 from tests.unit.orchestrator.world import World

@@ -9,9 +9,10 @@ import pytest
 
 from agents.workflow.model_call import INTERRUPTED
 from orchestrator import PollingIntervals
-from services.domain.chat import AgentRole, ChatReply, ChatRequest, Usage
+from services.domain.chat import AgentRole, ChatReply, ChatRequest
 from services.domain.errors import ModelError
 from services.domain.jobs import Budget, JobStatus
+from services.domain.usage import Usage
 from services.ports.models import MeteredChatModel
 from services.testing import FakeQueue, LoopClock, ScriptedModel, a_job, agreeable_answers
 from services.testing.model import Answer

@@ -9,11 +9,12 @@ from dataclasses import replace
 import pytest
 
 from services.domain.candidates import candidate_id
-from services.domain.chat import AgentRole, ChatRequest, Usage
+from services.domain.chat import AgentRole, ChatRequest
 from services.domain.errors import ModelError
 from services.domain.events import EventKind
 from services.domain.experiences import Experience
 from services.domain.jobs import Budget, Job, JobStatus
+from services.domain.usage import Usage
 from services.testing import FakeQueue, ScriptedModel, a_job, a_report, agreeable_answers
 from services.testing.model import Answer
 from tests.unit.orchestrator.world import Fuse, KilledError, World

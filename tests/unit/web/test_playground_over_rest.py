@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from agents.roles.recorded_replies import RecordedForms
-from services.domain.chat import AgentRole, ChatMessage, Usage
+from services.domain.chat import AgentRole, ChatMessage
 from services.domain.errors import ModelError
 from services.domain.jobs import JobStatus
 from services.domain.quotas import Period, Quota, Resource
 from services.domain.steps import ModelCall, StepRecord
+from services.domain.usage import Usage
 from services.jobs.playground import PlaygroundService
 from services.ports.models import ChatModel
 from services.teams.quotas import QuotaService

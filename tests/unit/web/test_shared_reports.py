@@ -17,8 +17,8 @@ from services.domain.gates import GateName
 from services.domain.jobs import JobSpec, JobStatus
 from services.domain.measurements import Speedup
 from services.exports import pictures
+from services.exports.report_links import ShareService
 from services.exports.static_report import QUESTIONS, static_report
-from services.jobs.report_links import ShareService
 from services.testing import FrozenClock, InMemoryShareStore, a_candidate, a_job, a_problem, a_report
 from tests.unit.web.test_api import Installation, assert_problem
 

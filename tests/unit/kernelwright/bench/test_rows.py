@@ -12,7 +12,6 @@ from kernelwright.bench.categories import Category
 from kernelwright.bench.rows import Author, BenchRow, DeviceSpending, JobFacts, refused_row, row_of
 from services.domain import codec
 from services.domain.candidates import EvaluatedCandidate, Origin
-from services.domain.chat import Usage
 from services.domain.digests import CandidateDigest, digest_candidate
 from services.domain.errors import ProblemError
 from services.domain.evaluations import ShapeResult, Verdict
@@ -21,6 +20,7 @@ from services.domain.gates import GateName
 from services.domain.jobs import JobStatus
 from services.domain.measurements import Speedup
 from services.domain.referees import REFEREE_VERSION
+from services.domain.usage import Usage
 from services.testing import a_candidate, a_report
 from services.testing.builders import MOMENT
 from tests.unit.kernelwright.bench.builders import an_item

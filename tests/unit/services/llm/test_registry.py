@@ -11,8 +11,9 @@ from services.adapters.llm.connection import Connection
 from services.adapters.llm.redaction import Redactor
 from services.adapters.llm.registry import ModelRegistry, RoleModels
 from services.adapters.llm.settings import ModelSettings, ProviderSettings
-from services.domain.chat import AgentRole, ChatReply, ChatRequest, Usage
+from services.domain.chat import AgentRole, ChatReply, ChatRequest
 from services.domain.errors import ConfigurationError
+from services.domain.usage import Usage
 from services.ports.models import ChatModel, MeteredChatModel
 from tests.fakes.chat_requests import a_request
 from tests.fakes.clocks import SteppedClock

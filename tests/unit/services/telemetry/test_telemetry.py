@@ -9,8 +9,9 @@ import logging
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from services.domain.chat import ChatRequest, Usage
+from services.domain.chat import ChatRequest
 from services.domain.evaluations import Verdict
+from services.domain.usage import Usage
 from services.ports.models import MeteredChatModel
 from services.telemetry import metrics
 from services.telemetry.genai import provider_of
