@@ -107,7 +107,7 @@ class ReferenceProblem:
         known = self._input_metas.setdefault(number, metas)
         if known != metas:
             name = _name(self._source_of(number))
-            reason = f"{name}() gives {_told(known)} under one seed and {_told(metas)} under another"
+            reason = f"{name}() gives {_in_words(known)} under one seed and {_in_words(metas)} under another"
             remedy = "Draw values at random, not sizes or dtypes; give other sizes in INPUT_SETS or HELD_OUT."
             raise self.refusal(reason, remedy, name)
         return drawn if self.step is None else self.with_cotangents(drawn, layout)
@@ -122,7 +122,7 @@ class ReferenceProblem:
             return list(arguments)
         call = _call(self.model, arguments)
         if call not in self._output_metas:
-            self._forward(cloned(list(arguments)))
+            self._called(self.model, cloned(list(arguments)))
         wanted = [self._output_metas[call][index] for index in self.step.plan.outputs]
         drawn = [draw_cotangent(meta.shape, meta.torch_dtype, self.place.device) for meta in wanted]
         return [*arguments, *drawn, layout]
@@ -178,15 +178,12 @@ class ReferenceProblem:
     def run(self, arguments: Sequence[Any]) -> Any:
         """What the reference returns, and the gradients where they are asked for. The arguments are left alone by
         honest references only."""
-        return self._forward(arguments) if self.step is None else self._called(self.step, arguments)
+        return self._called(self.model if self.step is None else self.step, arguments)
 
     def run_first_pass(self, arguments: Sequence[Any]) -> Any:
         """What a step's forward pass alone hands over. Of problems with a backward pass only."""
         assert self.step is not None
         return self._called(self.step.first_pass, arguments)
-
-    def _forward(self, arguments: Sequence[Any]) -> Any:
-        return self._called(self.model, arguments)
 
     def _called(self, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         call = _call(function, arguments)
@@ -200,9 +197,9 @@ class ReferenceProblem:
         metas = _metas(outputs)
         known = self._output_metas.setdefault(call, metas)
         if known != metas:
-            told = f"{_told(known)} in one call and {_told(metas)} in another"
+            both = f"{_in_words(known)} in one call and {_in_words(metas)} in another"
             remedy = "Let sizes and dtypes of the outputs follow from those of the inputs: mask elements, or pad."
-            raise self.refusal(f"Model.forward returns {told} of the same sizes", remedy, "Model.forward")
+            raise self.refusal(f"Model.forward returns {both} of the same sizes", remedy, "Model.forward")
         return outputs
 
     def keep(self, names: Sequence[str]) -> None:
@@ -470,8 +467,8 @@ def _call(function: object, arguments: Sequence[Any]) -> str:
     return repr((type(function).__name__, plain, _metas(tensors)))
 
 
-def _told(metas: Sequence[TensorMeta]) -> str:
-    """How people call these tensors."""
+def _in_words(metas: Sequence[TensorMeta]) -> str:
+    """Dtypes and shapes, as a refusal names them."""
     shown = ", ".join(f"{meta.dtype}{list(meta.shape)}" for meta in metas[:SHOWN])
     more = len(metas) - SHOWN
     return f"({shown} and {more} more)" if more > 0 else f"({shown})"
