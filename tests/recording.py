@@ -71,13 +71,15 @@ def still_working(trial):
 GATE = f"""
 {SHORTER}
 import json
-from workers.referee.gates import idleness
+from workers.referee.gates.checks import background_work
+from dataclasses import replace
+from workers.referee.gates.checks import measurement
 from workers.referee.timing import cuda_events
 RECORDED = []
-_measure_once, _examine = _measure, IntegrityGate.examine
+_measure_once, _examine_it = measurement.measure, examine
 
 
-def _measure(trial, number):
+def _recorded(trial, number):
     found = _measure_once(trial, number)
     samples = found.samples
     RECORDED.append({{
@@ -92,18 +94,22 @@ def _measure(trial, number):
     return found
 
 
-def examine(self, trial):
-    found = _examine(self, trial)
-    recorded = {{"calls": RECORDED, "windows": idleness.RECORDED, "batches": cuda_events.RECORDED[-1:]}}
+def examine(trial):
+    found = _examine_it(trial)
+    recorded = {{"calls": RECORDED, "windows": background_work.RECORDED, "batches": cuda_events.RECORDED[-1:]}}
     detail = found.detail + {MARK!r} + json.dumps(recorded)
-    for kept in (RECORDED, idleness.RECORDED, cuda_events.RECORDED):
+    for kept in (RECORDED, background_work.RECORDED, cuda_events.RECORDED):
         kept.clear()
     return replace(found, detail=detail)
 
 
-IntegrityGate.examine = examine
+measurement.measure = measure = _recorded
 """
-FILES = {"timing/cuda_events.py": DEVICE_CLOCK, "gates/idleness.py": IDLE_WINDOWS, "gates/integrity.py": GATE}
+FILES = {
+    "timing/cuda_events.py": DEVICE_CLOCK,
+    "gates/checks/background_work.py": IDLE_WINDOWS,
+    "gates/integrity.py": GATE,
+}
 
 
 def copied(folder: Path) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 import torch
@@ -14,11 +14,12 @@ from services.domain.gates import GateName, GateStatus
 from services.domain.measurements import Baselines
 from services.testing.builders import a_latency
 from tests.threaded_baselines import Link, a_bench, asked
+from tests.unit.workers.referee.trials import a_trial
 from workers.ipc.tensors import TensorMeta
 from workers.referee.baselines.bench import BaselineBench
-from workers.referee.comparing.output_errors import ErrorLog
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.evaluation import _run
+from workers.referee.gates.order import GATES
 
 SOURCE = """import torch
 
@@ -68,20 +69,23 @@ def test_a_fault_of_the_baselines_says_so(link: Link) -> None:
         assert caught.value.of_baseline is is_baseline
 
 
-class Failing:
-    """A gate in which some process fails."""
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Has some process fail in the integrity gate."""
 
-    name = GateName.INTEGRITY
+    def fails(kind: FaultKind, *, of_baseline: bool) -> None:
+        fault = RunnerFault(kind, "it ended")
+        fault.of_baseline = of_baseline
 
-    def __init__(self, kind: FaultKind, *, of_baseline: bool) -> None:
-        self._fault = RunnerFault(kind, "it ended")
-        self._fault.of_baseline = of_baseline
+        def examine(_trial: object) -> NoReturn:
+            raise fault
 
-    def examine(self, _trial: object) -> Any:
-        raise self._fault
+        monkeypatch.setitem(GATES, GateName.INTEGRITY, examine)
+
+    return fails
 
 
-def a_trial(slowdown: float = 1.0) -> Any:
+def on_trial(slowdown: float = 1.0) -> Any:
     restarts: list[None] = []
     state = SimpleNamespace(
         care=SimpleNamespace(doubtful=False),
@@ -92,27 +96,30 @@ def a_trial(slowdown: float = 1.0) -> Any:
         draw=lambda *_given: [],
         metas=lambda _number: [],
     )
-    return SimpleNamespace(state=state, phases={}, errors=ErrorLog(), tuned=None, end_runner=lambda: None)
+    return a_trial(state=state)
 
 
 @pytest.mark.parametrize("kind", [FaultKind.CRASHED, FaultKind.HUNG, FaultKind.RAISED, FaultKind.FORGED])
-def test_nobody_is_blamed_for_a_baseline_that_fails(kind: FaultKind) -> None:
-    trial = a_trial()
+def test_nobody_is_blamed_for_a_baseline_that_fails(kind: FaultKind, failing: Callable[..., None]) -> None:
+    trial = on_trial()
+    failing(kind, of_baseline=True)
     with pytest.raises(InfrastructureError, match="the baselines' process failed: it ended"):
-        _run(Failing(kind, of_baseline=True), trial)
+        _run(GateName.INTEGRITY, trial)
     assert len(trial.state.bench.restarts) == 1
 
 
-def test_a_candidate_is_blamed_for_its_own_process_and_for_memory_that_it_took() -> None:
-    trial = a_trial()
+def test_a_candidate_is_blamed_for_its_own_process_and_for_memory_that_it_took(failing: Callable[..., None]) -> None:
+    trial = on_trial()
     for kind, of_baseline in ((FaultKind.CRASHED, False), (FaultKind.HUNG, False), (FaultKind.MEMORY, True)):
-        assert [one.status for one in _run(Failing(kind, of_baseline=of_baseline), trial)] == [GateStatus.FAILED]
+        failing(kind, of_baseline=of_baseline)
+        assert [one.status for one in _run(GateName.INTEGRITY, trial)] == [GateStatus.FAILED]
     assert len(trial.state.bench.restarts) == 1
 
 
-def test_nobody_is_blamed_for_a_time_out_where_the_reference_is_late_as_well() -> None:
+def test_nobody_is_blamed_for_a_time_out_where_the_reference_is_late_as_well(failing: Callable[..., None]) -> None:
+    failing(FaultKind.HUNG, of_baseline=False)
     with pytest.raises(InfrastructureError, match=r"too busy: it ended, and the reference takes 4\.0 times as long"):
-        _run(Failing(FaultKind.HUNG, of_baseline=False), a_trial(slowdown=4.0))
+        _run(GateName.INTEGRITY, on_trial(slowdown=4.0))
 
 
 def test_the_reference_s_pace_is_that_of_its_first_measurement(link: Link) -> None:

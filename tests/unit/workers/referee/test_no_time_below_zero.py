@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any, cast
+from collections.abc import Callable
+from typing import cast
 
 import pytest
 
-from services.domain.errors import InfrastructureError
-from services.domain.evaluations import ObjectiveKind
-from services.domain.gates import GateStatus
 from services.domain.measurements import Baselines
-from services.domain.objectives import Objective
 from services.testing.builders import a_latency
 from workers.referee.baselines.bench import BaselineBench
 from workers.referee.baselines.rightness import Reference
-from workers.referee.gates.passes import _divided
-from workers.referee.gates.remembering import remembered
-from workers.referee.gates.timing import TimingGate, _check_rivals, widest
+from workers.referee.gates.checks.backward_timing import _divided
+from workers.referee.gates.checks.memoization import remembered
 from workers.referee.session.isolated_problem import IsolatedProblem
 from workers.referee.timing.single_calls import Alone, ProtocolCost, Samples
 from workers.referee.timing.statistics import (
@@ -143,16 +135,6 @@ def test_a_busy_machine_s_spread_is_in_the_interval_as_it_is() -> None:
     assert not cost.tells([1e-4] * 5)
 
 
-def test_where_a_baseline_has_no_figure_no_speedup_is_told() -> None:
-    """It might have been the fastest."""
-    one = trial(LONG, LONG, Uncertainty(), batched=False)
-    one.state.bench.untold["compile", 1] = "on another set"
-    _check_rivals(one)
-    one.state.bench.untold["compile", 0] = "calls of compile cannot be told"
-    with pytest.raises(InfrastructureError, match="too busy: calls of compile cannot be told"):
-        TimingGate().examine(one)
-
-
 def test_where_a_baseline_has_no_figure_on_a_further_set_the_fastest_of_the_first_is_the_rival() -> None:
     known = Baselines(eager=a_latency(1000.0), compile=a_latency(400.0))
     bench = BaselineBench(
@@ -162,26 +144,6 @@ def test_where_a_baseline_has_no_figure_on_a_further_set_the_fastest_of_the_firs
     assert bench.fastest(("eager", "compile"), 1) == "eager"
     bench.untold["compile", 1] = "it cannot be told from nothing"
     assert bench.fastest(("eager", "compile"), 1) == "compile"
-
-
-def test_one_of_many_sets_may_be_left_out_of_their_mean() -> None:
-    one = trial(LONG, LONG, Uncertainty(), batched=False)
-    one.notes, one.held_out, one.session = [], [], SimpleNamespace(is_stopped_between_calls=True)
-    one.phase, one.state.bench.notes = (lambda _name: contextlib.nullcontext()), {}
-    one.state.bench.baselines = one.state.bench.known(0)
-    problem = SimpleNamespace(is_step=False, set_names=[f"set {number}" for number in range(9)], objective=Objective())
-    one.state.problem, one.state.is_one_of_many = problem, True
-    one.state.place = SimpleNamespace(is_gpu=True)  # where nothing is compared with the reference's operators
-    steady = one.measured[0]
-    untold = replace(
-        steady, number=3, samples=Samples(candidate=NOTHING, baseline=NOTHING, off=Uncertainty(shorter_s=1.0))
-    )
-    one.measured = [replace(steady, number=number) if number != 3 else untold for number in range(9)]
-    assert "left out: set 3, whose calls cannot be told" in TimingGate().examine(one).detail
-    assert len(one.shapes) == 8
-    problem.objective = Objective(kind=ObjectiveKind.WORST)
-    with pytest.raises(InfrastructureError, match="too busy to time calls this short"):
-        TimingGate().examine(one)
 
 
 def test_several_measurements_of_one_side_are_as_uncertain_as_the_worst() -> None:
@@ -195,53 +157,3 @@ def test_errors_by_chance_partly_cancel() -> None:
     for _ in range(4):
         both.add(Alone(seconds=[1.0], off=Uncertainty(shorter_s=4.0, longer_s=2.0, by_chance=True)))
     assert both.off == Uncertainty(shorter_s=2.0, longer_s=1.0, by_chance=True)
-
-
-def trial(candidate: Sequence[float], baseline: Sequence[float], off: Uncertainty, *, batched: bool) -> Any:
-    samples = Samples(candidate=list(candidate), baseline=list(baseline), off=off, batched=batched)
-    measured = Measured(number=0, baseline="eager", samples=samples, shapes=())
-    bench = SimpleNamespace(known=lambda _number: Baselines(eager=a_latency(1.0)), untold={})
-    state = SimpleNamespace(bench=bench)
-    return SimpleNamespace(
-        measured=[measured],
-        shapes=[],
-        state=state,
-        request=SimpleNamespace(baselines=("eager", "compile")),
-        named=lambda result, _number: result,
-    )
-
-
-STEADY_NOTHING = around(0.0, 1e-7)
-"""Of a kernel whose calls cannot be told from none."""
-
-
-@pytest.mark.parametrize("batched", [True, False])
-def test_too_fast_is_who_cannot_be_told_from_nothing_where_that_is_known_well(batched: bool) -> None:
-    off = Uncertainty(shorter_s=0.5e-6)
-    finding = TimingGate().examine(trial([1e-7] * 40, LONG, off, batched=batched))
-    assert finding.status is GateStatus.FAILED
-    assert "too fast to be measured" in finding.detail
-
-
-@pytest.mark.parametrize("batched", [True, False])
-def test_where_nothing_is_known_badly_the_machine_is_blamed(batched: bool) -> None:
-    off = Uncertainty(shorter_s=1.1 * widest(Samples(batched=batched)))
-    with pytest.raises(InfrastructureError, match="too busy to time calls this short"):
-        TimingGate().examine(trial([1e-7] * 40, LONG, off, batched=batched))
-
-
-@pytest.mark.parametrize("batched", [True, False])
-def test_where_the_reference_has_no_figure_either_the_machine_is_blamed(batched: bool) -> None:
-    with pytest.raises(InfrastructureError, match="too busy to time calls this short"):
-        TimingGate().examine(trial(STEADY_NOTHING, NOTHING, Uncertainty(), batched=batched))
-
-
-def test_calls_that_lie_as_far_apart_as_the_reference_s_longer_ones_are_the_machine_s() -> None:
-    with pytest.raises(InfrastructureError, match="too busy to time anything"):
-        TimingGate().examine(trial(NOTHING, LONG, Uncertainty(), batched=True))
-
-
-def test_calls_that_lie_further_apart_than_the_reference_s_are_the_candidate_s() -> None:
-    finding = TimingGate().examine(trial(around(0.0, 50 * SPREAD_S), LONG, Uncertainty(), batched=True))
-    assert finding.status is GateStatus.FAILED
-    assert "no stable measurement" in finding.detail

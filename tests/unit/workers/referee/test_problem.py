@@ -6,7 +6,7 @@ import torch
 from services.domain.problems import Problem
 from tests.isolated import isolated
 from workers.referee.errors import Refused
-from workers.referee.gates.left_state import left_by
+from workers.referee.gates.checks.left_state import left_by
 from workers.referee.problem.other_parameters import moved_parameters, other_parameters
 from workers.referee.problem.reference_problem import ReferenceProblem
 from workers.referee.validation import examine, keep_state, load

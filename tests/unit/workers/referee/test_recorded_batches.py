@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from workers.referee.gates.integrity import _hides
+from workers.referee.gates.checks.deferred_work import hides
 from workers.referee.timing.cuda_events import _Batches, hidden_s
 from workers.referee.timing.single_calls import Samples
 
@@ -39,7 +39,7 @@ def batches(recorded: dict[str, Any]) -> _Batches:
 def accused(recorded: dict[str, Any]) -> bool:
     """Whether the gate would call the candidate suspicious."""
     ours, theirs = batches(recorded["candidate"]), batches(recorded["baseline"])
-    return _hides(Samples(candidate=ours.seconds, baseline=theirs.seconds, hidden_s=hidden_s(ours, theirs)))
+    return hides(Samples(candidate=ours.seconds, baseline=theirs.seconds, hidden_s=hidden_s(ours, theirs)))
 
 
 def parameters() -> list[Any]:

@@ -17,10 +17,10 @@ import pytest
 from services.domain.gates import GateStatus
 from services.domain.measurements import Baselines
 from workers.referee.baselines.bench import DRIFT
-from workers.referee.gates.idleness import ROUNDS, Window, judge_windows
-from workers.referee.gates.integrity import _put_off
-from workers.referee.gates.remembering import remembered
-from workers.referee.gates.timing import shape_result
+from workers.referee.gates.checks.background_work import ROUNDS, Window, judge_windows
+from workers.referee.gates.checks.deferred_work import put_off
+from workers.referee.gates.checks.figures import shape_result
+from workers.referee.gates.checks.memoization import remembered
 from workers.referee.timing.single_calls import Samples
 from workers.referee.timing.statistics import Uncertainty, is_stable
 from workers.referee.trial import Measured
@@ -89,7 +89,7 @@ def test_no_honest_kernel_is_accused_by_its_times(one: dict[str, Any]) -> None:
     """Nor where the first measurement gives cause to look again: then the same evaluation has another."""
     for call in one["calls"]:
         found = measured(call)
-        assert _put_off(found) is None
+        assert put_off(found) is None
         assert remembered(found, lambda found=found: found) is None  # type: ignore[misc]
         assert is_stable(found.samples.candidate)
 

@@ -15,10 +15,9 @@ import torch
 from workers.ipc.sparse import holds_sparse
 from workers.ipc.tensors import flatten, mapped, structure
 from workers.referee.errors import FaultKind, Refused, RunnerFault
-from workers.referee.gates.load import load_again
-from workers.referee.gates.single_call import opened
+from workers.referee.gates.checks.calls import judge_on_values, opened
 from workers.referee.inputs.draws import OWN
-from workers.referee.trial import Trial, judge_on_values
+from workers.referee.trial import Trial
 from workers.runner.stepping import TURNED, laid_out
 
 STRIDED_SLOT = 4000
@@ -43,7 +42,7 @@ def on_strided(trial: Trial) -> list[str]:
         if fault.kind is FaultKind.FORGED:
             raise
         if fault.kind is not FaultKind.RAISED:
-            load_again(trial)
+            trial.load_again()
         return [f"arguments that are not dense: refused with {str(fault)[:200]}"]
     if wrong is None:
         return ["passed on arguments that are not dense"]

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import torch
 
+from tests.unit.workers.referee.gates.checks.test_calls import WEIGHT, trial_of
 from tests.unit.workers.referee.test_session import against, frozen, honest, loaded  # noqa: F401 - a fixture
-from tests.unit.workers.referee.test_single_call import WEIGHT, trial_of
 from workers.ipc.tensors import TensorMeta
-from workers.referee.gates.generalization import GeneralizationGate
+from workers.referee.gates.generalization import _on_derived
 from workers.referee.problem.contract import Answer
 from workers.referee.session.runner_client import RunnerSession
 
@@ -20,10 +20,8 @@ def trial_on(session: RunnerSession, answer: torch.Tensor) -> Any:
     trial = trial_of(session)
     problem, state = trial.state.problem, trial.state
     trial.draw = lambda *_given: [torch.rand(80, 4)]
-    trial.shapes_of = lambda arguments: tuple(tuple(one.shape) for one in arguments)
     problem.forward_arguments = problem.with_cotangents = list
     problem.run = lambda arguments: Answer.of(arguments[0] * _as_wide(answer, arguments[0].shape[1]))
-    state.place = type("Place", (), {"is_gpu": False})
     state.metas = lambda _number: [TensorMeta.of(WEIGHT)]
     state.expected = problem.run
     state.usable = lambda _number: ()
@@ -40,7 +38,7 @@ def _as_wide(answer: torch.Tensor, width: int) -> torch.Tensor:
 def test_who_is_wrong_on_derived_shapes_is_told_that_a_kernel_may_raise() -> None:
     with against(honest) as session:
         assert loaded(session, [("weight", WEIGHT)])
-        finding = GeneralizationGate()._on_derived(trial_on(session, WEIGHT + 1.0), [])
+        finding = _on_derived(trial_on(session, WEIGHT + 1.0), [])
     assert finding is not None
     assert finding.detail.startswith("derived shapes ")
     assert finding.detail.endswith(". A kernel may raise an exception for shapes that it does not support")
@@ -51,6 +49,6 @@ def test_who_raises_on_derived_shapes_passes() -> None:
     notes: list[str] = []
     with against(honest) as session:
         assert loaded(session, [("weight", WEIGHT)])
-        assert GeneralizationGate()._on_derived(trial_on(session, WEIGHT), notes) is None
+        assert _on_derived(trial_on(session, WEIGHT), notes) is None
     assert any("refused with" in note for note in notes)
     assert any(note.startswith("passed on derived shapes ") for note in notes)

@@ -14,9 +14,10 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from workers.referee.gates.finding import GateFinding, failed, suspicious
 from workers.referee.timing.single_calls import Samples
 from workers.referee.timing.statistics import quantile
-from workers.referee.trial import GateFinding, Measured, failed, suspicious
+from workers.referee.trial import Measured
 
 LEAST = 3
 """Calls of either kind below which nothing can be said."""

@@ -14,12 +14,13 @@ from collections.abc import Mapping, Sequence
 
 from services.domain.gates import GateName
 from workers.ipc.tensors import flatten
-from workers.referee.gates.correctness import try_draw
+from workers.referee.gates.checks.calls import judge_inputs, judge_on_values, try_draw
+from workers.referee.gates.finding import GateFinding, failed, suspicious
 from workers.referee.inputs.draws import OWN, TELLING, Distribution
 from workers.referee.questions import TimeShares
-from workers.referee.screening.rules import LIBRARY_ALIASES
+from workers.referee.screening.rules import CHEAP_OPERATORS, LIBRARY_ALIASES, permitted
 from workers.referee.session.slots import Slot
-from workers.referee.trial import GateFinding, Trial, failed, judge_inputs, judge_on_values, suspicious
+from workers.referee.trial import Trial
 from workers.referee.worker_client import SeenTime
 from workers.runner.answers import BatchTimed
 from workers.runner.protocol import TimeBatch
@@ -32,6 +33,8 @@ HARD_SHARE, HARD_OF_ALL, HARD_SAMPLES = 0.3, 0.12, 24
 SOFT_SHARE, SOFT_OF_ALL, SOFT_SAMPLES = 0.12, 0.06, 16
 """Of what is surely the candidate's or a library's, and of all the time at work: the C library's mathematics may have
 been called by either. A partial sum that torch finishes is no library kernel."""
+LARGE_SHARE = 8
+"""A library operator that touches an eighth of the largest tensor does the main work."""
 ENOUGH = 2 * HARD_SAMPLES
 """Samples at work among timed calls, below which further calls follow."""
 PLENTY = 200
@@ -141,6 +144,21 @@ def _following(trial: Trial, number: int) -> Distribution:
         left += [*kinds, *[one for one in TELLING if one in kinds] * TELLING_MORE]
         random.SystemRandom().shuffle(left)
     return left.pop()
+
+
+def library_work(trial: Trial) -> GateFinding | None:
+    """PyTorch operators that did the main work in the observed call."""
+    state = trial.state
+    sizes = [spec.elements for spec in state.analysis.inputs]
+    sizes += [max(1, meta.nbytes // meta.torch_dtype.itemsize) for meta in state.metas(0)]
+    threshold = max([*sizes, LARGE_SHARE]) // LARGE_SHARE
+    for operator, elements in trial.operators.items():
+        name = operator.rsplit("::", 1)[-1]
+        if name in CHEAP_OPERATORS or permitted(name, state.problem.library):
+            continue
+        if elements >= max(threshold, 1):
+            return failed(f"torch's `{name}` worked on {elements} elements: the library does the candidate's work")
+    return None
 
 
 def seen_time(trial: Trial, timed_from: float) -> SeenTime | None:

@@ -14,11 +14,10 @@ from typing import Any
 from services.domain.gates import GateStatus
 from workers.referee.comparing.comparison import all_finite
 from workers.referee.errors import Refused, RunnerFault
-from workers.referee.gates.correctness import try_draw
-from workers.referee.gates.load import LoadGate
-from workers.referee.gates.single_call import try_values
+from workers.referee.gates.checks.calls import try_draw, try_values
+from workers.referee.gates.finding import GateFinding, suspicious
 from workers.referee.inputs.draws import OWN
-from workers.referee.trial import GateFinding, Trial, suspicious
+from workers.referee.trial import Trial
 
 WHERE = "with other parameters than those before any training (they are copied once the model is built)"
 TRAINED = "once its parameters have changed in place, as a step of training changes them"
@@ -40,16 +39,11 @@ def with_other_parameters(trial: Trial) -> GateFinding | None:
         arguments = trial.draw(0, OWN)
         if not _is_taken(trial, arguments):
             return None
-        if state.is_large:
-            trial.rest()
-        other = Trial(request=trial.request, state=state, time_limit=trial.time_limit)
         try:
-            finding = _tried(other, arguments, trial.session.call_limit_s)
+            with trial.another() as other:
+                finding = _tried(other, arguments)
         except RunnerFault as fault:
             raise RunnerFault(fault.kind, f"{WHERE}: {fault}") from None
-        finally:
-            other.close_slots()
-            other.end_runner()
     if finding is None or finding.status is GateStatus.SUSPICIOUS:
         return finding
     return dataclasses.replace(finding, detail=f"{WHERE}: {finding.detail}")
@@ -75,19 +69,12 @@ def with_other_settings(trial: Trial) -> GateFinding | None:
     state = trial.state
     for number in range(state.problem.init_sets):
         where = f"built with INIT_SETS[{number}]"
-        if state.is_large:
-            trial.rest()
-        with state.problem.other_settings(number):
-            other = Trial(request=trial.request, state=state, time_limit=trial.time_limit)
-            try:
-                LoadGate().examine(other)
-                other.session.call_limit_s = trial.session.call_limit_s
+        try:
+            with state.problem.other_settings(number), trial.another() as other:
+                other.load()
                 finding = try_values(other, other.draw(0, OWN), SETTINGS_SLOT, where)
-            except RunnerFault as fault:
-                raise RunnerFault(fault.kind, f"{where}: {fault}") from None
-            finally:
-                other.close_slots()
-                other.end_runner()
+        except RunnerFault as fault:
+            raise RunnerFault(fault.kind, f"{where}: {fault}") from None
         if finding is not None:
             return finding
     return None
@@ -101,10 +88,9 @@ def _is_taken(trial: Trial, arguments: list[Any]) -> bool:
         return False
 
 
-def _tried(trial: Trial, arguments: list[Any], limit_s: float) -> GateFinding | None:
+def _tried(trial: Trial, arguments: list[Any]) -> GateFinding | None:
     """What is wrong with one call in a process of its own; a hint where its parameters match nobody's."""
-    trial.runner = trial.state.link.spawn("candidate", trial.time_limit)
-    trial.session.call_limit_s = limit_s
-    if not LoadGate().load(trial, seed=secrets.randbits(31), copy_state=True):
+    trial.start()
+    if not trial.build_model(seed=secrets.randbits(31), copy_state=True):
         return suspicious(UNKNOWN)
     return try_draw(trial, 0, OWN, arguments, observe=False)

@@ -5,7 +5,7 @@ import random
 from collections.abc import Callable
 
 from services.domain.gates import GateStatus
-from workers.referee.gates.remembering import MOST_MEASUREMENTS, remembered
+from workers.referee.gates.checks.memoization import MOST_MEASUREMENTS, remembered
 from workers.referee.timing.single_calls import Samples
 from workers.referee.trial import Measured
 

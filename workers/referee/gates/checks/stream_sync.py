@@ -13,8 +13,10 @@ import statistics
 from services.domain.gates import GateName, GateResult, GateStatus
 from workers.ipc.tensors import flatten
 from workers.referee.errors import RunnerFault
+from workers.referee.gates.checks.calls import judge_outputs
+from workers.referee.gates.finding import GateFinding, failed
 from workers.referee.inputs.draws import OWN
-from workers.referee.trial import GateFinding, Trial, failed, judge_outputs
+from workers.referee.trial import Trial
 
 SOURCE_SLOT = 900_000
 LEAST_DELAY_S = 5e-3

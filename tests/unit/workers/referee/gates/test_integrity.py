@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from services.domain.gates import GateStatus
+from tests.unit.workers.referee.trials import a_trial
 from workers.referee.gates import integrity
+from workers.referee.gates.checks.deferred_work import put_off
 from workers.referee.timing.single_calls import Samples
 from workers.referee.trial import Measured
 
@@ -27,15 +28,15 @@ def measured(*, batched: bool) -> Measured:
 def test_neither_work_put_off_nor_too_good_a_figure_is_found(batched: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(integrity, "cheating_floor_s", lambda _analysis, _device: CALL_S / 2)
     one = measured(batched=batched)
-    trial: Any = SimpleNamespace(measured=[one], state=SimpleNamespace(analysis=None, device=None))
+    trial = a_trial(one, state=SimpleNamespace(analysis=None, device=None))
 
-    assert integrity._put_off(one) is None
+    assert put_off(one) is None
     assert integrity._too_good(trial) is None
 
 
 def test_a_figure_below_the_floor_is_seen_in_batches_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(integrity, "cheating_floor_s", lambda _analysis, _device: 2 * CALL_S)
-    trial: Any = SimpleNamespace(measured=[measured(batched=True)], state=SimpleNamespace(analysis=None, device=None))
+    trial = a_trial(measured(batched=True), state=SimpleNamespace(analysis=None, device=None))
 
     found = integrity._too_good(trial)
 

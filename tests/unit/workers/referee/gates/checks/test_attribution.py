@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from workers.referee.gates.attribution import foreign_time, library_time
+from workers.referee.gates.checks.attribution import foreign_time, library_time
 from workers.referee.questions import TimeShares
 from workers.referee.worker_client import SeenTime
 from workers.sampler.attribution import Owner, attribute

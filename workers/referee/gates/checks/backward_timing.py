@@ -21,10 +21,12 @@ from services.domain.measurements import BASELINES, Baselines, Passes, PassTimes
 from workers.ipc.tensors import flatten
 from workers.referee.comparing.comparison import ErrorScale
 from workers.referee.errors import RunnerFault
+from workers.referee.gates.checks.calls import judge_outputs
+from workers.referee.gates.finding import GateFinding, failed
 from workers.referee.inputs.draws import OWN, rebuilt
 from workers.referee.timing.single_calls import Checked, Samples, SamplingBudget, Side
 from workers.referee.timing.statistics import NoFigureError, is_told, median_and_gap
-from workers.referee.trial import GateFinding, Measured, Trial, failed, judge_outputs
+from workers.referee.trial import Measured, Trial
 from workers.runner.session import FORWARD_OF
 
 BUDGET = SamplingBudget(seconds=0.3)

@@ -11,11 +11,12 @@ import torch
 
 from services.domain.gates import GateStatus
 from tests.isolated import isolated
-from workers.referee.gates import parameters
-from workers.referee.gates.load import LoadGate
-from workers.referee.session.exchange import TimeLimit
+from tests.unit.workers.referee.trials import a_trial
+from workers.referee.gates import load
+from workers.referee.gates.checks import parameter_use
 from workers.referee.session.isolated_problem import IsolatedProblem
 from workers.referee.state import ReferenceState
+from workers.referee.trial import Trial
 
 SOURCE = """import torch
 
@@ -49,14 +50,13 @@ class Loaded:
         return self._matches or not copy_state
 
 
+def trial_of(problem: IsolatedProblem, session: Loaded) -> Trial:
+    link = SimpleNamespace(spawn=lambda *_given, **_named: SimpleNamespace(session=session))
+    return a_trial(state=SimpleNamespace(problem=problem, threads=1, link=link))
+
+
 def loaded(problem: IsolatedProblem, session: Loaded) -> str:
-    state = SimpleNamespace(
-        problem=problem, threads=1, link=SimpleNamespace(spawn=lambda *_given, **_named: SimpleNamespace())
-    )
-    trial: Any = SimpleNamespace(
-        runner=None, state=state, session=session, time_limit=TimeLimit(left_s=0.0), request=SimpleNamespace(source="")
-    )
-    return LoadGate().examine(trial).detail
+    return load.examine(trial_of(problem, session)).detail
 
 
 def weight(problem: IsolatedProblem) -> torch.Tensor:
@@ -95,15 +95,7 @@ def test_the_seed_that_a_candidate_was_given_is_not_that_of_the_next_one_s_weigh
 
 
 def test_who_cannot_be_given_other_parameters_is_suspicious(problem: IsolatedProblem) -> None:
-    session = Loaded(matches=False)
-    session.call_limit_s = 1.0  # type: ignore[attr-defined]
-    state = SimpleNamespace(
-        problem=problem, threads=1, link=SimpleNamespace(spawn=lambda *_given, **_named: SimpleNamespace())
-    )
-    trial: Any = SimpleNamespace(
-        runner=None, state=state, session=session, time_limit=TimeLimit(left_s=0.0), request=SimpleNamespace(source="")
-    )
-    finding = parameters._tried(trial, [], 1.0)
+    finding = parameter_use._tried(trial_of(problem, Loaded(matches=False)), [])
     assert finding is not None
     assert finding.status is GateStatus.SUSPICIOUS
     assert "Register the reference's" in finding.detail

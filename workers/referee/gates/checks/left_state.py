@@ -20,12 +20,13 @@ from workers.referee.comparing.comparison import ErrorScale, examine
 from workers.referee.comparing.error_scales import same_bytes, scales_of
 from workers.referee.comparing.usual_magnitudes import usual_magnitudes
 from workers.referee.errors import FaultKind, Refused, RunnerFault
-from workers.referee.gates.single_call import opened
+from workers.referee.gates.checks.calls import opened
+from workers.referee.gates.finding import GateFinding, failed, suspicious
 from workers.referee.inputs.draws import OWN, rebuilt
 from workers.referee.inputs.resizing import cut_along
 from workers.referee.problem.contract import Answer
 from workers.referee.session.isolated_problem import IsolatedProblem
-from workers.referee.trial import GateFinding, Trial, failed, suspicious
+from workers.referee.trial import Trial
 
 Named = dict[str, torch.Tensor]
 STATE_SLOT = 3000

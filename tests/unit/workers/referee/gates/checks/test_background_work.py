@@ -1,7 +1,7 @@
 """What idle windows amount to."""
 
 from services.domain.gates import GateStatus
-from workers.referee.gates.idleness import Window, judge_windows
+from workers.referee.gates.checks.background_work import Window, judge_windows
 
 
 def window(cpu_ms: float = 0.0, turns: int = 0, running: float = 0.0) -> Window:

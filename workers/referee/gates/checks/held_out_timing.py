@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from services.domain.evaluations import HeldOutResult
-from workers.referee.gates.integrity import CheatFoundError, measured_steadily
-from workers.referee.gates.timing import shape_result
+from workers.referee.gates.checks.figures import shape_result
+from workers.referee.gates.checks.measurement import CheatFoundError, measured_steadily
+from workers.referee.gates.finding import GateFinding
 from workers.referee.timing.statistics import NoFigureError, is_stable
-from workers.referee.trial import GateFinding, Trial
+from workers.referee.trial import Trial
 
 
 def time_held_out(trial: Trial) -> GateFinding | None:

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from tests.unit.workers.referee.test_session import against, frozen, honest, loaded, open_blocks  # noqa: F401 - a fixture
+from tests.unit.workers.referee.trials import a_trial
 from workers.referee.comparing.comparison import ErrorScale, tolerances
-from workers.referee.comparing.output_errors import ErrorLog
 from workers.referee.errors import FaultKind, RunnerFault
-from workers.referee.gates.single_call import try_values
+from workers.referee.gates.checks.calls import try_values
 from workers.referee.judgement import number_of
 from workers.referee.problem.contract import Answer
 from workers.referee.session.runner_client import RunnerSession
@@ -30,7 +30,7 @@ def trial_of(session: RunnerSession) -> Any:
         scales=lambda *_given: (ErrorScale(),),
         scales_on=lambda *_given: None,
     )
-    return SimpleNamespace(state=state, session=session, errors=ErrorLog())
+    return a_trial(state=state, session=session)
 
 
 @pytest.mark.usefixtures("frozen")

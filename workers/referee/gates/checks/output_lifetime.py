@@ -11,9 +11,10 @@ from __future__ import annotations
 import time
 
 from workers.ipc.tensors import flatten
-from workers.referee.gates.correctness import try_draw
+from workers.referee.gates.checks.calls import judge_outputs, try_draw
+from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.draws import OWN
-from workers.referee.trial import GateFinding, Trial
+from workers.referee.trial import Trial
 
 MOST_CALLS = 4096
 CALLED_S = 10.0
@@ -44,3 +45,12 @@ def called_on(trial: Trial) -> GateFinding | None:
             if time.monotonic() > until:
                 break
     return None
+
+
+def changed_later(trial: Trial) -> GateFinding | None:
+    """An early call's outputs, which were held all the time, are not what they were: later calls wrote into them."""
+    held = trial.held
+    if held is None or held.session is not trial.session or trial.state.place.is_gpu:
+        return None
+    fetched = trial.session.held(held.slot)
+    return judge_outputs(trial, fetched, held.answer, held.scales, "what an early call returned, read after later ones")

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from services.domain.gates import GateStatus
-from workers.referee.gates import integrity
+from tests.unit.workers.referee.trials import a_trial
+from workers.referee.gates.checks import deferred_work, measurement
+from workers.referee.gates.finding import GateFinding, failed
 from workers.referee.timing.single_calls import Samples
 from workers.referee.timing.statistics import Uncertainty, latency
-from workers.referee.trial import GateFinding, Measured, failed
+from workers.referee.trial import Measured
 
 CALL_S = 35e-6
 MUCH_S, LITTLE_S = 18e-6, 8e-6
@@ -24,21 +26,23 @@ class Sittings:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *hidden_s: float, evidence: GateFinding | None = None) -> None:
         self.processes = 1
         self._hidden_s = list(hidden_s)
-        monkeypatch.setattr(integrity, "_measure", self._measure)
-        monkeypatch.setattr(integrity, "load_again", self._load_again)
-        monkeypatch.setattr(integrity, "try_draw", lambda *_given, **_named: evidence)
-        monkeypatch.setattr(integrity, "library_work", lambda _trial: None)
-        monkeypatch.setattr(integrity, "work_outside", lambda _trial: None)
+        monkeypatch.setattr(measurement, "measure", self._measure)
+        monkeypatch.setattr(measurement, "try_draw", lambda *_given, **_named: evidence)
+        monkeypatch.setattr(measurement, "library_work", lambda _trial: None)
+        monkeypatch.setattr(measurement, "work_outside", lambda _trial: None)
         bench = SimpleNamespace(side=self._side, restart=self._restart)
         state = SimpleNamespace(bench=bench, metas=lambda _number: [], is_one_of_many=False, is_large=False)
         self.rivals = 1
-        self.trial: Any = SimpleNamespace(draw=lambda *_given: [], state=state, runner=None)
+        trial: Any = a_trial(state=state)
+        trial.draw = lambda *_given: []
+        trial.load_again = self._load_again
+        self.trial = trial
 
     def _measure(self, _trial: object, number: int) -> Measured:
         samples = Samples(candidate=[CALL_S] * 20, baseline=[CALL_S] * 20, hidden_s=self._hidden_s.pop(0))
         return Measured(number=number, baseline="eager", samples=samples, shapes=())
 
-    def _load_again(self, _trial: object) -> None:
+    def _load_again(self) -> None:
         self.processes += 1
 
     def _restart(self) -> None:
@@ -48,7 +52,7 @@ class Sittings:
         return "reference"
 
     def steadily(self, number: int = 0) -> Samples:
-        return integrity.measured_steadily(self.trial, number).samples
+        return measurement.measured_steadily(self.trial, number).samples
 
 
 def test_time_hidden_in_one_process_alone_is_the_machine_s(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +64,7 @@ def test_time_hidden_in_one_process_alone_is_the_machine_s(monkeypatch: pytest.M
 def test_time_hidden_in_every_process_is_the_candidate_s(monkeypatch: pytest.MonkeyPatch) -> None:
     sittings = Sittings(monkeypatch, MUCH_S, MUCH_S, MUCH_S)
     assert sittings.steadily().hidden_s == MUCH_S
-    assert sittings.processes == integrity.REPEATS
+    assert sittings.processes == measurement.REPEATS
     assert sittings.rivals == 2, "the reference's process may have been the lucky one"
 
 
@@ -73,7 +77,7 @@ class Reads(Sittings):
         self._read_s = read_s
         self.read_again = 0
         self.trial.side = lambda *_given: "candidate"
-        monkeypatch.setattr(integrity, "timed_fetch", self._timed_fetch)
+        monkeypatch.setattr(deferred_work, "timed_fetch", self._timed_fetch)
 
     def _measure(self, _trial: object, number: int) -> Measured:
         samples = Samples(candidate=[CALL_S] * 20, baseline=[CALL_S] * 20)
@@ -89,24 +93,24 @@ class Reads(Sittings):
 @pytest.mark.parametrize("number", [0, 1])
 def test_slow_reads_in_one_process_alone_are_the_machine_s(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     reads = Reads(monkeypatch, SLOW_READ_S, READ_S)
-    measured = integrity.measured_steadily(reads.trial, number)
-    assert integrity._put_off(measured) is None
-    assert (reads.processes, reads.read_again) == (2, 2 * integrity.SECOND_LOOK)
+    measured = measurement.measured_steadily(reads.trial, number)
+    assert deferred_work.put_off(measured) is None
+    assert (reads.processes, reads.read_again) == (2, 2 * deferred_work.SECOND_LOOK)
 
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_slow_reads_in_every_process_are_work_put_off(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     reads = Reads(monkeypatch, SLOW_READ_S, SLOW_READ_S, SLOW_READ_S)
-    finding = integrity._put_off(integrity.measured_steadily(reads.trial, number))
+    finding = deferred_work.put_off(measurement.measured_steadily(reads.trial, number))
     assert finding is not None
     assert "took 1000 µs longer than for the reference" in finding.detail
-    assert (reads.processes, reads.rivals) == (integrity.REPEATS, 2)
+    assert (reads.processes, reads.rivals) == (measurement.REPEATS, 2)
 
 
 def test_outputs_of_large_problems_are_read_again_in_another_process_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     reads = Reads(monkeypatch, SLOW_READ_S, READ_S)
     reads.trial.state.is_large = True
-    assert integrity._put_off(integrity.measured_steadily(reads.trial, 0)) is None
+    assert deferred_work.put_off(measurement.measured_steadily(reads.trial, 0)) is None
     assert (reads.processes, reads.read_again) == (2, 0)
 
 
@@ -118,7 +122,7 @@ def test_a_measurement_that_hides_nothing_is_taken_once(monkeypatch: pytest.Monk
 
 def test_the_new_process_is_examined_before_it_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     sittings = Sittings(monkeypatch, MUCH_S, LITTLE_S, evidence=failed("the output is wrong"))
-    with pytest.raises(integrity.CheatFoundError) as caught:
+    with pytest.raises(measurement.CheatFoundError) as caught:
         sittings.steadily()
     assert caught.value.finding.status is GateStatus.FAILED
 
@@ -136,6 +140,6 @@ def test_sittings_without_a_figure_are_counted_together(monkeypatch: pytest.Monk
     few = Few(monkeypatch)
     samples = few.steadily()
     assert len(samples.candidate) == len(samples.baseline) == 8 * few.sittings
-    assert 1 < few.sittings <= integrity.REPEATS
+    assert 1 < few.sittings <= measurement.REPEATS
     assert latency(samples.candidate, samples.off).median_us == pytest.approx(100.0)
     assert few.processes == 1
