@@ -1,8 +1,10 @@
 """Record what the referee measured of candidates on this machine, for tests that replay it.
 
-`python -m tests.recording cpu FILE TIMES LOAD honest/silu_simd …` appends a line of JSON to FILE for each evaluation,
-as `tests/unit/workers/referee/recorded/calls.jsonl` has them; `… gpu FILE TIMES LOAD honest/tiny.triton.txt …` one for
-each that came to be timed, as `recorded/device_batches.jsonl` has them. LOAD is a word on what else the machine does.
+`python -m tests.recording cpu FILE TIMES LOAD honest/silu_simd …` appends a line of JSON to FILE for each evaluation, as
+`calls.jsonl` in `tests/unit/workers/referee/gates/checks/recorded/` has them; `… gpu FILE TIMES LOAD
+honest/tiny.triton.txt …` one for each that came to be timed, as `device_batches.jsonl` there. LOAD is a word on what
+else the machine does.
+
 The referee is a process of its own and says nothing but its report; so it runs from a copy of this tree, whose
 integrity gate appends what was recorded to its finding.
 """

@@ -18,16 +18,16 @@ from services.domain.objectives import Objective, headline
 from services.domain.profiles import Profile, Roofline
 from services.domain.tunables import described
 from workers.ipc.wire import WireError
-from workers.referee.compose import Figures, compose, compose_infrastructure_error
+from workers.referee.boundary.exchange import TimeLimit
+from workers.referee.boundary.worker_messages import Counters
 from workers.referee.costs.roofline import diagnose, roofline
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.figures import page_baselines
 from workers.referee.gates.checks.stream_sync import unjoined_forks
 from workers.referee.gates.finding import GateFinding, blamed_gate, failed
 from workers.referee.gates.order import GATES, examine
-from workers.referee.inputs.draws import OWN
-from workers.referee.questions import Counters
-from workers.referee.session.exchange import TimeLimit
+from workers.referee.inputs.distributions import OWN
+from workers.referee.report import Figures, compose, compose_infrastructure_error
 from workers.referee.state import ReferenceState, ensure_set
 from workers.referee.trial import Mode, Trial
 from workers.referee.tuning import tune

@@ -14,19 +14,19 @@ from typing import Any
 from services.domain.evaluations import EvaluationRequest, HeldOutResult, ShapeResult, Tuned
 from services.domain.measurements import Passes
 from workers.ipc.tensors import flatten
-from workers.referee.comparing.comparison import ErrorScale
-from workers.referee.comparing.output_errors import ErrorLog
-from workers.referee.inputs.draws import Distribution, drawn, rebuilt
+from workers.referee.boundary.exchange import TimeLimit
+from workers.referee.boundary.runner_client import RunnerSession
+from workers.referee.boundary.slots import Slot
+from workers.referee.boundary.worker_client import Runner, SeenTime
+from workers.referee.boundary.worker_messages import Build
+from workers.referee.comparison.error_log import ErrorLog
+from workers.referee.comparison.output_structure import Answer
+from workers.referee.comparison.tolerance import ErrorScale
+from workers.referee.inputs.distributions import Distribution, drawn, rebuilt
 from workers.referee.inputs.fresh_values import FreshValues
-from workers.referee.preparation import Preparation
-from workers.referee.problem.contract import Answer
-from workers.referee.questions import Build
-from workers.referee.session.exchange import TimeLimit
-from workers.referee.session.runner_client import RunnerSession
-from workers.referee.session.slots import Slot
+from workers.referee.inputs.schedule import Preparation
 from workers.referee.state import ReferenceState
 from workers.referee.timing.single_calls import Samples, Side
-from workers.referee.worker_client import Runner, SeenTime
 
 LOAD_LIMIT_S = 30.0
 LAYOUT_SLOTS = 100_000

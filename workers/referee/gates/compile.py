@@ -6,11 +6,11 @@ import dataclasses
 import re
 
 from services.domain.gates import GateName, GateStatus
+from workers.referee.boundary.worker_messages import Build
 from workers.referee.gates.finding import GateFinding, failed, passed
 from workers.referee.gates.screen import judged
-from workers.referee.questions import Build
-from workers.referee.screening.built_rules import examine_built, examine_reached
-from workers.referee.screening.screen import screen_compiled
+from workers.referee.screen.binary_rules import examine_built, examine_reached
+from workers.referee.screen.screen import screen_compiled
 from workers.referee.trial import Trial
 
 CACHED_S = 0.05

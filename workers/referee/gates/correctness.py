@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from workers.referee.gates.checks.calls import try_draw
 from workers.referee.gates.checks.left_state import leaves_state
 from workers.referee.gates.finding import GateFinding, passed
-from workers.referee.inputs.draws import OWN, Distribution
-from workers.referee.preparation import plan
+from workers.referee.inputs.distributions import OWN, Distribution
+from workers.referee.inputs.schedule import plan
 from workers.referee.trial import Mode, Trial
 
 QUICK_DRAWS = 5

@@ -14,8 +14,8 @@ import torch
 from services.domain.gates import GateStatus
 from workers.ipc.sparse import holds_sparse
 from workers.ipc.tensors import flatten, structure
-from workers.referee.comparing.comparison import all_finite
-from workers.referee.comparing.error_scales import same_bytes
+from workers.referee.comparison.error_scales import same_bytes
+from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_values
 from workers.referee.gates.checks.held_out_timing import time_held_out
@@ -23,9 +23,9 @@ from workers.referee.gates.checks.left_state import leaves_state
 from workers.referee.gates.checks.parameter_use import after_training, with_other_parameters, with_other_settings
 from workers.referee.gates.checks.strided_arguments import on_strided
 from workers.referee.gates.finding import GateFinding, passed
-from workers.referee.inputs.draws import OWN, Distribution, drawn, rebuilt
+from workers.referee.inputs.distributions import OWN, Distribution, drawn, rebuilt
 from workers.referee.inputs.index_structure import IndexStructure, first_rows, index_structure, row_count
-from workers.referee.inputs.resizing import cut_along, cut_sizes, resized
+from workers.referee.inputs.resize import cut_along, cut_sizes, resized
 from workers.referee.state import ReferenceState
 from workers.referee.trial import Trial
 from workers.runner.stepping import DENSE

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workers.referee.gates.finding import GateFinding, failed, passed, suspicious
-from workers.referee.screening.remarks import Remark
-from workers.referee.screening.screen import screen
+from workers.referee.screen.rules import Remark
+from workers.referee.screen.screen import screen
 from workers.referee.trial import Trial
 
 MAX_REMARKS = 8

@@ -10,12 +10,12 @@ from services.domain.evaluations import ShapeResult
 from services.domain.measurements import BASELINES, Latency, Speedup
 from services.domain.objectives import Objective, described, headline
 from workers.ipc.tensors import flatten
-from workers.referee.baselines.slowness import ReferenceCost
+from workers.referee.baselines.overhead import ReferenceCost
 from workers.referee.gates.checks.backward_timing import WrongForwardError, times_of_passes
 from workers.referee.gates.checks.figures import page_baselines, shape_result, why_not_the_medians
+from workers.referee.gates.checks.reference_cost import reference_cost
 from workers.referee.gates.finding import GateFinding, failed, passed, suspicious
-from workers.referee.inputs.draws import OWN
-from workers.referee.reference_cost import reference_cost
+from workers.referee.inputs.distributions import OWN
 from workers.referee.timing.single_calls import WIDEST_SPREAD_S, Samples, SamplingBudget
 from workers.referee.timing.statistics import (
     NoFigureError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from workers.referee.session.exchange import TimeLimit
+from workers.referee.boundary.exchange import TimeLimit
 from workers.referee.trial import Measured, Trial
 
 

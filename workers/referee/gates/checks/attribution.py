@@ -14,14 +14,14 @@ from collections.abc import Mapping, Sequence
 
 from services.domain.gates import GateName
 from workers.ipc.tensors import flatten
+from workers.referee.boundary.slots import Slot
+from workers.referee.boundary.worker_client import SeenTime
+from workers.referee.boundary.worker_messages import TimeShares
 from workers.referee.gates.checks.calls import judge_inputs, judge_on_values, try_draw
 from workers.referee.gates.finding import GateFinding, failed, suspicious
-from workers.referee.inputs.draws import OWN, TELLING, Distribution
-from workers.referee.questions import TimeShares
-from workers.referee.screening.rules import CHEAP_OPERATORS, LIBRARY_ALIASES, permitted
-from workers.referee.session.slots import Slot
+from workers.referee.inputs.distributions import OWN, TELLING, Distribution
+from workers.referee.screen.rules import CHEAP_OPERATORS, LIBRARY_ALIASES, permitted
 from workers.referee.trial import Trial
-from workers.referee.worker_client import SeenTime
 from workers.runner.answers import BatchTimed
 from workers.runner.protocol import TimeBatch
 from workers.runner.stepping import DENSE

@@ -17,9 +17,9 @@ import torch
 
 from workers.ipc.tensors import flatten
 from workers.profilers.usage import Activity
+from workers.referee.boundary.slots import Slot
 from workers.referee.gates.finding import GateFinding, failed, suspicious
-from workers.referee.inputs.draws import OWN
-from workers.referee.session.slots import Slot
+from workers.referee.inputs.distributions import OWN
 from workers.referee.trial import Trial
 
 GRACE_S = 0.015

@@ -19,11 +19,11 @@ from typing import Any
 from services.domain.gates import GateName
 from services.domain.measurements import BASELINES, Baselines, Passes, PassTimes
 from workers.ipc.tensors import flatten
-from workers.referee.comparing.comparison import ErrorScale
+from workers.referee.comparison.tolerance import ErrorScale
 from workers.referee.errors import RunnerFault
 from workers.referee.gates.checks.calls import judge_outputs
 from workers.referee.gates.finding import GateFinding, failed
-from workers.referee.inputs.draws import OWN, rebuilt
+from workers.referee.inputs.distributions import OWN, rebuilt
 from workers.referee.timing.single_calls import Checked, Samples, SamplingBudget, Side
 from workers.referee.timing.statistics import NoFigureError, is_told, median_and_gap
 from workers.referee.trial import Measured, Trial

@@ -12,14 +12,14 @@ import torch
 
 from services.domain.gates import GateName
 from workers.ipc.tensors import TensorMeta, flatten
-from workers.referee.comparing.comparison import ErrorScale
+from workers.referee.boundary.slots import Slot
+from workers.referee.comparison.call_outputs import Fetched
+from workers.referee.comparison.judgement import Judgement, judged_inputs, judged_on_values, judged_outputs
+from workers.referee.comparison.output_structure import Answer
+from workers.referee.comparison.tolerance import ErrorScale
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.gates.finding import GateFinding, failed
-from workers.referee.inputs.draws import OWN, Distribution
-from workers.referee.judgement import Judgement, judged_inputs, judged_on_values, judged_outputs
-from workers.referee.problem.contract import Answer
-from workers.referee.session.fetched import Fetched
-from workers.referee.session.slots import Slot
+from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.trial import Held, Trial
 
 AT_ONCE = 0.5
@@ -138,7 +138,7 @@ def judge_inputs(
     trial: Trial, slot: Slot, tensors: Sequence[torch.Tensor], answer: Answer, where: str
 ) -> GateFinding | None:
     """What is wrong with the arguments after a call: as they were, or as the reference leaves them, where it writes."""
-    return _found(trial, judged_inputs(trial.state, slot, tensors, answer), where)
+    return _found(trial, judged_inputs(trial.state, slot.inputs.tensors, tensors, answer), where)
 
 
 def _found(trial: Trial, judgement: Judgement, where: str) -> GateFinding | None:

@@ -6,7 +6,7 @@ import statistics
 
 from workers.ipc.tensors import flatten
 from workers.referee.gates.finding import GateFinding, failed
-from workers.referee.inputs.draws import OWN
+from workers.referee.inputs.distributions import OWN
 from workers.referee.timing.single_calls import Samples, timed_fetch
 from workers.referee.trial import Measured, Trial
 

@@ -16,16 +16,16 @@ from typing import Any
 import torch
 
 from workers.ipc.tensors import TensorMeta, flatten
-from workers.referee.comparing.comparison import ErrorScale, examine
-from workers.referee.comparing.error_scales import same_bytes, scales_of
-from workers.referee.comparing.usual_magnitudes import usual_magnitudes
+from workers.referee.boundary.isolated_problem import IsolatedProblem
+from workers.referee.comparison.error_scales import same_bytes, scales_of
+from workers.referee.comparison.output_structure import Answer
+from workers.referee.comparison.tolerance import ErrorScale, examine
+from workers.referee.comparison.usual_magnitudes import usual_magnitudes
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import opened
 from workers.referee.gates.finding import GateFinding, failed, suspicious
-from workers.referee.inputs.draws import OWN, rebuilt
-from workers.referee.inputs.resizing import cut_along
-from workers.referee.problem.contract import Answer
-from workers.referee.session.isolated_problem import IsolatedProblem
+from workers.referee.inputs.distributions import OWN, rebuilt
+from workers.referee.inputs.resize import cut_along
 from workers.referee.trial import Trial
 
 Named = dict[str, torch.Tensor]

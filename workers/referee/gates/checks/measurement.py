@@ -8,14 +8,14 @@ from dataclasses import replace
 
 from services.domain.gates import GateName
 from workers.ipc.tensors import flatten
+from workers.referee.boundary.slots import Slot
 from workers.referee.gates.checks.attribution import library_work, watched_calls
 from workers.referee.gates.checks.background_work import work_outside
 from workers.referee.gates.checks.calls import judge_inputs, judge_on_values, try_draw
 from workers.referee.gates.checks.deferred_work import hides, put_off, read_again
 from workers.referee.gates.finding import GateFinding, failed
-from workers.referee.inputs.draws import OWN, rebuilt
-from workers.referee.session.slots import Slot
-from workers.referee.timing.beside import Beside
+from workers.referee.inputs.distributions import OWN, rebuilt
+from workers.referee.timing.baseline_outputs import Beside
 from workers.referee.timing.single_calls import Checked, Samples, SamplingBudget
 from workers.referee.timing.statistics import is_stable, is_told
 from workers.referee.trial import Measured, Trial

@@ -13,7 +13,7 @@ import time
 from workers.ipc.tensors import flatten
 from workers.referee.gates.checks.calls import judge_outputs, try_draw
 from workers.referee.gates.finding import GateFinding
-from workers.referee.inputs.draws import OWN
+from workers.referee.inputs.distributions import OWN
 from workers.referee.trial import Trial
 
 MOST_CALLS = 4096

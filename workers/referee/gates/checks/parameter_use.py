@@ -12,11 +12,11 @@ import secrets
 from typing import Any
 
 from services.domain.gates import GateStatus
-from workers.referee.comparing.comparison import all_finite
+from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_draw, try_values
 from workers.referee.gates.finding import GateFinding, suspicious
-from workers.referee.inputs.draws import OWN
+from workers.referee.inputs.distributions import OWN
 from workers.referee.trial import Trial
 
 WHERE = "with other parameters than those before any training (they are copied once the model is built)"

@@ -15,7 +15,7 @@ from workers.ipc.tensors import flatten
 from workers.referee.errors import RunnerFault
 from workers.referee.gates.checks.calls import judge_outputs
 from workers.referee.gates.finding import GateFinding, failed
-from workers.referee.inputs.draws import OWN
+from workers.referee.inputs.distributions import OWN
 from workers.referee.trial import Trial
 
 SOURCE_SLOT = 900_000

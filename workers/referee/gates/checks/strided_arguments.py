@@ -16,7 +16,7 @@ from workers.ipc.sparse import holds_sparse
 from workers.ipc.tensors import flatten, mapped, structure
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import judge_on_values, opened
-from workers.referee.inputs.draws import OWN
+from workers.referee.inputs.distributions import OWN
 from workers.referee.trial import Trial
 from workers.runner.stepping import TURNED, laid_out
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 import torch
 
+from tests.unit.workers.referee.boundary.test_runner_client import against, frozen, honest, loaded  # noqa: F401 - a fixture
 from tests.unit.workers.referee.gates.checks.test_calls import WEIGHT, trial_of
-from tests.unit.workers.referee.test_session import against, frozen, honest, loaded  # noqa: F401 - a fixture
 from workers.ipc.tensors import TensorMeta
+from workers.referee.boundary.runner_client import RunnerSession
+from workers.referee.comparison.output_structure import Answer
 from workers.referee.gates.generalization import _on_derived
-from workers.referee.problem.contract import Answer
-from workers.referee.session.runner_client import RunnerSession
 
 
 def trial_on(session: RunnerSession, answer: torch.Tensor) -> Any:

@@ -12,9 +12,9 @@ import torch
 from services.domain.gates import GateStatus
 from tests.isolated import isolated
 from tests.unit.workers.referee.trials import a_trial
+from workers.referee.boundary.isolated_problem import IsolatedProblem
 from workers.referee.gates import load
 from workers.referee.gates.checks import parameter_use
-from workers.referee.session.isolated_problem import IsolatedProblem
 from workers.referee.state import ReferenceState
 from workers.referee.trial import Trial
 

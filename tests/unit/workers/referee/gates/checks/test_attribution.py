@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from workers.referee.boundary.worker_client import SeenTime
+from workers.referee.boundary.worker_messages import TimeShares
 from workers.referee.gates.checks.attribution import foreign_time, library_time
-from workers.referee.questions import TimeShares
-from workers.referee.worker_client import SeenTime
 from workers.sampler.attribution import Owner, attribute
 from workers.sampler.maps import CodeMap, parse_maps
 from workers.sampler.perf_events import Sample

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 import torch
 
-from tests.unit.workers.referee.test_session import against, frozen, honest, loaded, open_blocks  # noqa: F401 - a fixture
+from tests.unit.workers.referee.boundary.test_runner_client import against, frozen, honest, loaded, open_blocks  # noqa: F401 - a fixture
 from tests.unit.workers.referee.trials import a_trial
-from workers.referee.comparing.comparison import ErrorScale, tolerances
+from workers.referee.boundary.runner_client import RunnerSession
+from workers.referee.comparison.judgement import number_of
+from workers.referee.comparison.output_structure import Answer
+from workers.referee.comparison.tolerance import ErrorScale, tolerances
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.gates.checks.calls import try_values
-from workers.referee.judgement import number_of
-from workers.referee.problem.contract import Answer
-from workers.referee.session.runner_client import RunnerSession
 
 WEIGHT = torch.arange(4.0)
 
