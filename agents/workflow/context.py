@@ -11,6 +11,7 @@ from agents.workflow.budget import Spent
 from agents.workflow.job_lease import LeaseHolder
 from agents.workflow.leaderboard import leader
 from agents.workflow.nearest_example import is_own_kernel
+from agents.workflow.origin import course_of
 from agents.workflow.state import WorkflowState
 from agents.workflow.step_cache import StepCache
 from services.domain import codec
@@ -245,9 +246,9 @@ class JobContext:
         return self.job.spec.agents is AgentsMode.LEAN
 
     def inspects(self, state: WorkflowState) -> bool:
-        """Whether the Judge is asked for a second opinion: about what agents wrote, where the model can have an opinion
-        (offline models answer from rules and would only repeat the referee)."""
-        return not (state["seeded"] or state.get("confirms")) and isinstance(self.model, MeteredChatModel)
+        """Whether the Judge is asked for a second opinion: where the model can have one (offline models answer from
+        rules and would only repeat the referee)."""
+        return course_of(state).inspected and isinstance(self.model, MeteredChatModel)
 
     def own_experiences(self) -> tuple[str, ...]:
         """What memory may hold of this job's own steps: its prompts tell of them anyway."""
@@ -273,7 +274,7 @@ class JobContext:
 
     def judged_before(self, state: WorkflowState, source: str) -> AttemptFact | None:
         """The earlier attempt with this very source; None for a new one, and where a measurement is the step's aim."""
-        if state["seeded"] or state.get("drafted") or state.get("confirms") or state.get("adopts"):
+        if not course_of(state).written:
             return None
         known = self.attempts[: state["known"]]
         return next((item for item in known if item.source == source and item.report is not None), None)
