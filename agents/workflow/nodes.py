@@ -22,12 +22,12 @@ from agents.workflow.compiler_draft import finding
 from agents.workflow.context import JobContext
 from agents.workflow.facts import facts_of
 from agents.workflow.leaderboard import kept_rounds, least_profiled_speedup
-from agents.workflow.model_call import Agent, Asker, RetryPolicy
+from agents.workflow.model_call import Agent, Asker
 from agents.workflow.nearest_example import NEAREST, nearest_example, with_nearest_example
 from agents.workflow.origin import course_of, origin_of
-from agents.workflow.recording import candidate_of, ready_draft, step_record
+from agents.workflow.record import candidate_of, ready_draft, step_record
 from agents.workflow.rounds import NO_PLAN, after_last_step, after_round, begin_round, reflects
-from agents.workflow.rules import JobRules
+from agents.workflow.rules import JobRules, RetryPolicy
 from agents.workflow.seed_kernel import evaluation_of
 from agents.workflow.state import BranchOutput, WorkflowState
 from services.domain.candidates import Candidate, EvaluatedCandidate, Origin, evaluation_id
