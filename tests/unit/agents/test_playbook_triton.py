@@ -10,10 +10,10 @@ import pytest
 from agents.playbook import critic
 from agents.playbook.triton.attention import find
 from agents.playbook.triton.catalogue import kernels
+from agents.playbook.triton.module import filled
+from agents.playbook.triton.patterns.pointwise import follow
+from agents.playbook.triton.patterns.product_graph import product
 from agents.playbook.triton.planner import EXHAUSTED, code, plan
-from agents.playbook.triton.pointwise import follow
-from agents.playbook.triton.product_graph import product
-from agents.playbook.triton.texts import filled
 from services.domain.chat import AttemptFact, Facts
 from services.domain.gates import GateName
 from services.domain.jobs import Stage

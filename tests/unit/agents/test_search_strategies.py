@@ -10,7 +10,7 @@ from agents.strategies.greedy import Greedy
 from agents.strategies.islands import Islands
 from agents.strategies.map_elites import MapElites, archive
 from agents.strategies.registry import STRATEGIES, strategy
-from agents.strategies.stopping import StopRule
+from agents.strategies.stop_rule import StopRule
 from agents.strategies.tree import TreeSearch
 from agents.strategies.world_model import WorldModelSearch, read
 from services.domain.chat import HypothesisFact
