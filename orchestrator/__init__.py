@@ -1,8 +1,7 @@
 """Claims jobs, drives their graphs, survives being killed."""
 
 from agents.workflow.context import Stores
-from agents.workflow.model_call import RetryPolicy
-from agents.workflow.rules import JobRules
+from agents.workflow.rules import JobRules, RetryPolicy
 from orchestrator.job_monitor import PollingIntervals
 from orchestrator.service import Orchestrator
 

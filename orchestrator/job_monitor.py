@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from agents.workflow.job_lease import LeaseHolder
+from agents.workflow.context import LeaseHolder
 from orchestrator.lease_renewal import LeaseRenewal, is_due
 from services.domain.errors import LeaseLostError, StorageError
 from services.domain.jobs import ControlFlags, Job

@@ -14,9 +14,8 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 
 from agents.strategies.registry import strategy as strategy_of
 from agents.workflow.compiler_draft import absence
-from agents.workflow.context import JobContext, Stores
+from agents.workflow.context import JobContext, LeaseHolder, Stores
 from agents.workflow.graph import Graph
-from agents.workflow.job_lease import LeaseHolder
 from agents.workflow.leaderboard import without_gain
 from agents.workflow.rounds import useless_model
 from agents.workflow.rules import JobRules

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from agents.workflow.job_lease import LeaseHolder
+from agents.workflow.context import LeaseHolder
 from services.domain.jobs import ControlFlags, Lease
 from services.ports.jobs import JobStore
 from services.ports.runtime import Clock

@@ -9,9 +9,8 @@ from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 
-from agents.workflow.context import Stores
+from agents.workflow.context import LeaseHolder, Stores
 from agents.workflow.graph import build_graph
-from agents.workflow.job_lease import LeaseHolder
 from agents.workflow.nodes import Workflow
 from agents.workflow.rules import JobRules
 from orchestrator.drain import Drain, DrainingSaver

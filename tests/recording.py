@@ -1,7 +1,7 @@
 """Record what the referee measured of candidates on this machine, for tests that replay it.
 
-`python -m tests.recording cpu FILE TIMES LOAD honest/silu_simd …` appends a line of JSON to FILE for each evaluation, as
-`calls.jsonl` in `tests/unit/workers/referee/gates/checks/recorded/` has them; `… gpu FILE TIMES LOAD
+`python -m tests.recording cpu FILE TIMES LOAD honest/silu_simd …` appends a line of JSON to FILE for each evaluation,
+as `calls.jsonl` in `tests/unit/workers/referee/gates/checks/recorded/` has them; `… gpu FILE TIMES LOAD
 honest/tiny.triton.txt …` one for each that came to be timed, as `device_batches.jsonl` there. LOAD is a word on what
 else the machine does.
 

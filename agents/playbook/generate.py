@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.playbook.grouping import Kernel, group, sinks_of
+from agents.playbook.fusion import Kernel, group, sinks_of
 from agents.playbook.loops import Nest
 from agents.playbook.lowering import Program
 from agents.playbook.mathlib import prelude

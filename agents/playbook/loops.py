@@ -17,7 +17,7 @@ from agents.playbook.expressions import (
     ctype,
     offset,
 )
-from agents.playbook.grouping import Kernel
+from agents.playbook.fusion import Kernel
 from agents.playbook.nodes import Map, Node, Reduce, Scan, topological
 from agents.playbook.schedule import Schedule
 from agents.playbook.sizes import ONE, ZERO, Poly, product, symbol

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agents.strategies.lineage import failed_line, open_failures, ranked
-from agents.strategies.stopping import StopRule
+from agents.strategies.stop_rule import StopRule
 from services.domain.chat import AttemptFact
 from services.ports.search import SearchState, Strategy
 

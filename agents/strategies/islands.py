@@ -8,7 +8,7 @@ from __future__ import annotations
 from agents.strategies.behaviour import behaviour
 from agents.strategies.greedy import draft_start
 from agents.strategies.lineage import dice, is_accepted, median_us, ranked
-from agents.strategies.stopping import StopRule
+from agents.strategies.stop_rule import StopRule
 from services.domain.chat import AttemptFact, SearchBrief
 from services.ports.search import SearchState, Strategy
 

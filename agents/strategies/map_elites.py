@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from agents.strategies.behaviour import Behaviour, behaviour
 from agents.strategies.greedy import draft_start
 from agents.strategies.lineage import by_candidate, dice, is_accepted, median_us, pace
-from agents.strategies.stopping import StopRule
+from agents.strategies.stop_rule import StopRule
 from services.domain.chat import AttemptFact, SearchBrief
 from services.ports.search import SearchState, Strategy
 

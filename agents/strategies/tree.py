@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field
 
 from agents.strategies.lineage import is_accepted, median_us, pace, ranked
-from agents.strategies.stopping import StopRule
+from agents.strategies.stop_rule import StopRule
 from services.domain.chat import AttemptFact, SearchBrief
 from services.ports.search import SearchState, Strategy
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from agents.strategies.greedy import draft_start
 from agents.strategies.lineage import is_accepted, median_us, pace, ranked
-from agents.strategies.stopping import StopRule
+from agents.strategies.stop_rule import StopRule
 from services.domain.chat import AttemptFact, HypothesisFact, SearchBrief
 from services.ports.search import SearchState, Strategy
 

@@ -1,4 +1,4 @@
-"""Checkpoints of a graph that runs one node at a time."""
+"""Checkpoints of a graph that runs one node at a time, and of jobs that an earlier version began."""
 
 from __future__ import annotations
 
@@ -13,6 +13,28 @@ from langgraph.checkpoint.base import (
     CheckpointMetadata,
     CheckpointTuple,
 )
+
+from services.domain.candidates import Origin
+
+_FLAGS = {
+    "seeded": Origin.SEED,
+    "drafted": Origin.COMPILER,
+    "confirms": Origin.CONFIRMATION,
+    "adopts": Origin.RECALLED,
+}
+
+
+def with_origin(checkpoint: Checkpoint) -> Checkpoint:
+    """The checkpoint with the step's `origin`: in jobs begun under an earlier version there are `seeded`, `drafted`,
+    `confirms` and `adopts` in its place, and `evaluate_only`, which the job's tags say."""
+    values, versions = checkpoint["channel_values"], checkpoint["channel_versions"]
+    if "origin" in values or "seeded" not in versions:
+        return checkpoint
+    origin = next((origin.value for flag, origin in _FLAGS.items() if values.get(flag)), None)
+    changed = checkpoint.copy()
+    changed["channel_values"] = {**values, "origin": origin}
+    changed["channel_versions"] = {**versions, "origin": versions["seeded"]}  # LangGraph keeps nothing without one
+    return changed
 
 
 class OneNodeSaver(BaseCheckpointSaver[Any]):
@@ -29,8 +51,9 @@ class OneNodeSaver(BaseCheckpointSaver[Any]):
         self._saver = saver
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """The other saver's."""
-        return await self._saver.aget_tuple(config)
+        """The other saver's, with the step's origin."""
+        found = await self._saver.aget_tuple(config)
+        return None if found is None else found._replace(checkpoint=with_origin(found.checkpoint))
 
     async def alist(
         self,

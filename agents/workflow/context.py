@@ -8,9 +8,9 @@ from datetime import datetime
 
 from agents.roles.second_opinion import doubted
 from agents.workflow.budget import Spent
-from agents.workflow.job_lease import LeaseHolder
 from agents.workflow.leaderboard import leader
 from agents.workflow.nearest_example import is_own_kernel
+from agents.workflow.origin import course_of
 from agents.workflow.state import WorkflowState
 from agents.workflow.step_cache import StepCache
 from services.domain import codec
@@ -19,7 +19,7 @@ from services.domain.chat import AttemptFact, ChatMessage, PlanFact
 from services.domain.evaluations import EvaluationReport
 from services.domain.events import EventKind, JsonValue
 from services.domain.experiences import ExperienceKind, RecalledExperience, StartValues, experience_id
-from services.domain.jobs import AgentsMode, Budget, Job
+from services.domain.jobs import AgentsMode, Budget, Job, Lease
 from services.domain.measurements import Baselines
 from services.domain.problems import Problem, ProblemAnalysis
 from services.domain.ratios import paced_us
@@ -29,6 +29,7 @@ from services.memory.keys import dtype, shape_class
 from services.ports.jobs import ArtefactStore, CandidateStore, EventLog, JobStore
 from services.ports.memory import Memory
 from services.ports.models import ChatModel, MeteredChatModel
+from services.ports.runtime import Clock
 from services.ports.search import SearchState, Strategy
 from services.team_memory.learning import Setting
 
@@ -44,6 +45,30 @@ class Stores:
     events: EventLog
     memory: Memory
     artefacts: ArtefactStore
+
+
+class LeaseHolder:
+    """A job's lease while it is worked on, in its latest renewal."""
+
+    def __init__(self, lease: Lease, jobs: JobStore, clock: Clock, ttl_s: float) -> None:
+        self.current = lease
+        self._jobs = jobs
+        self._clock = clock
+        self._ttl_s = ttl_s
+
+    async def renew(self) -> None:
+        """Extend the lease. Raises `LeaseLostError`."""
+        self.current = await self._jobs.renew(self.current, self._ttl_s)
+
+    def left(self) -> float:
+        """The share of its time that is left; below zero when it has run out."""
+        return (self.current.expires_at - self._clock.now()).total_seconds() / self._ttl_s
+
+    async def ensure(self) -> None:
+        """Before a write that the store does not fence: a lease that has run out by our own clock (this process was
+        asleep) may be somebody else's by now. Raises `LeaseLostError`."""
+        if self._clock.now() >= self.current.expires_at:
+            await self.renew()
 
 
 @dataclass(kw_only=True)
@@ -245,9 +270,9 @@ class JobContext:
         return self.job.spec.agents is AgentsMode.LEAN
 
     def inspects(self, state: WorkflowState) -> bool:
-        """Whether the Judge is asked for a second opinion: about what agents wrote, where the model can have an opinion
-        (offline models answer from rules and would only repeat the referee)."""
-        return not (state["seeded"] or state.get("confirms")) and isinstance(self.model, MeteredChatModel)
+        """Whether the Judge is asked for a second opinion: where the model can have one (offline models answer from
+        rules and would only repeat the referee)."""
+        return course_of(state).inspected and isinstance(self.model, MeteredChatModel)
 
     def own_experiences(self) -> tuple[str, ...]:
         """What memory may hold of this job's own steps: its prompts tell of them anyway."""
@@ -273,7 +298,7 @@ class JobContext:
 
     def judged_before(self, state: WorkflowState, source: str) -> AttemptFact | None:
         """The earlier attempt with this very source; None for a new one, and where a measurement is the step's aim."""
-        if state["seeded"] or state.get("drafted") or state.get("confirms") or state.get("adopts"):
+        if not course_of(state).written:
             return None
         known = self.attempts[: state["known"]]
         return next((item for item in known if item.source == source and item.report is not None), None)

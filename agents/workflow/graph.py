@@ -15,8 +15,10 @@ from langgraph.types import Send
 from agents.workflow.checkpoints import OneNodeSaver
 from agents.workflow.context import JobContext
 from agents.workflow.nodes import Workflow
+from agents.workflow.origin import course_of
 from agents.workflow.state import BranchOutput, WorkflowState
 from services.domain.evaluations import Verdict
+from services.domain.jobs import EVALUATE_ONLY
 
 Graph = CompiledStateGraph[WorkflowState, JobContext, WorkflowState, WorkflowState]
 P = ParamSpec("P")
@@ -94,15 +96,9 @@ def again_or_finish(state: WorkflowState) -> Literal["recall", "reflect"] | list
     return [Send("branch", branch) for branch in branches] if branches else "recall"
 
 
-def _came_ready(state: WorkflowState) -> bool:
-    """Whether the step's kernel is the compiler's, a leader that is measured again, or another job's."""
-    return bool(state.get("drafted") or state.get("confirms") or state.get("adopts"))
-
-
 def after_recall(state: WorkflowState) -> Literal["plan", "code"]:
-    """A kernel that came with the job or from the compiler needs no plan, nor does one that is measured again or was
-    proven elsewhere."""
-    return "code" if state["seeded"] or _came_ready(state) else "plan"
+    """A kernel that comes ready needs no plan."""
+    return "plan" if course_of(state).written else "code"
 
 
 def after_plan(state: WorkflowState) -> Literal["plan", "code", "learn"]:
@@ -119,8 +115,7 @@ def after_code(state: WorkflowState, runtime: Runtime[JobContext]) -> Literal["c
     if state["attempt"]:
         return "code"
     context = runtime.context
-    inspects = context.job.spec.verify_first and not state.get("adopts") and context.inspects(state)
-    return "inspect" if inspects else "evaluate"
+    return "inspect" if context.job.spec.verify_first and context.inspects(state) else "evaluate"
 
 
 def after_evaluate(
@@ -129,7 +124,8 @@ def after_evaluate(
     """A new leader is inspected once more, what ran to its timing profiled; what failed goes to the Judge. In `lean`
     the next round's Planner reads the report itself."""
     context = runtime.context
-    if state.get("failure") or state["evaluate_only"] or _came_ready(state) or state.get("repeats") is not None:
+    only_judged = EVALUATE_ONLY in context.job.spec.tags or not course_of(state).diagnosed
+    if state.get("failure") or only_judged or state.get("repeats") is not None:
         return "learn"
     if state.get("leads") and context.inspects(state) and not context.job.spec.verify_first:
         return "inspect"

@@ -14,6 +14,7 @@ from agents.roles.replies import Reply, schema_of, unknown_keys
 from agents.workflow.budget import BudgetSpentError, ceiling, reserve_call
 from agents.workflow.context import JobContext
 from agents.workflow.facts import repair_turn
+from agents.workflow.rules import RetryPolicy
 from agents.workflow.state import WorkflowState
 from services.domain.chat import AgentRole, ChatReply, ChatRequest, Facts, ModelLimits
 from services.domain.errors import CallInterruptedError, LeaseLostError, ModelError, ReplyError, StorageError
@@ -27,20 +28,6 @@ from services.ports.runtime import Clock
 T = TypeVar("T")
 INTERRUPTED = "interrupted before its answer was here; charged with the most that it can have cost"
 """Why a call has no answer whose job was stopped meanwhile."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RetryPolicy:
-    """How often the machine's failures are retried, and how long to wait in between."""
-
-    attempts: int = 3
-    backoff_s: float = 1.0
-    """Wait before the second attempt; doubles from one to the next."""
-    most_backoff_s: float = 60.0
-
-    def wait_s(self, failures: int) -> float:
-        """Seconds to wait after so many failures."""
-        return float(min(self.backoff_s * 2 ** (failures - 1), self.most_backoff_s))
 
 
 @dataclass(kw_only=True)

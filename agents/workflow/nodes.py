@@ -18,18 +18,19 @@ from agents.roles.profiler import measured_diagnosis, read_diagnosis
 from agents.roles.replies import CoderReply, ProfilerReply
 from agents.roles.second_opinion import doubt_of, inspection_in_brief, inspection_schema, read_inspection
 from agents.workflow.budget import BudgetSpentError, reserve_device
-from agents.workflow.compiler_draft import draft_of, finding
+from agents.workflow.compiler_draft import finding
 from agents.workflow.context import JobContext
 from agents.workflow.facts import facts_of
 from agents.workflow.leaderboard import kept_rounds, least_profiled_speedup
-from agents.workflow.model_call import Agent, Asker, RetryPolicy
+from agents.workflow.model_call import Agent, Asker
 from agents.workflow.nearest_example import NEAREST, nearest_example, with_nearest_example
-from agents.workflow.recording import candidate_of, step_record
+from agents.workflow.origin import course_of, origin_of
+from agents.workflow.record import candidate_of, ready_draft, step_record
 from agents.workflow.rounds import NO_PLAN, after_last_step, after_round, begin_round, reflects
-from agents.workflow.rules import JobRules
-from agents.workflow.seed_kernel import SUMMARY, adopted_draft, evaluation_of
+from agents.workflow.rules import JobRules, RetryPolicy
+from agents.workflow.seed_kernel import evaluation_of
 from agents.workflow.state import BranchOutput, WorkflowState
-from services.domain.candidates import Candidate, EvaluatedCandidate, evaluation_id
+from services.domain.candidates import Candidate, EvaluatedCandidate, Origin, evaluation_id
 from services.domain.chat import AgentRole, Facts
 from services.domain.errors import InfrastructureError, ModelError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, PhasesS, Verdict
@@ -107,7 +108,7 @@ class Workflow:
         """Ask memory what helped with problems like this one."""
         context = runtime.context
         await context.emit(EventKind.STEP_STARTED, {"step": state["step"], "stage": state["stage"]})
-        if state["seeded"] or state.get("drafted") or state.get("confirms"):
+        if not course_of(state).written:
             context.cache(state).recalled = ()
             return {"recalled": []}
         found = await context.stores.memory.recall(self._query(state, context))
@@ -119,7 +120,7 @@ class Workflow:
             found = (adopted,)  # nobody is asked in this step: what is measured stands alone
         context.cache(state).recalled = found
         update: WorkflowState = {"recalled": [(item.experience.id, item.similarity, item.value) for item in found]}
-        return update if adopted is None else {**update, "adopts": adopted.experience.id, "start_step": None}
+        return update if adopted is None else {**update, "origin": Origin.RECALLED.value, "start_step": None}
 
     def _query(self, state: WorkflowState, context: JobContext) -> RecallQuery:
         start = context.start_point(state)
@@ -168,19 +169,11 @@ class Workflow:
         return {**update, "plan": await context.keep_plan(state, fact), "start_step": start_step}
 
     async def code(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
-        """Ask the Coder; or take the user's own kernel, the compiler's, or a leading one to measure again."""
+        """Ask the Coder, or take the kernel that comes ready."""
         context = runtime.context
-        if state["seeded"]:
-            source = context.job.spec.seed_candidate or ""
-            return await self._add(state, context, Draft(source=source, summary=SUMMARY))
-        if state.get("drafted"):
-            return await self._add(state, context, draft_of(context.validation))
-        start = context.start_point(state)
-        if state.get("confirms") and start is not None:
-            summary = f"the kernel of round {start.step + 1}, measured again"  # as pages and the command line count
-            return await self._add(state, context, Draft(source=start.source or "", summary=summary))
-        if state.get("adopts"):
-            return await self._add(state, context, adopted_draft((await context.experiences(state))[0].experience))
+        ready = await ready_draft(state, context)
+        if ready is not None:
+            return await self._add(state, context, ready)
         turn = await self._turn(CODER, state, context, await facts_of(state, context))
         if turn.value is None:
             return turn.update
@@ -189,9 +182,9 @@ class Workflow:
     async def evaluate(self, state: WorkflowState, *, runtime: Run) -> WorkflowState:
         """Have the candidate judged. Raises `InfrastructureError` when no worker could, after some attempts."""
         context = runtime.context
-        current = await context.current_candidate(state)
+        current, origin = await context.current_candidate(state), origin_of(state)
         assert current is not None
-        request = self._evaluation(context, current.candidate, thorough=bool(state.get("confirms")))
+        request = self._evaluation(context, current.candidate, thorough=origin is Origin.CONFIRMATION)
         earlier = context.judged_before(state, current.candidate.source)
         if earlier is not None and earlier.report is not None:
             again = replace(earlier.report, phases_s=PhasesS())
@@ -209,7 +202,7 @@ class Workflow:
             report = await self._judged(context, request)
         context.cache(state).candidate = replace(current, report=report)
         await context.emit(EventKind.EVALUATION_FINISHED, {**where, **_figures(report)})
-        if state.get("drafted") and (told := finding(report)) is not None:
+        if origin is Origin.COMPILER and (told := finding(report)) is not None:
             await context.emit(EventKind.JOB_NOTICE, {"step": state["step"], "message": told})
         return {"verdict": report.verdict.value, "leads": context.leads(state, report)}
 
@@ -336,7 +329,8 @@ class Workflow:
     async def _add(self, state: WorkflowState, context: JobContext, draft: Draft) -> WorkflowState:
         candidate = candidate_of(state, context, draft, self._clock.now())
         await context.stores.candidates.add(context.lease.current, candidate)
-        proven = await context.stores.candidates.report(evaluation_id(candidate.id)) if state["seeded"] else None
+        seeded = candidate.origin is Origin.SEED
+        proven = await context.stores.candidates.report(evaluation_id(candidate.id)) if seeded else None
         context.cache(state).candidate = EvaluatedCandidate(candidate=candidate, report=proven)
         await context.emit(
             EventKind.CANDIDATE_CREATED,

@@ -17,6 +17,7 @@ from agents.workflow.context import JobContext
 from agents.workflow.leaderboard import kept_rounds, leader, next_move, searched
 from agents.workflow.rules import JobRules
 from agents.workflow.state import WorkflowState, fresh_step
+from services.domain.candidates import Origin
 from services.domain.chat import AttemptFact
 from services.domain.experiences import StartValues
 from services.domain.jobs import EVALUATE_ONLY, Budget, Stage
@@ -110,10 +111,12 @@ def _no_way_on(context: JobContext, search: SearchState) -> str | None:
 def _confirmation(context: JobContext, confirm: AttemptFact, now: datetime, next_width: int | None) -> WorkflowState:
     """A step that measures a leader's kernel a second time."""
     state = fresh_step(
-        step=len(context.attempts), stage=Stage.REFINE.value, start_step=confirm.step, started_at=now.isoformat()
+        step=len(context.attempts),
+        stage=Stage.REFINE.value,
+        start_step=confirm.step,
+        started_at=now.isoformat(),
+        origin=Origin.CONFIRMATION,
     )
-    state["confirms"] = True
-    state["seeded"] = state["evaluate_only"] = False
     state["round"], state["branches"] = [], []
     state["next_width"] = next_width or context.job.spec.beam
     return state
@@ -138,7 +141,6 @@ def after_last_step(state: WorkflowState, context: JobContext, now: datetime) ->
     """The state of a step behind all that are recorded: what is asked in it is charged to the job; it makes nothing."""
     step = fresh_step(step=len(context.attempts), stage=Stage.REFINE.value, start_step=None, started_at=now.isoformat())
     step["job_id"] = state["job_id"]
-    step["seeded"] = step["evaluate_only"] = False
     return step
 
 
@@ -181,21 +183,28 @@ def _step(
     start: AttemptFact | None = context.strategy.start_point(search)
     if start is not None and start.from_compiler and not (start.report is not None and start.report.accepted):
         start = None  # what the compiler got wrong is a finding, and no work of ours to repair
-    spec = context.job.spec
     state = fresh_step(
         step=search.step,
         stage=(Stage.DRAFT if search.best_candidate_id is None else Stage.REFINE).value,
         start_step=start.step if start is not None else None,
         started_at=now.isoformat(),
+        origin=_ready_origin(context, search),
     )
     state["known"] = len(search.attempts)
     state["branch"], state["width"] = search.branch, search.width
     state["share"] = share
     state["holdout"] = holdout
-    state["seeded"] = not search.attempts and search.width == 1 and spec.seed_candidate is not None
-    state["drafted"] = search.width == 1 and is_due(spec, context.validation, search.attempts)
-    state["evaluate_only"] = EVALUATE_ONLY in spec.tags
     return state
+
+
+def _ready_origin(context: JobContext, search: SearchState) -> Origin | None:
+    """A job begins with the kernel that came with it, and with the compiler's; neither has a beam beside it."""
+    spec = context.job.spec
+    if search.width > 1:
+        return None
+    if not search.attempts and spec.seed_candidate is not None:
+        return Origin.SEED
+    return Origin.COMPILER if is_due(spec, context.validation, search.attempts) else None
 
 
 def _share(budget: Budget, spent: Spent, width: int) -> dict[str, float | None] | None:

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from agents.workflow.model_call import RetryPolicy
 from services.domain.evaluations import EVALUATION_TIMEOUT_S
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetryPolicy:
+    """How often the machine's failures are retried, and how long to wait in between."""
+
+    attempts: int = 3
+    backoff_s: float = 1.0
+    """Wait before the second attempt; doubles from one to the next."""
+    most_backoff_s: float = 60.0
+
+    def wait_s(self, failures: int) -> float:
+        """Seconds to wait after so many failures."""
+        return float(min(self.backoff_s * 2 ** (failures - 1), self.most_backoff_s))
 
 
 @dataclass(frozen=True, kw_only=True)

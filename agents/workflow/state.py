@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypedDict
 
+from services.domain.candidates import Origin
+
 
 def gather(known: list[dict[str, Any]], more: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """What the branches of a round brought so far; an empty list begins a new round."""
@@ -40,16 +42,8 @@ class WorkflowState(TypedDict, total=False):
     """The step's stage as text."""
     started_at: str
     """When the step began, ISO 8601."""
-    seeded: bool
-    """Whether the step evaluates the kernel that came with the job."""
-    drafted: bool
-    """Whether the step evaluates the compiler's own code."""
-    evaluate_only: bool
-    """Whether the job wants that kernel judged and nothing else."""
-    adopts: str | None
-    """Experience whose kernel the step measures, proven by another job; None where the agents write one."""
-    confirms: bool
-    """Whether the step measures its start point's kernel a second time."""
+    origin: str | None
+    """Where the step's kernel comes from (`Origin`) if it comes ready; None where the agents write one."""
     start_step: int | None
     """Index of the step whose candidate this one starts from."""
     holdout: bool
@@ -90,7 +84,9 @@ class BranchOutput(TypedDict):
     branches: Annotated[list[dict[str, Any]], gather]
 
 
-def fresh_step(step: int, stage: str, start_step: int | None, started_at: str) -> WorkflowState:
+def fresh_step(
+    step: int, stage: str, start_step: int | None, started_at: str, origin: Origin | None = None
+) -> WorkflowState:
     """The part of the state that a new step begins with, alone in its round."""
     return WorkflowState(
         step=step,
@@ -100,10 +96,8 @@ def fresh_step(step: int, stage: str, start_step: int | None, started_at: str) -
         share=None,
         stage=stage,
         started_at=started_at,
+        origin=origin.value if origin is not None else None,
         start_step=start_step,
-        adopts=None,
-        confirms=False,
-        drafted=False,
         holdout=False,
         recalled=[],
         calls=[],

@@ -260,7 +260,7 @@ def _remote_embedder(settings: Settings, local: Embedder) -> Embedder:
 def make_orchestrator(installation: Installation, queue: EvaluationQueue, owner: str | None = None) -> Orchestrator:
     """An orchestrator with a name of its own (or the given one) over an installation and a queue."""
     os.environ.setdefault("LANGGRAPH_STRICT_MSGPACK", "true")
-    from agents.workflow.model_call import RetryPolicy
+    from agents.workflow.rules import RetryPolicy
     from orchestrator import JobRules, Orchestrator, PollingIntervals
     from services.telemetry.observed import observed_model
     from storage.jobs.checkpoints import SqlCheckpointSaver

@@ -45,6 +45,8 @@ class Place:
         )
         self.model = ScriptedModel(agreeable_answers)
         self.queue = FakeQueue([a_report(Verdict.REJECTED), a_report(median_us=90.0)])
+        self.checkpoints = SqlCheckpointSaver(self.database)
+        self.rules = JobRules(model_retries=AT_ONCE, worker_retries=AT_ONCE)
 
     def orchestrator(self, owner: str, fuse: Fuse) -> Orchestrator:
         return Orchestrator(
@@ -58,10 +60,10 @@ class Place:
             queue=fused(self.queue, fuse),
             models=only(fused(self.model, fuse)),
             public_source=lambda problem: problem.source,
-            checkpoints=SqlCheckpointSaver(self.database),
+            checkpoints=self.checkpoints,
             clock=SystemClock(),
             owner=owner,
-            rules=JobRules(model_retries=AT_ONCE, worker_retries=AT_ONCE),
+            rules=self.rules,
             polling=PollingIntervals(lease_ttl_s=0.3, poll_s=0.05),
         )
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from agents.playbook.triton.kernels import attention as kernels
 from agents.playbook.triton.kernels import products as product_kernels
-from agents.playbook.triton.module import candidate
-from agents.playbook.triton.sources import FLOATS, IDENTITIES, StridedSource, base_name, sources
+from agents.playbook.triton.module import candidate, filled, settled
+from agents.playbook.triton.patterns.sources import FLOATS, IDENTITIES, StridedSource, base_name, sources
 from agents.playbook.triton.template import Template, Variant
-from agents.playbook.triton.texts import filled, settled
 from services.domain.problems import Operator, ProblemAnalysis, ValueRef
 
 WIDEST = 256

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from agents.playbook.errors import NoTemplateError
 from agents.playbook.triton import epilogue, window
-from agents.playbook.triton.pointwise import Chain
+from agents.playbook.triton.module import filled
+from agents.playbook.triton.patterns.pointwise import Chain
 from agents.playbook.triton.steps import KernelStep, NamedGraph, Writer, argument, base, kernel_text, numbers, single
 from agents.playbook.triton.template import Variant
-from agents.playbook.triton.texts import filled
 from services.domain.problems import Argument, Operator, TensorSpec, ValueRef
 
 Tile = tuple[int, int, int, int, int]

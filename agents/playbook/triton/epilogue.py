@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agents.playbook.triton.pointwise import Chain, Operand, follow
+from agents.playbook.triton.patterns.pointwise import Chain, Operand, follow
 from agents.playbook.triton.steps import NamedGraph
 from services.domain.problems import Operator, TensorSpec
 

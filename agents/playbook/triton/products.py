@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.playbook.triton import rows
 from agents.playbook.triton.kernels import products as kernels
-from agents.playbook.triton.module import candidate
-from agents.playbook.triton.pointwise import Operand
-from agents.playbook.triton.product_graph import Product, product
-from agents.playbook.triton.rows import RowTail
+from agents.playbook.triton.module import candidate, filled, settled
+from agents.playbook.triton.patterns import rows
+from agents.playbook.triton.patterns.pointwise import Operand
+from agents.playbook.triton.patterns.product_graph import Product, product
+from agents.playbook.triton.patterns.rows import RowTail
 from agents.playbook.triton.template import Template, Variant
-from agents.playbook.triton.texts import filled, settled
 from services.domain.problems import ProblemAnalysis
 
 UNITS = 132

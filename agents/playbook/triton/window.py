@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agents.playbook.triton import epilogue
-from agents.playbook.triton.pointwise import Chain
+from agents.playbook.triton.patterns.pointwise import Chain
 from agents.playbook.triton.steps import KernelStep, NamedGraph
 from services.domain.problems import Argument, Operator, TensorSpec
 

@@ -16,10 +16,12 @@ THREADED = 'extern "C" void run()\n#pragma omp parallel for\nclass ModelNew: ...
 VECTOR = 'extern "C" void run()\n#pragma omp simd\nclass ModelNew: ...\n'
 
 
-def a_state(*attempts: AttemptFact, seed: int = 0, branch: int = 0, width: int = 1) -> SearchState:
+def a_state(
+    *attempts: AttemptFact, best: int | None = None, seed: int = 0, branch: int = 0, width: int = 1
+) -> SearchState:
     return SearchState(
         attempts=attempts,
-        best_candidate_id=None,
+        best_candidate_id=None if best is None else attempts[best].candidate_id,
         baselines=Baselines(),
         floor_us=1.0,
         seed=seed,

@@ -37,3 +37,8 @@ def a_product(rows: int = 512, inner: int = 2048, columns: int = 256, *, dtype: 
         operator("relu.default", ref("matmul"), output=spec("relu", rows, columns, dtype=dtype)),
         inputs=(spec("a", rows, inner, dtype=dtype), spec("b", inner, columns, dtype=dtype)),
     )
+
+
+def a_chain(*operators: Operator, extra: tuple[TensorSpec, ...] = ()) -> ProblemAnalysis:
+    made = operator("mm.default", ref("a"), ref("b"), output=spec("mm", 64, 48))
+    return a_graph(made, *operators, inputs=(spec("a", 64, 32), spec("b", 32, 48), *extra))

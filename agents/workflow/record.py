@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from agents.roles.coder import Draft
+from agents.workflow.compiler_draft import draft_of
 from agents.workflow.context import JobContext, attempt_of, started_at
 from agents.workflow.leaderboard import leader
+from agents.workflow.origin import course_of, origin_of
+from agents.workflow.seed_kernel import SUMMARY, adopted_draft
 from agents.workflow.state import WorkflowState
 from services.domain.candidates import Candidate, EvaluatedCandidate, Origin, candidate_id, evaluation_id
 from services.domain.chat import AttemptFact
@@ -18,6 +21,23 @@ from services.domain.jobs import Stage
 from services.domain.ratios import contradicts, widened
 from services.domain.steps import Lesson, ModelCall, NewEvent, Step, StepRecord
 from services.team_memory.learning import experiences_of, lesson_of, reward
+
+
+async def ready_draft(state: WorkflowState, context: JobContext) -> Draft | None:
+    """The step's kernel where it comes ready."""
+    match origin_of(state):
+        case Origin.SEED:
+            return Draft(source=context.job.spec.seed_candidate or "", summary=SUMMARY)
+        case Origin.COMPILER:
+            return draft_of(context.validation)
+        case Origin.RECALLED:
+            return adopted_draft((await context.experiences(state))[0].experience)
+        case Origin.CONFIRMATION:
+            first = context.start_point(state)
+            assert first is not None
+            summary = f"the kernel of round {first.step + 1}, measured again"  # as pages and the command line count
+            return Draft(source=first.source or "", summary=summary)
+    return None
 
 
 def candidate_of(state: WorkflowState, context: JobContext, draft: Draft, at: datetime) -> Candidate:
@@ -40,23 +60,21 @@ def candidate_of(state: WorkflowState, context: JobContext, draft: Draft, at: da
 async def step_record(state: WorkflowState, context: JobContext, at: datetime) -> StepRecord:
     """The finished step with its experiences, the new best, and the event that tells of it."""
     current = await context.current_candidate(state)
-    # a second measurement is no news, nor is the same source again: memory learned from the first; and of the
-    # compiler's own code nobody learns anything, as every job has it anyway
-    no_news = bool(state.get("confirms") or state.get("drafted") or state.get("repeats") is not None)
+    learned = course_of(state).learned and state.get("repeats") is None  # memory learned from the first already
     report = current.report if current is not None else None
     step = await _step(state, context, report, at)
     best_id, best_speedup = _best(context, step, current)
     revised = _revised(state, context, current)
     return StepRecord(
         step=step,
-        experiences=() if no_news else _experiences(context, state, step, current),
+        experiences=_experiences(context, state, step, current) if learned else (),
         uses=tuple(
             ExperienceUse(experience_id=item, similarity=similarity, value=value)
             for item, similarity, value in state["recalled"]
         ),
         best_candidate_id=best_id,
         revised=revised,
-        lesson=None if no_news else _lesson(state, context, report),
+        lesson=_lesson(state, context, report) if learned else None,
         events=(
             *_told(step, revised),
             NewEvent(kind=EventKind.STEP_FINISHED, data=_finished(step, best_id, best_speedup)),
@@ -73,13 +91,12 @@ def _revised(
     own, report = evaluation_id(current.candidate.id), current.report
     if state.get("doubt") is not None:
         return {own: report}
-    start = context.start_point(state)
-    if not state.get("confirms") or start is None or start.candidate_id is None or start.report is None:
+    first = context.start_point(state) if origin_of(state) is Origin.CONFIRMATION else None
+    if first is None or first.candidate_id is None or first.report is None:
         return {}
-    if not (start.report.accepted and report.accepted and contradicts(start.report, report)):
+    if not (first.report.accepted and report.accepted and contradicts(first.report, report)):
         return {}
-    first = evaluation_id(start.candidate_id)
-    return {first: widened(start.report, report), own: widened(report, start.report)}
+    return {evaluation_id(first.candidate_id): widened(first.report, report), own: widened(report, first.report)}
 
 
 def _told(step: Step, revised: Mapping[str, EvaluationReport]) -> tuple[NewEvent, ...]:
@@ -95,7 +112,7 @@ def _lesson(state: WorkflowState, context: JobContext, report: EvaluationReport 
         report,
         context.setting,
         holdout=state["holdout"],
-        searched=not state["seeded"],
+        searched=origin_of(state) is not Origin.SEED,
         backend=context.job.spec.backend,
     )
 
@@ -116,9 +133,7 @@ async def _step(state: WorkflowState, context: JobContext, report: EvaluationRep
         evaluation_id=evaluation_id(made) if made is not None and report is not None else None,
         verdict=report.verdict if report is not None else None,
         experiences_used=tuple(item[0] for item in state["recalled"]),
-        reward=None
-        if state.get("confirms") or state.get("drafted")
-        else reward(stage, report, _best_median_us(context, state["known"])),
+        reward=reward(stage, report, _best_median_us(context, state["known"])) if course_of(state).learned else None,
         critique=state.get("critique"),
         failure=state.get("failure"),
         started_at=started_at(state),
@@ -158,14 +173,9 @@ def _experiences(
 
 
 def _origin(state: WorkflowState, start: AttemptFact | None) -> Origin:
-    if state["seeded"]:
-        return Origin.SEED
-    if state.get("drafted"):
-        return Origin.COMPILER
-    if state.get("confirms"):
-        return Origin.CONFIRMATION
-    if state.get("adopts"):
-        return Origin.RECALLED
+    ready = origin_of(state)
+    if ready is not None:
+        return ready
     if start is None:
         return Origin.DRAFT
     accepted = start.report is not None and start.report.accepted

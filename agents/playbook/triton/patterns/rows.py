@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agents.playbook.triton.pointwise import Chain, Walk
-from agents.playbook.triton.sources import FLOATS, base_name
+from agents.playbook.triton.patterns.pointwise import Chain, Walk
+from agents.playbook.triton.patterns.sources import FLOATS, base_name
 from services.domain.problems import Argument, Operator, ProblemAnalysis, TensorSpec, ValueRef
 
 KERNEL = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agents.playbook.builder import Builder
 from agents.playbook.expressions import NotLocalError
-from agents.playbook.grouping import Kernel, group, kernel_for, sinks_of
+from agents.playbook.fusion import Kernel, group, kernel_for, sinks_of
 from agents.playbook.nodes import Node, Reduce, Scan, Source, expand
 from agents.playbook.sizes import ONE, Sizes
 

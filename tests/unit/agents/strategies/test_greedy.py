@@ -6,31 +6,9 @@ import pytest
 
 from agents.strategies.greedy import Greedy
 from agents.strategies.registry import strategy
-from services.domain.chat import AttemptFact
 from services.domain.errors import ConfigurationError
-from services.domain.evaluations import Verdict
-from services.domain.measurements import Baselines
-from services.ports.search import SearchState
-from services.testing import a_report
+from tests.unit.agents.search_states import a_state, accepted, rejected
 from tests.unit.agents.some_facts import an_attempt
-
-
-def a_state(*attempts: AttemptFact, best: int | None = None) -> SearchState:
-    return SearchState(
-        attempts=attempts,
-        best_candidate_id=None if best is None else attempts[best].candidate_id,
-        baselines=Baselines(),
-        floor_us=80.0,
-        seed=0,
-    )
-
-
-def rejected(step: int, parent: int | None = None) -> AttemptFact:
-    return an_attempt(step, a_report(Verdict.REJECTED), parent=parent)
-
-
-def accepted(step: int, median_us: float) -> AttemptFact:
-    return an_attempt(step, a_report(median_us=median_us))
 
 
 def test_the_first_step_is_a_fresh_draft() -> None:
@@ -92,3 +70,17 @@ def test_strategies_are_found_by_name() -> None:
         match="unknown strategy 'annealing': choose from greedy, islands, map_elites, tree, value_driven, world_model",
     ):
         strategy("annealing")
+
+
+def test_a_greedy_beam_starts_from_the_fastest_ones() -> None:
+    attempts = (accepted(0, 100.0), accepted(1, 80.0), accepted(2, 90.0), accepted(3, 95.0))
+    starts = [Greedy().start_point(a_state(*attempts, branch=branch, width=3)) for branch in range(3)]
+
+    assert starts == [attempts[1], attempts[2], attempts[3]]
+
+
+def test_a_greedy_beam_repairs_different_failures_before_anything_is_accepted() -> None:
+    attempts = (rejected(0), rejected(1))
+    starts = [Greedy().start_point(a_state(*attempts, branch=branch, width=3)) for branch in range(3)]
+
+    assert starts == [attempts[1], attempts[0], None]

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agents.playbook.triton.pointwise import Chain, follow, number
-from agents.playbook.triton.rows import RowTail, row_tail
-from agents.playbook.triton.sources import FLOATS, StridedSource, base_name, sources
+from agents.playbook.triton.patterns.pointwise import Chain, follow, number
+from agents.playbook.triton.patterns.rows import RowTail, row_tail
+from agents.playbook.triton.patterns.sources import FLOATS, StridedSource, base_name, sources
 from services.domain.problems import Operator, ProblemAnalysis, ValueRef
 
 TRIANGLES = {"triu": ">=", "tril": "<="}

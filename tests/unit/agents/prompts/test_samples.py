@@ -11,7 +11,7 @@ from agents.prompts.render import FOLDER, template_hash
 from agents.prompts.token_budget import tokens
 from services.domain.chat import AgentRole
 
-PAGES = Path(__file__).parents[3] / "docs" / "prompts"
+PAGES = Path(__file__).parents[4] / "docs" / "prompts"
 ROLES = {"plan": AgentRole.PLANNER, "draft": AgentRole.CODER, "refine": AgentRole.CODER, "judge": AgentRole.JUDGE}
 AGAIN = "run: python examples/model_server/record_prompts.py"
 every_page = pytest.mark.parametrize("page", ROLES)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
-from agents.playbook.triton.sources import FLOATS, IDENTITIES, StridedSource, base_name, sources
+from agents.playbook.triton.patterns.sources import FLOATS, IDENTITIES, StridedSource, base_name, sources
 from services.domain.problems import Argument, Operator, ProblemAnalysis, TensorSpec, ValueRef
 
 BATCH_NORM = "_native_batch_norm_legit_no_training"

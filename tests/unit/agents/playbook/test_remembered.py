@@ -9,7 +9,7 @@ from agents.playbook.remembered import experienced, outpaced, worth
 from agents.playbook.schedule import Schedule
 from agents.playbook.search import options, sensible
 from services.domain.measurements import Speedup
-from tests.unit.agents.test_playbook_planner import attempt, facts, remembered, report, rmsnorm, rounds
+from tests.unit.agents.playbook.test_planner import attempt, facts, remembered, report, rmsnorm, rounds
 
 BASE = Schedule(fuse=True, threads=0, lanes=64, wide=True)
 
