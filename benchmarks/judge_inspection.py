@@ -31,7 +31,7 @@ from services.domain.problems import Problem
 from services.domain.usage import Usage
 from services.ports.models import ChatModel
 from services.runtime.clock import SystemClock
-from services.testing import ScriptedModel, a_device, a_report, an_analysis
+from tests.doubles import ScriptedModel, a_device, a_report, an_analysis
 
 CORPUS = Path(__file__).parents[1] / "tests" / "integrity"
 _SUSPECT = re.compile(

@@ -28,7 +28,7 @@ from services.domain.value_log import OutcomeEntry
 from services.memory.learner import Learner
 from services.memory.selection import EpsilonSchedule
 from services.ports.search import SearchState, Strategy
-from services.testing import a_report
+from tests.doubles import a_report
 
 ROUNDS = (4, 8, 16, 30)
 MOVES = 12

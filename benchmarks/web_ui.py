@@ -30,7 +30,7 @@ from services.domain.gates import GateName
 from services.domain.jobs import JobStatus, Lease
 from services.domain.measurements import Speedup
 from services.domain.steps import NewEvent, StepRecord
-from services.testing import a_candidate, a_job, a_report, a_step, an_analysis, an_evaluation_request
+from tests.doubles import a_candidate, a_job, a_report, a_step, an_analysis, an_evaluation_request
 from tests.e2e.browsing import a_browser, visiting
 from tests.e2e.programs import running
 from tests.ports import a_free_port

@@ -25,7 +25,7 @@ from services.domain.errors import ModelError
 from services.domain.experiences import RecalledExperience
 from services.domain.jobs import Stage
 from services.domain.profiles import Profile
-from services.testing import a_problem, a_report, an_experience
+from tests.doubles import a_problem, a_report, an_experience
 from tests.unit.agents.search_states import accepted, planned, rejected
 from tests.unit.agents.some_facts import some_facts
 

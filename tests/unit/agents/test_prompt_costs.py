@@ -28,7 +28,7 @@ from services.domain.experiences import RecalledExperience
 from services.domain.jobs import Stage
 from services.domain.steps import ModelCall
 from services.domain.usage import Usage
-from services.testing import an_experience
+from tests.doubles import an_experience
 from tests.unit.agents.search_states import accepted
 from tests.unit.agents.test_prompt_budgets import a_long_kernel, a_refine_round
 from tests.unit.agents.test_prompt_sections import BACKENDS, facts_of

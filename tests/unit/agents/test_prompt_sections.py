@@ -17,7 +17,7 @@ from services.domain.evaluations import Tuned, TunedSetting, Verdict
 from services.domain.gates import GateName
 from services.domain.measurements import Baselines
 from services.domain.profiles import Profile
-from services.testing import a_device, a_latency, a_report
+from tests.doubles import a_device, a_latency, a_report
 from tests.unit.agents.search_states import accepted
 from tests.unit.agents.some_facts import some_facts
 

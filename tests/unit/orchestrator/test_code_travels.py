@@ -13,7 +13,7 @@ from services.domain.experiences import Experience, ExperienceKind
 from services.domain.jobs import Budget, Job, JobStatus, Stage
 from services.domain.referees import CURRENT
 from services.domain.usage import Usage
-from services.testing import (
+from tests.doubles import (
     FakeQueue,
     ScriptedModel,
     a_job,

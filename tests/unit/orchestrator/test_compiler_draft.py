@@ -12,8 +12,8 @@ from services.domain.events import EventKind
 from services.domain.gates import GateName
 from services.domain.jobs import Budget, Job, JobStatus
 from services.domain.validations import CompilerDraft, ValidationReport
-from services.testing import FakeQueue, a_job, a_report
-from services.testing.builders import a_device, an_analysis
+from tests.doubles import FakeQueue, a_job, a_report
+from tests.doubles.builders import a_device, an_analysis
 from tests.unit.orchestrator.world import World
 
 DRAFT = "class ModelNew: 'by the compiler'\n"

@@ -11,7 +11,7 @@ from orchestrator import PollingIntervals
 from services.domain.errors import ConflictError, LeaseLostError
 from services.domain.events import EventKind
 from services.domain.jobs import Budget, JobStatus
-from services.testing import FakeQueue, FrozenClock, LoopClock, ScriptedModel, a_job, agreeable_answers
+from tests.doubles import FakeQueue, FrozenClock, LoopClock, ScriptedModel, a_job, agreeable_answers
 from tests.unit.orchestrator.world import World
 
 pytestmark = pytest.mark.virtual_time

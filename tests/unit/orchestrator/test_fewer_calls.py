@@ -16,7 +16,7 @@ from services.domain.gates import GateName
 from services.domain.jobs import AgentsMode, Budget, Job, JobStatus
 from services.domain.profiles import Profile
 from services.domain.usage import Usage
-from services.testing import FakeQueue, ScriptedModel, a_job, a_report, agreeable_answers
+from tests.doubles import FakeQueue, ScriptedModel, a_job, a_report, agreeable_answers
 from tests.unit.orchestrator.world import World
 
 FALLING = [a_report(median_us=400.0 - 40 * step) for step in range(4)]

@@ -17,7 +17,7 @@ from services.domain.gates import GateName
 from services.domain.jobs import Budget, JobSpec, JobStatus, Stage
 from services.domain.usage import Usage
 from services.domain.validations import ProblemRefusal, ValidationReport
-from services.testing import FakeQueue, ScriptedModel, a_job, a_problem, a_report, agreeable_answers, an_experience
+from tests.doubles import FakeQueue, ScriptedModel, a_job, a_problem, a_report, agreeable_answers, an_experience
 from tests.unit.orchestrator.world import World
 
 OTHER_MODEL = "Go on with another model: kernelwright run --resume job-1 --model NAME"

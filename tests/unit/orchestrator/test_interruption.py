@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from services.domain.jobs import Budget, JobStatus
-from services.testing import FrozenClock, a_job
+from tests.doubles import FrozenClock, a_job
 from tests.unit.orchestrator.killing import CLEAN_CALLS, TTL_S, a_world, killed_after, resume, sweep
 from tests.unit.orchestrator.world import Fuse, KilledError
 

@@ -14,8 +14,8 @@ from services.domain.errors import ModelError
 from services.domain.jobs import Budget, JobStatus
 from services.domain.usage import Usage
 from services.ports.models import MeteredChatModel
-from services.testing import FakeQueue, LoopClock, ScriptedModel, a_job, agreeable_answers
-from services.testing.model import Answer
+from tests.doubles import FakeQueue, LoopClock, ScriptedModel, a_job, agreeable_answers
+from tests.doubles.models import Answer
 from tests.unit.orchestrator.test_control import until
 from tests.unit.orchestrator.world import World
 

@@ -11,8 +11,8 @@ from services.domain.chat import AgentRole, ChatRequest
 from services.domain.errors import ConflictError, ModelError
 from services.domain.events import EventKind
 from services.domain.jobs import Budget, JobStatus
-from services.testing import FrozenClock, InMemoryRequestStore, ScriptedModel, a_job, agreeable_answers
-from services.testing.model import Answer
+from tests.doubles import FrozenClock, InMemoryRequestStore, ScriptedModel, a_job, agreeable_answers
+from tests.doubles.models import Answer
 from tests.unit.orchestrator.world import World
 
 

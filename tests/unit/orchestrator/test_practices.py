@@ -15,8 +15,8 @@ from services.domain.events import EventKind
 from services.domain.experiences import Experience
 from services.domain.jobs import Budget, Job, JobStatus
 from services.domain.usage import Usage
-from services.testing import FakeQueue, ScriptedModel, a_job, a_report, agreeable_answers
-from services.testing.model import Answer
+from tests.doubles import FakeQueue, ScriptedModel, a_job, a_report, agreeable_answers
+from tests.doubles.models import Answer
 from tests.unit.orchestrator.world import Fuse, KilledError, World
 
 FIRST, SECOND, THIRD = (candidate_id("job-1", step) for step in range(3))

@@ -11,7 +11,7 @@ from services.domain.chat import AgentRole, ChatRequest
 from services.domain.evaluations import Verdict
 from services.domain.events import EventKind
 from services.domain.jobs import Budget
-from services.testing import FakeQueue, ScriptedModel, a_job, a_report, agreeable_answers
+from tests.doubles import FakeQueue, ScriptedModel, a_job, a_report, agreeable_answers
 from tests.unit.orchestrator.world import World
 
 

@@ -13,8 +13,8 @@ from services.domain.gates import GateName
 from services.domain.jobs import Budget, JobStatus
 from services.domain.measurements import Gain, Speedup
 from services.domain.objectives import headline, parse
-from services.testing import FakeQueue, a_job, a_report
-from services.testing.builders import a_latency
+from tests.doubles import FakeQueue, a_job, a_report
+from tests.doubles.builders import a_latency
 from tests.unit.orchestrator.world import World
 
 FIRST = a_report(median_us=100.0)

@@ -12,7 +12,7 @@ from services.domain.evaluations import Verdict
 from services.domain.events import EventKind
 from services.domain.gates import GateName
 from services.domain.jobs import Budget, Job, JobStatus
-from services.testing import FakeQueue, a_job, a_report
+from tests.doubles import FakeQueue, a_job, a_report
 from tests.unit.orchestrator.world import World
 
 CPP = 'from kernelwright_rt import compile_cpp\nLIBRARY = compile_cpp("")\nclass ModelNew: pass\n'

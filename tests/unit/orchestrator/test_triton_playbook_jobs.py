@@ -16,8 +16,8 @@ from services.domain.jobs import Budget, Job, JobStatus
 from services.domain.problems import ProblemAnalysis
 from services.domain.referees import CURRENT
 from services.domain.validations import CompilerDraft, ValidationReport
-from services.testing import FakeQueue, ScriptedModel, a_job, a_report, an_experience
-from services.testing.builders import a_device
+from tests.doubles import FakeQueue, ScriptedModel, a_job, a_report, an_experience
+from tests.doubles.builders import a_device
 from tests.unit.agents.triton_problems import a_graph, a_product, operator, ref, spec
 from tests.unit.orchestrator.world import World
 

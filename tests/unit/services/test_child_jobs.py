@@ -11,7 +11,7 @@ from services.domain.jobs import Budget, Job, JobSpec, JobStatus
 from services.jobs.catalogue import Catalogue
 from services.jobs.child_jobs import ChildJobService
 from services.jobs.service import JobService
-from services.testing import (
+from tests.doubles import (
     FrozenClock,
     ScriptedModel,
     a_problem,

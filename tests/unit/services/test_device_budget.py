@@ -8,7 +8,7 @@ from services.domain.errors import ConfigurationError
 from services.domain.jobs import Budget, JobSpec
 from services.jobs.catalogue import Catalogue
 from services.jobs.service import JobService
-from services.testing import ScriptedModel, a_problem, agreeable_answers
+from tests.doubles import ScriptedModel, a_problem, agreeable_answers
 from tests.unit.orchestrator.world import World
 
 EVALUATION_S = 120.0

@@ -12,7 +12,7 @@ from services.domain.events import EventKind
 from services.domain.webhooks import RETRY_S, Delivery, DeliveryOutcome, DeliveryStatus, Webhook, check_delivery
 from services.ports.teams import MessageSender
 from services.teams.webhooks import Dispatcher
-from services.testing import (
+from tests.doubles import (
     FrozenClock,
     InMemoryDatabase,
     InMemoryJobStore,
@@ -20,7 +20,7 @@ from services.testing import (
     ScriptedSender,
     a_job,
 )
-from services.testing.builders import MOMENT
+from tests.doubles.builders import MOMENT
 from tests.receiver import send_due
 
 WEBHOOK = Webhook(

@@ -15,7 +15,7 @@ from services.exports.evidence import evidence_files
 from services.exports.gpu_mode import submission
 from services.exports.packages import kernel_builder_tree, python_package
 from services.exports.winner import Winner, identifier, imports, lineage
-from services.testing import a_candidate, a_job, a_report, an_analysis
+from tests.doubles import a_candidate, a_job, a_report, an_analysis
 
 SOURCE = "from __future__ import annotations\nimport kernelwright_rt\nclass ModelNew: ...\n"
 

@@ -16,7 +16,7 @@ from services.domain.referees import CURRENT
 from services.exports import Exporter, exported_source
 from services.jobs.catalogue import Catalogue
 from services.jobs.service import JobService
-from services.testing import (
+from tests.doubles import (
     FrozenClock,
     InMemoryCandidateStore,
     InMemoryDatabase,

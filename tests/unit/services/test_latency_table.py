@@ -12,8 +12,8 @@ from benchmarks.latency_table import MissingError, TableWorkbench
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.measurements import Baselines, Speedup
 from services.domain.validations import ValidationReport, ValidationRequest
-from services.testing import a_candidate, a_device, a_problem, a_report, an_analysis
-from services.testing.builders import a_latency, an_evaluation_request
+from tests.doubles import a_candidate, a_device, a_problem, a_report, an_analysis
+from tests.doubles.builders import a_latency, an_evaluation_request
 
 BASELINES = Baselines(eager=a_latency(300.0), compile=a_latency(200.0))
 

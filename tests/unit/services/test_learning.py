@@ -12,8 +12,8 @@ from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.experiences import Experience, ExperienceKind, experience_id
 from services.domain.jobs import Stage
 from services.team_memory.learning import Setting, describe_moves, experiences_of, reward
-from services.testing import a_candidate, a_report
-from services.testing.builders import MOMENT
+from tests.doubles import a_candidate, a_report
+from tests.doubles.builders import MOMENT
 
 PLAN = PlanFact(
     start_point=None,

@@ -18,7 +18,7 @@ from services.domain.evaluations import EvaluationRequest
 from services.domain.profiles import Disassembly, Profile, ProfilerFile
 from services.jobs.machine_code import read_listing, read_profiler_file, with_machine_code_kept, without_text
 from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits
-from services.testing import InMemoryArtefactStore, InMemoryDatabase, a_problem, a_report
+from tests.doubles import InMemoryArtefactStore, InMemoryDatabase, a_problem, a_report
 from workers.backends import disassembly
 from workers.backends.disassembly import OBJDUMP, disassembled, no_listing
 

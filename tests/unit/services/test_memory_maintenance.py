@@ -11,7 +11,7 @@ from services.domain.experiences import Experience, ExperienceKind
 from services.domain.jobs import Stage
 from services.domain.value_log import ContextItem, OutcomeEntry
 from services.team_memory.maintenance import MemoryMaintenance, Tidied
-from services.testing import InMemoryDatabase, InMemoryMemoryRecords, an_experience
+from tests.doubles import InMemoryDatabase, InMemoryMemoryRecords, an_experience
 
 ALIKE, OTHER = (1.0, 0.0), (0.0, 1.0)
 

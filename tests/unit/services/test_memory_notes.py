@@ -7,7 +7,7 @@ import pytest
 from services.domain.errors import UserError
 from services.domain.experiences import ExperienceKind
 from services.team_memory.notes import MOST_CHARACTERS, Note, practice_of
-from services.testing.builders import MOMENT
+from tests.doubles.builders import MOMENT
 
 
 def test_a_note_becomes_a_practice_of_its_family_and_backend() -> None:

@@ -16,7 +16,7 @@ from services.team_memory.seeds import (
     seed_titles,
     verifications,
 )
-from services.testing import an_experience
+from tests.doubles import an_experience
 from tests.unit.agents.some_facts import some_facts
 
 

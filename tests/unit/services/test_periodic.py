@@ -9,7 +9,7 @@ import pytest
 
 from services.domain.errors import StorageError
 from services.runtime.periodic import AFTER_FAULT_S, repeat, repeating
-from services.testing import FrozenClock
+from tests.doubles import FrozenClock
 
 PAUSE_S = 0.2
 

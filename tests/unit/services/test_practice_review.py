@@ -17,8 +17,8 @@ from services.memory.learner import Learner
 from services.memory.standing import StandingVerdict
 from services.team_memory.maintenance import MemoryMaintenance, Tidied
 from services.team_memory.practice_review import PracticeReview
-from services.testing import InMemoryDatabase, InMemoryMemoryRecords, an_experience
-from services.testing.builders import MOMENT
+from tests.doubles import InMemoryDatabase, InMemoryMemoryRecords, an_experience
+from tests.doubles.builders import MOMENT
 
 FAMILY, SITE = "pointwise", "cpu/g++"
 WRONG, RIGHT = "exp-wrong", "exp-right"

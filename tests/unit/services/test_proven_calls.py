@@ -14,7 +14,7 @@ from services.domain.measurements import Passes, PassTimes
 from services.domain.problems import ProblemAnalysis, TensorForm, TensorSpec
 from services.exports.proven_calls import delivered
 from services.exports.winner import Winner
-from services.testing import a_problem, an_analysis
+from tests.doubles import a_problem, an_analysis
 from tests.unit.services.test_export_formats import a_winner
 from workers.referee.problem.reference_problem import ReferenceProblem
 from workers.referee.screening.screen import screen

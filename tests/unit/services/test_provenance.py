@@ -10,7 +10,8 @@ from services.domain.candidates import candidate_id
 from services.domain.errors import NotFoundError
 from services.domain.experiences import EdgeKind, ExperienceKind, NodeKind, Provenance, experience_id
 from services.team_memory.provenance import EARLIER, LATER, USES, trace_provenance
-from services.testing import (
+from tests.contracts.value_writer import a_record
+from tests.doubles import (
     FrozenClock,
     InMemoryDatabase,
     InMemoryJobStore,
@@ -19,7 +20,6 @@ from services.testing import (
     a_job,
     an_experience,
 )
-from tests.contracts.value_writer import a_record
 
 
 class Lab:

@@ -9,7 +9,7 @@ from celery import Celery
 
 from services.adapters.queueing.celery_queue import CeleryQueue
 from services.domain.errors import StorageError
-from services.testing import InMemoryDatabase, InMemoryWorkStore, LoopClock
+from tests.doubles import InMemoryDatabase, InMemoryWorkStore, LoopClock
 
 ATTEMPT_S = 50.0
 

@@ -9,8 +9,8 @@ import pytest
 from services.domain.evaluations import Verdict
 from services.domain.measurements import Baselines, Speedup
 from services.domain.ratios import baseline_bounds, eager_bounds, paced_us, paired_time, seed_figures, with_seed
-from services.testing import a_report
-from services.testing.builders import a_latency
+from tests.doubles import a_report
+from tests.doubles.builders import a_latency
 
 
 def test_the_seed_s_speedup_is_divided_out_where_both_met_the_same_baseline() -> None:

@@ -11,7 +11,7 @@ from services.domain.evaluations import Verdict
 from services.domain.jobs import Stage
 from services.domain.referees import CURRENT, REFEREE_VERSION, SELF_ATTESTED, is_proof, referee_number
 from services.team_memory.learning import Setting, experiences_of, lesson_of
-from services.testing import a_candidate, a_report, an_experience
+from tests.doubles import a_candidate, a_report, an_experience
 
 
 def test_todays_referee_is_proof_and_so_is_a_newer_one() -> None:

@@ -18,7 +18,7 @@ from services.domain.jobs import Budget
 from services.jobs.catalogue import Catalogue
 from services.jobs.service import JobService
 from services.jobs.trajectories import TrajectoryService
-from services.testing import (
+from tests.doubles import (
     FakeQueue,
     InMemoryMemoryRecords,
     ScriptedModel,
@@ -26,7 +26,7 @@ from services.testing import (
     a_report,
     agreeable_answers,
 )
-from services.testing.model import Answer
+from tests.doubles.models import Answer
 from tests.unit.orchestrator.world import World
 
 CATALOGUE = Catalogue(backends=(), devices=(), strategies=(), models=(), resolve_model=lambda name: name)

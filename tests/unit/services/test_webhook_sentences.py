@@ -8,7 +8,7 @@ import pytest
 
 from services.domain.events import Event, EventKind
 from services.domain.webhooks import Webhook, check_delivery, event_delivery, wants_text
-from services.testing import FrozenClock
+from tests.doubles import FrozenClock
 
 NOW = FrozenClock().now()
 

@@ -24,7 +24,7 @@ from services.domain.jobs import LOCAL_TEAM
 from services.domain.steps import StepRecord
 from services.jobs.catalogue import Catalogue
 from services.jobs.service import JobService
-from services.testing import (
+from tests.doubles import (
     FrozenClock,
     InMemoryCandidateStore,
     InMemoryDatabase,

@@ -11,7 +11,7 @@ from kernelwright.wiring.workbench import WorkbenchPool
 from services.domain.errors import ConfigurationError, InfrastructureError
 from services.domain.jobs import JobSpec
 from services.jobs.catalogue import Catalogue
-from services.testing.builders import a_job
+from tests.doubles.builders import a_job
 from workers.judging.evaluator import Evaluator
 
 CATALOGUE = Catalogue(

@@ -18,7 +18,7 @@ from services.domain.usage import Usage
 from services.jobs.playground import PlaygroundService
 from services.ports.models import ChatModel
 from services.teams.quotas import QuotaService
-from services.testing import InMemoryQuotaStore, ScriptedModel, a_step, an_analysis
+from tests.doubles import InMemoryQuotaStore, ScriptedModel, a_step, an_analysis
 from tests.unit.web.test_api import Installation
 
 MODULE = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    pass\n"

@@ -11,8 +11,8 @@ import pytest
 from agents.roles.external_replies import check_answer
 from services.jobs.requests import RequestService
 from services.jobs.trajectories import TrajectoryService
-from services.testing import InMemoryMemoryRecords, InMemoryRequestStore, a_job, a_problem
 from tests.contracts.test_request_store import a_request
+from tests.doubles import InMemoryMemoryRecords, InMemoryRequestStore, a_job, a_problem
 from tests.unit.web.test_api import PROBLEM, Installation
 
 MODULE = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    pass\n"

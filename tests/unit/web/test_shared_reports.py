@@ -19,7 +19,7 @@ from services.domain.measurements import Speedup
 from services.exports import pictures
 from services.exports.report_links import ShareService
 from services.exports.static_report import QUESTIONS, static_report
-from services.testing import FrozenClock, InMemoryShareStore, a_candidate, a_job, a_problem, a_report
+from tests.doubles import FrozenClock, InMemoryShareStore, a_candidate, a_job, a_problem, a_report
 from tests.unit.web.test_api import Installation, assert_problem
 
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'`</pre></title>{{7*7}}"

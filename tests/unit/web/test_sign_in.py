@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from services.domain.access import Identity, Role
-from services.testing import FakeIdentityProvider
+from tests.doubles import FakeIdentityProvider
 from tests.unit.web.test_api import Installation
 
 HOME = "http://127.0.0.1:8000"

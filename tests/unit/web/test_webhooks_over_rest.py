@@ -10,7 +10,7 @@ import pytest
 
 from services.adapters.webhooks.sender import check_address
 from services.teams.webhooks import MOST_WEBHOOKS, WebhookService
-from services.testing import InMemoryWebhookStore
+from tests.doubles import InMemoryWebhookStore
 from tests.unit.web.test_api import Installation, assert_problem
 
 URL = "https://example.com/hook"

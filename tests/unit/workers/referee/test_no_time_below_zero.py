@@ -17,7 +17,7 @@ from services.domain.evaluations import ObjectiveKind
 from services.domain.gates import GateStatus
 from services.domain.measurements import Baselines
 from services.domain.objectives import Objective
-from services.testing.builders import a_latency
+from tests.doubles.builders import a_latency
 from workers.referee.baselines.bench import BaselineBench
 from workers.referee.baselines.rightness import Reference
 from workers.referee.gates.passes import _divided

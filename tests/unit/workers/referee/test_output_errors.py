@@ -7,7 +7,7 @@ import torch
 from services.domain import codec
 from services.domain.evaluations import EvaluationReport
 from services.domain.gates import ErrorCheck, GateName, OutputError
-from services.testing.builders import a_report
+from tests.doubles.builders import a_report
 from workers.referee.comparing.comparison import ErrorScale, error_scale, examine, tolerances
 from workers.referee.comparing.output_errors import CACHED, Account, ErrorLog, ulp_distance, worst_element
 

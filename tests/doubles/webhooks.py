@@ -1,16 +1,16 @@
-"""Webhooks and their messages in dictionaries."""
+"""Webhooks in memory, and a sender that answers from a script."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from services.domain.errors import NotFoundError
 from services.domain.webhooks import Delivery, DeliveryOutcome, DeliveryStatus, Webhook
-from services.ports.teams import WebhookStore
-from services.testing.database import InMemoryDatabase
+from services.ports.teams import MessageSender, WebhookStore
+from tests.doubles.database import InMemoryDatabase
 
 
 class InMemoryWebhookStore(WebhookStore):
@@ -114,3 +114,19 @@ class InMemoryWebhookStore(WebhookStore):
         for name in old:
             del self._database.messages[name]
         return len(old)
+
+
+class ScriptedSender(MessageSender):
+    """A `MessageSender` that gets a list of HTTP statuses for an answer, and 204 after them."""
+
+    def __init__(self, answers: Sequence[int] = ()) -> None:
+        self.answers = list(answers)
+        self.sent: list[Delivery] = []
+
+    async def send(self, webhook: Webhook, delivery: Delivery, at: datetime) -> DeliveryOutcome:
+        """The next status."""
+        self.sent.append(delivery)
+        answer = self.answers.pop(0) if self.answers else 204
+        if 200 <= answer < 300:
+            return DeliveryOutcome(delivered=True, answer=answer)
+        return DeliveryOutcome(delivered=False, answer=answer, fault=f"it answered {answer}")

@@ -8,7 +8,7 @@ from services.domain.experiences import (
 )
 from services.domain.jobs import Job
 from services.domain.value_log import OutcomeEntry, RetractionEntry
-from services.testing.database import InMemoryDatabase
+from tests.doubles.database import InMemoryDatabase
 
 
 def erase(database: InMemoryDatabase, job: Job, actor: str) -> Deletion:

@@ -9,7 +9,7 @@ from services.domain.errors import QueueError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.validations import ValidationReport, ValidationRequest
 from services.ports.work import EvaluationQueue
-from services.testing.builders import a_device, a_report, an_analysis
+from tests.doubles.builders import a_device, a_report, an_analysis
 
 Judge = Callable[[EvaluationRequest], EvaluationReport | Exception]
 

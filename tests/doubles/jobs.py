@@ -1,9 +1,9 @@
-"""Jobs with their leases and steps, in dictionaries."""
+"""Jobs, steps and events in dictionaries and lists."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -15,16 +15,16 @@ from services.domain.digests import (
     digest_step,
 )
 from services.domain.errors import ConfigurationError, ConflictError, LeaseLostError, NotFoundError
-from services.domain.events import EventKind
+from services.domain.events import Event, EventKind, JsonValue
 from services.domain.experiences import (
     ExperienceUse,
 )
 from services.domain.jobs import ControlFlags, Job, JobFilter, JobPage, JobStatus, Lease, check_awaits, check_reopens
 from services.domain.problems import ProblemAnalysis
 from services.domain.steps import ModelCall, Step, StepRecord
-from services.ports.jobs import JobStore
-from services.testing.database import InMemoryDatabase
-from services.testing.deletion import erase
+from services.ports.jobs import EventLog, JobStore
+from tests.doubles.database import InMemoryDatabase
+from tests.doubles.deletion import erase
 
 
 class InMemoryJobStore(JobStore):
@@ -313,3 +313,30 @@ def _control_flags(job: Job, lease: Lease) -> ControlFlags:
         pause_requested=job.pause_requested,
         started_at=job.started_at,
     )
+
+
+class InMemoryEventLog(EventLog):
+    """An `EventLog` in lists."""
+
+    def __init__(self, database: InMemoryDatabase) -> None:
+        self._database = database
+
+    async def append(self, job_id: str, kind: EventKind, data: Mapping[str, JsonValue]) -> Event:
+        """Add one event."""
+        return self._database.append(job_id, kind, data)
+
+    async def read(self, job_id: str, after: int = 0, limit: int = 500) -> tuple[Event, ...]:
+        """Events after a sequence number."""
+        return tuple(self._database.events.get(job_id, [])[after : after + limit])
+
+    async def follow(self, job_id: str, after: int = 0) -> AsyncIterator[Event]:
+        """Events as they come, until `job.finished`."""
+        while True:
+            changed = self._database.changed
+            for event in await self.read(job_id, after):
+                after = event.seq
+                yield event
+                if event.kind is EventKind.JOB_FINISHED and not await self.read(job_id, after, 1):
+                    return
+            if changed is self._database.changed:
+                await changed.wait()

@@ -32,7 +32,7 @@ from services.domain.value_log import LogEntry
 from services.domain.webhooks import Delivery, Webhook, WebhookJob, event_delivery, permits
 from services.memory.recording import outcome_entry
 from services.ports.runtime import Clock
-from services.testing.clock import FrozenClock
+from tests.doubles.clock import FrozenClock
 
 
 @dataclass(kw_only=True)

@@ -1,15 +1,31 @@
-"""Teams, their members, and what opens the API to them, in dictionaries."""
+"""Teams, keys, quotas, report links and the audit log in memory, and an identity provider."""
 
 from __future__ import annotations
 
+import secrets
 import uuid
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from services.domain.access import ApiToken, Member, Role, SignInSession, Team, User
-from services.domain.errors import ConflictError, NotFoundError
-from services.ports.teams import KeyStore, TeamStore
-from services.testing.database import InMemoryDatabase
+from services.domain.access import (
+    ApiToken,
+    AuditEntry,
+    Identity,
+    Member,
+    ReportShare,
+    Role,
+    SignInAttempt,
+    SignInSession,
+    Team,
+    User,
+)
+from services.domain.errors import AuthenticationError, ConflictError, NotFoundError
+from services.domain.quotas import Period, Quota, Resource
+from services.domain.usage import Usage
+from services.ports.runtime import Clock
+from services.ports.teams import AuditLog, IdentityProvider, KeyStore, QuotaStore, ShareStore, TeamStore
+from tests.doubles.database import InMemoryDatabase
 
 
 class InMemoryTeamStore(TeamStore):
@@ -174,3 +190,136 @@ class InMemoryKeyStore(KeyStore):
     async def close_session(self, digest: str) -> None:
         """Forget a session; harmless where there is none."""
         self._database.sessions.pop(digest, None)
+
+
+class InMemoryAuditLog(AuditLog):
+    """An `AuditLog` over what the stores in memory enter."""
+
+    def __init__(self, database: InMemoryDatabase) -> None:
+        self._database = database
+
+    async def append(self, team_id: str, actor: str, action: str, subject: str = "", detail: str = "") -> None:
+        """Enter an act."""
+        self._database.ensure_team(team_id)
+        self._database.enter(team_id, actor, action, subject, detail)
+
+    async def read(self, team_id: str, *, before: int | None = None, limit: int = 50) -> tuple[AuditEntry, ...]:
+        """A team's entries with `id < before`, latest first."""
+        own = [one for one in self._database.acts if one.team_id == team_id and (before is None or one.id < before)]
+        return tuple(own[: -limit - 1 : -1])
+
+
+class InMemoryShareStore(ShareStore):
+    """A `ShareStore` of its own."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._known: dict[str, ReportShare] = {}
+
+    async def add(self, share: ReportShare) -> None:
+        """Store a new link."""
+        self._known[share.id] = share
+
+    async def find(self, digest: str) -> ReportShare | None:
+        """The link whose token has this digest."""
+        return next((share for share in self._known.values() if share.digest == digest), None)
+
+    async def list(self, team_id: str, job_id: str) -> tuple[ReportShare, ...]:
+        """A job's links, newest first."""
+        own = [share for share in self._known.values() if (share.team_id, share.job_id) == (team_id, job_id)]
+        return tuple(sorted(sorted(own, key=lambda share: share.id), key=lambda share: share.created_at, reverse=True))
+
+    async def revoke(self, team_id: str, job_id: str, share_id: str) -> ReportShare:
+        """Close a link; again is harmless. Raises `NotFoundError`."""
+        share = self._known.get(share_id)
+        if share is None or (share.team_id, share.job_id) != (team_id, job_id):
+            raise NotFoundError(f"no link {share_id}")
+        if share.revoked_at is None:
+            share = self._known[share_id] = replace(share, revoked_at=self._clock.now())
+        return share
+
+
+class InMemoryQuotaStore(QuotaStore):
+    """A `QuotaStore` that counts anew at each call."""
+
+    def __init__(self, database: InMemoryDatabase) -> None:
+        self._database = database
+
+    async def limits(self, team_id: str) -> tuple[Quota, ...]:
+        """A team's limits."""
+        own = [(key, quota) for key, quota in self._database.quotas.items() if key[0] == team_id]
+        return tuple(quota for _, quota in sorted(own, key=lambda item: item[0]))
+
+    async def limited_teams(self) -> tuple[str, ...]:
+        """Teams that have limits."""
+        return tuple(sorted({team for team, _, _ in self._database.quotas}))
+
+    async def set(self, team_id: str, quota: Quota, actor: str) -> None:
+        """Set a limit. Raises `NotFoundError`."""
+        self._check_team(team_id)
+        self._database.quotas[team_id, quota.resource, quota.period] = quota
+        told = f"{quota.resource}: {quota.most:g} a {quota.period}"
+        self._database.enter(team_id, actor, "set_quota", team_id, told)
+
+    async def drop(self, team_id: str, resource: Resource, period: Period, actor: str) -> None:
+        """Take a limit away. Raises `NotFoundError`."""
+        self._check_team(team_id)
+        if self._database.quotas.pop((team_id, resource, period), None) is not None:
+            self._database.enter(team_id, actor, "drop_quota", team_id, f"{resource} a {period}")
+
+    async def used(self, team_id: str, wanted: Sequence[tuple[Resource, datetime]]) -> tuple[float, ...]:
+        """What a team has used of each resource since a moment, in that order."""
+        return tuple(self._used(team_id, resource, since) for resource, since in wanted)
+
+    def _used(self, team_id: str, resource: Resource, since: datetime) -> float:
+        if resource is Resource.JOBS:
+            jobs = self._database.jobs.values()
+            return float(sum(job.team_id == team_id and job.created_at >= since for job in jobs))
+        if resource is Resource.DEVICE_S:
+            judged = self._database.judged.items()
+            own = (name for name, (request, at) in judged if request.team_id == team_id and at >= since)
+            return sum(self._database.reports[name].phases_s.total for name in own)
+        calls = list(self._calls(team_id, since))
+        return float(sum(one.tokens if resource is Resource.TOKENS else one.dollars or 0.0 for one in calls))
+
+    async def record(self, team_id: str, usage: Usage) -> None:
+        """Count model calls that belong to no job. Raises `NotFoundError`."""
+        self._check_team(team_id)
+        self._database.playground_calls.append((team_id, self._database.clock.now(), usage))
+
+    def _calls(self, team_id: str, since: datetime) -> Iterator[Usage]:
+        yield from (usage for team, at, usage in self._database.playground_calls if team == team_id and at >= since)
+        for steps in self._database.steps.values():
+            yield from (step.usage for step in steps if step.team_id == team_id and step.finished_at >= since)
+
+    def _check_team(self, team_id: str) -> None:
+        if team_id not in self._database.teams:
+            raise NotFoundError(f"no team {team_id}")
+
+
+class FakeIdentityProvider(IdentityProvider):
+    """An `IdentityProvider` that sends the browser straight back, signed in as `person`."""
+
+    def __init__(self, person: Identity, name: str = "Example ID") -> None:
+        self.person = person
+        self._name = name
+        self._begun: dict[str, tuple[str, SignInAttempt]] = {}
+        """Code to where the browser was sent back to, and its attempt."""
+
+    @property
+    def name(self) -> str:
+        """As given."""
+        return self._name
+
+    async def begin(self, redirect_uri: str) -> tuple[str, SignInAttempt]:
+        """The address that the browser comes back to."""
+        code, state = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
+        attempt = SignInAttempt(state=state, nonce=secrets.token_urlsafe(24), verifier=secrets.token_urlsafe(48))
+        self._begun[code] = (redirect_uri, attempt)
+        return f"{redirect_uri}?code={code}&state={state}", attempt
+
+    async def finish(self, redirect_uri: str, code: str, attempt: SignInAttempt) -> Identity:
+        """The person, once for each code. Raises `AuthenticationError`."""
+        if self._begun.pop(code, None) != (redirect_uri, attempt):
+            raise AuthenticationError(f"{self.name} refuses: invalid_grant")
+        return self.person
