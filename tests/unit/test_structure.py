@@ -20,6 +20,22 @@ def test_no_class_name_is_defined_twice() -> None:
     assert structure.class_names_defined_twice() == {}
 
 
+def test_every_folder_says_what_it_is_for() -> None:
+    assert [folder for folder, purpose, _ in structure.folders() if not purpose] == []
+
+
+def test_the_page_about_the_structure_is_current() -> None:
+    assert structure.PAGE.read_text() == structure.page(), "run: python -m benchmarks.structure --page"
+
+
+def test_the_longest_chain_of_imports_counts_as_layers() -> None:
+    assert structure.layers({"a": {"b", "d"}, "b": {"c"}, "c": {"d"}}) == 4
+
+
+def test_lines_of_code_are_neither_blank_nor_comments_nor_docstrings() -> None:
+    assert structure.code_lines('"""One.\n\nTwo."""\n\n# three\nSOURCE = """\n#include\n"""\n') == 3
+
+
 def test_a_circle_is_told_in_the_order_of_its_imports() -> None:
     imports = {"a": {"b"}, "b": {"c"}, "c": {"b"}}
     assert structure.circle_among(imports) in (["b", "c", "b"], ["c", "b", "c"])
