@@ -27,7 +27,7 @@ from storage.jobs.store import SqlJobStore
 from storage.teams.audit import SqlAuditLog
 from storage.teams.quotas import SqlQuotaStore
 from tests.doubles import FrozenClock, a_job
-from tests.unit.web.test_api import CATALOGUE
+from tests.unit.web.test_app import CATALOGUE
 
 
 class Counter:

@@ -23,7 +23,7 @@ import uvicorn
 
 from services.jobs.service import JobService
 from tests.doubles import FrozenClock, InMemoryCandidateStore, InMemoryDatabase, InMemoryJobStore, a_job
-from tests.unit.web.test_api import CATALOGUE
+from tests.unit.web.test_app import CATALOGUE
 from tests.web_services import web_services
 from web.app import create_app
 

@@ -11,6 +11,25 @@ import pytest
 
 from benchmarks import structure
 
+UNIT = Path(__file__).parent
+MIRRORED = ("benchmarks", "orchestrator", "services", "storage", "web")
+"""Folders of unit tests whose files are named after modules or folders of the checkout."""
+EXCEPTIONS = {"services/spool": "both sides of a spool, with the queue over them"}
+"""Folder to what its tests cover together."""
+
+
+@pytest.mark.parametrize("package", MIRRORED)
+def test_unit_tests_are_named_after_what_they_test(package: str) -> None:
+    found = [path.relative_to(UNIT) for path in (UNIT / package).rglob("test_*.py")]
+    assert found
+    assert [str(path) for path in found if str(path.parent) not in EXCEPTIONS and not _names_its_subject(path)] == []
+
+
+def _names_its_subject(test: Path) -> bool:
+    """A module, a folder, or the folder that the test's own one stands for."""
+    subject = structure.ROOT / test.parent / test.stem.removeprefix("test_")
+    return subject.with_suffix(".py").is_file() or subject.is_dir() or subject.name == subject.parent.name
+
 
 def test_no_modules_or_folders_import_each_other_in_a_circle() -> None:
     assert structure.import_circles() == []

@@ -10,7 +10,7 @@ import pytest
 
 from services.client import Client
 from services.domain.errors import DeletedError
-from tests.unit.web.test_api import PROBLEM, Installation, assert_problem, runtime  # noqa: F401 - a fixture
+from tests.unit.web.test_app import PROBLEM, Installation, assert_problem, runtime  # noqa: F401 - a fixture
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from services.domain.usage import Usage
 from services.ports.models import MeteredChatModel
 from tests.doubles import FakeQueue, LoopClock, ScriptedModel, a_job, agreeable_answers
 from tests.doubles.models import Answer
-from tests.unit.orchestrator.test_control import until
+from tests.unit.orchestrator.test_service import until
 from tests.unit.orchestrator.world import World
 
 LOST = Usage(calls=1, input_tokens=600, output_tokens=8_192)

@@ -11,7 +11,7 @@ import pytest
 from services.adapters.webhooks.sender import check_address
 from services.teams.webhooks import MOST_WEBHOOKS, WebhookService
 from tests.doubles import InMemoryWebhookStore
-from tests.unit.web.test_api import Installation, assert_problem
+from tests.unit.web.test_app import Installation, assert_problem
 
 URL = "https://example.com/hook"
 

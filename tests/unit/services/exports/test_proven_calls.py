@@ -15,7 +15,7 @@ from services.domain.problems import ProblemAnalysis, TensorForm, TensorSpec
 from services.exports.proven_calls import delivered
 from services.exports.winner import Winner
 from tests.doubles import a_problem, an_analysis
-from tests.unit.services.test_export_formats import a_winner
+from tests.unit.services.exports.test_exports import a_winner
 from workers.referee.problem.reference_problem import ReferenceProblem
 from workers.referee.screening.screen import screen
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.web.test_api import Installation
+from tests.unit.web.test_app import Installation
 
 DOCUMENT = json.loads((Path(__file__).parents[3] / "docs" / "openapi.json").read_text())
 NO_LISTS = {"memory_effects"}

@@ -19,7 +19,7 @@ from services.jobs.playground import PlaygroundService
 from services.ports.models import ChatModel
 from services.teams.quotas import QuotaService
 from tests.doubles import InMemoryQuotaStore, ScriptedModel, a_step, an_analysis
-from tests.unit.web.test_api import Installation
+from tests.unit.web.test_app import Installation
 
 MODULE = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    pass\n"
 PROMPT = (ChatMessage(role="system", content="You write kernels."), ChatMessage(role="user", content="A faster relu."))

@@ -10,7 +10,7 @@ import pytest
 
 from services.domain.access import Identity, Role
 from tests.doubles import FakeIdentityProvider
-from tests.unit.web.test_api import Installation
+from tests.unit.web.test_app import Installation
 
 HOME = "http://127.0.0.1:8000"
 ADA = Identity(issuer="https://id.example", subject="17", name="Ada", email="ada@x")

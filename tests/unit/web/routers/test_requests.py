@@ -13,7 +13,7 @@ from services.jobs.requests import RequestService
 from services.jobs.trajectories import TrajectoryService
 from tests.contracts.test_request_store import a_request
 from tests.doubles import InMemoryMemoryRecords, InMemoryRequestStore, a_job, a_problem
-from tests.unit.web.test_api import PROBLEM, Installation
+from tests.unit.web.test_app import PROBLEM, Installation
 
 MODULE = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    pass\n"
 

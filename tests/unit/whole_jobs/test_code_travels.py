@@ -22,8 +22,8 @@ from tests.doubles import (
     an_analysis,
     an_experience,
 )
-from tests.unit.orchestrator.test_fewer_calls import PricedModel, answers
 from tests.unit.orchestrator.world import World
+from tests.unit.whole_jobs.test_fewer_calls import PricedModel, answers
 
 KERNEL = 'SOURCE = r"""\n' + "".join(f"    acc += x[i + {n}];\n" for n in range(80)) + '"""\nclass ModelNew: ...\n'
 

@@ -20,7 +20,7 @@ from services.exports import pictures
 from services.exports.report_links import ShareService
 from services.exports.static_report import QUESTIONS, static_report
 from tests.doubles import FrozenClock, InMemoryShareStore, a_candidate, a_job, a_problem, a_report
-from tests.unit.web.test_api import Installation, assert_problem
+from tests.unit.web.test_app import Installation, assert_problem
 
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'`</pre></title>{{7*7}}"
 

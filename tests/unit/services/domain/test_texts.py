@@ -1,4 +1,4 @@
-"""Texts are cut between words, and nothing in them acts on whoever shows them."""
+"""Texts are cut between words, nothing in them acts on whoever shows them, and shares are as people read them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from services.domain.errors import ProblemError
 from services.domain.gates import GateName, GateResult, GateStatus
-from services.domain.texts import shortened, visible, with_visible_texts
+from services.domain.texts import percent, shortened, visible, with_visible_texts
 from services.domain.validations import CompilerDraft
 
 
@@ -49,3 +49,21 @@ def test_a_refusal_quotes_a_problem_visibly() -> None:
 
     assert str(error) == r"a\u202eb.py:3: syntax error (`\x1b[2J`). Fix it."
     assert error.reason == r"syntax error (`\x1b[2J`)"
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.0, "0 %"),
+        (0.0047, "0.47 %"),
+        (0.00002, "0.002 %"),
+        (0.05, "5 %"),
+        (0.0838, "8.4 %"),
+        (0.0996, "10 %"),
+        (0.836, "84 %"),
+        (1.0, "100 %"),
+        (1.6, "160 %"),
+    ],
+)
+def test_a_small_share_is_not_shown_as_nothing(share: float, text: str) -> None:
+    assert percent(share) == text
