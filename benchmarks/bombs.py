@@ -21,7 +21,7 @@ import pytest
 from services.ports.sandboxes import ExitStatus, SandboxLimits
 from tests.contracts.sandboxes import SANDBOXES, Bench, bench_of
 from tests.contracts.test_sandbox_limits import DISK_BOMB, FORK_BOMB, THREAD_BOMB
-from workers.referee.worker_client import exit_fault
+from workers.referee.boundary.worker_client import exit_fault
 
 LIMITS = SandboxLimits(wall_s=600.0, memory_bytes=8 << 30, processes=64)
 """As `workers.judging.evaluator` sets them for a candidate on a CPU."""

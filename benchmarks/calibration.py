@@ -41,12 +41,12 @@ from workers.ipc.freezer import Freezer
 from workers.ipc.placement import TensorDevice, place_of
 from workers.ipc.tensors import TensorMeta, flatten
 from workers.ipc.wire import Channel
-from workers.referee.baselines.bench import protocol_cost
+from workers.referee.baselines.client import protocol_cost
+from workers.referee.boundary.exchange import TimeLimit
+from workers.referee.boundary.runner_client import RunnerSession
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.inputs.fresh_values import FreshValues
 from workers.referee.problem.reference_problem import ReferenceProblem, cloned, output_tensors
-from workers.referee.session.exchange import TimeLimit
-from workers.referee.session.runner_client import RunnerSession
 from workers.referee.timing.single_calls import ProtocolCost, SamplingBudget, Side
 from workers.referee.timing.stopwatch import stopwatch_for
 from workers.runner.answers import Acknowledged
@@ -103,7 +103,7 @@ class Rivals:
         self._sides = []
 
     def _start(self) -> Side:
-        entry = "workers.referee.baselines.baseline:serve" + ("_on_gpu" if self._place.is_gpu else "")
+        entry = "workers.referee.baselines.process:serve" + ("_on_gpu" if self._place.is_gpu else "")
         card = find_gpu() if self._place.is_gpu else None
         environment = {"OMP_NUM_THREADS": str(self._threads), "OMP_WAIT_POLICY": "passive"}
         environment |= {} if card is None else gpu_environment(card)

@@ -12,7 +12,7 @@ until the referee has what it needs for its first verdict:
   module that runs it is the last stop. A module that only reads it and returns (a lint, a codec, a hash) is none.
 
 - Transports (`storage.db`, how a transaction runs, `workers.ipc`, how processes talk, and
-  `workers.referee.session.exchange`, how that is timed) carry whatever they are given and know of no problem: it goes
+  `workers.referee.boundary.exchange`, how that is timed) carry whatever they are given and know of no problem: it goes
   through them, and they are no stops.
 
 Not counted: imports, what is built at start, and the ways of the candidate and of the report.
@@ -68,8 +68,8 @@ def held_out():
 
 HELD_OUT = [held_out]
 """
-TRANSPORTS = ("storage.db.", "workers.ipc.", "workers.referee.session.exchange")
-MESSAGES = ("workers.referee.protocol", "workers.referee.problem.messages", "workers.runner.protocol")
+TRANSPORTS = ("storage.db.", "workers.ipc.", "workers.referee.boundary.exchange")
+MESSAGES = ("workers.referee.boundary.requests", "workers.referee.boundary.problem_messages", "workers.runner.protocol")
 """What processes say to each other, as types."""
 MOST = 10_000
 """Entries of a document that are looked through."""

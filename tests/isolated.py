@@ -13,9 +13,9 @@ from services.domain.problems import Problem
 from services.ports.sandboxes import ExitStatus
 from workers.ipc.placement import TensorDevice
 from workers.ipc.wire import Channel
+from workers.referee.boundary.isolated_problem import IsolatedProblem
+from workers.referee.boundary.problem_connection import ProblemConnection
 from workers.referee.problem_process import ProblemProcess
-from workers.referee.session.isolated_problem import IsolatedProblem
-from workers.referee.session.problem_connection import ProblemConnection
 
 Peer = Callable[[Channel], object]
 

@@ -37,14 +37,14 @@ BUGS = (
     ),
     Bug(
         name="comparison: a tolerance of float32 a hundred times as wide",
-        file="workers/referee/comparing/comparison.py",
+        file="workers/referee/comparison/tolerance.py",
         text='"float32": Tolerance(atol=1e-4, rtol=1e-4, error_floor=2e-5)',
         planted='"float32": Tolerance(atol=1e-2, rtol=1e-2, error_floor=2e-3)',
         tests=("tests/unit/workers/referee",),
     ),
     Bug(
         name="screen: a candidate may reach every module",
-        file="workers/referee/screening/built_rules.py",
+        file="workers/referee/screen/binary_rules.py",
         text='return name.split(".")[0] in PERMITTED_MODULES',
         planted="return True",
         tests=("tests/unit/workers", "tests/adversary"),

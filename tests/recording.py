@@ -1,8 +1,10 @@
 """Record what the referee measured of candidates on this machine, for tests that replay it.
 
 `python -m tests.recording cpu FILE TIMES LOAD honest/silu_simd …` appends a line of JSON to FILE for each evaluation,
-as `tests/unit/workers/referee/recorded/calls.jsonl` has them; `… gpu FILE TIMES LOAD honest/tiny.triton.txt …` one for
-each that came to be timed, as `recorded/device_batches.jsonl` has them. LOAD is a word on what else the machine does.
+as `calls.jsonl` in `tests/unit/workers/referee/gates/checks/recorded/` has them; `… gpu FILE TIMES LOAD
+honest/tiny.triton.txt …` one for each that came to be timed, as `device_batches.jsonl` there. LOAD is a word on what
+else the machine does.
+
 The referee is a process of its own and says nothing but its report; so it runs from a copy of this tree, whose
 integrity gate appends what was recorded to its finding.
 """
@@ -71,13 +73,15 @@ def still_working(trial):
 GATE = f"""
 {SHORTER}
 import json
-from workers.referee.gates import idleness
+from workers.referee.gates.checks import background_work
+from dataclasses import replace
+from workers.referee.gates.checks import measurement
 from workers.referee.timing import cuda_events
 RECORDED = []
-_measure_once, _examine = _measure, IntegrityGate.examine
+_measure_once, _examine_it = measurement.measure, examine
 
 
-def _measure(trial, number):
+def _recorded(trial, number):
     found = _measure_once(trial, number)
     samples = found.samples
     RECORDED.append({{
@@ -92,18 +96,22 @@ def _measure(trial, number):
     return found
 
 
-def examine(self, trial):
-    found = _examine(self, trial)
-    recorded = {{"calls": RECORDED, "windows": idleness.RECORDED, "batches": cuda_events.RECORDED[-1:]}}
+def examine(trial):
+    found = _examine_it(trial)
+    recorded = {{"calls": RECORDED, "windows": background_work.RECORDED, "batches": cuda_events.RECORDED[-1:]}}
     detail = found.detail + {MARK!r} + json.dumps(recorded)
-    for kept in (RECORDED, idleness.RECORDED, cuda_events.RECORDED):
+    for kept in (RECORDED, background_work.RECORDED, cuda_events.RECORDED):
         kept.clear()
     return replace(found, detail=detail)
 
 
-IntegrityGate.examine = examine
+measurement.measure = measure = _recorded
 """
-FILES = {"timing/cuda_events.py": DEVICE_CLOCK, "gates/idleness.py": IDLE_WINDOWS, "gates/integrity.py": GATE}
+FILES = {
+    "timing/cuda_events.py": DEVICE_CLOCK,
+    "gates/checks/background_work.py": IDLE_WINDOWS,
+    "gates/integrity.py": GATE,
+}
 
 
 def copied(folder: Path) -> Path:

@@ -12,13 +12,13 @@ from tests.doubles.builders import a_device, an_analysis
 from tests.isolated import isolated
 from workers.ipc.tensors import TensorMeta
 from workers.ipc.wire import Channel
-from workers.referee.baselines.baseline import BaselineSession
-from workers.referee.baselines.bench import BaselineBench
+from workers.referee.baselines.client import BaselineBench
+from workers.referee.baselines.process import BaselineSession
+from workers.referee.boundary.exchange import TimeLimit
+from workers.referee.boundary.runner_client import RunnerSession
+from workers.referee.boundary.worker_client import Runner, WorkerLink
 from workers.referee.errors import FaultKind, RunnerFault
-from workers.referee.session.exchange import TimeLimit
-from workers.referee.session.runner_client import RunnerSession
 from workers.referee.state import ReferenceState
-from workers.referee.worker_client import Runner, WorkerLink
 
 
 class Link:

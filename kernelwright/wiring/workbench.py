@@ -48,7 +48,7 @@ CPU_PRELOAD = (
     # 0.4 CPU seconds of every referee, and less of a process that imports or runs a candidate.
     "workers.referee.server",
     "workers.referee.problem_process",
-    "workers.referee.baselines.baseline",
+    "workers.referee.baselines.process",
     "workers.runner.session",
     "workers.backends.collect",
 )
@@ -59,7 +59,7 @@ GPU_PRELOAD = (
     "workers.ipc.cuda_tensors",
     "workers.referee.server",
     "workers.referee.problem_process",
-    "workers.referee.baselines.baseline",
+    "workers.referee.baselines.process",
     "workers.runner.session",
     "workers.runner.triton_ready:make_ready",
 )

@@ -8,7 +8,7 @@ import pytest
 
 from services.domain.devices import DeviceSheet
 from tests.integrity.conftest import SHEET
-from tests.unit.workers.referee.test_backward_problems import loaded, module
+from tests.unit.workers.referee.problem.test_differentiation import loaded, module
 from workers.referee.costs.backward_costs import with_backward
 from workers.referee.validation import analysed
 

@@ -10,7 +10,7 @@ import pytest
 from services.ports.devices import BuiltLibrary
 from workers.backends.disassembly import choosing
 from workers.backends.elf import compilers_resolvers, read_library
-from workers.referee.screening.built_rules import examine_built
+from workers.referee.screen.binary_rules import examine_built
 
 pytestmark = [
     pytest.mark.integration,

@@ -26,7 +26,7 @@ from workers.backends.cpp import CppBackend
 from workers.ipc.messages import MessageError
 from workers.ipc.wire import Channel, WireError
 from workers.judging.work import MAX_BUILDS, Work
-from workers.referee.protocol import REPLIES, BaselinesMeasured, RefereeReply, RequestFailed
+from workers.referee.boundary.requests import REPLIES, BaselinesMeasured, RefereeReply, RequestFailed
 
 pytestmark = pytest.mark.integration
 

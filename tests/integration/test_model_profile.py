@@ -12,7 +12,7 @@ from services.problems.lint import lint_problem
 from tests.doubles import a_device
 from workers.referee.errors import Refused
 from workers.referee.problem.reference_problem import ReferenceProblem
-from workers.referee.whole_models.model_profile import profiled
+from workers.referee.whole_model.profile import profiled
 from workers.runner.loading import copy_state
 
 pytestmark = pytest.mark.integration

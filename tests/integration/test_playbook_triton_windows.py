@@ -13,7 +13,7 @@ from agents.playbook.triton.catalogue import kernels
 from services.domain.problems import ProblemAnalysis
 from services.domain.tunables import combinations, declared
 from workers.referee.costs.analysis import analyse
-from workers.referee.screening.screen import screen
+from workers.referee.screen.screen import screen
 
 pytestmark = pytest.mark.integration
 

@@ -19,8 +19,8 @@ from workers.judging.runners import MAX_RUNNERS
 from workers.judging.terms import Terms
 from workers.judging.work import CancelledError, Work
 from workers.profilers.perf_counters import PerfProfiler
-from workers.referee.protocol import REPLIES, DraftCandidate, ProfileModel, RefereeReply, RequestFailed
-from workers.referee.questions import ANSWERS, RunnerEnd
+from workers.referee.boundary.requests import REPLIES, DraftCandidate, ProfileModel, RefereeReply, RequestFailed
+from workers.referee.boundary.worker_messages import ANSWERS, RunnerEnd
 
 pytestmark = pytest.mark.integration
 

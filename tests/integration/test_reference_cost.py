@@ -9,10 +9,10 @@ import torch
 
 from services.domain.problems import Problem
 from tests.isolated import isolated
-from workers.referee.baselines.slowness import ReferenceCost
+from workers.referee.baselines.overhead import ReferenceCost
+from workers.referee.boundary.runner_client import TimedCall
+from workers.referee.gates.checks.reference_cost import reference_cost
 from workers.referee.problem.reference_problem import ReferenceProblem
-from workers.referee.reference_cost import reference_cost
-from workers.referee.session.runner_client import TimedCall
 from workers.referee.timing.single_calls import ProtocolCost
 
 pytestmark = pytest.mark.integration

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from workers.ipc.wire import Channel
-from workers.referee.problem.messages import ANSWERS, ProblemRefused
+from workers.referee.boundary.problem_messages import ANSWERS, ProblemRefused
 
 pytestmark = pytest.mark.integration
 

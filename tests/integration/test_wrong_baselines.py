@@ -24,7 +24,7 @@ from tests.threaded_baselines import Link, a_bench, asked
 from workers.backends.cpp import CppBackend, runtime_view
 from workers.ipc.wire import Message
 from workers.judging.evaluator import Evaluator
-from workers.referee.baselines.baseline import BaselineSession
+from workers.referee.baselines.process import BaselineSession
 from workers.runner.answers import Acknowledged
 from workers.runner.protocol import CompileModel
 

@@ -23,11 +23,11 @@ from tests.selection import with_full
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta
 from workers.ipc.wire import MAX_MESSAGE_BYTES, Channel, WireError
+from workers.referee.boundary.exchange import TimeLimit
+from workers.referee.boundary.runner_client import RunnerSession
+from workers.referee.boundary.slots import Slot
+from workers.referee.comparison.call_outputs import Fetched
 from workers.referee.errors import FaultKind, RunnerFault
-from workers.referee.session.exchange import TimeLimit
-from workers.referee.session.fetched import Fetched
-from workers.referee.session.runner_client import RunnerSession
-from workers.referee.session.slots import Slot
 
 pytestmark = pytest.mark.integration
 

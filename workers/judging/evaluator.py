@@ -39,9 +39,7 @@ from workers.judging.terms import terms_for
 from workers.judging.work import CancelledError, Work
 from workers.profilers.host import HostClock
 from workers.profilers.perf_counters import PerfProfiler
-from workers.referee.compose import compose_infrastructure_error
-from workers.referee.costs.roofline import roofline
-from workers.referee.protocol import (
+from workers.referee.boundary.requests import (
     BaselinesMeasured,
     CandidateDrafted,
     CandidateEvaluated,
@@ -54,6 +52,8 @@ from workers.referee.protocol import (
     ProfileModel,
     RefereeRequest,
 )
+from workers.referee.costs.roofline import roofline
+from workers.referee.report import compose_infrastructure_error
 
 T = TypeVar("T")
 

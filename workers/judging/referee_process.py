@@ -16,7 +16,7 @@ from workers.judging.runners import EXIT_WAIT_S, RunnerProcesses
 from workers.judging.terms import Terms
 from workers.judging.work import POLL_S, CancelledError, Work
 from workers.profilers.perf_counters import PerfProfiler
-from workers.referee.protocol import (
+from workers.referee.boundary.requests import (
     REPLIES,
     REQUESTS,
     MeasureBaselines,
@@ -25,7 +25,7 @@ from workers.referee.protocol import (
     RefereeReply,
     RefereeRequest,
 )
-from workers.referee.questions import (
+from workers.referee.boundary.worker_messages import (
     ANSWERS,
     QUESTIONS,
     Asked,

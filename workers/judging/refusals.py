@@ -5,7 +5,7 @@ from __future__ import annotations
 from services.domain.texts import visible
 from services.domain.validations import ProblemRefusal
 from workers.judging.referee_process import RefereeLostError
-from workers.referee.problem.ending import refused_end
+from workers.referee.boundary.problem_end import refused_end
 
 
 def refusal_of(lost: RefereeLostError, limit_s: float) -> ProblemRefusal | None:

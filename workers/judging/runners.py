@@ -14,7 +14,7 @@ from workers.judging.terms import ENTRIES, Terms
 from workers.judging.work import Work, in_thread
 from workers.profilers.perf_counters import PerfProfiler
 from workers.profilers.usage import activity, cpu_seconds
-from workers.referee.questions import (
+from workers.referee.boundary.worker_messages import (
     ActivitySeen,
     Counters,
     CountingStarted,

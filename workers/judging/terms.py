@@ -16,12 +16,12 @@ MAX_HOST_THREADS = 8
 FOREVER_S = 86400.0
 ENTRIES = {
     "candidate": "workers.runner.session:serve",
-    "baseline": "workers.referee.baselines.baseline:serve",
+    "baseline": "workers.referee.baselines.process:serve",
     "problem": "workers.referee.problem_process:serve",
 }
 GPU_ENTRIES = {
     "candidate": "workers.runner.session:serve_on_gpu",
-    "baseline": "workers.referee.baselines.baseline:serve_on_gpu",
+    "baseline": "workers.referee.baselines.process:serve_on_gpu",
     "problem": "workers.referee.problem_process:serve_on_gpu",
     "counted": "workers.runner.counted:serve_counted",
     "traced": "workers.runner.counted:serve_traced",

@@ -9,12 +9,12 @@ from services.domain.profiles import Profile, ProfilerFile, Roofline
 from services.domain.texts import percent
 from workers.ipc.tensors import flatten
 from workers.profilers import ncu
+from workers.referee.boundary.exchange import TimeLimit
+from workers.referee.boundary.slots import Slot
+from workers.referee.boundary.worker_client import Runner
 from workers.referee.errors import RunnerFault
-from workers.referee.inputs.draws import OWN
-from workers.referee.session.exchange import TimeLimit
-from workers.referee.session.slots import Slot
+from workers.referee.inputs.distributions import OWN
 from workers.referee.trial import Trial
-from workers.referee.worker_client import Runner
 from workers.runner.answers import Acknowledged, KernelsTraced, ProfilerOutput
 from workers.runner.protocol import CountKernels, QuitRunner, TraceKernels
 

@@ -18,18 +18,18 @@ from services.domain.objectives import Objective, headline
 from services.domain.profiles import Profile, Roofline
 from services.domain.tunables import described
 from workers.ipc.wire import WireError
-from workers.referee.compose import Figures, compose, compose_infrastructure_error
+from workers.referee.boundary.exchange import TimeLimit
+from workers.referee.boundary.worker_messages import Counters
 from workers.referee.costs.roofline import diagnose, roofline
 from workers.referee.errors import FaultKind, Refused, RunnerFault
-from workers.referee.gates.interpreted import is_interpreted
-from workers.referee.gates.joining import unjoined_forks
-from workers.referee.gates.order import gates_of
-from workers.referee.gates.timing import page_baselines
-from workers.referee.inputs.draws import OWN
-from workers.referee.questions import Counters
-from workers.referee.session.exchange import TimeLimit
+from workers.referee.gates.checks.figures import page_baselines
+from workers.referee.gates.checks.stream_sync import unjoined_forks
+from workers.referee.gates.finding import GateFinding, blamed_gate, failed
+from workers.referee.gates.order import GATES, examine
+from workers.referee.inputs.distributions import OWN
+from workers.referee.report import Figures, compose, compose_infrastructure_error
 from workers.referee.state import ReferenceState, ensure_set
-from workers.referee.trial import Gate, GateFinding, Trial, blamed_gate, failed
+from workers.referee.trial import Mode, Trial
 from workers.referee.tuning import tune
 
 PROFILE_S = 0.25
@@ -56,7 +56,6 @@ def evaluate(
     state: ReferenceState,
     request: EvaluationRequest,
     environment: Environment,
-    gates: Sequence[Gate] | None = None,
     *,
     notes: Sequence[str] = (),
 ) -> EvaluationReport:
@@ -67,19 +66,19 @@ def evaluate(
     results: list[GateResult] = []
     try:
         state.keep_weights_secret()
-        interpreted = is_interpreted(trial)
+        interpreted = trial.mode is Mode.INTERPRETED
         with trial.phase("warm"):
             if not interpreted:
                 _ensure_baselines(trial)
         if state.is_large:
             state.bench.rest()
-        for gate in gates or gates_of(request, interpreted=interpreted):
-            if gate.name not in WITHOUT_DEVICE:
+        for gate in GATES:
+            if gate not in WITHOUT_DEVICE:
                 state.care.take()
             results.extend(_run(gate, trial))
             if results[-1].status is GateStatus.FAILED:
                 break
-            forged = _tune(trial) if gate.name is GateName.SCREEN and not interpreted else None
+            forged = _tune(trial) if gate is GateName.SCREEN and not interpreted else None
             if forged is not None:
                 results.append(forged)
                 break
@@ -120,26 +119,26 @@ def _ensure_baselines(trial: Trial) -> None:
             ensure_set(state, names, number)
 
 
-def _run(gate: Gate, trial: Trial) -> list[GateResult]:
+def _run(gate: GateName, trial: Trial) -> list[GateResult]:
     """The gate's result; two when its evidence belongs to another gate."""
     started = time.monotonic()
     timing_before = trial.phases.get("timing", 0.0)
-    trial.errors.gate = gate.name
+    trial.errors.gate = gate
     try:
-        finding = gate.examine(trial)
+        finding = examine(gate, trial)
     except RunnerFault as fault:
         trial.state.care.doubtful |= fault.kind in BREAKDOWNS
         _check_baseline(trial, fault)
         if fault.kind is FaultKind.HUNG:
             _check_machine(trial, fault)
-        finding = failed(_blame(trial, fault), blamed_gate(fault, gate.name))
+        finding = failed(_blame(trial, fault), blamed_gate(fault, gate))
     finally:
         trial.errors.gate = None
     if trial.tuned is not None and finding.status is not GateStatus.PASSED:
         finding = dataclasses.replace(finding, detail=f"with {described(trial.tuned.parameters)}: {finding.detail}")
     timing = trial.phases.get("timing", 0.0) - timing_before
     seconds = time.monotonic() - started
-    trial.phases[gate.name.value] = trial.phases.get(gate.name.value, 0.0) + seconds - timing
+    trial.phases[gate.value] = trial.phases.get(gate.value, 0.0) + seconds - timing
     return _results(gate, finding, seconds)
 
 
@@ -190,12 +189,12 @@ def _tune(trial: Trial) -> GateResult | None:
     return None
 
 
-def _results(gate: Gate, finding: GateFinding, seconds: float) -> list[GateResult]:
-    if finding.gate is None or finding.gate is gate.name:
-        return [GateResult(name=gate.name, status=finding.status, detail=finding.detail, seconds=seconds)]
+def _results(gate: GateName, finding: GateFinding, seconds: float) -> list[GateResult]:
+    if finding.gate is None or finding.gate is gate:
+        return [GateResult(name=gate, status=finding.status, detail=finding.detail, seconds=seconds)]
     stopped = f"stopped by {finding.gate.value}"
     return [
-        GateResult(name=gate.name, status=GateStatus.SKIPPED, detail=stopped, seconds=seconds),
+        GateResult(name=gate, status=GateStatus.SKIPPED, detail=stopped, seconds=seconds),
         GateResult(name=finding.gate, status=finding.status, detail=finding.detail, seconds=0.0),
     ]
 

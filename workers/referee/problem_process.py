@@ -22,11 +22,7 @@ from workers.ipc.messages import MessageError
 from workers.ipc.placement import CudaTensorDevice, TensorDevice, keep_freed_memory
 from workers.ipc.tensors import DataError, Shared, TensorMeta, decode, flatten, structure
 from workers.ipc.wire import Channel, Message, WireClosedError
-from workers.referee.costs.operator_time import operators_of
-from workers.referee.costs.time_limit import CpuTime
-from workers.referee.errors import Refused
-from workers.referee.problem.manners import learned_manners, takes_on_host
-from workers.referee.problem.messages import (
+from workers.referee.boundary.problem_messages import (
     ANSWERS,
     REQUESTS,
     Analyse,
@@ -64,11 +60,15 @@ from workers.referee.problem.messages import (
     UseThreads,
     Way,
 )
+from workers.referee.boundary.worker_messages import StepBegun
+from workers.referee.costs.operator_time import operators_of
+from workers.referee.costs.time_limit import CpuTime
+from workers.referee.errors import Refused
 from workers.referee.problem.model_state import state_after
 from workers.referee.problem.other_parameters import moved_parameters, other_parameters
 from workers.referee.problem.reference_problem import ReferenceProblem
+from workers.referee.problem.side_effects import learned_manners, takes_on_host
 from workers.referee.problem.watchdog import Watchdog
-from workers.referee.questions import StepBegun
 from workers.referee.validation import analysed, examine, keep_state, load
 
 IDLE_LIMIT_S = 86400.0
@@ -270,7 +270,7 @@ class ProblemProcess:
         return OperatorsTimed(seconds=self._operators()), NOTHING
 
     def _profile(self, asked: ProfileReference) -> Said:
-        from workers.referee.whole_models.model_profile import profiled
+        from workers.referee.whole_model.profile import profiled
 
         threads = torch.get_num_threads()
         torch.set_num_threads(self._place.host_threads(asked.device.units))

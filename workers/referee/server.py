@@ -15,10 +15,8 @@ from services.domain.validations import CompilerDraft, ProblemRefusal
 from workers.ipc.messages import MessageError
 from workers.ipc.placement import keep_freed_memory, place_of
 from workers.ipc.wire import Channel, WireClosedError
-from workers.referee.errors import Refused
-from workers.referee.evaluation import evaluate
-from workers.referee.inputs.draws import OWN
-from workers.referee.protocol import (
+from workers.referee.boundary.isolated_problem import IsolatedProblem
+from workers.referee.boundary.requests import (
     REPLIES,
     REQUESTS,
     BaselinesMeasured,
@@ -36,10 +34,12 @@ from workers.referee.protocol import (
     RequestFailed,
     RequestRefused,
 )
-from workers.referee.questions import QUESTIONS, StepBegun
-from workers.referee.session.isolated_problem import IsolatedProblem
+from workers.referee.boundary.worker_client import ProblemSpawner, WorkerLink
+from workers.referee.boundary.worker_messages import QUESTIONS, StepBegun
+from workers.referee.errors import Refused
+from workers.referee.evaluation import evaluate
+from workers.referee.inputs.distributions import OWN
 from workers.referee.state import ReferenceState, ensure_set
-from workers.referee.worker_client import ProblemSpawner, WorkerLink
 
 IDLE_LIMIT_S = 86400.0
 DRAFTED_SETS = 3

@@ -13,11 +13,15 @@ import torch
 from services.domain.devices import DeviceSheet
 from services.domain.measurements import Baselines
 from services.domain.problems import ProblemAnalysis
+from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta, flatten
-from workers.referee.baselines.bench import STATIC_SETS, BaselineBench
-from workers.referee.baselines.slowness import ReferenceCost
-from workers.referee.comparing.comparison import ERROR_MULTIPLE, ErrorScale, all_finite, partly_finite, worse
-from workers.referee.comparing.error_scales import (
+from workers.referee.baselines.client import STATIC_SETS, BaselineBench
+from workers.referee.baselines.overhead import ReferenceCost
+from workers.referee.boundary.isolated_problem import IsolatedProblem
+from workers.referee.boundary.problem_messages import Manners
+from workers.referee.boundary.worker_client import WorkerLink
+from workers.referee.comparison.block_errors import real_pairs
+from workers.referee.comparison.error_scales import (
     is_counted,
     jumps,
     largest_finite,
@@ -25,13 +29,12 @@ from workers.referee.comparing.error_scales import (
     with_shift,
     with_steps,
 )
-from workers.referee.comparing.line_errors import real_pairs
-from workers.referee.comparing.usual_magnitudes import usual_magnitudes
-from workers.referee.costs.operator_costs import base_name
-from workers.referee.costs.operator_traits import CHOOSERS, EXPONENTIALS, KINKED, SEES_NAN
-from workers.referee.device_care import DeviceCare
+from workers.referee.comparison.output_structure import Answer
+from workers.referee.comparison.tolerance import ERROR_MULTIPLE, ErrorScale, all_finite, partly_finite, worse
+from workers.referee.comparison.usual_magnitudes import usual_magnitudes
+from workers.referee.costs.operator_costs import CHOOSERS, EXPONENTIALS, KINKED, SEES_NAN, base_name
 from workers.referee.errors import Refused
-from workers.referee.inputs.draws import (
+from workers.referee.inputs.distributions import (
     BIG,
     COARSE,
     CODES,
@@ -54,13 +57,9 @@ from workers.referee.inputs.draws import (
     without_ties,
 )
 from workers.referee.inputs.fresh_values import FreshValues, mixable
-from workers.referee.inputs.large import is_large, telling_part
+from workers.referee.inputs.large_inputs import is_large, telling_part
 from workers.referee.inputs.value_kinds import is_code, is_constant, is_flag, is_whole
-from workers.referee.problem.contract import Answer
-from workers.referee.problem.messages import Manners
-from workers.referee.session.isolated_problem import IsolatedProblem
 from workers.referee.timing.stopwatch import stopwatch_for
-from workers.referee.worker_client import WorkerLink
 
 SEED_BITS = 31
 TIMED_HELD_OUT = 8
@@ -86,6 +85,26 @@ ILL_CONDITIONED = {torch.float32: 1e-3, torch.float64: 1e-9}
 ILL_CONDITIONED_HALF = 9e-3
 """Relative error of the reference's own gradient from which on it is what is left of terms that cancel each other (of a
 softmax's or a norm's under a cotangent that is the same everywhere): nobody's is right there."""
+
+
+class DeviceCare:
+    """Keeps others off a GPU while it is used, and does not use one that a candidate may have broken."""
+
+    def __init__(self, place: TensorDevice, hold: Callable[[], float]) -> None:
+        self._place = place
+        self._hold = hold
+        self.doubtful = False
+        """Whether a candidate's process ended so that the device has to show that it still works."""
+
+    def take(self) -> float:
+        """Have the device until the request is answered; the seconds that took. Raises `InfrastructureError`."""
+        if not self._place.is_gpu:
+            return 0.0
+        waited = self._hold()
+        if self.doubtful:
+            self._place.check_health()
+            self.doubtful = False
+        return waited
 
 
 class ReferenceState:
@@ -212,7 +231,7 @@ class ReferenceState:
 
     @property
     def is_large(self) -> bool:
-        """Whether a call's tensors are such that copies of them must be few; see `workers.referee.inputs.large`."""
+        """Whether a call's tensors are such that copies of them must be few; see `inputs.large_inputs`."""
         if self._is_large is None:
             self._is_large = self.place.is_gpu and is_large(self.place, flatten(self.draw(0, OWN)), self.metas(0))
         return self._is_large

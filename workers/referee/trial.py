@@ -1,74 +1,68 @@
-"""One candidate on trial: what the gates read and what they leave for later gates. And the gates' one interface."""
+"""One candidate on trial: its process, how thoroughly it is examined, and what gates leave for later ones."""
 
 from __future__ import annotations
 
 import contextlib
+import enum
+import math
+import secrets
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
-
-import torch
+from typing import Any
 
 from services.domain.evaluations import EvaluationRequest, HeldOutResult, ShapeResult, Tuned
-from services.domain.gates import GateName, GateStatus
 from services.domain.measurements import Passes
 from workers.ipc.tensors import flatten
-from workers.referee.comparing.comparison import ErrorScale
-from workers.referee.comparing.output_errors import ErrorLog
-from workers.referee.errors import FaultKind, RunnerFault
-from workers.referee.inputs.draws import Distribution, drawn, rebuilt
+from workers.referee.boundary.exchange import TimeLimit
+from workers.referee.boundary.runner_client import RunnerSession
+from workers.referee.boundary.slots import Slot
+from workers.referee.boundary.worker_client import Runner, SeenTime
+from workers.referee.boundary.worker_messages import Build
+from workers.referee.comparison.error_log import ErrorLog
+from workers.referee.comparison.output_structure import Answer
+from workers.referee.comparison.tolerance import ErrorScale
+from workers.referee.inputs.distributions import Distribution, drawn, rebuilt
 from workers.referee.inputs.fresh_values import FreshValues
-from workers.referee.judgement import Judgement, judged_inputs, judged_on_values, judged_outputs
-from workers.referee.preparation import Preparation
-from workers.referee.problem.contract import Answer
-from workers.referee.questions import Build
-from workers.referee.session.exchange import TimeLimit
-from workers.referee.session.fetched import Fetched
-from workers.referee.session.runner_client import RunnerSession
-from workers.referee.session.slots import Slot
+from workers.referee.inputs.schedule import Preparation
 from workers.referee.state import ReferenceState
 from workers.referee.timing.single_calls import Samples, Side
-from workers.referee.worker_client import Runner, SeenTime
 
+LOAD_LIMIT_S = 30.0
 LAYOUT_SLOTS = 100_000
 """Between the slots of one input set whose cotangents lie differently in memory."""
 
 
+class Mode(enum.Enum):
+    """How thoroughly a candidate is examined."""
+
+    FULL = "full"
+    """By every gate: nothing else is accepted."""
+    QUICK = "quick"
+    """Right on a few draws, and how fast it is alone."""
+    INTERPRETED = "interpreted"
+    """A Triton candidate without a GPU: the interpreter tells right from wrong, never fast from slow."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class GateFinding:
-    """What a gate found."""
+class TimeBudget:
+    """What a mode has time for. Shares are of the evaluation's time; once they are used up, a gate that has seen
+    something is content."""
 
-    status: GateStatus
-    detail: str
-    gate: GateName | None = None
-    """Another gate that the evidence belongs to, where it is not the one that found it."""
-
-
-def passed(detail: str) -> GateFinding:
-    """Nothing against the candidate."""
-    return GateFinding(status=GateStatus.PASSED, detail=detail)
+    call_limit_s: float | None = None
+    """For one call; None: the session's own."""
+    correctness_share: float = math.inf
+    """For the draws of the correctness gate."""
+    shapes_share: float = math.inf
+    """For other shapes; what is under way then may take as long again."""
 
 
-def failed(detail: str, gate: GateName | None = None) -> GateFinding:
-    """Evidence."""
-    return GateFinding(status=GateStatus.FAILED, detail=detail, gate=gate)
-
-
-def suspicious(detail: str) -> GateFinding:
-    """A hint."""
-    return GateFinding(status=GateStatus.SUSPICIOUS, detail=detail)
-
-
-class Gate(Protocol):
-    """One examination. Gates run in order; the first failure ends the trial."""
-
-    @property
-    def name(self) -> GateName:
-        """Which gate."""
-
-    def examine(self, trial: Trial) -> GateFinding:
-        """The outcome. Raises `RunnerFault` when the candidate's process fails in it, which fails this gate."""
+BUDGETS = {
+    Mode.FULL: TimeBudget(),
+    Mode.QUICK: TimeBudget(),
+    Mode.INTERPRETED: TimeBudget(call_limit_s=60.0, correctness_share=0.4, shapes_share=0.6),
+}
+"""The interpreter runs one program of a grid after the other, each in Python."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +127,23 @@ class Trial:
         """Nothing is drawn yet."""
         self._preparation = Preparation(self.state)
 
+    @property
+    def mode(self) -> Mode:
+        """How thoroughly it is examined."""
+        if self.request.backend == "triton" and not self.state.place.is_gpu:
+            return Mode.INTERPRETED
+        return Mode.FULL if self.request.every_gate else Mode.QUICK
+
+    @property
+    def budget(self) -> TimeBudget:
+        """What its mode has time for."""
+        return BUDGETS[self.mode]
+
+    @property
+    def used_share(self) -> float:
+        """Share of the evaluation's time that its calls have taken."""
+        return 1 - self.time_limit.left_s / self.request.timeout_s
+
     def build(self) -> Build:
         """The candidate's build; draws are made while the compiler runs."""
         self.state.link.begin_build()
@@ -160,6 +171,55 @@ class Trial:
         """The connection to the candidate's process, once it is loaded."""
         assert self.runner is not None
         return self.runner.session
+
+    def start(self) -> None:
+        """Start the candidate's process, which has nothing loaded yet."""
+        self.runner = self.state.link.spawn("candidate", self.time_limit)
+        if self.budget.call_limit_s is not None:
+            self.session.call_limit_s = self.budget.call_limit_s
+
+    def build_model(self, *, seed: int, copy_state: bool) -> bool:
+        """Build the model in its process; whether its parameters could be matched with the reference's."""
+        problem = self.state.problem
+        return self.session.load(
+            self.request.source,
+            problem.init_inputs,
+            problem.state(),
+            seed=seed,
+            copy_state=copy_state,
+            threads=self.state.threads,
+            limit_s=LOAD_LIMIT_S,
+            step=problem.step_plan,
+        )
+
+    def load(self) -> bool:
+        """Start its process and build the model in it: under a secret seed where the reference's parameters can be
+        copied, which is returned, else under the reference's own. Raises `RunnerFault`."""
+        self.start()
+        if self.build_model(seed=secrets.randbits(31), copy_state=True):
+            return True
+        problem = self.state.problem
+        problem.seed_is_out = True
+        self.build_model(seed=problem.init_seed, copy_state=False)
+        return False
+
+    def load_again(self) -> None:
+        """Put it into a new process, with nothing open. Raises `RunnerFault` where it does not load there."""
+        self.end_runner()
+        self.close_slots()
+        self.load()
+
+    @contextlib.contextmanager
+    def another(self) -> Iterator[Trial]:
+        """The same candidate in a process of its own, which is to be started and ends here."""
+        if self.state.is_large:
+            self.rest()
+        other = Trial(request=self.request, state=self.state, time_limit=self.time_limit)
+        try:
+            yield other
+        finally:
+            other.close_slots()
+            other.end_runner()
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -216,54 +276,3 @@ class Trial:
     def side(self, number: int, arguments: Sequence[Any]) -> Side:
         """The candidate as one of two rivals in a measurement."""
         return Side(session=self.session, slot=self.slot(number, arguments), model="plain")
-
-
-def judge_outputs(
-    trial: Trial,
-    fetched: Fetched,
-    answer: Answer,
-    scales: Sequence[ErrorScale],
-    where: str,
-    *,
-    finite_only: bool = False,
-) -> GateFinding | None:
-    """What is wrong with the outputs of one call, or None.
-
-    With `finite_only`, leading slices that the reference itself does not keep finite are not judged."""
-    return _found(trial, judged_outputs(trial.state, fetched, answer, scales, finite_only=finite_only), where)
-
-
-def judge_on_values(
-    trial: Trial,
-    fetched: Fetched,
-    arguments: list[Any],
-    answer: Answer,
-    distribution: Distribution,
-    scales: Sequence[ErrorScale],
-    where: str,
-) -> GateFinding | None:
-    """The same for arguments that are still at hand; see `judged_on_values`."""
-    return _found(trial, judged_on_values(trial.state, fetched, arguments, answer, distribution, scales), where)
-
-
-def judge_inputs(
-    trial: Trial, slot: Slot, tensors: Sequence[torch.Tensor], answer: Answer, where: str
-) -> GateFinding | None:
-    """What is wrong with the arguments after a call: as they were, or as the reference leaves them, where it writes."""
-    return _found(trial, judged_inputs(trial.state, slot, tensors, answer), where)
-
-
-def _found(trial: Trial, judgement: Judgement, where: str) -> GateFinding | None:
-    """A judgement as a gate's finding; how far the tensors were off is kept."""
-    trial.errors.note(where, judgement.accounts)
-    for remark in judgement.remarks:
-        if remark not in trial.notes:
-            trial.notes.append(remark)
-    if judgement.wrong is None:
-        return None
-    return failed(f"{where}: {judgement.wrong}", GateName.INTEGRITY if judgement.is_forged else None)
-
-
-def blamed_gate(fault: RunnerFault, current: GateName) -> GateName:
-    """The gate a fault belongs to: forgeries are a matter of integrity wherever they happen."""
-    return GateName.INTEGRITY if fault.kind is FaultKind.FORGED else current

@@ -20,14 +20,14 @@ from services.domain.evaluations import EvaluationRequest, Tuned, TunedSetting
 from services.domain.tunables import Plain, combinations, declared, described, settings, with_values
 from workers.ipc.tensors import flatten
 from workers.ipc.wire import WireError
+from workers.referee.boundary.runner_client import TimedCall
+from workers.referee.boundary.slots import Slot
+from workers.referee.comparison.output_structure import Answer
 from workers.referee.errors import FaultKind, RunnerFault
-from workers.referee.gates.load import LoadGate
-from workers.referee.inputs.draws import OWN
-from workers.referee.problem.contract import Answer
-from workers.referee.session.runner_client import TimedCall
-from workers.referee.session.slots import Slot
+from workers.referee.gates.checks.calls import judge_inputs, judge_outputs
+from workers.referee.inputs.distributions import OWN
 from workers.referee.timing.single_calls import ProtocolCost, SamplingBudget
-from workers.referee.trial import Trial, judge_inputs, judge_outputs
+from workers.referee.trial import Trial
 
 MOST_SETTINGS = 32
 SHARE = 0.4
@@ -187,7 +187,7 @@ class _Search:
         self._state.link.setting = setting
         trial = Trial(request=_with(self._trial, setting), state=self._state, time_limit=self._trial.time_limit)
         with self._dismissing(trial):
-            LoadGate().examine(trial)
+            trial.load()
             slot = trial.slot(0, self._arguments)
             slot.write(flatten(self._arguments))
             call = pool.submit(trial.session.call, slot)

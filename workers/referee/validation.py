@@ -16,19 +16,19 @@ from services.domain.problems import Problem, ProblemAnalysis
 from workers.ipc.placement import TensorDevice
 from workers.ipc.sparse import is_sparse
 from workers.ipc.tensors import flatten
-from workers.referee.comparing.comparison import all_finite
-from workers.referee.comparing.error_scales import is_counted, same_bytes
-from workers.referee.comparing.pieces import pieces
+from workers.referee.comparison.error_log import pieces
+from workers.referee.comparison.error_scales import is_counted, same_bytes
+from workers.referee.comparison.tolerance import all_finite
 from workers.referee.costs.analysis import analyse
 from workers.referee.costs.backward_costs import with_backward
 from workers.referee.costs.roofline import MICROSECONDS, floor_s
 from workers.referee.costs.time_limit import CpuTime
 from workers.referee.errors import Refused
-from workers.referee.inputs.eight_bits import widened
-from workers.referee.inputs.large import EXACT_BYTES, telling_part
+from workers.referee.inputs.float8 import widened
+from workers.referee.inputs.large_inputs import EXACT_BYTES, telling_part
 from workers.referee.problem.model_state import changed_names
+from workers.referee.problem.process_state import changed
 from workers.referee.problem.reference_problem import ReferenceProblem, cloned, output_tensors, seed_everything
-from workers.referee.problem.untouched import changed
 
 REPEAT_RTOL = 1e-5
 CONSTANT_RTOL = 1e-7

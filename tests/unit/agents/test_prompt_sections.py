@@ -79,7 +79,7 @@ def test_the_coder_is_told_the_rules_and_how_it_is_timed(backend: str) -> None:
 
 
 def test_the_tolerances_are_the_referees() -> None:
-    comparison = pytest.importorskip("workers.referee.comparing.comparison")
+    comparison = pytest.importorskip("workers.referee.comparison.tolerance")
     table = comparison.tolerances(None)
 
     assert {name: (table[name].atol, table[name].rtol, table[name].error_floor) for name in TOLERANCES} == TOLERANCES

@@ -13,7 +13,7 @@ from kernelwright.cli.app import app
 from kernelwright.documentation import ROOT, pages
 from services.domain.problems import Problem
 from services.problems.lint import lint_problem
-from workers.referee.screening.screen import screen
+from workers.referee.screen.screen import screen
 
 
 @pytest.mark.parametrize("name", ["settings.md", "report.md", "commands.md"])

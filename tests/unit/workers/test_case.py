@@ -11,7 +11,7 @@ from services.domain.measurements import Baselines
 from services.domain.validations import ProblemRefusal
 from workers.judging.case import Case, answer_in
 from workers.judging.referee_process import RefereeProcess
-from workers.referee.protocol import BaselinesMeasured, CandidateDrafted, RequestFailed, RequestRefused
+from workers.referee.boundary.requests import BaselinesMeasured, CandidateDrafted, RequestFailed, RequestRefused
 
 
 class Referee:

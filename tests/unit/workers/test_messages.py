@@ -12,9 +12,9 @@ from services.ports.sandboxes import ExitStatus
 from tests.doubles.builders import a_latency
 from workers.ipc.messages import MessageError, Messages
 from workers.ipc.tensors import TensorMeta
-from workers.referee.protocol import REPLIES, BaselinesMeasured, MeasureBaselines
-from workers.referee.protocol import REQUESTS as REFEREE_REQUESTS
-from workers.referee.questions import ANSWERS, QUESTIONS, AwaitBuild, ReadSamples, RunnerEnd, TimeShares
+from workers.referee.boundary.requests import REPLIES, BaselinesMeasured, MeasureBaselines
+from workers.referee.boundary.requests import REQUESTS as REFEREE_REQUESTS
+from workers.referee.boundary.worker_messages import ANSWERS, QUESTIONS, AwaitBuild, ReadSamples, RunnerEnd, TimeShares
 from workers.runner.answers import (
     BatchCalled,
     CodeDrafted,

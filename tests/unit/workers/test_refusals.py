@@ -9,7 +9,7 @@ import pytest
 from services.ports.sandboxes import ExitStatus
 from workers.judging.referee_process import RefereeLostError
 from workers.judging.refusals import refusal_of
-from workers.referee.questions import StepBegun
+from workers.referee.boundary.worker_messages import StepBegun
 
 
 def lost(*, code: int | None = None, signal: int | None = None, timed_out: bool = False) -> RefereeLostError:

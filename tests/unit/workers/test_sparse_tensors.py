@@ -5,7 +5,7 @@ import torch
 
 from workers.ipc.sparse import LAYOUTS, SparseForm, holds_sparse, is_sparse, parts_of
 from workers.ipc.tensors import Block, DataError, decode, encode, flatten, mapped, structure
-from workers.referee.problem.contract import ContractError, places
+from workers.referee.comparison.output_structure import ContractError, places
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse .* tensor support is in beta state")
 

@@ -20,8 +20,8 @@ from torch import nn
 
 from services.domain.problems import Argument, Operator, ProblemAnalysis, TensorSpec, ValueRef
 from workers.ipc.sparse import is_sparse, parts_of
-from workers.referee.costs.bandwidth import bandwidth_gb_s
 from workers.referee.costs.operator_costs import base_name, family_of, flops_of
+from workers.referee.costs.roofline import bandwidth_gb_s
 from workers.referee.costs.size_numbers import with_fixed_sizes, with_size_numbers
 from workers.referee.costs.time_limit import CpuTime, CpuTimeError
 

@@ -6,7 +6,6 @@ from services.domain.devices import DeviceSheet
 from services.domain.problems import ProblemAnalysis
 from services.domain.profiles import Profile, Roofline
 from services.domain.texts import percent
-from workers.referee.costs.bandwidth import bandwidth_gb_s
 from workers.referee.costs.operator_costs import is_product
 
 GIGA = 1e9
@@ -19,6 +18,15 @@ HALF_PRODUCTS = 6
 """Products of bfloat16 parts that make one of floats (24 bits); three of TF32 parts, at half the rate, cost as much."""
 LATENCY_CALLS = 20
 """A kernel within so many empty calls of its floor is limited by latency."""
+CACHED_SHARE = 4
+"""A working set counts as cached when it fits a quarter of the last-level cache: neighbours on the same socket use
+the rest, and what was written in the last call has pushed older lines out."""
+
+
+def bandwidth_gb_s(bytes_moved: int, *, copy_gb_s: float, cache_gb_s: float | None, cache_bytes: int) -> float:
+    """GB/s that moving so many bytes once can reach at most: the cache's for small sets, else the memory's."""
+    small = bytes_moved * CACHED_SHARE <= cache_bytes
+    return max(cache_gb_s, copy_gb_s) if small and cache_gb_s else copy_gb_s
 
 
 def floor_s(analysis: ProblemAnalysis, device: DeviceSheet) -> tuple[float, float]:

@@ -11,22 +11,23 @@ from typing import Any
 
 import torch
 
-from services.domain.gates import GateName, GateStatus
+from services.domain.gates import GateStatus
 from workers.ipc.sparse import holds_sparse
 from workers.ipc.tensors import flatten, structure
-from workers.referee.comparing.comparison import all_finite
-from workers.referee.comparing.error_scales import same_bytes
+from workers.referee.comparison.error_scales import same_bytes
+from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
-from workers.referee.gates.held_out import time_held_out
-from workers.referee.gates.left_state import leaves_state
-from workers.referee.gates.parameters import after_training, with_other_parameters, with_other_settings
-from workers.referee.gates.single_call import try_values
-from workers.referee.gates.strided import on_strided
-from workers.referee.inputs.draws import OWN, Distribution, drawn, rebuilt
+from workers.referee.gates.checks.calls import try_values
+from workers.referee.gates.checks.held_out_timing import time_held_out
+from workers.referee.gates.checks.left_state import leaves_state
+from workers.referee.gates.checks.parameter_use import after_training, with_other_parameters, with_other_settings
+from workers.referee.gates.checks.strided_arguments import on_strided
+from workers.referee.gates.finding import GateFinding, passed
+from workers.referee.inputs.distributions import OWN, Distribution, drawn, rebuilt
 from workers.referee.inputs.index_structure import IndexStructure, first_rows, index_structure, row_count
-from workers.referee.inputs.resizing import cut_along, cut_sizes, resized
+from workers.referee.inputs.resize import cut_along, cut_sizes, resized
 from workers.referee.state import ReferenceState
-from workers.referee.trial import GateFinding, Trial, passed
+from workers.referee.trial import Trial
 from workers.runner.stepping import DENSE
 
 DERIVED_SLOT = 1000
@@ -41,91 +42,92 @@ IN_BETWEEN = 68
 """Sizes from here on, up to the announced one, are tried beside smaller ones."""
 
 
-class GeneralizationGate:
-    """Held-out input sets must work. Derived shapes must be right or be refused by an exception: silence fails."""
+def examine(trial: Trial) -> GateFinding:
+    """Held-out input sets must work. Derived shapes must be right or be refused by an exception: silence fails. Fails
+    with the first mismatch."""
+    notes = list[str]()
+    finding = _on_held_out(trial) or _on_derived(trial, notes) or with_other_settings(trial)
+    if finding is not None:
+        return finding
+    doubt = None if notes and _is_enough(trial) else _later(trial)
+    if doubt is not None and doubt.status is GateStatus.FAILED:
+        return doubt
+    finding = time_held_out(trial) or doubt
+    if finding is not None:
+        return finding
+    if not _is_enough(trial):
+        notes += on_strided(trial)
+    held_out = len(trial.state.held_out_numbers)
+    counted = [f"passed on {held_out} held-out input {'set' if held_out == 1 else 'sets'}"] if held_out else []
+    return passed("; ".join([*counted, *notes]))
 
-    name = GateName.GENERALIZATION
 
-    def examine(self, trial: Trial) -> GateFinding:
-        """Fails with the first mismatch."""
-        notes = list[str]()
-        finding = self._on_held_out(trial) or self._on_derived(trial, notes) or with_other_settings(trial)
+def _later(trial: Trial) -> GateFinding | None:
+    """What is wrong with other parameters, and with what calls leave in the model after so many others."""
+    doubt = with_other_parameters(trial)
+    if doubt is not None and doubt.status is GateStatus.FAILED:
+        return doubt
+    return after_training(trial) or leaves_state(trial) or doubt
+
+
+def _on_held_out(trial: Trial) -> GateFinding | None:
+    """What is wrong on the held-out input sets."""
+    for number in trial.state.held_out_numbers:
+        where = f"held-out input set {-number}"
+        arguments = trial.draw(number, OWN)
+        finding = try_values(trial, arguments, number, where) or _changed(trial, arguments, number, where)
         if finding is not None:
             return finding
-        doubt = None if notes and self.suffices(trial) else self._later(trial)
-        if doubt is not None and doubt.status is GateStatus.FAILED:
-            return doubt
-        finding = time_held_out(trial) or doubt
+    return None
+
+
+def _on_derived(trial: Trial, notes: list[str]) -> GateFinding | None:
+    """What is wrong on other shapes and numbers; `notes` gets what became of each."""
+    numbers = _other_numbers(trial)
+    for index, arguments in enumerate(itertools.chain(_derived(trial), numbers)):
+        if notes and _is_enough(trial):
+            notes.append("there was no time for other shapes")
+            break
+        has_numbers = any(arguments is one for one in numbers)
+        where = "other numbers" if has_numbers else f"derived shapes {_shown(trial.shapes_of(arguments))}"
+        may = MAY_RAISE.format("numbers" if has_numbers else "shapes")
+        try:
+            finding = try_values(trial, arguments, DERIVED_SLOT + index, where)
+        except RunnerFault as fault:
+            if fault.kind is not FaultKind.RAISED:
+                rest = "" if fault.kind is FaultKind.FORGED else may
+                raise RunnerFault(fault.kind, f"{where}: {fault}{rest}") from None
+            notes.append(f"{where}: refused with {str(fault)[:200]}")
+            continue
+        if finding is None and not _is_enough(trial):
+            finding = _changed(trial, arguments, DERIVED_SLOT + index, where)
         if finding is not None:
+            return dataclasses.replace(finding, detail=finding.detail + may) if finding.gate is None else finding
+        notes.append(f"passed on {where}")
+    return None
+
+
+def _changed(trial: Trial, arguments: list[Any], number: int, where: str) -> GateFinding | None:
+    """What is wrong on further values of these shapes, changed as those of the open input sets were, where the
+    reference takes that: a kernel that is right on any values of some sizes may take a short cut at others."""
+    state = trial.state
+    for kind in _other_kinds(trial):
+        changed = drawn(arguments, kind)
+        try:
+            expected = state.expected(changed)
+        except Refused:
+            continue
+        if not all_finite(expected.tensors):
+            continue
+        finding = try_values(trial, changed, number, f"{where}, {kind.name} values", kind, expected)
+        if finding is not None and state.scales_on(changed, expected.tensors, kind) is not None:
             return finding
-        if not self.suffices(trial):
-            notes += on_strided(trial)
-        held_out = len(trial.state.held_out_numbers)
-        counted = [f"passed on {held_out} held-out input {'set' if held_out == 1 else 'sets'}"] if held_out else []
-        return passed("; ".join([*counted, *notes]))
+    return None
 
-    def _later(self, trial: Trial) -> GateFinding | None:
-        """What is wrong with other parameters, and with what calls leave in the model after so many others."""
-        doubt = with_other_parameters(trial)
-        if doubt is not None and doubt.status is GateStatus.FAILED:
-            return doubt
-        return after_training(trial) or leaves_state(trial) or doubt
 
-    def _on_held_out(self, trial: Trial) -> GateFinding | None:
-        """What is wrong on the held-out input sets."""
-        for number in trial.state.held_out_numbers:
-            where = f"held-out input set {-number}"
-            arguments = trial.draw(number, OWN)
-            finding = try_values(trial, arguments, number, where) or self._changed(trial, arguments, number, where)
-            if finding is not None:
-                return finding
-        return None
-
-    def _on_derived(self, trial: Trial, notes: list[str]) -> GateFinding | None:
-        """What is wrong on other shapes and numbers; `notes` gets what became of each."""
-        numbers = _other_numbers(trial)
-        for index, arguments in enumerate(itertools.chain(_derived(trial), numbers)):
-            if notes and self.suffices(trial):
-                notes.append("there was no time for other shapes")
-                break
-            has_numbers = any(arguments is one for one in numbers)
-            where = "other numbers" if has_numbers else f"derived shapes {_shown(trial.shapes_of(arguments))}"
-            may = MAY_RAISE.format("numbers" if has_numbers else "shapes")
-            try:
-                finding = try_values(trial, arguments, DERIVED_SLOT + index, where)
-            except RunnerFault as fault:
-                if fault.kind is not FaultKind.RAISED:
-                    rest = "" if fault.kind is FaultKind.FORGED else may
-                    raise RunnerFault(fault.kind, f"{where}: {fault}{rest}") from None
-                notes.append(f"{where}: refused with {str(fault)[:200]}")
-                continue
-            if finding is None and not self.suffices(trial):
-                finding = self._changed(trial, arguments, DERIVED_SLOT + index, where)
-            if finding is not None:
-                return dataclasses.replace(finding, detail=finding.detail + may) if finding.gate is None else finding
-            notes.append(f"passed on {where}")
-        return None
-
-    def suffices(self, trial: Trial) -> bool:  # noqa: ARG002 - for those who can do with less
-        """Whether the shapes tried so far are enough."""
-        return False
-
-    def _changed(self, trial: Trial, arguments: list[Any], number: int, where: str) -> GateFinding | None:
-        """What is wrong on further values of these shapes, changed as those of the open input sets were, where the
-        reference takes that: a kernel that is right on any values of some sizes may take a short cut at others."""
-        state = trial.state
-        for kind in _other_kinds(trial):
-            changed = drawn(arguments, kind)
-            try:
-                expected = state.expected(changed)
-            except Refused:
-                continue
-            if not all_finite(expected.tensors):
-                continue
-            finding = try_values(trial, changed, number, f"{where}, {kind.name} values", kind, expected)
-            if finding is not None and state.scales_on(changed, expected.tensors, kind) is not None:
-                return finding
-        return None
+def _is_enough(trial: Trial) -> bool:
+    """Whether the time for other shapes is used up."""
+    return trial.used_share > trial.budget.shapes_share
 
 
 def _other_kinds(trial: Trial) -> list[Distribution]:

@@ -1,58 +1,34 @@
-"""The gates in order: the seven of a full evaluation, and what stands in their places in others."""
+"""The seven gates in order, and which of them a quick look leaves out."""
 
 from __future__ import annotations
 
-from services.domain.evaluations import EvaluationRequest
+from collections.abc import Callable
+
 from services.domain.gates import GateName
-from workers.referee.gates.compile import CompileGate
-from workers.referee.gates.correctness import CorrectnessGate
-from workers.referee.gates.generalization import GeneralizationGate
-from workers.referee.gates.integrity import IntegrityGate
-from workers.referee.gates.interpreted import (
-    BriefCorrectnessGate,
-    BriefGeneralizationGate,
-    NotTimedGate,
-    PatientLoadGate,
-    UntimedIntegrityGate,
-)
-from workers.referee.gates.load import LoadGate
-from workers.referee.gates.quick import QuickCorrectnessGate, QuickTimingGate, UnexaminedGate
-from workers.referee.gates.screen import ScreenGate
-from workers.referee.gates.timing import TimingGate
-from workers.referee.trial import Gate
+from workers.referee.gates import compile as compile_gate
+from workers.referee.gates import correctness, generalization, integrity, load, screen, timing
+from workers.referee.gates.finding import GateFinding, suspicious
+from workers.referee.trial import Mode, Trial
 
-FULL: tuple[Gate, ...] = (
-    ScreenGate(),
-    CompileGate(),
-    LoadGate(),
-    CorrectnessGate(),
-    IntegrityGate(),
-    GeneralizationGate(),
-    TimingGate(),
-)
-QUICK: tuple[Gate, ...] = (
-    ScreenGate(),
-    CompileGate(),
-    LoadGate(),
-    QuickCorrectnessGate(),
-    UnexaminedGate(GateName.INTEGRITY),
-    UnexaminedGate(GateName.GENERALIZATION),
-    QuickTimingGate(),
-)
-INTERPRETED: tuple[Gate, ...] = (
-    ScreenGate(),
-    CompileGate(),
-    PatientLoadGate(),
-    BriefCorrectnessGate(),
-    UntimedIntegrityGate(),
-    BriefGeneralizationGate(),
-    NotTimedGate(),
-)
-"""For Triton candidates where there is no GPU."""
+Gate = Callable[[Trial], GateFinding]
+"""One examination. Raises `RunnerFault` when the candidate's process fails in it, which fails this gate."""
+
+GATES: dict[GateName, Gate] = {
+    GateName.SCREEN: screen.examine,
+    GateName.COMPILE: compile_gate.examine,
+    GateName.LOAD: load.examine,
+    GateName.CORRECTNESS: correctness.examine,
+    GateName.INTEGRITY: integrity.examine,
+    GateName.GENERALIZATION: generalization.examine,
+    GateName.TIMING: timing.examine,
+}
+"""The first failure ends the trial."""
+NOT_IN_A_QUICK_LOOK = (GateName.INTEGRITY, GateName.GENERALIZATION)
+"""Nobody looks for cheats there, so nothing is accepted by it."""
 
 
-def gates_of(request: EvaluationRequest, *, interpreted: bool) -> tuple[Gate, ...]:
-    """The gates of an evaluation; `interpreted`: a Triton candidate runs where there is no GPU."""
-    if interpreted:
-        return INTERPRETED
-    return FULL if request.every_gate else QUICK
+def examine(name: GateName, trial: Trial) -> GateFinding:
+    """What a gate finds, in the trial's mode."""
+    if trial.mode is Mode.QUICK and name in NOT_IN_A_QUICK_LOOK:
+        return suspicious("not examined: only a quick look was asked for")
+    return GATES[name](trial)

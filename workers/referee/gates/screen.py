@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from services.domain.gates import GateName
-from workers.referee.screening.remarks import Remark
-from workers.referee.screening.screen import screen
-from workers.referee.trial import GateFinding, Trial, failed, passed, suspicious
+from workers.referee.gates.finding import GateFinding, failed, passed, suspicious
+from workers.referee.screen.rules import Remark
+from workers.referee.screen.screen import screen
+from workers.referee.trial import Trial
 
 MAX_REMARKS = 8
 
 
-class ScreenGate:
-    """Source rules."""
-
-    name = GateName.SCREEN
-
-    def examine(self, trial: Trial) -> GateFinding:
-        """Fails on evidence; hints make suspicious."""
-        problem = trial.state.problem
-        remarks = screen(trial.request.source, problem.library, backward=problem.is_step)
-        return judged(remarks) or passed("no rule is broken")
+def examine(trial: Trial) -> GateFinding:
+    """Source rules. Fails on evidence; hints make suspicious."""
+    problem = trial.state.problem
+    remarks = screen(trial.request.source, problem.library, backward=problem.is_step)
+    return judged(remarks) or passed("no rule is broken")
 
 
 def judged(remarks: Sequence[Remark]) -> GateFinding | None:

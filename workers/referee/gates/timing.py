@@ -3,88 +3,123 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import median
 
 from services.domain.errors import InfrastructureError
 from services.domain.evaluations import ShapeResult
-from services.domain.gates import GateName
-from services.domain.measurements import BASELINES, Baselines, Latency, Speedup
+from services.domain.measurements import BASELINES, Latency, Speedup
 from services.domain.objectives import Objective, described, headline
-from workers.referee.baselines.slowness import ReferenceCost
-from workers.referee.gates.passes import WrongForwardError, times_of_passes
-from workers.referee.reference_cost import reference_cost
-from workers.referee.timing.single_calls import WIDEST_SPREAD_S, Samples
+from workers.ipc.tensors import flatten
+from workers.referee.baselines.overhead import ReferenceCost
+from workers.referee.gates.checks.backward_timing import WrongForwardError, times_of_passes
+from workers.referee.gates.checks.figures import page_baselines, shape_result, why_not_the_medians
+from workers.referee.gates.checks.reference_cost import reference_cost
+from workers.referee.gates.finding import GateFinding, failed, passed, suspicious
+from workers.referee.inputs.distributions import OWN
+from workers.referee.timing.single_calls import WIDEST_SPREAD_S, Samples, SamplingBudget
 from workers.referee.timing.statistics import (
     NoFigureError,
     is_stable,
     is_told,
     latency,
-    paired_ratio,
     reach_s,
-    unpaired_ratio,
 )
-from workers.referee.trial import GateFinding, Measured, Trial, failed, passed, suspicious
+from workers.referee.trial import Measured, Mode, Trial
 
 UNSTEADY_SETS = 0.25
 """Share of the input sets, the first one aside, whose figures may be unsteady or lacking: of forty some are by chance.
 Wide intervals are part of the objective's; sets without a figure are left out of it, and named."""
-
-
 ASKED_FROM = 1.2
 """Speedup from which on it is asked whether the reference is slow: beside one that is, every kernel is faster."""
+QUICK_LOOK = SamplingBudget(seconds=1.0, least=30, most=100)
+"""For the candidate alone."""
 NO_STEADIER = 2.0
 """How many times as wide as that of the reference's calls the interval of a candidate's is on the same machine."""
 WIDEST_OF_BATCHES_S = 2e-6
 """How well a call that computes nothing is known by batches, at worst, on a machine that is not too busy for them."""
 
 
-class TimingGate:
-    """Turns samples into latency and speedup."""
+def examine(trial: Trial) -> GateFinding:
+    """Turns samples into latency and speedup. A candidate without figures must not count as best."""
+    if trial.mode is Mode.INTERPRETED:
+        return suspicious("run by Triton's interpreter on the CPU: checked, not timed. Judge it on a GPU for figures")
+    return _alone(trial) if trial.mode is Mode.QUICK else _in_turns(trial)
 
-    name = GateName.TIMING
 
-    def examine(self, trial: Trial) -> GateFinding:
-        """Fails only where no stable measurement exists. Raises `InfrastructureError` where the reference's own calls,
-        taken in turns with the candidate's, are no steadier, or a baseline has no figure: then it is the machine's
-        doing."""
-        _check_rivals(trial)
-        unsteady = 0
-        for measured in trial.measured:
-            try:
-                result = shape_result(measured, trial.state.bench.known(measured.number))
-            except NoFigureError:
-                unsteady += 1
-                if _may_lack(trial, measured.number) and unsteady <= UNSTEADY_SETS * len(trial.measured):
-                    name = trial.state.problem.set_names[measured.number]
-                    trial.notes.append(f"left out: {name}, whose calls cannot be told from calls that compute nothing")
-                    continue
-                return _without_figure(measured)
-            trial.shapes.append(trial.named(result, measured.number))
-            low, high = result.latency.ci95_us
-            if not is_stable(measured.samples.candidate):
-                unsteady += 1
-                if measured.number and unsteady <= UNSTEADY_SETS * len(trial.measured):
-                    continue
-                _blame_the_machine(measured)
-                return failed(f"no stable measurement: the median lies between {low:.0f} and {high:.0f} µs")
+def _alone(trial: Trial) -> GateFinding:
+    """The candidate's calls alone, beside what is known of the baselines. Never fails."""
+    arguments = trial.draw(0, OWN)
+    with trial.phase("timing"):
+        cost = trial.state.bench.own_cost(0, arguments, trial.state.metas(0))
+        timed = trial.state.stopwatch.solo(trial.side(0, arguments), flatten(arguments), QUICK_LOOK, cost)
+    try:
+        found = latency(timed.seconds, timed.off)
+    except NoFigureError as error:
+        return suspicious(f"too fast to be measured one call at a time, as a quick look does: {error}")
+    shapes = trial.shapes_of(arguments)
+    trial.shapes.append(
+        ShapeResult(
+            shapes=shapes,
+            latency=found,
+            speedup=_speedup(trial, found),
+            name=trial.state.problem.set_names[0],
+            baselines=trial.state.bench.baselines,
+            bytes=trial.bytes_of(arguments),
+        )
+    )
+    return passed(f"{found.median_us:.1f} µs")
+
+
+def _speedup(trial: Trial, found: Latency) -> Speedup:
+    known = trial.state.bench.baselines
+    ratios = {
+        name: getattr(known, name).median_us / found.median_us for name in BASELINES if getattr(known, name) is not None
+    }
+    return Speedup(**ratios, best_baseline=min(ratios.values(), default=None))
+
+
+def _in_turns(trial: Trial) -> GateFinding:
+    """The figures of the interleaved measurement. Fails only where no stable measurement exists.
+
+    Raises `InfrastructureError` where the reference's own calls, taken in turns with the candidate's, are no steadier,
+    or a baseline has no figure: then it is the machine's doing."""
+    _check_rivals(trial)
+    unsteady = 0
+    for measured in trial.measured:
         try:
-            with trial.phase("timing"):
-                page = page_baselines(trial.state.bench.baselines, trial.measured[0])
-                trial.passes = times_of_passes(trial, trial.measured[0], page)
-        except WrongForwardError as error:
-            return error.finding
-        first = trial.shapes[0]
-        notes = [*trial.state.bench.notes.values(), *trial.notes]
-        if trial.measured[0].samples.batched:
-            notes.append("timed in batches: single calls are too short")
-        if not trial.session.is_stopped_between_calls:
-            notes.append("not protected: this sandbox cannot stop a candidate between its calls")
-        notes += _why_not_the_medians(trial.measured[0], first)
-        cost = _reference_cost(trial)
-        if cost is not None and cost.is_slow:
-            return suspicious("; ".join([*_told(trial), str(cost), *notes]))
-        return passed("; ".join([*_told(trial), *notes]))
+            result = shape_result(measured, trial.state.bench.known(measured.number))
+        except NoFigureError:
+            unsteady += 1
+            if _may_lack(trial, measured.number) and unsteady <= UNSTEADY_SETS * len(trial.measured):
+                name = trial.state.problem.set_names[measured.number]
+                trial.notes.append(f"left out: {name}, whose calls cannot be told from calls that compute nothing")
+                continue
+            return _without_figure(measured)
+        trial.shapes.append(trial.named(result, measured.number))
+        low, high = result.latency.ci95_us
+        if not is_stable(measured.samples.candidate):
+            unsteady += 1
+            if measured.number and unsteady <= UNSTEADY_SETS * len(trial.measured):
+                continue
+            _blame_the_machine(measured)
+            return failed(f"no stable measurement: the median lies between {low:.0f} and {high:.0f} µs")
+    try:
+        with trial.phase("timing"):
+            page = page_baselines(trial.state.bench.baselines, trial.measured[0])
+            trial.passes = times_of_passes(trial, trial.measured[0], page)
+    except WrongForwardError as error:
+        return error.finding
+    first = trial.shapes[0]
+    notes = [*trial.state.bench.notes.values(), *trial.notes]
+    if trial.measured[0].samples.batched:
+        notes.append("timed in batches: single calls are too short")
+    if not trial.session.is_stopped_between_calls:
+        notes.append("not protected: this sandbox cannot stop a candidate between its calls")
+    notes += why_not_the_medians(trial.measured[0], first)
+    cost = _reference_cost(trial)
+    if cost is not None and cost.is_slow:
+        return suspicious("; ".join([*_told(trial), str(cost), *notes]))
+    return passed("; ".join([*_told(trial), *notes]))
 
 
 def _reference_cost(trial: Trial) -> ReferenceCost | None:
@@ -162,69 +197,3 @@ def _blame_the_machine(measured: Measured) -> None:
         f"the machine is too busy to time anything: calls of {measured.baseline}, which is the reference's own code, "
         f"vary too much around their median of {_in_us(measured.samples.baseline)} µs; try again when it is quieter"
     )
-
-
-def shape_result(measured: Measured, known: Baselines) -> ShapeResult:
-    """Figures of one input set. Baselines outside the pair are scaled by the pair's, which was measured now. Raises
-    `NoFigureError`."""
-    samples = measured.samples
-    ratio = (paired_ratio if samples.paired else unpaired_ratio)(samples.baseline, samples.candidate, samples.off)
-    speedups = {name: _scaled(known, name, measured.baseline, ratio.value) for name in BASELINES}
-    return ShapeResult(
-        shapes=measured.shapes,
-        latency=latency(samples.candidate, samples.off),
-        baselines=page_baselines(known, measured),
-        bytes=measured.bytes,
-        speedup=Speedup(
-            eager=speedups["eager"],
-            compile=speedups["compile"],
-            compile_max=speedups["compile_max"],
-            best_baseline=ratio.value,
-            ci95=ratio.ci95,
-        ),
-    )
-
-
-def page_baselines(known: Baselines, measured: Measured) -> Baselines:
-    """The baselines as a report shows them beside this measurement: the one in the pair as it was in the pair, the
-    others at its pace, as they were measured beside it before. So ratios can be checked on the page. Raises
-    `NoFigureError`."""
-    beside: Latency | None = getattr(known, measured.baseline)
-    now = latency(measured.samples.baseline, measured.samples.off)
-    found: dict[str, Latency | None] = {measured.baseline: now}
-    for name in BASELINES:
-        own: Latency | None = getattr(known, name)
-        if name != measured.baseline and own is not None and beside is not None:
-            found[name] = _paced(own, now.median_us / beside.median_us)
-    return Baselines(**found)
-
-
-def _paced(figures: Latency, factor: float) -> Latency:
-    low, high = figures.ci95_us
-    return replace(
-        figures,
-        median_us=factor * figures.median_us,
-        mean_us=factor * figures.mean_us,
-        p10_us=factor * figures.p10_us,
-        p90_us=factor * figures.p90_us,
-        ci95_us=(factor * low, factor * high),
-    )
-
-
-def _why_not_the_medians(measured: Measured, result: ShapeResult) -> list[str]:
-    """A note where the speedup is not what the medians of the page give."""
-    of_medians = median(measured.samples.baseline) / (result.latency.median_us * 1e-6)
-    value = result.speedup.best_baseline or 0.0
-    if abs(of_medians - value) <= 0.01 * value:
-        return []
-    return [f"the speedup is the median of the pairs' ratios; that of the two medians is {of_medians:.2f}"]
-
-
-def _scaled(known: Baselines, name: str, rival: str, ratio: float) -> float | None:
-    own: Latency | None = getattr(known, name)
-    reference: Latency | None = getattr(known, rival)
-    if name == rival:
-        return ratio
-    if own is None or reference is None:
-        return None
-    return ratio * own.median_us / reference.median_us

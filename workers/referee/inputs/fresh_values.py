@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import torch
 
 from workers.ipc.tensors import overlap, put, relaid
-from workers.referee.inputs.evenness import LEAST_ROWS, LOOKED_AT, is_even
+from workers.referee.inputs.uniformity import LEAST_ROWS, LOOKED_AT, is_even
 from workers.referee.inputs.value_kinds import is_continuous
 
 DRAWN_BYTES = 1 << 20

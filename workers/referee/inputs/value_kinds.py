@@ -6,8 +6,8 @@ import math
 
 import torch
 
-from workers.referee.inputs.eight_bits import widened
-from workers.referee.inputs.evenness import is_even
+from workers.referee.inputs.float8 import widened
+from workers.referee.inputs.uniformity import is_even
 
 SAMPLE = 1024
 FEW_VALUES = 16

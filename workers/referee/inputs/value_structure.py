@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from workers.referee.inputs.eight_bits import widened
+from workers.referee.inputs.float8 import widened
 from workers.referee.inputs.value_kinds import FEW_VALUES, rows_of, sampled_values
 
 SUMS_TO_ONE = 2e-3

@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 
-from workers.referee.comparing.error_scales import same_bytes
+from workers.referee.comparison.error_scales import same_bytes
+from workers.referee.problem.float64 import in_float64
 from workers.referee.problem.reference_problem import ReferenceProblem, cloned, doubled
-from workers.referee.problem.widening import in_float64
 
 Named = dict[str, torch.Tensor]
 

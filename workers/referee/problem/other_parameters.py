@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import torch
 
-from workers.referee.inputs.eight_bits import widened
+from workers.referee.inputs.float8 import widened
 from workers.referee.inputs.value_kinds import is_constant
 from workers.referee.problem.reference_problem import ReferenceProblem
 

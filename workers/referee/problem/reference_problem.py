@@ -23,13 +23,13 @@ from services.domain.shape_lists import REMEDY as SHAPES_REMEDY
 from services.domain.shape_lists import ShapeListError, entries
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import DataError, TensorMeta, check_supported, encode, flatten, mapped, relaid, structure
-from workers.referee.comparing.comparison import tolerances
+from workers.referee.comparison.tolerance import tolerances
 from workers.referee.errors import Refused
 from workers.referee.problem.differentiation import NoGradientError, draw_cotangent, gradient_names, marked, plan_of
+from workers.referee.problem.float64 import in_float64
 from workers.referee.problem.listed_shapes import ListedShapes, arranged, source_of
 from workers.referee.problem.problem_file import line_in, line_of, parsed
-from workers.referee.problem.untouched import as_found
-from workers.referee.problem.widening import in_float64
+from workers.referee.problem.process_state import as_found
 from workers.runner.loading import state_of
 from workers.runner.stepping import DENSE, ModelStep, StepPlan
 

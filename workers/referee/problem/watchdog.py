@@ -10,12 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from workers.ipc.wire import Channel
-from workers.referee.problem.messages import ANSWERS, ProblemRefused
+from workers.referee.boundary.problem_messages import ANSWERS, LONGEST_S, ProblemRefused
 
 REFERENCE_LIMIT_S = 20.0
 """Seconds that importing a problem, or one step of running its reference, may take, waiting for a CPU not counted."""
-LONGEST_S = 80.0
-"""Seconds after which a step is given up however busy the machine is; below the worker's own limit."""
 
 
 class RunQueue:

@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 import torch
 
-from workers.referee.comparing.error_scales import same_bytes
+from workers.referee.boundary.slots import Slot
+from workers.referee.comparison.call_outputs import Fetched
+from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.inputs.fresh_values import FreshValues, Tensors
-from workers.referee.session.fetched import Fetched
-from workers.referee.session.slots import Slot
 from workers.referee.timing.single_calls import (
     LATER_CHECKS,
     NARROW,

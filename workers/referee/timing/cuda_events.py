@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 
 import torch
 
+from workers.referee.boundary.slots import Slot
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.inputs.fresh_values import FreshValues, Mixture
-from workers.referee.session.slots import Slot
-from workers.referee.timing.beside import Beside
+from workers.referee.timing.baseline_outputs import Beside
 from workers.referee.timing.single_calls import NARROW, Alone, Checked, ProtocolCost, Samples, SamplingBudget, Side
 from workers.referee.timing.statistics import relative_width
 from workers.runner.answers import BatchTimed

@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 
 import torch
 
+from workers.referee.boundary.runner_client import RunnerSession, TimedCall
+from workers.referee.boundary.slots import Slot
+from workers.referee.comparison.call_outputs import Fetched
 from workers.referee.inputs.fresh_values import FreshValues, Inputs
-from workers.referee.session.fetched import Fetched
-from workers.referee.session.runner_client import RunnerSession, TimedCall
-from workers.referee.session.slots import Slot
-from workers.referee.timing.beside import Beside
+from workers.referee.timing.baseline_outputs import Beside
 from workers.referee.timing.statistics import EXACT, Uncertainty, quantile, relative_width
 
 LATER_CHECKS = 0.1

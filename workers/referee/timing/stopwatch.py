@@ -10,8 +10,8 @@ import torch
 from workers.ipc.placement import TensorDevice
 from workers.referee.inputs.fresh_values import FreshValues
 from workers.referee.timing import single_calls
+from workers.referee.timing.baseline_outputs import Beside
 from workers.referee.timing.batches import batched, batched_alone, fits
-from workers.referee.timing.beside import Beside
 from workers.referee.timing.single_calls import Alone, Checked, ProtocolCost, Samples, SamplingBudget, Side
 from workers.referee.timing.statistics import is_told
 

@@ -17,7 +17,7 @@ from services.exports.winner import Winner
 from tests.doubles import a_problem, an_analysis
 from tests.unit.services.exports.test_exports import a_winner
 from workers.referee.problem.reference_problem import ReferenceProblem
-from workers.referee.screening.screen import screen
+from workers.referee.screen.screen import screen
 
 KERNEL = """import torch
 

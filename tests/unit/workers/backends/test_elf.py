@@ -6,7 +6,7 @@ import pytest
 
 from services.ports.devices import BuiltLibrary
 from workers.backends.elf import read_library
-from workers.referee.screening.built_rules import examine_built
+from workers.referee.screen.binary_rules import examine_built
 
 
 def remarks(library: BuiltLibrary, *sources: str, permits: frozenset[str] = frozenset()) -> list[str]:

@@ -3,7 +3,7 @@
 import pytest
 
 from workers.backends.reached import reached
-from workers.referee.screening.built_rules import examine_reached
+from workers.referee.screen.binary_rules import examine_reached
 
 
 def said(source: str) -> list[str]:

@@ -1,0 +1,369 @@
+"""The referee's side of a connection against runners that are honest, broken and hostile."""
+
+import contextlib
+import gc
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from workers.ipc.tensors import TensorMeta
+from workers.ipc.wire import Channel, WireError
+from workers.referee.boundary.exchange import TimeLimit
+from workers.referee.boundary.runner_client import RunnerSession
+from workers.referee.errors import FaultKind, RunnerFault
+from workers.runner.session import RunnerServer
+from workers.runner.stepping import DENSE, TURNED, StepPlan
+
+DOUBLE = """
+import torch
+
+class ModelNew(torch.nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(n))
+
+    def forward(self, x):
+        return x * self.weight
+"""
+
+
+def gone() -> RunnerFault:
+    return RunnerFault(FaultKind.CRASHED, "it ended")
+
+
+@contextlib.contextmanager
+def against(peer: Callable[[Channel], object]) -> Iterator[RunnerSession]:
+    """A session whose runner is `peer`, in a thread."""
+    ours, theirs = socket.socketpair()
+
+    def run() -> None:
+        with contextlib.suppress(WireError, OSError), theirs:
+            peer(Channel(theirs))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    session = RunnerSession(Channel(ours), gone, time_limit=TimeLimit(left_s=20.0))
+    session.call_limit_s = 1.0
+    try:
+        yield session
+    finally:
+        session.close()
+        thread.join()
+
+
+def honest(channel: Channel) -> None:
+    RunnerServer(channel).run()
+
+
+def loaded(session: RunnerSession, state: list[tuple[str, torch.Tensor]]) -> bool:
+    return session.load(DOUBLE, [4], state, seed=1, copy_state=True, threads=1, limit_s=10.0)
+
+
+def test_an_honest_runner_gets_parameters_and_inputs_and_gives_outputs() -> None:
+    with against(honest) as session:
+        assert loaded(session, [("weight", torch.arange(4.0))])
+        x = torch.ones(3, 4)
+        slot = session.open_slot(0, [x], [TensorMeta.of(x)])
+        slot.write([2 * x])
+        call = session.call(slot)
+        fetched = session.fetch(slot)
+        assert call.wall_s > 0
+        assert fetched.outputs[0].value is not None
+        assert torch.equal(fetched.outputs[0].value, 2 * torch.arange(4.0).expand(3, 4))
+        assert fetched.outputs[0].alias is None
+
+
+def test_parameters_of_other_names_are_copied_in_order_and_of_other_shapes_are_not() -> None:
+    with against(honest) as session:
+        assert loaded(session, [("gain", torch.arange(4.0))])
+        assert not loaded(session, [("gain", torch.arange(5.0))])
+
+
+def test_an_exception_of_the_candidate_comes_with_its_line() -> None:
+    with against(honest) as session:
+        assert loaded(session, [("weight", torch.ones(4))])
+        slot = session.open_slot(0, [torch.ones(3, 5)], [TensorMeta(dtype="float32", shape=(3, 5))])
+        with pytest.raises(RunnerFault, match="line 10") as caught:
+            session.call(slot)
+        assert caught.value.kind is FaultKind.RAISED
+
+
+def test_an_answer_without_the_requests_token_is_a_forgery() -> None:
+    def peer(channel: Channel) -> None:
+        channel.send({"token": "guess", "seconds": 0.0})
+        channel.receive(timeout_s=5.0)
+
+    with against(peer) as session, pytest.raises(RunnerFault) as caught:
+        session.noop()
+    assert caught.value.kind is FaultKind.FORGED
+
+
+def test_an_answer_sent_before_the_request_is_a_forgery() -> None:
+    def peer(channel: Channel) -> None:
+        for _ in range(3):
+            channel.send({"verdict": "accepted", "done": True})
+        channel.receive(timeout_s=5.0)
+
+    with against(peer) as session, pytest.raises(RunnerFault) as caught:
+        session.noop()
+    assert caught.value.kind is FaultKind.FORGED
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [b"\xff\xff\xff\xff", struct.pack("!I", 5) + b"[1,2]", struct.pack("!I", 3) + b"no!", b"\x00\x00\x00\x02{}"],
+)
+def test_bytes_that_are_no_message_are_a_forgery(noise: bytes) -> None:
+    def peer(channel: Channel) -> None:
+        channel.connection.sendall(noise)
+        channel.receive(timeout_s=5.0)
+
+    with against(peer) as session, pytest.raises(RunnerFault) as caught:
+        session.noop()
+    assert caught.value.kind is FaultKind.FORGED
+
+
+def test_a_descriptor_beside_an_answer_is_a_forgery_and_is_closed() -> None:
+    def peer(channel: Channel) -> None:
+        token = channel.receive(timeout_s=5.0).body["token"]
+        channel.send({"token": token}, [0])
+
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with against(peer) as session, pytest.raises(RunnerFault) as caught:
+        session.noop()
+    assert caught.value.kind is FaultKind.FORGED
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before
+
+
+def test_silence_is_a_hang_and_hanging_up_is_what_the_worker_says() -> None:
+    def silent(channel: Channel) -> None:
+        channel.receive(timeout_s=60.0)
+        channel.receive(timeout_s=60.0)
+
+    with against(silent) as session:
+        session.call_limit_s = 0.05
+        with pytest.raises(RunnerFault) as caught:
+            session.noop()
+        assert caught.value.kind is FaultKind.HUNG
+    with against(lambda channel: channel.receive(timeout_s=5.0)) as session, pytest.raises(RunnerFault) as caught:
+        session.noop()
+    assert caught.value.kind is FaultKind.CRASHED
+
+
+def test_only_the_time_in_which_it_is_asked_counts_against_a_process() -> None:
+    def answering(channel: Channel) -> None:
+        for _ in range(2):
+            channel.send({"token": channel.receive(timeout_s=60.0).body["token"]})
+        channel.receive(timeout_s=60.0)
+        channel.receive(timeout_s=60.0)
+
+    with against(answering) as session:
+        session.time_limit.left_s = 30.0
+        asked_s = session.noop() + session.noop()
+        assert 30.0 - session.time_limit.left_s == pytest.approx(asked_s, abs=0.05)
+        session.time_limit.left_s = 0.05
+        with pytest.raises(RunnerFault, match="all that was left of the evaluation's time") as caught:
+            session.noop()
+        assert caught.value.kind is FaultKind.HUNG
+        with pytest.raises(RunnerFault, match="the evaluation's time limit was reached"):
+            session.noop()
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        None,
+        [3],
+        [{"type": "tensor", "dtype": "float32", "shape": [-1]}],
+        [{"type": "tensor", "dtype": "object", "shape": [1]}],
+        [{"type": "tensor", "dtype": "float32", "shape": "all"}],
+        [{"type": "tensor"}] * 1000,
+    ],
+)
+def test_outputs_described_by_nonsense_are_a_forgery(outputs: object) -> None:
+    def peer(channel: Channel) -> None:
+        for extra in ({}, {"outputs": outputs, "written": True}):
+            message = channel.receive(timeout_s=5.0)
+            message.close()
+            channel.send({"token": message.body["token"], **extra})  # type: ignore[dict-item]
+
+    with against(peer) as session:
+        slot = session.open_slot(0, [torch.ones(2)], [TensorMeta(dtype="float32", shape=(2,))])
+        with pytest.raises(RunnerFault) as caught:
+            session.fetch(slot)
+        assert caught.value.kind is FaultKind.FORGED
+
+
+def test_a_described_output_larger_than_the_buffer_has_no_value() -> None:
+    def peer(channel: Channel) -> None:
+        huge = {"type": "tensor", "dtype": "float32", "shape": [1 << 40]}
+        for extra in ({}, {"outputs": [huge], "written": True}):  # to `slot`, then to `call`
+            message = channel.receive(timeout_s=5.0)
+            message.close()
+            channel.send({"token": message.body["token"], **extra})  # type: ignore[dict-item]
+
+    with against(peer) as session:
+        slot = session.open_slot(0, [torch.ones(2)], [TensorMeta(dtype="float32", shape=(2,))])
+        session.call(slot)
+        assert session.fetch(slot).outputs[0].value is None
+
+
+def test_an_output_that_was_not_written_is_poison_not_what_was_there() -> None:
+    def peer(channel: Channel) -> None:
+        one = {"type": "tensor", "dtype": "float32", "shape": [2]}
+        for extra in ({}, {"outputs": [one], "written": True}):
+            message = channel.receive(timeout_s=5.0)
+            message.close()
+            channel.send({"token": message.body["token"], **extra})  # type: ignore[dict-item]
+
+    with against(peer) as session:
+        slot = session.open_slot(0, [torch.ones(2)], [TensorMeta(dtype="float32", shape=(2,))])
+        session.call(slot)
+        value = session.fetch(slot).outputs[0].value
+        assert value is not None
+        assert value.view(torch.uint8).tolist() == [0xA5] * 8
+
+
+def test_parameters_are_changed_in_place_where_they_match() -> None:
+    with against(honest) as session:
+        assert loaded(session, [("weight", torch.ones(4))])
+        x = torch.ones(3, 4)
+        slot = session.open_slot(0, [x], [TensorMeta.of(x)])
+        slot.write([x])
+        assert session.change_state([("weight", torch.arange(4.0))])
+        assert not session.change_state([("weight", torch.arange(5.0))])
+        session.call(slot, at_once=True)
+        value = session.fetch(slot).outputs[0].value
+        assert value is not None
+        assert torch.equal(value, torch.arange(4.0).expand(3, 4))
+        assert not session.keeps_outputs(slot)
+
+
+STRIDES = """
+import torch
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return torch.tensor(x.stride()), x + 0
+"""
+
+
+def test_arguments_lie_as_they_are_asked_for_with_the_same_values() -> None:
+    with against(honest) as session:
+        session.load(STRIDES, [], [], seed=1, copy_state=True, threads=1, limit_s=20.0)
+        x = torch.arange(12.0).reshape(3, 4)
+        slot = session.open_slot(0, [x], [TensorMeta(dtype="int64", shape=(2,)), TensorMeta.of(x)])
+        for layout, strides in ((DENSE, [4, 1]), (TURNED, [1, 3]), (DENSE, [4, 1])):
+            slot.write([x])
+            session.call(slot, layout=layout)
+            found, values = (output.value for output in session.fetch(slot).outputs)
+            assert found is not None
+            assert values is not None
+            assert found.tolist() == strides
+            assert torch.equal(values, x)
+
+
+def test_the_state_is_read_under_the_reference_s_names() -> None:
+    state = [("slope", torch.arange(4.0)), ("other", torch.ones(2))]  # the model calls the first one `weight`
+    with against(honest) as session:
+        assert loaded(session, state)
+        found = session.read_state([name for name, _ in state], [TensorMeta.of(tensor) for _, tensor in state])
+        assert list(found) == ["slope"]
+        assert torch.equal(found["slope"], torch.arange(4.0))
+        assert session.read_state(["slope"], [TensorMeta(dtype="float64", shape=(4,))]) == {}
+
+
+@pytest.mark.parametrize("names", [["weight", "more"], "weight", None])
+def test_a_state_that_nobody_asked_for_is_a_forgery(names: object) -> None:
+    def peer(channel: Channel) -> None:
+        message = channel.receive(timeout_s=5.0)
+        message.close()
+        channel.send({"token": message.body["token"], "names": names})  # type: ignore[dict-item]
+
+    with against(peer) as session, pytest.raises(RunnerFault) as caught:
+        session.read_state(["weight"], [TensorMeta(dtype="float32", shape=(4,))])
+    assert caught.value.kind is FaultKind.FORGED
+
+
+class EarlyRunner(RunnerServer):
+    """Says that a forward has ended without handing over what it returned."""
+
+    def _wait_for_cotangents(self, result: object) -> None:
+        super()._wait_for_cotangents(())
+
+
+def hasty(channel: Channel) -> None:
+    EarlyRunner(channel).run()
+
+
+@pytest.mark.parametrize("peer", [honest, hasty])
+def test_a_forward_that_is_said_to_have_ended_has_handed_over_its_outputs(peer: Callable[[Channel], object]) -> None:
+    plan = StepPlan(inputs=(0,), parameters=("weight",), outputs=(0,))
+    with against(peer) as session:
+        session.call_limit_s = 20.0
+        state = [("weight", torch.arange(4.0))]
+        assert session.load(DOUBLE, [4], state, seed=1, copy_state=True, threads=1, limit_s=10.0, step=plan)
+        x = torch.randn(3, 4)
+        arguments = [x, torch.ones(3, 4), 0]
+        slot = session.open_slot(0, arguments, [TensorMeta.of(one) for one in (x, x, torch.ones(4))])
+        slot.write([x, torch.ones(3, 4)])
+        session.call(slot)
+        if peer is hasty:
+            with pytest.raises(RunnerFault, match="its outputs were not there yet"):
+                session.call(slot, at_once=True)
+            return
+        session.call(slot, at_once=True)
+        value, _, gradient = (one.value for one in session.fetch(slot).outputs)
+        assert value is not None
+        assert gradient is not None
+        assert torch.equal(value, x * torch.arange(4.0))
+        assert torch.allclose(gradient, x.sum(dim=0))
+
+
+@pytest.fixture
+def frozen() -> None:
+    """Collections look at nothing that was there before: in a process that has imported much they take long."""
+    gc.collect()
+    gc.freeze()
+
+
+def open_blocks() -> set[tuple[str, int]]:
+    """Blocks of shared memory that this process has open, as descriptor and inode: those of both sides, since the
+    runner is a thread here. Earlier tests' may go at any time, so only what has come since is counted."""
+    gc.collect()
+    found = set()
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):
+            if "memfd:kernelwright" in str(descriptor.readlink()):
+                found.add((descriptor.name, descriptor.stat().st_ino))
+    return found
+
+
+@pytest.mark.usefixtures("frozen")
+def test_a_runner_keeps_no_memory_of_what_it_was_loaded_from_nor_of_a_slot_that_another_takes_the_place_of() -> None:
+    with against(honest) as session:
+        before = open_blocks()
+        assert loaded(session, [("weight", torch.arange(4.0))])
+        assert session.change_state([("weight", torch.ones(4))])
+        assert not open_blocks() - before
+        first = session.open_slot(0, [torch.ones(2, 4)], ())
+        one_slot = len(open_blocks() - before)
+        second = session.open_slot(0, [torch.ones(3, 4)], ())
+        assert len(open_blocks() - before) == one_slot + one_slot // 2  # on this side both are open
+        session.forget([second])
+        del first, second
+        assert len(open_blocks() - before) < one_slot
+
+
+@pytest.mark.usefixtures("frozen")
+def test_memory_of_a_slot_that_the_runner_does_not_take_is_given_back() -> None:
+    with against(lambda channel: channel.receive(timeout_s=5.0).close()) as session:
+        before = open_blocks()
+        with pytest.raises(RunnerFault):
+            session.open_slot(0, [torch.ones(4)], ())
+        assert not open_blocks() - before

@@ -1,0 +1,86 @@
+"""Who chooses another of two equal values than the reference is right; who gives a wrong place is not."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import torch
+
+from workers.ipc.tensors import TensorMeta
+from workers.referee.comparison.call_outputs import Fetched, Output
+from workers.referee.comparison.judgement import judged_on_values
+from workers.referee.comparison.output_structure import Answer
+from workers.referee.comparison.tolerance import ErrorScale, Tolerance
+from workers.referee.inputs.distributions import OWN, without_ties
+
+
+class Contract:
+    tolerances: Mapping[str, Tolerance] = MappingProxyType({})
+    gradient_names: tuple[str, ...] = ()
+
+
+class TopOfRows:
+    """A reference that gives the places of each row's two largest values."""
+
+    problem = Contract()
+    aliases: frozenset[tuple[int, int]] = frozenset()
+    shares: frozenset[tuple[int, int | None]] = frozenset()
+
+    def scales_on(self, arguments: list[Any], outputs: list[torch.Tensor], _distribution: object) -> Any:
+        return tuple(ErrorScale() for _ in outputs)
+
+    def other_choices(self, arguments: list[Any]) -> list[list[torch.Tensor]]:
+        return [[two_largest(*without_ties(arguments, later_is_larger=one))] for one in (False, True)]
+
+
+def two_largest(x: torch.Tensor) -> torch.Tensor:
+    return torch.sort(x, dim=1, descending=True, stable=True).indices[:, :2]
+
+
+def wrong(x: torch.Tensor, given: torch.Tensor) -> str | None:
+    output = Output(kind="tensor", meta=TensorMeta.of(given), alias=None, value=given, strides=given.stride())
+    fetched = Fetched(outputs=(output,), structure={"tensor": 0}, wall_s=0.0)
+    scales = (ErrorScale(),)
+    return judged_on_values(TopOfRows(), fetched, [x], Answer.of(two_largest(x)), OWN, scales).wrong
+
+
+def tied() -> torch.Tensor:
+    x = torch.rand(300, 64)
+    x[7, 3] = x[7, 40] = 2.0
+    return x
+
+
+def test_the_other_one_of_two_equal_values_is_right() -> None:
+    x = tied()
+    given = two_largest(x).contiguous()
+    assert given[7].tolist() == [3, 40]
+    given[7] = torch.tensor([40, 3])
+    assert wrong(x, given) is None
+
+
+def test_a_place_of_another_value_is_wrong() -> None:
+    x = tied()
+    for place, instead in (((7, 0), 5), ((8, 0), 64)):
+        given = two_largest(x).contiguous()
+        given[place] = instead if int(given[place]) != instead else instead + 1
+        assert wrong(x, given) is not None
+
+
+def test_many_choices_are_no_chance() -> None:
+    x = torch.rand(300, 64)
+    x[:, 3] = x[:, 40] = 2.0
+    assert wrong(x, two_largest(x).flip(1).contiguous()) is not None
+
+
+def test_values_are_moved_apart_in_their_order() -> None:
+    x = torch.tensor(
+        [1.0, 3.0, 1.0, -2.0, -2.0, float("inf"), 0.0, torch.nextafter(torch.tensor(1.0), torch.tensor(2.0))]
+    )
+    labels = torch.arange(8)
+    for later in (False, True):
+        moved, same = without_ties([x, labels], later_is_larger=later)
+        assert same is labels
+        assert bool(moved[2] > moved[0]) is later
+        assert bool(moved[4] > moved[3]) is later
+        assert torch.equal(moved.float()[[5, 6]], x[[5, 6]])
+        assert max(moved[0], moved[2]) < moved[7] < moved[1]

@@ -1,0 +1,384 @@
+"""The referee's side of the problem: what its reference computes, asked of the process that runs its code.
+
+A process that a call brings down costs that call: the next one finds a new process with the same weights.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+
+import torch
+
+from services.domain.devices import DeviceSheet
+from services.domain.errors import InfrastructureError
+from services.domain.models import ModelProfile
+from services.domain.problems import Problem, ProblemAnalysis
+from services.ports.sandboxes import ExitStatus
+from workers.ipc.placement import TensorDevice
+from workers.ipc.tensors import TensorMeta, check_structure, decode
+from workers.referee.boundary.problem_connection import (
+    WRONG,
+    WRONG_REMEDY,
+    ProblemConnection,
+    ProblemLostError,
+    ProblemTalkError,
+    Received,
+)
+from workers.referee.boundary.problem_end import refused_end
+from workers.referee.boundary.problem_messages import (
+    Analyse,
+    Applies,
+    BeginVariant,
+    DrawCotangents,
+    DrawInputs,
+    DrawWeights,
+    EndVariant,
+    Examine,
+    KeepState,
+    LearnManners,
+    LoadProblem,
+    Manners,
+    ModelVariant,
+    OperatorsTimed,
+    PrepareOperators,
+    ProblemAnalysed,
+    ProblemAnswer,
+    ProblemDone,
+    ProblemLoaded,
+    ProblemRequest,
+    ProfileReference,
+    ReadReferenceState,
+    ReferenceProfiled,
+    ReferenceRan,
+    RunReference,
+    StateKept,
+    TimeOperators,
+    TryOnHost,
+    UseThreads,
+    Way,
+)
+from workers.referee.comparison.output_structure import Answer
+from workers.referee.comparison.tolerance import self_attested, tolerances
+from workers.referee.errors import Refused
+from workers.runner.stepping import DENSE
+
+A = TypeVar("A", bound=ProblemAnswer)
+SEED_BITS = 31
+GONE = "the problem's process ended while another model stood in for the reference's"
+
+
+class ProblemProcesses(Protocol):
+    """Where processes that hold a problem come from, one at a time."""
+
+    def connect(self) -> ProblemConnection:
+        """Start one."""
+
+    def end(self) -> ExitStatus | None:
+        """End it; how it had ended by itself, None where it still ran."""
+
+
+class IsolatedProblem:
+    """A loaded problem. Raises `Refused` where the problem cannot be used or does not take what it is given."""
+
+    def __init__(
+        self,
+        processes: ProblemProcesses,
+        problem: Problem,
+        place: TensorDevice | None = None,
+        *,
+        memory_bytes: int | None = None,
+        threads: int = 1,
+    ) -> None:
+        """`memory_bytes` bounds a process: shapes of a list that need more are left out."""
+        self._processes = processes
+        self._connection: ProblemConnection | None = None
+        self._memory_bytes = memory_bytes
+        self._threads = threads
+        self._sample_seed = secrets.randbits(SEED_BITS)
+        self._in_variant = False
+        self.problem = problem
+        self.place = place or TensorDevice()
+        self.init_seed = secrets.randbits(SEED_BITS)
+        """What the model's weights are drawn under. Secret, so that no candidate can be written for them."""
+        self.seed_is_out = False
+        """Whether a candidate's process was given that seed, and may have told it to whoever writes the next one."""
+        self.changing: tuple[str, ...] = ()
+        """The model's parameters and buffers that a call changes, where that was looked at."""
+        loaded, self.init_inputs = self._load()
+        self.set_names = loaded.set_names
+        """What the objective calls the open input sets, the first one's first."""
+        self.held_out = loaded.held_out
+        """Held-out input sets."""
+        self.init_sets = loaded.init_sets
+        """Other init inputs that the model may be built with, the inputs being the same."""
+        self.notes = loaded.notes
+        """What became of the problem's list of shapes."""
+        self.objective = loaded.objective
+        self.tolerances = _tolerances(loaded)
+        self.self_attested = self_attested(self.tolerances)
+        """Why accepted results rest on the problem's own word; None where they do not."""
+        self.library = frozenset(loaded.library)
+        """Operators a candidate may call from a library."""
+        self.step_plan = loaded.step
+        """What runners have to know to call both passes; None where only the forward pass is judged."""
+        self.gradient_names = loaded.gradient_names
+        """How people call the gradients that are judged; empty where only the forward pass is."""
+        self.forward_line = loaded.forward_line
+        """Where the problem's file defines `Model.forward`."""
+        if len(self.set_names) == 0:
+            raise Refused(WRONG.format("there is no input set"), WRONG_REMEDY)
+
+    @property
+    def input_sets(self) -> int:
+        """Open input sets beside that of `get_inputs`."""
+        return len(self.set_names) - 1
+
+    @property
+    def is_step(self) -> bool:
+        """Whether both passes are judged."""
+        return self.step_plan is not None
+
+    def use_threads(self, count: int) -> None:
+        """Let the reference use so many threads from now on."""
+        self._threads = count
+        self._ask(UseThreads(count=count), ProblemDone)
+
+    @contextlib.contextmanager
+    def with_threads(self, count: int) -> Iterator[None]:
+        """Let the reference use so many threads inside."""
+        usual = self._threads
+        self.use_threads(count)
+        try:
+            yield
+        finally:
+            self.use_threads(usual)
+
+    def examine(self) -> None:
+        """Run the reference on every open input set and judge it."""
+        self._ask(Examine(), ProblemDone)
+
+    def analysed(self, device: DeviceSheet) -> ProblemAnalysis:
+        """The traced operator graph."""
+        answer, _ = self._ask(Analyse(device=device), ProblemAnalysed)
+        if answer.broken_off:
+            self._end()
+        return answer.analysis
+
+    def keep_state(self) -> str | None:
+        """Have each call find the model as it was built. What is said where calls change its parameters or buffers."""
+        kept, _ = self._ask(KeepState(names=None), StateKept)
+        self.changing = kept.names
+        return kept.told
+
+    def profiled(self, device: DeviceSheet) -> ModelProfile:
+        """Where the model's time goes, and its parts as problems."""
+        return self._ask(ProfileReference(device=device), ReferenceProfiled)[0].profile
+
+    def make_inputs(self, number: int, seed: int, layout: int = DENSE) -> list[Any]:
+        """Arguments of a call: input set `number` (0 is `get_inputs`; negative numbers are held out), drawn under
+        `seed`, and cotangents in a layout of theirs where gradients are asked for."""
+        _, received = self._ask(DrawInputs(number=number, seed=seed, layout=layout), ProblemDone)
+        return _list_in(received)
+
+    def forward_arguments(self, arguments: Sequence[Any]) -> list[Any]:
+        """Of a call's arguments, those of `forward`."""
+        return list(arguments) if self.step_plan is None else self.step_plan.forward_arguments(arguments)
+
+    def with_cotangents(self, arguments: Sequence[Any], layout: int = DENSE) -> list[Any]:
+        """Arguments of a call from those of `forward`, with cotangents drawn for them."""
+        if self.step_plan is None:
+            return list(arguments)
+        _, received = self._ask(DrawCotangents(layout=layout), ProblemDone, list(arguments), gives=True)
+        return [*arguments, *_list_in(received)]
+
+    def run(self, arguments: Sequence[Any], *, with_inputs: bool = False) -> Answer:
+        """What the reference returns, and the gradients where they are asked for; on request the arguments as they are
+        then. Those that are given are left alone."""
+        return self._run(arguments, Way.USUAL, with_inputs=with_inputs)
+
+    def run_first_pass(self, arguments: Sequence[Any]) -> Answer:
+        """What a step's forward pass alone hands over. Of problems with a backward pass only."""
+        return self._run(arguments, Way.FORWARD)
+
+    def run_double(self, arguments: Sequence[Any]) -> list[torch.Tensor]:
+        """What the reference returns in float64, which tensors that it makes itself have too where it does not say;
+        nothing where it cannot be run so (a dtype written into the code)."""
+        asked = RunReference(way=Way.DOUBLE, with_inputs=False)
+        answer, received = self._ask(asked, ReferenceRan, list(arguments), gives=True)
+        return list(_answer_in(answer, received).tensors) if answer.outputs is not None else []
+
+    def takes_on_host(self, arguments: Sequence[Any]) -> bool:
+        """Whether the model takes arguments on the CPU; where it runs on a GPU, an index out of range costs more."""
+        return self._ask(TryOnHost(), Applies, list(arguments), gives=True)[0].applies
+
+    def manners(self, arguments: Sequence[Any]) -> Manners:
+        """What a call does beside returning something."""
+        return self._ask(LearnManners(), Manners, list(arguments), gives=True)[0]
+
+    def state(self) -> list[tuple[str, torch.Tensor]]:
+        """Parameters, then buffers, in order of registration."""
+        _, received = self._ask(ReadReferenceState(exact=False), ProblemDone)
+        return list(_state_in(received).items())
+
+    def state_after(self, arguments: Sequence[Any], *, exact: bool = False) -> dict[str, torch.Tensor]:
+        """The state that a call leaves in a copy of the model; that of a call in float64 where it is to be `exact`."""
+        _, received = self._ask(ReadReferenceState(exact=exact), ProblemDone, list(arguments), gives=True)
+        return _state_in(received)
+
+    @contextlib.contextmanager
+    def other_parameters(self) -> Iterator[bool]:
+        """Inside, parameters and statistics that hold one value only, as before any training (ones, zeros), hold
+        others; whether there are any. The model is as it was afterwards."""
+        with self._variant(BeginVariant(variant=ModelVariant.TRAINED, number=0)) as (applies, _init_inputs):
+            yield applies
+
+    @contextlib.contextmanager
+    def moved_parameters(self) -> Iterator[bool]:
+        """Inside, all parameters whose gradients are judged hold other values, as after a step of training; whether
+        there are any. The model is as it was afterwards."""
+        with self._variant(BeginVariant(variant=ModelVariant.MOVED, number=0)) as (applies, _init_inputs):
+            yield applies
+
+    @contextlib.contextmanager
+    def other_settings(self, number: int) -> Iterator[None]:
+        """Inside, the reference is built with the init inputs of `INIT_SETS[number]`."""
+        usual = self.init_inputs
+        with self._variant(BeginVariant(variant=ModelVariant.SETTINGS, number=number)) as (_applies, self.init_inputs):
+            try:
+                yield
+            finally:
+                self.init_inputs = usual
+
+    def draw_weights_anew(self) -> None:
+        """Build the model under another seed, from the same arguments."""
+        self.init_seed, self.seed_is_out = secrets.randbits(SEED_BITS), False
+        self._ask(DrawWeights(seed=self.init_seed), ProblemDone)
+
+    def operators(self, arguments: Sequence[Any], *, traced: bool) -> Callable[[], float]:
+        """What runs the reference's operators alone and says how many seconds they took; `traced` says whether the
+        reference has a graph."""
+        self._ask(PrepareOperators(traced=traced), ProblemDone, list(arguments), gives=True)
+        return lambda: self._ask(TimeOperators(), OperatorsTimed)[0].seconds
+
+    def close(self) -> None:
+        """End its process."""
+        if self._connection is not None:
+            self._end()
+
+    def _run(self, arguments: Sequence[Any], way: Way, *, with_inputs: bool = False) -> Answer:
+        asked = RunReference(way=way, with_inputs=with_inputs)
+        answer, received = self._ask(asked, ReferenceRan, list(arguments), gives=True)
+        return _answer_in(answer, received, with_inputs=with_inputs)
+
+    @contextlib.contextmanager
+    def _variant(self, asked: BeginVariant) -> Iterator[tuple[bool, Any]]:
+        began, received = self._ask(asked, Applies)
+        init_inputs = _decoded(received)
+        self._in_variant = True
+        try:
+            yield began.applies, init_inputs
+        finally:
+            self._in_variant = False
+            if self._connection is not None:
+                self._ask(EndVariant(), ProblemDone)
+
+    def _load(self) -> tuple[ProblemLoaded, Any]:
+        """Have a new process load the problem."""
+        self._connection = self._processes.connect()
+        asked = LoadProblem(
+            problem=self.problem,
+            memory_bytes=self._memory_bytes,
+            init_seed=self.init_seed,
+            sample_seed=self._sample_seed,
+            threads=self._threads,
+        )
+        loaded, received = self._ask(asked, ProblemLoaded)
+        return loaded, _decoded(received)
+
+    def _ask(
+        self, request: ProblemRequest, expected: type[A], value: Any = None, *, gives: bool = False
+    ) -> tuple[A, Received]:
+        if self._connection is None:
+            if self._in_variant:
+                raise Refused(GONE, "Look at what native code does there.")
+            self._load()
+            self._ask(KeepState(names=self.changing), StateKept)
+        connection = self._connection
+        assert connection is not None
+        try:
+            answer = connection.ask(request, expected, value, gives=gives)
+            if connection.give_back_large():
+                connection.ask(UseThreads(count=self._threads), ProblemDone)
+        except ProblemTalkError as talk:
+            self._end()
+            raise talk.refused from None
+        except ProblemLostError as lost:
+            raise self._explained(lost) from None
+        return answer
+
+    def _end(self) -> ExitStatus | None:
+        """End the process; how it had ended by itself."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+        return self._processes.end()
+
+    def _explained(self, lost: ProblemLostError) -> Exception:
+        """End what is left of a process; why the problem does not take what it was asked, or that it was killed."""
+        status = self._end()
+        what, line = ("the reference", None) if lost.step is None else (lost.step.what, lost.step.line)
+        if status is None and not lost.hung:
+            return Refused(WRONG.format("it closed the connection"), WRONG_REMEDY, line)
+        found = refused_end(None if lost.hung else status, what, line)
+        return found or InfrastructureError(f"the problem's process was killed while {what} ran")
+
+
+def _tolerances(loaded: ProblemLoaded) -> dict[str, Any]:
+    try:
+        return tolerances(loaded.tolerance)
+    except (TypeError, ValueError) as error:
+        raise Refused(f"TOLERANCE cannot be read: {error}", 'Write TOLERANCE = {"float32": (atol, rtol)}.') from None
+
+
+def _decoded(received: Received) -> Any:
+    """The value that was handed over. Raises `Refused` for one that is none."""
+    try:
+        check_structure(received.data, len(received.tensors))
+        return decode(received.data, received.tensors)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise Refused(WRONG.format(error), WRONG_REMEDY) from None
+
+
+def _list_in(received: Received) -> list[Any]:
+    value = _decoded(received)
+    if not isinstance(value, list):
+        raise Refused(WRONG.format("arguments are no list"), WRONG_REMEDY)
+    return value
+
+
+def _state_in(received: Received) -> dict[str, torch.Tensor]:
+    value = _decoded(received)
+    if not isinstance(value, dict) or not all(isinstance(one, torch.Tensor) for one in value.values()):
+        raise Refused(WRONG.format("a state is no dict of tensors"), WRONG_REMEDY)
+    return value
+
+
+def _answer_in(ran: ReferenceRan, received: Received, *, with_inputs: bool = False) -> Answer:
+    """What the reference returned. Raises `Refused`."""
+    data, tensors = received.data, received.tensors
+    pair = data.get("list") if isinstance(data, dict) else None
+    count = -1 if ran.outputs is None else ran.outputs
+    if not isinstance(pair, list) or len(pair) != 2 or not 0 <= count <= len(tensors):
+        raise Refused(WRONG.format("outputs are not described"), WRONG_REMEDY)
+    try:
+        check_structure(pair[0], count)
+        for tensor in tensors:
+            TensorMeta.of(tensor).torch_dtype  # noqa: B018 - raises for dtypes that are not compared
+    except (TypeError, ValueError) as error:
+        raise Refused(WRONG.format(error), WRONG_REMEDY) from None
+    outputs, inputs = list(tensors[:count]), list(tensors[count:])
+    peak_bytes = max(0, ran.peak_bytes)
+    return Answer(tensors=outputs, shape=pair[0], inputs=inputs if with_inputs else None, peak_bytes=peak_bytes)

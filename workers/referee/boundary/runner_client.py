@@ -1,0 +1,328 @@
+"""The referee's side of a runner: what it asks, and what it takes from the answers, of which no byte is trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import torch
+
+from workers.ipc.freezer import Freezer
+from workers.ipc.placement import TensorDevice
+from workers.ipc.tensors import TensorMeta, encode
+from workers.ipc.wire import Channel
+from workers.referee.boundary.exchange import ExitReader, RunnerConnection, TimeLimit
+from workers.referee.boundary.slots import Slot
+from workers.referee.comparison.call_outputs import Fetched, Output, outputs_of
+from workers.referee.comparison.error_scales import same_bytes
+from workers.referee.errors import FaultKind, RunnerFault
+from workers.runner.answers import (
+    Acknowledged,
+    BatchCalled,
+    GraphCaptured,
+    HandedOver,
+    ModelCalled,
+    ModelLoaded,
+    OutputsKept,
+    RunnerAnswer,
+    StateRead,
+)
+from workers.runner.protocol import (
+    AskWhatIsKept,
+    AttachSlot,
+    CallLate,
+    CallModel,
+    CaptureGraph,
+    ChangeState,
+    DropOutputs,
+    FetchOutputs,
+    ForgetSlots,
+    HandOverHeld,
+    LoadModel,
+    ReadState,
+    RoundTrip,
+    RunnerRequest,
+    TimeBatch,
+)
+from workers.runner.stepping import DENSE, StepPlan
+
+A = TypeVar("A", bound=RunnerAnswer)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimedCall:
+    """One timed call."""
+
+    wall_s: float
+    """Seconds on the referee's clock from sending the request to the word that the model has returned (on a GPU, to
+    the answer)."""
+    tail_s: float = 0.0
+    """Seconds from then until the outputs were handed over and the process was stopped again."""
+    claimed_s: float
+    """Seconds the runner says the call took; evidence, never a figure."""
+
+
+class RunnerSession(RunnerConnection):
+    """Drives one runner. Every method raises `RunnerFault` when the runner fails to do its part."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        exit_reader: ExitReader,
+        *,
+        time_limit: TimeLimit,
+        place: TensorDevice | None = None,
+        freezer: Freezer | None = None,
+    ) -> None:
+        super().__init__(channel, exit_reader, time_limit=time_limit, freezer=freezer)
+        self.place = place or TensorDevice()
+        self._cotangents = 0
+        """How many of a call's arguments, the last ones, its forward must not see."""
+        self._gradients = 0
+        """How many of what a call hands over, the last ones, are no outputs of its forward."""
+        self._last: HandedOver | None = None
+        """What the last call on the CPU returned."""
+        self._batch: tuple[HandedOver, ...] = ()
+        """The same for each call of a batch."""
+
+    def ask(
+        self,
+        request: RunnerRequest,
+        expected: type[A],
+        descriptors: Sequence[int] = (),
+        *,
+        limit_s: float | None = None,
+    ) -> tuple[A, float]:
+        """Send a request and return the answer and the seconds between."""
+        answer, took = self.exchange(request, expected, descriptors, limit_s=limit_s)
+        return answer, took.whole_s
+
+    def noop(self) -> float:
+        """Seconds of an empty round trip."""
+        return self.ask(RoundTrip(), Acknowledged)[1]
+
+    def load(
+        self,
+        source: str,
+        init: Any,
+        state: Sequence[tuple[str, torch.Tensor]],
+        *,
+        seed: int,
+        copy_state: bool,
+        threads: int,
+        limit_s: float,
+        step: StepPlan | None = None,
+    ) -> bool:
+        """Build the model; False when its parameters could not be matched with the reference's.
+
+        With `step`, calls run its forward and backward."""
+        self._cotangents = 0 if step is None or self.place.is_gpu else len(step.outputs)
+        self._gradients = 0 if step is None else len(step.inputs) + len(step.parameters)
+        tensors: list[torch.Tensor] = []
+        encoded = encode(init, tensors)
+        blocks = self.place.holding(tensors), self.place.holding([tensor for _, tensor in state])
+        request = LoadModel(
+            source=source,
+            init=encoded,
+            init_metas=tuple(blocks[0].metas),
+            state_metas=tuple(blocks[1].metas),
+            handles=tuple(block.handle for block in blocks),
+            state_names=tuple(name for name, _ in state),
+            seed=seed,
+            copy_state=copy_state,
+            threads=threads,
+            step=step,
+        )
+        descriptors = [number for block in blocks for number in block.descriptors]
+        try:
+            loaded, _ = self.ask(request, ModelLoaded, descriptors, limit_s=limit_s)
+        finally:
+            for block in blocks:
+                block.close()
+        return loaded.matched
+
+    def change_state(self, state: Sequence[tuple[str, torch.Tensor]]) -> bool:
+        """Give the model's parameters other values, in place; False where they do not match the reference's."""
+        block = self.place.holding([tensor for _, tensor in state])
+        request = ChangeState(
+            state_names=tuple(name for name, _ in state), state_metas=tuple(block.metas), handles=(block.handle,)
+        )
+        try:
+            changed, _ = self.ask(request, ModelLoaded, list(block.descriptors))
+        finally:
+            block.close()
+        return changed.matched
+
+    def read_state(self, names: Sequence[str], metas: Sequence[TensorMeta]) -> dict[str, torch.Tensor]:
+        """The model's parameters and buffers as they are now, under the reference's names: those that it has."""
+        block = self.place.allocate(list(metas))
+        request = ReadState(state_names=tuple(names), state_metas=tuple(block.metas), handles=(block.handle,))
+        try:
+            read, _ = self.ask(request, StateRead, list(block.descriptors))
+            tensors = dict(zip(names, block.tensors, strict=True))
+            if not set(read.names) <= set(tensors):
+                raise RunnerFault(FaultKind.FORGED, "it hands over a state that nobody asked for")
+            found = {name: tensors[name].clone() for name in read.names}
+            self.place.synchronize()
+        finally:
+            block.close()
+        return found
+
+    def open_slot(self, number: int, arguments: Any, output_metas: Sequence[TensorMeta]) -> Slot:
+        """Share memory for one input set."""
+        slot = Slot(number, arguments, output_metas, self.place)
+        slot.late = self._cotangents
+        try:
+            self._attach(slot)
+        except BaseException:
+            slot.close()
+            raise
+        return slot
+
+    def open_sibling(self, slot: Slot, number: int, *, own_outputs: bool = False) -> Slot:
+        """Another slot of the same shapes, with inputs of its own and, unless told otherwise, the same memory for
+        outputs."""
+        sibling = slot.sibling(number, own_outputs=own_outputs)
+        try:
+            self._attach(sibling, outputs_of=None if own_outputs else slot.number)
+        except BaseException:
+            (sibling if own_outputs else sibling.inputs).close()
+            raise
+        return sibling
+
+    def _attach(self, slot: Slot, outputs_of: int | None = None) -> None:
+        if slot.late:
+            self._late[slot.number] = slot
+        blocks = [slot.inputs] if outputs_of is not None else [slot.inputs, slot.outputs]
+        request = AttachSlot(
+            slot=slot.number,
+            arguments=slot.arguments,
+            metas=tuple(slot.inputs.metas),
+            handles=tuple(block.handle for block in blocks),
+            outputs_of=outputs_of,
+            output_bytes=slot.outputs.metas[0].shape[0],
+        )
+        self.ask(request, Acknowledged, [number for block in blocks for number in block.descriptors])
+
+    def call(
+        self,
+        slot: Slot,
+        model: str = "plain",
+        *,
+        limit_s: float | None = None,
+        hold: bool = False,
+        at_once: bool = False,
+        layout: int = DENSE,
+    ) -> TimedCall:
+        """Run the model once on what is in the slot. With `hold`, the runner keeps what it returned: see `held`.
+
+        With `at_once`, on the CPU, outputs count as they are when the model returns, not a little later; those of a
+        forward, as they are when it says that it has ended. No figure is to be taken of such a call, nor of one whose
+        arguments lie in another `layout` than in the slot."""
+        self._poison_early(slot)
+        self._keeps_early, self._early = at_once and slot.late > 0, None
+        request = CallModel(slot=slot.number, model=model, hold=hold, at_once=at_once, layout=layout)
+        called, took = self.exchange(request, ModelCalled, limit_s=limit_s)
+        self._last = called.handed
+        if self._keeps_early and called.handed is not None:
+            self._compare_early(slot, called.handed)
+        return TimedCall(wall_s=took.wall_s, tail_s=took.tail_s, claimed_s=called.seconds)
+
+    def _compare_early(self, slot: Slot, handed: HandedOver) -> None:
+        """Whether the forward's outputs were there when it was said to have ended, as they are in the end."""
+        self._keeps_early = False
+        own = handed.outputs[: len(handed.outputs) - self._gradients]
+        whole = replace(handed, outputs=own)
+        early = [] if self._early is None else outputs_of(whole, self._early)
+        late = outputs_of(whole, slot.outputs.tensors[0])
+        if len(early) != len(own) or not all(map(_same_value, early, late)):
+            text = "its forward was said to have ended, and its outputs were not there yet"
+            raise RunnerFault(FaultKind.FORGED, text)
+
+    def keeps_outputs(self, slot: Slot) -> bool:
+        """On the CPU: whether the model holds memory that it has returned, after one call on what is in the slot."""
+        return self.ask(AskWhatIsKept(slot=slot.number), OutputsKept)[0].kept
+
+    def held(self, slot: Slot) -> Fetched:
+        """What the call returned that was to be held, as it is now; on the CPU."""
+        self._poison_early(slot)
+        self._last, _ = self.ask(HandOverHeld(slot=slot.number), HandedOver)
+        return self.fetch(slot)
+
+    def call_batch(self, slots: Sequence[Slot], model: str, *, limit_s: float | None = None) -> float:
+        """On the CPU: one call on each slot, each with memory for outputs of its own; seconds for all of them."""
+        for slot in slots:
+            self._poison_early(slot)
+        request = TimeBatch(slots=tuple(slot.number for slot in slots), model=model)
+        batch, wall = self.ask(request, BatchCalled, limit_s=limit_s)
+        if len(batch.calls) != len(slots):
+            raise RunnerFault(FaultKind.FORGED, "the calls of a batch are not described")
+        self._batch = batch.calls
+        return wall
+
+    def held_of_batch(self, slot: Slot, index: int) -> Fetched:
+        """On the CPU: what a call of the last batch returned, as it is at the batch's end: all of them were held."""
+        self._poison_early(slot)
+        handed, _ = self.ask(FetchOutputs(index=index), HandedOver)
+        self._batch = (*self._batch[:index], handed, *self._batch[index + 1 :])
+        return self.fetch(slot, index)
+
+    def look(self, slot: Slot, source: Slot, delay_s: float, *, hold: bool) -> None:
+        """Run the model once on what is in `source`, copied in late; with `hold`, its other streams are held up."""
+        self._poison_early(slot)
+        delay_us = int(1e6 * delay_s)
+        request = CallLate(slot=slot.number, source=source.number, delay_us=delay_us, hold=hold)
+        self.ask(request, Acknowledged)
+
+    def capture(self, slot: Slot) -> str:
+        """What CUDA says when it is to record one call as a graph; nothing where it can. The runner's last call."""
+        return self.ask(CaptureGraph(slot=slot.number), GraphCaptured)[0].said
+
+    def forget(self, slots: Sequence[Slot]) -> None:
+        """Have the runner let go of slots."""
+        for slot in slots:
+            self._late.pop(slot.number, None)
+        self.ask(ForgetSlots(slots=tuple(slot.number for slot in slots)), Acknowledged)
+
+    def observe(self, slot: Slot) -> dict[str, int]:
+        """Run the model once and return PyTorch's operators it used with the elements of their largest tensor."""
+        self._poison_early(slot)
+        called, _ = self.ask(CallModel(slot=slot.number, observe=True), ModelCalled)
+        self._last = called.handed
+        if called.operators is None:
+            raise RunnerFault(FaultKind.FORGED, "operators are not described")
+        return dict(called.operators)
+
+    def _poison_early(self, slot: Slot) -> None:
+        """Outputs are copied within the call, and what it leaves out must not look like an output."""
+        slot.poison()
+
+    def drop(self) -> None:
+        """Let the runner free what the last call returned; on the CPU it has done so."""
+        if self.place.is_gpu:
+            self.ask(DropOutputs(), Acknowledged)
+
+    def fetch(self, slot: Slot, index: int | None = None, *, copy: bool = True) -> Fetched:
+        """Take what the last call returned, as a copy that the runner cannot change any more.
+
+        `index` picks one call of a batch, of which others can be fetched after it. On the CPU the outputs lie here
+        already, and the process that wrote them is stopped; without `copy` they are read where they lie."""
+        wall = 0.0
+        if not self.place.is_gpu:
+            handed = self._last if index is None else self._batch[index]
+        else:
+            if index is not None:
+                slot.outputs.poison()
+            handed, wall = self.ask(FetchOutputs(index=index), HandedOver)
+        if handed is None:
+            raise RunnerFault(FaultKind.FORGED, "outputs are not described by a list")
+        lying = slot.outputs.tensors[0]
+        raw = None if not handed.written else lying.clone() if copy else lying
+        self.place.synchronize()
+        return Fetched(outputs=outputs_of(handed, raw), structure=handed.structure, wall_s=wall)
+
+
+def _same_value(one: Output, other: Output) -> bool:
+    """Whether two outputs hold the same bytes; those that nobody can read are judged elsewhere."""
+    return one.value is None or (other.value is not None and same_bytes(one.value, other.value))

@@ -1,0 +1,109 @@
+"""How exact outputs are: scales from exact results, and what widens them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import torch
+
+from workers.referee.comparison.block_errors import real_pairs, worst_slot
+from workers.referee.comparison.tolerance import (
+    ERROR_MULTIPLE,
+    PEAK_MULTIPLE,
+    ROUNDED_MULTIPLE,
+    ErrorScale,
+    error_scale,
+    step_scale,
+)
+from workers.referee.comparison.usual_magnitudes import Slots
+from workers.referee.inputs.distributions import COARSE, ROUNDING
+from workers.referee.inputs.float8 import is_eight_bit, widened
+
+
+def lies_in(tensor: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether a tensor begins in another one's memory."""
+    return 0 <= tensor.data_ptr() - other.data_ptr() < other.numel() * other.element_size()
+
+
+def scales_of(outputs: list[torch.Tensor], exact: list[torch.Tensor], usual: Sequence[Slots]) -> tuple[ErrorScale, ...]:
+    """How far outputs are from the exact ones, one figure each; nothing is known where there are none. `usual` has
+    their usual magnitudes, where they have few elements."""
+    if [one.shape for one in exact] != [one.shape for one in outputs]:
+        return tuple(ErrorScale(usual=one) for one in usual)
+    pairs = zip(map(real_pairs, outputs), map(real_pairs, exact), usual, strict=True)
+    return tuple(_with_usual(error_scale(output, other), output, other, one) for output, other, one in pairs)
+
+
+def _with_usual(scale: ErrorScale, output: torch.Tensor, exact: torch.Tensor, usual: Slots) -> ErrorScale:
+    """With errors measured against the usual magnitudes of an output of few elements, where its own are smaller."""
+    if not usual or not scale.known:
+        return scale
+    slot = worst_slot(output, exact, usual)[0]
+    rms = math.hypot(*usual) / len(usual) ** 0.5
+    if scale.rms and rms > scale.rms:
+        scale = dataclasses.replace(scale, relative=scale.relative * scale.rms / rms, rms=rms)
+    return dataclasses.replace(scale, usual=usual, slot=slot)
+
+
+def with_shift(scale: ErrorScale, output: torch.Tensor, by: float) -> ErrorScale:
+    """With a relative error of every element that inputs of such magnitude explain; see `EXPONENTIALS`."""
+    if not output.is_floating_point() or output.dtype is torch.float64 or not scale.known:
+        return scale
+    share = min(by, 1e-2) / (ERROR_MULTIPLE if output.dtype is torch.float32 else ROUNDED_MULTIPLE)
+    peak = min(by, 1e-2) * largest_finite(output) / PEAK_MULTIPLE
+    return dataclasses.replace(
+        scale,
+        relative=max(scale.relative, share),
+        peak=max(scale.peak, peak),
+        rms=scale.rms,
+        row=max(scale.row, share),
+        column=max(scale.column, share),
+        block=max(scale.block, share),
+        faint=1.0,
+        faint_row=max(scale.faint_row, share),
+        faint_column=max(scale.faint_column, share),
+        slot=max(scale.slot, share),
+    )
+
+
+def largest_finite(tensor: torch.Tensor) -> float:
+    """The largest finite magnitude of floating-point numbers; 0 for others."""
+    if not tensor.is_floating_point() or tensor.numel() == 0:
+        return 0.0
+    return float(widened(tensor).abs().nan_to_num(0.0, 0.0, 0.0).max())
+
+
+def is_counted(tensor: torch.Tensor) -> bool:
+    """Whether an output is judged by how many of its elements are a step off: whole numbers and 8-bit ones."""
+    return is_eight_bit(tensor) or not (tensor.is_floating_point() or tensor.is_complex())
+
+
+def jumps(moved: torch.Tensor, exact: torch.Tensor) -> bool:
+    """Whether a rounding of the inputs changes whole numbers by more than one step."""
+    if exact.is_floating_point() or exact.is_complex() or moved.shape != exact.shape or exact.numel() == 0:
+        return False
+    return int((moved.long() - exact.long()).abs().max()) > 1
+
+
+def with_steps(scale: ErrorScale, moved: torch.Tensor, exact: torch.Tensor, own: torch.Tensor) -> ErrorScale:
+    """With the share of rounded results that a rounding of the inputs changes, or roundings on the way to them: those
+    in which the reference's `own` results are not the exact ones (an exponential of nearly nothing is one or just
+    below, and no change of the input in proportion tells)."""
+    if (exact.is_floating_point() or exact.is_complex()) and not is_eight_bit(own):
+        return scale
+    inputs = step_scale(moved.to(own.dtype), exact) * ROUNDING / COARSE
+    return dataclasses.replace(scale, steps=max(inputs, step_scale(own, exact.to(own.dtype))))
+
+
+def same_bytes(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether two tensors hold the same bytes (NaN equals itself here)."""
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return False
+    if left.numel() == 0:
+        return True
+    kinds = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64, 16: torch.int64}
+    kind = kinds[left.element_size()]
+    flat_left, flat_right = left.contiguous().reshape(-1), right.contiguous().reshape(-1)
+    return torch.equal(flat_left.view(kind), flat_right.view(kind))

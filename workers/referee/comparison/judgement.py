@@ -1,0 +1,264 @@
+"""Are the outputs of one call those of the reference? One answer for candidates and for baselines."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import torch
+
+from workers.ipc.tensors import TensorMeta, shares_memory
+from workers.referee.comparison.call_outputs import Fetched, Output
+from workers.referee.comparison.error_log import Account
+from workers.referee.comparison.error_scales import same_bytes
+from workers.referee.comparison.output_structure import Answer, ContractError, places
+from workers.referee.comparison.tolerance import ErrorScale, Tolerance, examine, finite_slices, worse
+from workers.referee.inputs.distributions import Distribution
+from workers.referee.inputs.float8 import widened
+
+LEAST_TURNED = 64 << 10
+"""Bytes of an output from which on its order in memory is looked at: turning less takes microseconds."""
+LEAST_CHOSEN, CHOSEN_OF = 2, 256
+"""Elements, of any output and for each so many of a larger one, in which equal values met by chance."""
+NOT_PASSED_ON = "a NaN or infinity among the inputs gives another output than the reference's (other slices are right)"
+
+
+class Contract(Protocol):
+    """What a problem says about its outputs."""
+
+    @property
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """By dtype name."""
+
+    @property
+    def gradient_names(self) -> tuple[str, ...]:
+        """How people call the gradients among the outputs, which are the last ones."""
+
+
+class Standard(Protocol):
+    """What outputs are judged by."""
+
+    @property
+    def problem(self) -> Contract:
+        """What the problem's file says."""
+
+    @property
+    def aliases(self) -> frozenset[tuple[int, int]]:
+        """Outputs of the reference that lie in the memory of arguments: the number of each, and of the argument."""
+
+    @property
+    def shares(self) -> frozenset[tuple[int, int | None]]:
+        """Outputs of the reference that lie in each other's memory, or with None in the model's."""
+
+    def scales_on(
+        self, arguments: list[Any], outputs: list[torch.Tensor], distribution: Distribution
+    ) -> tuple[ErrorScale, ...] | None:
+        """How exact the reference is on these very arguments; None where a rounding decides too much."""
+
+    def other_choices(self, arguments: list[Any]) -> list[list[torch.Tensor]]:
+        """What the reference makes of them where it chooses others of equal values; empty where it does not choose."""
+
+
+@dataclass(kw_only=True)
+class Judgement:
+    """What was found about the tensors of one call."""
+
+    wrong: str | None = None
+    """The first thing that is; None where all is right."""
+    is_forged: bool = False
+    """Whether no honest code does that."""
+    accounts: list[tuple[str, Account]] = field(default_factory=list)
+    """How far the tensors are off, each under its name, up to the first that is wrong."""
+    remarks: list[str] = field(default_factory=list)
+    """What is to be said of them though it is not wrong."""
+
+    def found(self, wrong: str, *, is_forged: bool = False) -> Judgement:
+        """The same with what is wrong."""
+        self.wrong, self.is_forged = wrong, is_forged
+        return self
+
+
+def judged_outputs(
+    standard: Standard,
+    fetched: Fetched,
+    answer: Answer,
+    scales: Sequence[ErrorScale],
+    *,
+    finite_only: bool = False,
+) -> Judgement:
+    """What is wrong with the outputs of one call.
+
+    With `finite_only`, leading slices that the reference itself does not keep finite are not judged."""
+    judgement = Judgement()
+    wrong_type = next((out for out in fetched.outputs if out.meta is None), None)
+    if wrong_type is not None:
+        return judgement.found(f"returned {wrong_type.kind}, not a plain torch.Tensor", is_forged=True)
+    try:
+        order = places(fetched.structure, answer.shape)
+        outputs = [fetched.outputs[place] for place in order]
+    except ContractError as error:
+        return judgement.found(str(error))
+    except IndexError:
+        return judgement.found("an output is not described", is_forged=True)
+    for index, (output, wanted) in enumerate(zip(outputs, answer.tensors, strict=True)):
+        label = _called(standard, index, len(outputs))
+        place = _misplaced(standard, index, output, order, wanted)
+        wrong, account = _compared(standard, output, wanted, scales[index], place, judgement, finite_only=finite_only)
+        if account is not None:
+            judgement.accounts.append((label.removeprefix("the "), account))
+        if wrong is not None:
+            return judgement.found(f"{label} {wrong}")
+    return judgement
+
+
+def judged_on_values(
+    standard: Standard,
+    fetched: Fetched,
+    arguments: list[Any],
+    answer: Answer,
+    distribution: Distribution,
+    scales: Sequence[ErrorScale],
+) -> Judgement:
+    """The same for arguments that are still at hand. What is found is judged once more by how exact the reference is
+    on these very values: how large errors are differs from draw to draw, and nobody is accused by chance. Nor is who
+    chose another of equal values than the reference, where that may choose either."""
+    partly = not distribution.finite
+    judgement = judged_outputs(standard, fetched, answer, scales, finite_only=partly)
+    if judgement.wrong is None or judgement.is_forged:
+        return judgement
+    own = standard.scales_on(arguments, answer.tensors, distribution)
+    if own is not None:
+        scales = [worse(one, other) for one, other in zip(own, scales, strict=True)] if scales else own
+        again = judged_outputs(standard, fetched, answer, scales, finite_only=partly)
+        again.remarks += judgement.remarks
+        judgement = again
+    if judgement.wrong is None or not scales:
+        return judgement
+    chosen = _as_chosen(fetched, answer, lambda: standard.other_choices(arguments))
+    return judgement if chosen is None else judged_outputs(standard, fetched, chosen, scales, finite_only=partly)
+
+
+def _as_chosen(fetched: Fetched, answer: Answer, others: Callable[[], list[list[torch.Tensor]]]) -> Answer | None:
+    """The answer with the few whole numbers in which the candidate chose another one of values that happen to be equal,
+    as `topk` may; None where it did not. `others`: the reference's answers for other choices."""
+    try:
+        outputs = [fetched.outputs[place].value for place in places(fetched.structure, answer.shape)]
+    except (ContractError, IndexError):
+        return None
+    tensors = list(answer.tensors)
+    for index, (value, wanted) in enumerate(zip(outputs, answer.tensors, strict=True)):
+        if value is None or wanted.is_floating_point() or wanted.is_complex():
+            continue
+        if value.dtype is not wanted.dtype or value.shape != wanted.shape:
+            continue
+        apart = value != wanted
+        if 0 < int(apart.sum()) <= max(LEAST_CHOSEN, wanted.numel() // CHOSEN_OF):
+            for other in others():
+                if len(other) == len(tensors) and other[index].shape == wanted.shape:
+                    tensors[index] = torch.where(apart & (value == other[index]), value, tensors[index])
+    changed = any(one is not other for one, other in zip(tensors, answer.tensors, strict=True))
+    return dataclasses.replace(answer, tensors=tensors) if changed else None
+
+
+def judged_inputs(
+    standard: Standard, seen: Sequence[torch.Tensor], tensors: Sequence[torch.Tensor], answer: Answer
+) -> Judgement:
+    """What is wrong with the arguments after a call: as they were, or as the reference leaves them, where it
+    writes. `seen` are they afterwards, `tensors` before it."""
+    judgement = Judgement()
+    left = answer.inputs or tensors
+    for index, (found, own, wanted) in enumerate(zip(seen, tensors, left, strict=True)):
+        if same_bytes(own, wanted):
+            if not same_bytes(found, own):
+                return judgement.found(f"input {index} was changed by the call", is_forged=True)
+            continue
+        compared = examine(found, wanted, ErrorScale(), standard.problem.tolerances)
+        if compared.account is not None:
+            judgement.accounts.append((f"input {index}", compared.account))
+        if compared.mismatch is not None:
+            return judgement.found(f"input {index}, which the reference changes in place, {compared.mismatch.detail}")
+    return judgement
+
+
+def _compared(
+    standard: Standard,
+    output: Output,
+    wanted: torch.Tensor,
+    scale: ErrorScale,
+    place: str | None,
+    judgement: Judgement,
+    *,
+    finite_only: bool,
+) -> tuple[str | None, Account | None]:
+    """What is wrong with one output, in words that follow its name, and how far it is off, where that was compared."""
+    if output.meta != TensorMeta.of(wanted):
+        return f"is {output.meta}, expected {TensorMeta.of(wanted)}", None
+    if output.value is None:
+        return "could not be read as dense memory: return a strided tensor on the problem's device", None
+    if place is not None:
+        return place, None
+    value = output.value
+    if finite_only:
+        kept = finite_slices(wanted)
+        if _is_not_finite_elsewhere(value, wanted):
+            judgement.remarks.append(NOT_PASSED_ON)
+        value, wanted = value[kept], wanted[kept]
+    compared = examine(value, wanted, scale, standard.problem.tolerances)
+    return (None if compared.mismatch is None else compared.mismatch.detail), compared.account
+
+
+def _called(standard: Standard, index: int, count: int) -> str:
+    """What people call one of the tensors that a call hands over."""
+    gradients = standard.problem.gradient_names
+    own = count - len(gradients)
+    if index >= own:
+        return f"the gradient of {gradients[index - own]}"
+    return f"output {index}" if own > 1 else "the output"
+
+
+def _misplaced(
+    standard: Standard, index: int, output: Output, order: Sequence[int], wanted: torch.Tensor
+) -> str | None:
+    """Where an output lies that the reference's, which has the number `index`, does not. `order` has the numbers by
+    which the candidate speaks of its own."""
+    if output.alias is not None and (index, output.alias) not in standard.aliases:
+        return f"lies in the memory of input {output.alias}, the reference's does not"
+    if output.shared is not None and (index, number_of(output.shared, order)) not in standard.shares:
+        return f"lies in the memory of {output.shared}, the reference's does not: give it memory of its own"
+    if not output.written_out and not (shares_memory(wanted) or wanted.is_conj() or wanted.is_neg()):
+        return "has elements that share memory, or are negated by whoever reads; the reference's has none: write it out"
+    if is_turned(output.strides, wanted):
+        return (
+            f"has the strides {list(output.strides)}, the reference's {list(wanted.stride())}: whoever reads it would "
+            f"have to turn it; return it in row-major order or in the reference's"
+        )
+    return None
+
+
+def number_of(shared: str, order: Sequence[int]) -> int | None:
+    """The reference's number of the output that another one is said to lie in; None for the model's memory."""
+    place = shared.removeprefix("output ")
+    return order.index(int(place)) if place.isdecimal() and int(place) in order else None
+
+
+def is_turned(strides: Sequence[int], wanted: torch.Tensor) -> bool:
+    """Whether an output of some size lies in another order of dimensions than row-major and the reference's: then
+    putting it in order is left to whoever reads it. Gaps between rows are nobody's business."""
+    if wanted.nbytes < LEAST_TURNED or len(strides) != wanted.dim():
+        return False
+    dims = [dim for dim in range(wanted.dim()) if wanted.shape[dim] > 1]
+    as_wanted = sorted(dims, key=wanted.stride().__getitem__, reverse=True)
+    return not any(
+        all(strides[one] >= strides[other] for one, other in itertools.pairwise(order)) for order in (dims, as_wanted)
+    )
+
+
+def _is_not_finite_elsewhere(value: torch.Tensor, wanted: torch.Tensor) -> bool:
+    """Whether NaN and infinities of the inputs come out otherwise than from the reference."""
+    value, wanted = widened(value), widened(wanted)
+    return not (
+        torch.equal(torch.isnan(value), torch.isnan(wanted)) and torch.equal(torch.isinf(value), torch.isinf(wanted))
+    )

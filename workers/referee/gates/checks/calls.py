@@ -1,0 +1,152 @@
+"""One call of the candidate, and what is wrong with what it returned or left in its arguments."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+
+from services.domain.gates import GateName
+from workers.ipc.tensors import TensorMeta, flatten
+from workers.referee.boundary.slots import Slot
+from workers.referee.comparison.call_outputs import Fetched
+from workers.referee.comparison.judgement import Judgement, judged_inputs, judged_on_values, judged_outputs
+from workers.referee.comparison.output_structure import Answer
+from workers.referee.comparison.tolerance import ErrorScale
+from workers.referee.errors import FaultKind, RunnerFault
+from workers.referee.gates.finding import GateFinding, failed
+from workers.referee.inputs.distributions import OWN, Distribution
+from workers.referee.trial import Held, Trial
+
+AT_ONCE = 0.5
+"""Share of the calls that leave no figure whose outputs are copied before anything is said."""
+
+
+def try_draw(
+    trial: Trial,
+    number: int,
+    distribution: Distribution,
+    arguments: list[Any],
+    *,
+    observe: bool,
+    slot: Slot | None = None,
+    hold: bool = False,
+) -> GateFinding | None:
+    """What is wrong with the outputs for one draw, or None. `observe` notes PyTorch's operators, calls again, and has
+    what is returned then held, as `hold` has what the only call returns. Nobody knows which calls' outputs are taken
+    the moment they are returned."""
+    slot = slot or trial.slot(number, arguments)
+    tensors = flatten(arguments)
+    where = f"input set {number}, {distribution.name} values" if number else f"{distribution.name} values"
+    answer: Answer | None = None
+    may_hold = not (trial.state.place.is_gpu or trial.state.mutates or trial.state.aliases)
+    for turn in ("observed", "repeated") if observe else ("plain",):
+        slot.write(tensors)
+        if turn == "observed":
+            trial.operators = trial.session.observe(slot)
+        else:
+            trial.session.call(slot, hold=may_hold and (hold or turn == "repeated"), at_once=_by_chance())
+        fetched = trial.session.fetch(slot)
+        answer = trial.state.expected(arguments) if answer is None else answer
+        place = f"{where}, called again" if turn == "repeated" else where
+        scales = trial.state.scales(number, distribution) or ()
+        if may_hold and (hold or turn == "repeated"):
+            trial.held = Held(session=trial.session, slot=slot, answer=answer, scales=scales)
+        finding = judge_inputs(trial, slot, tensors, answer, place) or judge_on_values(
+            trial, fetched, arguments, answer, distribution, scales, place
+        )
+        if finding is not None:
+            return finding
+    return None
+
+
+def _by_chance() -> bool:
+    return random.SystemRandom().random() < AT_ONCE
+
+
+def try_values(
+    trial: Trial,
+    arguments: list[Any],
+    number: int,
+    where: str,
+    kind: Distribution = OWN,
+    expected: Answer | None = None,
+) -> GateFinding | None:
+    """What is wrong with the outputs, or None; `expected` where it is known. Raises `RunnerFault` where the candidate
+    refuses the call."""
+    state = trial.state
+    wanted = expected or state.expected(arguments)
+    with opened(trial, number, arguments, wanted) as slot:
+        slot.write(flatten(arguments))
+        trial.session.call(slot)
+        fetched = trial.session.fetch(slot)
+        known = state.scales(0, kind) or state.scales(0, OWN) or ()
+        scales = [dataclasses.replace(scale, usual=()) for scale in known]  # another shape's outputs are not so large
+        return judge_inputs(trial, slot, flatten(arguments), wanted, where) or judge_on_values(
+            trial, fetched, arguments, wanted, kind, scales, where
+        )
+
+
+@contextlib.contextmanager
+def opened(trial: Trial, number: int, arguments: list[Any], wanted: Answer) -> Iterator[Slot]:
+    """A slot for a call. The candidate's process lets go of it too, as long as it answers: it is given many."""
+    slot = trial.session.open_slot(number, arguments, [TensorMeta.of(tensor) for tensor in wanted.tensors])
+    try:
+        yield slot
+        trial.session.forget([slot])
+    except RunnerFault as fault:
+        if fault.kind is FaultKind.RAISED:
+            trial.session.forget([slot])
+        raise
+    finally:
+        slot.close()
+
+
+def judge_outputs(
+    trial: Trial,
+    fetched: Fetched,
+    answer: Answer,
+    scales: Sequence[ErrorScale],
+    where: str,
+    *,
+    finite_only: bool = False,
+) -> GateFinding | None:
+    """What is wrong with the outputs of one call, or None.
+
+    With `finite_only`, leading slices that the reference itself does not keep finite are not judged."""
+    return _found(trial, judged_outputs(trial.state, fetched, answer, scales, finite_only=finite_only), where)
+
+
+def judge_on_values(
+    trial: Trial,
+    fetched: Fetched,
+    arguments: list[Any],
+    answer: Answer,
+    distribution: Distribution,
+    scales: Sequence[ErrorScale],
+    where: str,
+) -> GateFinding | None:
+    """The same for arguments that are still at hand; see `judged_on_values`."""
+    return _found(trial, judged_on_values(trial.state, fetched, arguments, answer, distribution, scales), where)
+
+
+def judge_inputs(
+    trial: Trial, slot: Slot, tensors: Sequence[torch.Tensor], answer: Answer, where: str
+) -> GateFinding | None:
+    """What is wrong with the arguments after a call: as they were, or as the reference leaves them, where it writes."""
+    return _found(trial, judged_inputs(trial.state, slot.inputs.tensors, tensors, answer), where)
+
+
+def _found(trial: Trial, judgement: Judgement, where: str) -> GateFinding | None:
+    """A judgement as a gate's finding; how far the tensors were off is kept."""
+    trial.errors.note(where, judgement.accounts)
+    for remark in judgement.remarks:
+        if remark not in trial.notes:
+            trial.notes.append(remark)
+    if judgement.wrong is None:
+        return None
+    return failed(f"{where}: {judgement.wrong}", GateName.INTEGRITY if judgement.is_forged else None)

@@ -1,0 +1,56 @@
+"""Is the memory of outputs the caller's own, as long as the caller holds it?
+
+Outputs of some calls are held from early on, and read again at the end. That finds who uses a few outputs in turn; a
+thousand of them would outlast an evaluation. So a model that holds memory it has returned is called until its outputs
+would have come round, or for a while. To hold some is no offence: whether they are written to while others hold them is
+what counts.
+"""
+
+from __future__ import annotations
+
+import time
+
+from workers.ipc.tensors import flatten
+from workers.referee.gates.checks.calls import judge_outputs, try_draw
+from workers.referee.gates.finding import GateFinding
+from workers.referee.inputs.distributions import OWN
+from workers.referee.trial import Trial
+
+MOST_CALLS = 4096
+CALLED_S = 10.0
+SHARE = 0.3
+"""Of the time that is left to the evaluation."""
+
+
+def called_on(trial: Trial) -> GateFinding | None:
+    """Hold an output and call on with other values, where the model holds what it has returned; what is wrong with that
+    output when it is returned. `changed_later` has the rest to say."""
+    state, session = trial.state, trial.session
+    if state.place.is_gpu or state.mutates or state.aliases or state.shares:
+        return None
+    arguments, others = trial.draw(0, OWN), trial.draw(0, OWN)
+    slot = trial.slot(0, arguments)
+    slot.write(flatten(arguments))
+    if not session.keeps_outputs(slot):
+        return None
+    finding = try_draw(trial, 0, OWN, arguments, observe=False, hold=True)
+    if finding is not None:
+        return finding
+    slot.write(flatten(others))
+    now = time.monotonic()
+    until = now + min(CALLED_S, SHARE * trial.time_limit.left_s)
+    with session.awake():
+        for _ in range(MOST_CALLS):
+            session.call(slot)
+            if time.monotonic() > until:
+                break
+    return None
+
+
+def changed_later(trial: Trial) -> GateFinding | None:
+    """An early call's outputs, which were held all the time, are not what they were: later calls wrote into them."""
+    held = trial.held
+    if held is None or held.session is not trial.session or trial.state.place.is_gpu:
+        return None
+    fetched = trial.session.held(held.slot)
+    return judge_outputs(trial, fetched, held.answer, held.scales, "what an early call returned, read after later ones")

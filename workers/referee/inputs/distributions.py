@@ -1,0 +1,238 @@
+"""Input draws: what a candidate is tried on. All derived from the problem's own inputs, so that they are valid."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from workers.ipc.tensors import base_of, flatten, mapped, relaid
+from workers.referee.inputs.float8 import narrowed, widened
+from workers.referee.inputs.index_structure import index_structure, uneven
+from workers.referee.inputs.transforms import (
+    LARGE,
+    TINY,
+    Transform,
+    any_code,
+    as_it_is,
+    beyond,
+    blocks,
+    mixed,
+    not_finite,
+    offset,
+    one_value,
+    other_flags,
+    other_ones,
+    other_places,
+    other_zeros,
+    rare,
+    spike,
+    spikes,
+    ties,
+    wide,
+)
+from workers.referee.inputs.value_kinds import is_code, is_constant, is_continuous, is_flag, is_whole
+from workers.referee.inputs.value_structure import structured
+from workers.runner.stepping import DENSE, EXPANDED, TURNED
+
+ROUNDING = 2.0**-23
+COARSE = 2.0**-16
+"""A nudge by which some of many rounded results change."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distribution:
+    """A way to change drawn inputs."""
+
+    name: str
+    transform: Transform | None
+    """Applied to every continuous floating-point tensor; None leaves the draw as the problem made it."""
+    first_only: bool = False
+    """Whether only the first of these tensors is changed."""
+    finite: bool = True
+    """Whether outputs are finite; where not, leading slices that the reference leaves finite are judged."""
+    harsh: bool = False
+    """Whether magnitudes are such that an input's last bit shows: a kernel is then as right as the exact result of
+    inputs that were rounded once more."""
+    whole: Transform | None = None
+    """Applied to every tensor of general whole numbers, where those are what changes."""
+    code: Transform | None = None
+    """Applied to every tensor of codes (a mask, labels, bytes), where those are what changes."""
+    piles_up: bool = False
+    """Whether sums may pile up in one place, by indices that are alike: a row or column then holds hardly more than one
+    sum, which has no error to average."""
+    constant: Transform | None = None
+    """Applied to every tensor of one value, where those are what changes."""
+    flag: Transform | None = None
+    """Applied to every tensor of one truth value or whole number, where those are what changes."""
+    has_ties: bool = False
+    """Whether equal values occur: not for references whose choice among equals is nobody's business."""
+    uneven: bool = False
+    """Whether the entries of sparse matrices lie elsewhere: many in a few rows, none in some."""
+    about_nan: bool = False
+    """Whether it is tried where the reference tells what is not finite from what is: then everything is judged."""
+    layout: int = DENSE
+    """How cotangents lie in memory, where there are any; see `workers.runner.stepping`."""
+
+
+APART = 1e-8
+"""By how much equal values are moved apart at most, in proportion: less than floats are."""
+
+
+OWN = Distribution(name="own", transform=None)
+WIDE = Distribution(name="wide", transform=wide, harsh=True)
+BIG = Distribution(name="large", transform=lambda tensor: tensor * LARGE, harsh=True)
+TELLING = (
+    Distribution(name="one spike in", transform=spike, harsh=True),
+    Distribution(name="block-wise", transform=blocks),
+)
+"""They look like the problem's own nearly everywhere: tried on every input set of every size."""
+OTHERS = (
+    WIDE,
+    Distribution(name="offset", transform=offset),
+    Distribution(name="mixed signs", transform=mixed),
+    Distribution(name="tiny", transform=lambda tensor: tensor * TINY),
+    Distribution(name="tied", transform=ties, has_ties=True),
+    Distribution(name="spiked", transform=spikes, harsh=True),
+    Distribution(name="partly not finite", transform=not_finite, first_only=True, finite=False),
+)
+WHOLE = (
+    Distribution(name="larger whole", transform=as_it_is, whole=beyond),
+    Distribution(name="few whole", transform=as_it_is, piles_up=True, whole=other_places, has_ties=True),
+    Distribution(name="equal whole", transform=as_it_is, piles_up=True, whole=one_value, has_ties=True),
+)
+"""Tried where inputs hold general whole numbers and the reference takes them."""
+CODES = (
+    Distribution(name="rare code", transform=as_it_is, piles_up=True, code=rare, has_ties=True),
+    Distribution(name="equal codes", transform=as_it_is, piles_up=True, code=any_code, has_ties=True),
+)
+"""Tried where inputs hold codes that are drawn for each place, and the reference takes them."""
+CONSTANTS = (
+    Distribution(name="other ones", transform=as_it_is, constant=other_ones),
+    Distribution(name="other zeros", transform=as_it_is, constant=other_zeros),
+)
+"""Tried where inputs hold tensors of one value."""
+FLAGS = (Distribution(name="other flags", transform=as_it_is, flag=other_flags),)
+"""Tried where inputs hold truth values or whole numbers that are all the same."""
+UNEVEN = Distribution(name="uneven rows", transform=as_it_is, piles_up=True, uneven=True)
+"""Tried where indices say where a sparse matrix has entries, and these could be anywhere."""
+NOT_FINITE = Distribution(name="not finite in places", transform=not_finite, about_nan=True)
+"""Tried where the reference looks for NaN or infinities."""
+TURNED_COTANGENTS = Distribution(name="own, with turned cotangents,", transform=None, layout=TURNED)
+EXPANDED_COTANGENTS = Distribution(name="own, with expanded cotangents,", transform=None, layout=EXPANDED)
+LAYOUTS = (TURNED_COTANGENTS, EXPANDED_COTANGENTS)
+"""Tried where gradients are judged: whoever transposes or sums behind a kernel hands it such cotangents."""
+DISTRIBUTIONS = (OWN, *TELLING, *OTHERS, BIG)
+
+
+def drawn(arguments: list[Any], distribution: Distribution) -> list[Any]:
+    """Arguments with their continuous tensors changed as a distribution has it."""
+    if distribution.transform is None:
+        return arguments
+    given = flatten(arguments)
+    tensors = [widened(tensor) for tensor in given]
+    changed = list(tensors)
+    places = [index for index, tensor in enumerate(tensors) if is_continuous(tensor)]
+    for index in places[:1] if distribution.first_only else places:
+        changed[index] = structured(tensors[index], _changed(tensors[index], distribution.transform))
+    structure = index_structure(tensors)
+    fixed = structure.places if structure is not None else frozenset()
+    for change, is_such in _special(distribution):
+        changed = [
+            _on_base(tensor, change) if place not in fixed and is_such(tensor) else tensor
+            for place, tensor in enumerate(changed)
+        ]
+    if distribution.uneven and structure is not None:
+        changed = uneven(changed, structure) or changed
+    if distribution.finite:
+        changed = [_single(tensor) for tensor in changed]
+    pairs = zip(given, tensors, changed, strict=True)
+    values = [old if new is wide else narrowed(new, old.dtype) for old, wide, new in pairs]
+    return list(rebuilt(arguments, relaid(values, given)))
+
+
+def _special(distribution: Distribution) -> list[tuple[Transform, Callable[[torch.Tensor], bool]]]:
+    """What a distribution does to tensors that are not continuous, and which those are."""
+    kinds = (
+        (distribution.whole, is_whole),
+        (distribution.code, is_code),
+        (distribution.constant, is_constant),
+        (distribution.flag, is_flag),
+    )
+    return [(change, is_such) for change, is_such in kinds if change is not None]
+
+
+def changes(arguments: list[Any], distribution: Distribution) -> bool:
+    """Whether a distribution that is about some kind of tensor finds one here: of values drawn at random, some are
+    seen for what they are in one draw and not in another."""
+    special, tensors = _special(distribution), flatten(arguments)
+    if distribution.uneven:
+        structure = index_structure(tensors)
+        return structure is not None and uneven(tensors, structure) is not None
+    free = loose(tensors) if special else []
+    return not special or any(is_such(tensor) for _, is_such in special for tensor in free)
+
+
+def loose(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """The tensors that can be changed one by one: all but indices that belong together."""
+    structure = index_structure(tensors)
+    return [one for place, one in enumerate(tensors) if structure is None or place not in structure.places]
+
+
+def _on_base(tensor: torch.Tensor, transform: Transform) -> torch.Tensor:
+    """A change of what an expanded tensor repeats: each of its values is seen as often as before."""
+    base = base_of(tensor)
+    return transform(tensor) if base is tensor else transform(base.contiguous()).expand(tensor.shape)
+
+
+def _changed(tensor: torch.Tensor, transform: Transform) -> torch.Tensor:
+    """A change of a tensor, or of complex numbers' real and imaginary parts, as if these were rows of their own."""
+    if not tensor.is_complex():
+        return _on_base(tensor, transform)
+    parts = torch.view_as_real(tensor.resolve_conj()).movedim(-1, 0).contiguous()
+    return torch.complex(*transform(parts))
+
+
+def _single(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor of one number (a scale, a temperature) gets another: problems often hold it at one value."""
+    if tensor.numel() != 1 or not tensor.is_floating_point():
+        return tensor
+    return tensor * random.uniform(0.6, 1.6)  # noqa: S311 - seeded with the draw
+
+
+def nudged(arguments: list[Any], by: float = ROUNDING) -> list[Any]:
+    """Arguments in float64 whose values are off by up to a rounding to float, as they are inside of many a kernel."""
+
+    def nudge(tensor: torch.Tensor) -> torch.Tensor:
+        if not (tensor.is_floating_point() or tensor.is_complex()):
+            return tensor
+        exact = tensor.to(torch.complex128 if tensor.is_complex() else torch.float64)
+        moved = exact + exact * (torch.rand(tensor.shape, device=tensor.device) * 2 - 1) * by
+        return torch.where(torch.isfinite(exact), moved, exact)  # an infinity would become NaN
+
+    return list(mapped(arguments, nudge))
+
+
+def without_ties(arguments: list[Any], *, later_is_larger: bool) -> list[Any]:
+    """Arguments in float64 of which no two equal values but zeros are equal any more: the later one is the larger one,
+    or the smaller one. Those that a float tells apart stay in their order."""
+
+    def apart(tensor: torch.Tensor) -> torch.Tensor:
+        if not tensor.is_floating_point():
+            return tensor
+        exact = tensor.double()
+        rank = torch.arange(exact.numel(), dtype=torch.float64, device=exact.device).view(exact.shape)
+        sign = 1.0 if later_is_larger else -1.0
+        moved = exact + exact.abs() * rank * (sign * APART / max(1, exact.numel()))
+        return torch.where(torch.isfinite(exact), moved, exact)
+
+    return list(mapped(arguments, apart))
+
+
+def rebuilt(value: Any, tensors: Sequence[torch.Tensor]) -> Any:
+    """A nested value with its tensors replaced, in the order of `flatten`."""
+    following = iter(tensors)
+    return mapped(value, lambda _: next(following))

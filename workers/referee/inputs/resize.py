@@ -1,0 +1,140 @@
+"""Inputs of other sizes, cut from or repeated out of those at hand."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+
+import torch
+
+from workers.ipc.tensors import base_of
+from workers.referee.inputs.float8 import is_eight_bit, narrowed, widened
+from workers.referee.inputs.index_structure import INDEX_DTYPES
+from workers.referee.inputs.value_kinds import is_continuous
+from workers.referee.inputs.value_structure import has_zeros_in_place, is_symmetric, with_rows_of
+
+MOST_SIZES = 4
+"""Further sizes that are cut."""
+SHRINKING = 1 - 1 / 64
+"""Factor of each further copy, where inputs grow."""
+LEAST_PLACES = 8
+"""Places below which indices are not spread anew: hardly two of them would differ."""
+
+
+def cut_along(tensors: Sequence[torch.Tensor], *, last: bool, generator: random.Random) -> list[torch.Tensor] | None:
+    """Smaller inputs: the first (or last) dimension that the tensors share, cut to an odd size; None if there is none.
+
+    The dimension is the first tensor's; every tensor with the same size there is cut with it.
+    """
+    size = _shared_size(tensors, last=last)
+    if size is None or size < 4:
+        return None
+    return resized(tensors, _odd_part(size, generator), last=last)
+
+
+def _odd_part(size: int, generator: random.Random) -> int:
+    """An odd size below a given one, half of it or more where that is not too many."""
+    new = min(generator.randrange(size // 2, size), 67)
+    return new - 1 + new % 2
+
+
+def resized(tensors: Sequence[torch.Tensor], new: int, *, last: bool, apart: bool = False) -> list[torch.Tensor] | None:
+    """Inputs whose first (or last) dimension has a new size, larger ones repeating what is there; None as above.
+
+    With `apart`, general numbers are not repeated as they are, but a little smaller: for references whose choice among
+    equals is nobody's business. Indices, lengths and offsets within a dimension that is cut stay within it. None too
+    where the new size would break a structure: a triangle, symmetry, indices that all differ."""
+    size = _shared_size(tensors, last=last)
+    if size is None or size < 1:
+        return None
+    if new > size and any(map(has_zeros_in_place, tensors)):
+        return None
+    axis = -1 if last else 0
+    changed = [
+        _resized(tensor, axis, new, apart=apart) if tensor.dim() and tensor.shape[axis] == size else tensor
+        for tensor in tensors
+    ]
+    within = _within(changed, size, new)
+    if within is None:
+        return None
+    return [old if one is old else _with_structure(old, one) for old, one in zip(changed, within, strict=True)]
+
+
+def cut_sizes(tensors: Sequence[torch.Tensor], generator: random.Random) -> Iterator[list[torch.Tensor]]:
+    """Smaller inputs by each further size among all dimensions (a middle one, columns of a second factor): every
+    dimension of that size is cut with it."""
+    if any(map(is_symmetric, tensors)):
+        return
+    known = [_shared_size(tensors, last=last) for last in (False, True)]
+    sizes = dict.fromkeys(size for tensor in tensors for size in tensor.shape if size >= 4 and size not in known)
+    for size in list(sizes)[:MOST_SIZES]:
+        new = _odd_part(size, generator)
+        cut = list(tensors)
+        for index, tensor in enumerate(tensors):
+            for axis in range(tensor.dim()):
+                cut[index] = cut[index].narrow(axis, 0, new) if tensor.shape[axis] == size else cut[index]
+        within = _within(cut, size, new)
+        if within is not None:
+            yield [_with_structure(old, one.contiguous()) for old, one in zip(tensors, within, strict=True)]
+
+
+def _shared_size(tensors: Sequence[torch.Tensor], *, last: bool) -> int | None:
+    if not tensors or tensors[0].dim() < (2 if last else 1) or any(map(is_symmetric, tensors)):
+        return None
+    return int(tensors[0].shape[-1 if last else 0])
+
+
+def _within(tensors: Sequence[torch.Tensor], size: int, new: int) -> list[torch.Tensor] | None:
+    """The tensors, those that hold places in a dimension cut from `size` spread over what is left of it, in the same
+    order; None where they cannot be: hardly any places are left, or all are different and would no longer be."""
+    changed = list(tensors)
+    for index, tensor in enumerate(tensors):
+        if tensor.dtype not in INDEX_DTYPES or tensor.numel() < 2:
+            continue
+        low, high = (int(end) for end in tensor.aminmax())
+        counts = low > 0 or high == size  # lengths, or where something ends
+        if low < 0 or not size // 2 < high <= size or high < new + counts:
+            continue
+        if new < LEAST_PLACES:
+            return None
+        numbers = tensor.long()
+        spread = -(-numbers * new // size) if counts else numbers * new // size
+        if _all_differ(numbers) and not _all_differ(spread):
+            return None
+        changed[index] = spread.to(tensor.dtype)
+    return changed
+
+
+def _all_differ(numbers: torch.Tensor) -> bool:
+    return int(torch.unique(numbers).numel()) == numbers.numel()
+
+
+def _resized(tensor: torch.Tensor, axis: int, new: int, *, apart: bool) -> torch.Tensor:
+    """The beginning, or the whole followed by its beginning: rows in another order are new rows to a kernel."""
+    size = tensor.shape[axis]
+    if new <= size:
+        return _with_structure(tensor, tensor.narrow(axis, 0, new).contiguous())
+    plain = tensor.view(torch.uint8) if is_eight_bit(tensor) else tensor  # which cannot be turned as they are
+    copies = [plain.flip(axis)] * (new // size) + [plain.narrow(axis, 0, new % size)]
+    if apart and is_continuous(tensor) and not is_eight_bit(tensor):
+        copies = [copy * SHRINKING**number for number, copy in enumerate(copies)]
+    changed = torch.cat(copies, dim=axis).view(tensor.dtype)
+    if tensor.dtype in INDEX_DTYPES and tensor.dim() == 1 and bool((tensor[1:] >= tensor[:-1]).all()):
+        changed = changed.sort().values
+    return _with_structure(tensor, changed)
+
+
+def _with_structure(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
+    if is_continuous(tensor):
+        changed = narrowed(with_rows_of(widened(tensor), widened(changed)), changed.dtype)
+    return changed if tensor.is_contiguous() else _laid_as(tensor, changed)
+
+
+def _laid_as(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
+    """The change, its dimensions in memory in the order of the tensor's, and repeated where those are."""
+    shape = changed.shape
+    for dimension, size in enumerate(base_of(tensor).shape):
+        changed = changed.narrow(dimension, 0, min(1, shape[dimension])) if size == 1 else changed
+    order = sorted(range(tensor.dim()), key=tensor.stride().__getitem__, reverse=True)
+    made = torch.empty_permuted(changed.shape, order, dtype=changed.dtype, device=changed.device)
+    return made.copy_(changed).expand(shape)

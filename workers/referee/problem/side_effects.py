@@ -1,0 +1,52 @@
+"""What a reference does beside returning something: it changes arguments, or returns memory that others have too."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from workers.ipc.tensors import flatten, mapped, overlap
+from workers.referee.boundary.problem_messages import Manners
+from workers.referee.comparison.error_scales import lies_in, same_bytes
+from workers.referee.problem.reference_problem import ReferenceProblem, cloned, output_tensors
+
+
+def learned_manners(problem: ReferenceProblem, arguments: list[Any]) -> Manners:
+    """The reference's manners in one call. Raises `Refused`."""
+    given = cloned(arguments)
+    outputs = output_tensors(problem.run(given))
+    tensors = flatten(given)
+    aliases = [
+        (index, number)
+        for index, out in enumerate(outputs)
+        for number, tensor in enumerate(tensors)
+        if lies_in(out, tensor)
+    ]
+    strided = [(index, out) for index, out in enumerate(outputs) if out.layout is torch.strided]
+    pairs = [
+        (later, earlier) for (earlier, one), (later, other) in itertools.combinations(strided, 2) if overlap(one, other)
+    ]
+    state = problem.state()
+    of_model = [(index, None) for index, out in enumerate(outputs) if any(lies_in(out, one) for _, one in state)]
+    return Manners(
+        mutates=not all(same_bytes(a, b) for a, b in zip(flatten(arguments), tensors, strict=True)),
+        aliases=tuple(aliases),
+        shares=(*pairs, *of_model),
+    )
+
+
+def takes_on_host(problem: ReferenceProblem, arguments: Sequence[Any]) -> bool:
+    """Whether the model takes arguments on the CPU: an index that is out of range raises there; on a GPU it costs the
+    process its device."""
+    host = torch.device("cpu")
+    model = copy.deepcopy(problem.model).to(host)
+    try:
+        with torch.no_grad():
+            model(*mapped(list(arguments), lambda tensor: tensor.to(host)))
+    except Exception:  # noqa: BLE001 - untrusted code that was not written for these shapes
+        return False
+    return True
