@@ -128,6 +128,7 @@ $(TYPESCRIPT_CLIENT): docs/openapi.json | $(UI)/node_modules/.package-lock.json
 
 docs: $(VENV)/.dev
 	$(BIN)/python -m kernelwright.documentation
+	$(BIN)/python -m benchmarks.structure --page
 	$(BIN)/mkdocs build
 
 test: $(VENV)/.dev $(WEB)

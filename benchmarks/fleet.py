@@ -35,9 +35,9 @@ from services.domain.errors import KernelwrightError
 from services.domain.jobs import JobStatus
 from services.domain.work import order_of
 from services.runtime.clock import SystemClock
-from services.testing import a_candidate, a_report, an_evaluation_request
 from storage.database import Database
 from storage.jobs.work_orders import SqlWorkStore
+from tests.doubles import a_candidate, a_report, an_evaluation_request
 from tests.e2e.programs import descendants
 from tests.faults.ground import PostgresServer, folder
 

@@ -24,11 +24,11 @@ from services.domain.jobs import Job, JobSpec, JobStatus, Lease
 from services.domain.nodes import Offer
 from services.domain.validations import ValidationReport, ValidationRequest
 from services.domain.work import WorkOrder, WorkStatus, order_of
-from services.testing import a_candidate, a_device, a_job, a_problem, a_report, an_analysis, an_evaluation_request
 from storage.database import Database
 from storage.jobs.store import SqlJobStore
 from storage.jobs.work_orders import SqlWorkStore
 from storage.teams.store import SqlTeamStore
+from tests.doubles import a_candidate, a_device, a_job, a_problem, a_report, an_analysis, an_evaluation_request
 
 DEVICE = "cpu"
 OFFER = Offer(device=DEVICE, backends=("cpp",), evaluator="a simulated device")

@@ -29,12 +29,12 @@ from services.domain.jobs import JobFilter
 from services.domain.quotas import Period, Quota, Resource
 from services.runtime.clock import SystemClock
 from services.teams.quotas import QuotaService
-from services.testing import a_job
 from storage.database import Database
 from storage.jobs.retention import TRAJECTORIES, RetentionRounds
 from storage.jobs.rows import jobs_of, row_of
 from storage.jobs.store import SqlJobStore
 from storage.teams.quotas import SqlQuotaStore
+from tests.doubles import a_job
 from tests.faults.ground import PostgresServer, folder
 
 SEARCHERS = 6

@@ -31,7 +31,14 @@ from services.domain.evaluations import EvaluationReport, EvaluationRequest, Ver
 from services.domain.jobs import Budget, JobStatus
 from services.runtime.clock import SystemClock
 from services.runtime.garbage import collect_less
-from services.testing import (
+from storage.contents.blobs import SqlArtefactStore
+from storage.database import Database
+from storage.jobs.candidates import SqlCandidateStore
+from storage.jobs.checkpoints import SqlCheckpointSaver
+from storage.jobs.events import SqlEventLog
+from storage.jobs.store import SqlJobStore
+from storage.memory.store import SqlMemory
+from tests.doubles import (
     FakeQueue,
     InMemoryArtefactStore,
     InMemoryCandidateStore,
@@ -44,13 +51,6 @@ from services.testing import (
     a_report,
     agreeable_answers,
 )
-from storage.contents.blobs import SqlArtefactStore
-from storage.database import Database
-from storage.jobs.candidates import SqlCandidateStore
-from storage.jobs.checkpoints import SqlCheckpointSaver
-from storage.jobs.events import SqlEventLog
-from storage.jobs.store import SqlJobStore
-from storage.memory.store import SqlMemory
 
 GOAL_STEPS_PER_S = 20.0
 GOAL_MIB = 500.0

@@ -41,7 +41,6 @@ from services.domain.usage import Usage
 from services.domain.validations import ValidationReport
 from services.runtime.clock import SystemClock
 from services.team_memory.seeds import seed_experiences
-from services.testing import FakeQueue, ScriptedModel, a_device, a_job, a_latency, a_report
 from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
@@ -49,6 +48,7 @@ from storage.jobs.checkpoints import SqlCheckpointSaver
 from storage.jobs.events import SqlEventLog
 from storage.jobs.store import SqlJobStore
 from storage.memory.store import SqlMemory
+from tests.doubles import FakeQueue, ScriptedModel, a_device, a_job, a_latency, a_report
 from workers.referee.costs.analysis import analyse
 
 BYTES_PER_TOKEN = 4

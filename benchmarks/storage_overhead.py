@@ -30,8 +30,6 @@ from services.domain.jobs import JobStatus, Lease, Stage
 from services.domain.steps import ModelCall, NewEvent, StepRecord
 from services.domain.usage import Usage
 from services.runtime.clock import SystemClock
-from services.testing import a_job, a_step, an_experience
-from services.testing.builders import MOMENT
 from storage.contents.blobs import ensure_team
 from storage.database import Database
 from storage.jobs.checkpoints import SqlCheckpointSaver
@@ -40,6 +38,8 @@ from storage.jobs.events import SqlEventLog
 from storage.jobs.store import SqlJobStore
 from storage.memory.store import SqlMemory
 from storage.tables import jobs as jobs_table
+from tests.doubles import a_job, a_step, an_experience
+from tests.doubles.builders import MOMENT
 
 ROUNDS = 60
 

@@ -30,7 +30,7 @@ from services.domain.jobs import Stage
 from services.domain.measurements import Baselines
 from services.memory.values import refine_reward
 from services.ports.search import SearchState, Strategy
-from services.testing import a_report
+from tests.doubles import a_report
 
 
 @dataclass(kw_only=True)

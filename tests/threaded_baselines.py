@@ -8,7 +8,7 @@ import threading
 from typing import Any, cast
 
 from services.domain.measurements import Baselines
-from services.testing.builders import a_device, an_analysis
+from tests.doubles.builders import a_device, an_analysis
 from tests.isolated import isolated
 from workers.ipc.tensors import TensorMeta
 from workers.ipc.wire import Channel

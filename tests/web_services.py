@@ -22,7 +22,7 @@ from services.teams.access import AccessService
 from services.teams.quotas import QuotaService
 from services.teams.rate_limits import LocalBuckets, RateLimiter
 from services.teams.webhooks import WebhookService
-from services.testing import (
+from tests.doubles import (
     InMemoryArtefactStore,
     InMemoryAuditLog,
     InMemoryDatabase,

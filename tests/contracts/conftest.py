@@ -20,26 +20,6 @@ from services.ports.memory import Memory, MemoryRecords
 from services.ports.models import RequestStore
 from services.ports.teams import AuditLog, KeyStore, QuotaStore, ShareStore, TeamStore, WebhookStore
 from services.ports.work import NodeRegistry, WorkStore
-from services.testing import (
-    FrozenClock,
-    InMemoryArtefactStore,
-    InMemoryAuditLog,
-    InMemoryCandidateStore,
-    InMemoryDatabase,
-    InMemoryEventLog,
-    InMemoryJobStore,
-    InMemoryKeyStore,
-    InMemoryMemory,
-    InMemoryMemoryRecords,
-    InMemoryNodeRegistry,
-    InMemoryQuotaStore,
-    InMemoryRequestStore,
-    InMemoryShareStore,
-    InMemoryTeamStore,
-    InMemoryVerdictStore,
-    InMemoryWebhookStore,
-    InMemoryWorkStore,
-)
 from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
@@ -59,6 +39,26 @@ from storage.teams.store import SqlTeamStore
 from storage.teams.webhooks import SqlWebhookStore
 from tests.contracts.node_over_rest import over_rest
 from tests.databases import empty_tables, pgvector_server, postgres_database
+from tests.doubles import (
+    FrozenClock,
+    InMemoryArtefactStore,
+    InMemoryAuditLog,
+    InMemoryCandidateStore,
+    InMemoryDatabase,
+    InMemoryEventLog,
+    InMemoryJobStore,
+    InMemoryKeyStore,
+    InMemoryMemory,
+    InMemoryMemoryRecords,
+    InMemoryNodeRegistry,
+    InMemoryQuotaStore,
+    InMemoryRequestStore,
+    InMemoryShareStore,
+    InMemoryTeamStore,
+    InMemoryVerdictStore,
+    InMemoryWebhookStore,
+    InMemoryWorkStore,
+)
 
 
 @dataclass(frozen=True, kw_only=True)

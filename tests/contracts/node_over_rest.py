@@ -25,7 +25,7 @@ from services.ports.runtime import Clock
 from services.ports.teams import AuditLog, KeyStore, TeamStore
 from services.ports.work import NodeRegistry, WorkStore
 from services.teams.access import AccessService
-from services.testing import (
+from tests.doubles import (
     InMemoryArtefactStore,
     InMemoryAuditLog,
     InMemoryCandidateStore,

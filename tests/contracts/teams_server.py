@@ -15,7 +15,6 @@ from services.jobs.service import JobService
 from services.jobs.trajectories import TrajectoryService
 from services.teams.access import AccessService
 from services.teams.quotas import QuotaService
-from services.testing import a_problem
 from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
@@ -26,6 +25,7 @@ from storage.teams.credentials import SqlKeyStore
 from storage.teams.quotas import SqlQuotaStore
 from storage.teams.store import SqlTeamStore
 from tests.contracts.test_memory_exchange import MemoryStores
+from tests.doubles import a_problem
 from tests.web_services import web_services
 from web.app import create_app
 from web.cookies import SESSION

@@ -19,11 +19,11 @@ from services.domain.errors import (
     NotFoundError,
 )
 from services.teams.access import AccessService
-from services.testing import FrozenClock, InMemoryDatabase
 from storage.database import Database
 from storage.tables import api_tokens, audit_log, sessions
 from storage.teams.audit import SqlAuditLog
 from tests.contracts.conftest import Stores
+from tests.doubles import FrozenClock, InMemoryDatabase
 
 
 class Office:

@@ -15,10 +15,10 @@ from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, iter_route_contexts
 
 from services.domain.access import Role, TokenScope
-from services.testing import a_candidate, an_experience
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
 from tests.contracts.teams_server import ADDRESS, PROBLEM, TeamServer
+from tests.doubles import a_candidate, an_experience
 from web.context import admin, node, observer, operator, reader, writer
 
 AUTH = ["/auth/callback", "/auth/login", "/auth/logout", "/auth/methods"]

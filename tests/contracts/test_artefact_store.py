@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from services.domain.errors import ConfigurationError, NotFoundError, StorageError
-from services.testing import FrozenClock
 from storage.contents.blobs import SqlArtefactStore
 from storage.contents.files import open_files
 from storage.database import Database
 from tests.contracts.conftest import Stores
+from tests.doubles import FrozenClock
 
 LONG = b"long " * 50_000
 

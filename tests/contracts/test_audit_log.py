@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from services.ports.teams import AuditLog
-from services.testing import FrozenClock
 from tests.contracts.conftest import Stores
+from tests.doubles import FrozenClock
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from services.domain.errors import LeaseLostError, NotFoundError
 from services.domain.evaluations import Verdict
 from services.domain.gates import GateName
 from services.domain.jobs import Lease
-from services.testing import a_candidate, a_job, a_report, an_evaluation_request
 from tests.contracts.conftest import Stores
+from tests.doubles import a_candidate, a_job, a_report, an_evaluation_request
 
 
 async def leased(stores: Stores, job_id: str = "job-1", team_id: str = "local") -> Lease:

@@ -26,7 +26,7 @@ from services.adapters.llm.schemas import restore, strict_schema
 from services.adapters.llm.settings import ModelSettings, ProviderSettings
 from services.domain.chat import AgentRole, ChatRequest
 from services.ports.models import ChatModel, MeteredChatModel
-from services.testing.model import ScriptedModel
+from tests.doubles.models import ScriptedModel
 from tests.fakes.chat_protocols import by_path
 from tests.fakes.chat_replies import an_example
 from tests.fakes.chat_requests import a_request

@@ -13,11 +13,11 @@ from sqlalchemy import Table, func, select
 
 from services.domain.errors import LeaseLostError
 from services.domain.jobs import Lease
-from services.testing import FrozenClock, a_job
 from storage.database import Database
 from storage.jobs.checkpoints import LEASE_KEY, SqlCheckpointSaver
 from storage.jobs.store import SqlJobStore
 from storage.tables import checkpoint_writes, checkpoints
+from tests.doubles import FrozenClock, a_job
 
 
 class State(TypedDict, total=False):

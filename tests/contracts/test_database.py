@@ -13,11 +13,11 @@ from sqlalchemy import Connection, inspect, text
 
 from services.domain.errors import ConfigurationError, StorageError
 from services.domain.jobs import JobSpec
-from services.testing import FrozenClock, a_job, a_problem
 from storage.database import MIGRATIONS, Database
 from storage.jobs.store import SqlJobStore
 from storage.tables import metadata
 from tests.databases import differences, postgres_database
+from tests.doubles import FrozenClock, a_job, a_problem
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

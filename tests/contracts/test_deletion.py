@@ -19,7 +19,6 @@ from services.domain.jobs import JobStatus, Lease, Stage
 from services.domain.steps import ModelCall
 from services.domain.usage import Usage
 from services.domain.value_log import OutcomeEntry, RetractionEntry
-from services.testing import FrozenClock, a_candidate, a_job, a_report, an_evaluation_request
 from storage.contents.files import Directory
 from storage.contents.references import REFERENCES
 from storage.database import Database
@@ -27,6 +26,7 @@ from storage.jobs.retention import NO_REPLY, RetentionRounds
 from storage.tables import blobs, deleted_jobs, doomed_files, metadata
 from tests.contracts.conftest import Stores, sql_stores
 from tests.contracts.value_writer import a_record
+from tests.doubles import FrozenClock, a_candidate, a_job, a_report, an_evaluation_request
 
 LARGE = b"large " * 20_000
 

@@ -17,8 +17,8 @@ from services.domain.measurements import Gain
 from services.domain.profiles import Profile, Roofline
 from services.domain.steps import ModelCall, Step, StepRecord
 from services.domain.usage import Usage
-from services.testing import a_candidate, a_job, a_report, a_step, an_evaluation_request, an_experience
 from tests.contracts.conftest import Stores
+from tests.doubles import a_candidate, a_job, a_report, a_step, an_evaluation_request, an_experience
 
 
 async def leased(stores: Stores, job_id: str = "job-1") -> Lease:

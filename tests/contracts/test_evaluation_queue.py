@@ -30,7 +30,9 @@ from services.domain.validations import ValidationRequest
 from services.ports.jobs import CandidateStore
 from services.ports.work import EvaluationQueue
 from services.runtime.clock import SystemClock
-from services.testing import (
+from tests.contracts.node_over_rest import VERSION, KeptInMemory, NodeServer
+from tests.contracts.workbench import RecordingWorkbench
+from tests.doubles import (
     InMemoryCandidateStore,
     InMemoryDatabase,
     a_candidate,
@@ -38,8 +40,6 @@ from services.testing import (
     a_report,
     an_evaluation_request,
 )
-from tests.contracts.node_over_rest import VERSION, KeptInMemory, NodeServer
-from tests.contracts.workbench import RecordingWorkbench
 from tests.waiting import eventually
 from workers.queue.api_worker import ApiWorker
 from workers.queue.orders import ClaimPace, WorkerContext

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from services.domain.events import Event, EventKind, JsonValue
-from services.testing import a_job
 from tests.contracts.conftest import Stores
+from tests.doubles import a_job
 
 STARTED = EventKind.STEP_STARTED
 FINISHED = EventKind.JOB_FINISHED

@@ -13,7 +13,7 @@ from services.adapters.oidc.provider import OidcProvider
 from services.domain.access import Identity
 from services.domain.errors import AuthenticationError
 from services.ports.teams import IdentityProvider
-from services.testing import FakeIdentityProvider
+from tests.doubles import FakeIdentityProvider
 from tests.fakes.identity_provider import CLIENT, SECRET, identity_provider
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:websockets", "ignore::DeprecationWarning:uvicorn")

@@ -15,9 +15,9 @@ from services.domain.experiences import ExperienceUse
 from services.domain.jobs import Job, JobSpec, JobStatus, Lease
 from services.domain.steps import ModelCall, NewEvent, Step, StepRecord
 from services.domain.usage import Usage
-from services.testing import a_job, a_problem, a_step, an_analysis, an_experience
-from services.testing.builders import MOMENT
 from tests.contracts.conftest import Stores
+from tests.doubles import a_job, a_problem, a_step, an_analysis, an_experience
+from tests.doubles.builders import MOMENT
 
 
 async def leased(stores: Stores, job_id: str = "job-1", owner: str = "one") -> Lease:

@@ -19,13 +19,13 @@ from services.domain.quotas import Period, Resource
 from services.domain.steps import ModelCall, StepRecord
 from services.domain.usage import Usage
 from services.teams.rate_limits import LocalBuckets, RateLimiter
-from services.testing import FrozenClock, a_candidate, a_report, a_step, an_evaluation_request
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
 from storage.jobs.events import SqlEventLog
 from storage.tables import jobs
 from storage.teams.quotas import SETTLED
 from tests.contracts.teams_server import PROBLEM, TeamServer
+from tests.doubles import FrozenClock, a_candidate, a_report, a_step, an_evaluation_request
 
 
 @pytest_asyncio.fixture

@@ -13,12 +13,12 @@ import pytest_asyncio
 from services.domain.evaluations import EvaluationRequest
 from services.domain.profiles import Disassembly, Profile, ProfilerFile
 from services.jobs.machine_code import with_machine_code_kept
-from services.testing import a_candidate, a_problem, a_report
 from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
 from tests.contracts.teams_server import TeamServer
 from tests.contracts.test_access_over_rest import submitted, told
+from tests.doubles import a_candidate, a_problem, a_report
 
 TEXT = "0000000000001139 <kernel_0>:\n    1139:\tret\n"
 

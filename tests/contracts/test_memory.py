@@ -11,8 +11,8 @@ from services.domain.evaluations import Verdict
 from services.domain.experiences import ExperienceKind, RecallQuery
 from services.domain.jobs import Stage
 from services.domain.referees import CURRENT
-from services.testing import an_experience
 from tests.contracts.conftest import MEMORIES, Stores
+from tests.doubles import an_experience
 
 pytestmark = pytest.mark.parametrize("stores", MEMORIES, indirect=True)
 

@@ -16,13 +16,13 @@ from services.domain.experiences import ExperienceFilter, ExperienceKind
 from services.domain.referees import CURRENT
 from services.team_memory.seeds import seed_experiences
 from services.team_memory.service import ExperienceService, ImportRefusedError, VectorSpace
-from services.testing import FrozenClock, an_experience
 from storage.database import Database
 from storage.jobs.store import SqlJobStore
 from storage.memory.records import SqlMemoryRecords
 from storage.memory.store import SqlMemory
 from tests.contracts.test_memory import query
 from tests.contracts.value_writer import SHARED, a_record, opened_job, some_records
+from tests.doubles import FrozenClock, an_experience
 
 
 class MemoryStores:

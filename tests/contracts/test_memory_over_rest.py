@@ -15,12 +15,12 @@ from kernelwright import cli
 from services.domain.candidates import candidate_id
 from services.jobs.catalogue import Catalogue
 from services.jobs.service import JobService
-from services.testing import an_experience
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
 from storage.jobs.events import SqlEventLog
 from tests.contracts.test_memory_exchange import MemoryStores
 from tests.contracts.value_writer import SHARED, a_record, opened_job, some_records
+from tests.doubles import an_experience
 from tests.web_services import web_services
 from web.app import create_app
 

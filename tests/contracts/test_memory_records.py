@@ -13,10 +13,10 @@ from services.domain.evaluations import Verdict
 from services.domain.experiences import ExperienceFilter, ExperienceKind, ExportedValue, MemoryLine, experience_id
 from services.domain.jobs import LOCAL_TEAM, Lease, Stage
 from services.domain.value_log import MergeEntry, OutcomeEntry, RetractionEntry
-from services.testing import a_job, an_experience
 from tests.contracts.conftest import MEMORIES, Stores
 from tests.contracts.test_memory import query
 from tests.contracts.value_writer import a_record
+from tests.doubles import a_job, an_experience
 
 pytestmark = pytest.mark.parametrize("stores", MEMORIES, indirect=True)
 

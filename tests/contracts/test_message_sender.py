@@ -12,8 +12,8 @@ from services.adapters.webhooks.sender import WebhookSender
 from services.domain.events import EventKind
 from services.domain.webhooks import DeliveryOutcome, Webhook, check_delivery, new_secret
 from services.ports.teams import MessageSender
-from services.testing import ScriptedSender
-from services.testing.builders import MOMENT
+from tests.doubles import ScriptedSender
+from tests.doubles.builders import MOMENT
 from tests.receiver import receiving
 
 

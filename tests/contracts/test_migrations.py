@@ -18,12 +18,12 @@ from sqlalchemy import Connection, insert, inspect, select, text, update
 from services.domain.codec import dumps
 from services.domain.errors import StorageError, UserError
 from services.domain.value_log import ContextItem, OutcomeEntry, RetractionEntry
-from services.testing import FrozenClock
 from storage.database import MIGRATIONS, Database
 from storage.jobs.store import SqlJobStore
 from storage.memory.value_log import read_log
 from storage.tables import evaluations, experiences, memory_log, teams, verifications
 from tests.databases import differences, postgres_database
+from tests.doubles import FrozenClock
 from tests.selection import with_full
 
 VERSIONS = [script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions()][:0:-1]

@@ -20,11 +20,11 @@ from services.domain.nodes import MOST_FAULT, NodeState
 from services.domain.profiles import Disassembly
 from services.domain.validations import ValidationReport
 from services.domain.work import WorkStatus
-from services.testing import a_job, a_report, an_analysis
 from tests.contracts.conftest import Stores
 from tests.contracts.node_over_rest import ADDRESS, VERSION, NodeServer
 from tests.contracts.test_node_registry import a_node
 from tests.contracts.test_work_store import EVALUATION, OFFER, VALIDATION
+from tests.doubles import a_job, a_report, an_analysis
 
 pytestmark = pytest.mark.parametrize("stores", ["doubles", "sqlite"], indirect=True)
 LISTING = Disassembly(

@@ -10,8 +10,8 @@ import pytest
 from services.domain.nodes import FAULT_TTL_S, NODE_TTL_S, NodeRole, NodeState, ServiceNode
 from services.jobs.worker_registry import WorkerRegistry
 from services.ports.work import NodeRegistry
-from services.testing import FrozenClock, a_device
 from tests.contracts.conftest import WORK, Stores
+from tests.doubles import FrozenClock, a_device
 
 pytestmark = pytest.mark.parametrize("stores", WORK, indirect=True)
 

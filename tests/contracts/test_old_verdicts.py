@@ -12,10 +12,10 @@ from services.domain.experiences import Experience, ExperienceKind, experience_i
 from services.domain.gates import GateName
 from services.domain.jobs import Stage
 from services.domain.referees import CURRENT
-from services.testing import a_candidate, a_report, an_evaluation_request, an_experience
 from storage.jobs.verdicts import SqlVerdictStore
 from tests.contracts.conftest import MEMORIES, Stores
 from tests.contracts.test_memory import query
+from tests.doubles import a_candidate, a_report, an_evaluation_request, an_experience
 
 TEAM = "local"
 pytestmark = pytest.mark.parametrize("stores", MEMORIES, indirect=True)

@@ -15,7 +15,6 @@ from services.domain.evaluations import Verdict
 from services.domain.experiences import Experience, RecallQuery
 from services.domain.referees import CURRENT
 from services.memory.keys import Keys
-from services.testing import FrozenClock, an_experience
 from storage.database import Database
 from storage.db.pgvector_schema import describe, uninstall
 from storage.memory.embedding import Vectoriser
@@ -25,6 +24,7 @@ from storage.memory.records import SqlMemoryRecords
 from storage.memory.store import SqlMemory
 from storage.memory.vector_index import FirstStage, VectorIndex
 from tests.contracts.test_memory import query
+from tests.doubles import FrozenClock, an_experience
 
 FAMILIES, SHAPES = ("norm", "softmax"), ("2d-r3-c3", "2d-r1-c5", "3d-r2-c2")
 EVERYTHING_BY_INDEX = SearchRules(index_from=50, exact_upto=0, compared=0.0, least_ef=400)

@@ -10,13 +10,13 @@ from sqlalchemy import Connection, event, text
 from services.domain.jobs import JobFilter
 from services.domain.nodes import Offer
 from services.domain.work import order_of
-from services.testing import FrozenClock, a_candidate, a_job, an_evaluation_request
 from storage.contents.references import remove_unused
 from storage.database import Database
 from storage.jobs.retention import TRAJECTORIES, expiring
 from storage.jobs.store import SqlJobStore
 from storage.jobs.work_orders import SqlWorkStore
 from storage.jobs.work_turns import next_order
+from tests.doubles import FrozenClock, a_candidate, a_job, an_evaluation_request
 
 _COPIES = text(
     "INSERT INTO jobs (id, team_id, status, claimable, name, spec, source_hash, cancel_requested, pause_requested, "

@@ -11,13 +11,13 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from services.domain.errors import StorageError
 from services.domain.jobs import JobSpec, JobStatus
-from services.testing import FrozenClock, a_job, a_problem
 from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database
 from storage.db.errors import clear_faults
 from storage.db.runners import PostgresRunner
 from storage.jobs.store import SqlJobStore
 from storage.tables import job_artefacts
+from tests.doubles import FrozenClock, a_job, a_problem
 
 _SLEEP = text("SELECT pg_sleep(600)")
 

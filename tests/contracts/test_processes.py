@@ -16,10 +16,10 @@ from sqlalchemy import text
 from services.domain.events import EventKind
 from services.domain.jobs import JobStatus
 from services.runtime.clock import SystemClock
-from services.testing import a_job
 from storage.database import Database
 from storage.jobs.events import SqlEventLog
 from storage.jobs.store import SqlJobStore
+from tests.doubles import a_job
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,7 +50,7 @@ import asyncio, sys
 from services.runtime.clock import SystemClock
 from services.domain.events import EventKind
 from services.domain.steps import NewEvent, StepRecord
-from services.testing import a_job, a_step, an_experience
+from tests.doubles import a_job, a_step, an_experience
 from storage.database import Database
 from storage.jobs.store import SqlJobStore
 

@@ -12,8 +12,8 @@ from services.domain.errors import NotFoundError
 from services.domain.quotas import Period, Quota, Resource
 from services.domain.steps import ModelCall, StepRecord
 from services.domain.usage import Usage
-from services.testing import a_candidate, a_job, a_report, a_step, an_evaluation_request
 from tests.contracts.conftest import Stores
+from tests.doubles import a_candidate, a_job, a_report, a_step, an_evaluation_request
 
 JOBS = Quota(resource=Resource.JOBS, period=Period.DAY, most=5)
 

@@ -11,8 +11,8 @@ from services.domain.errors import ConflictError, NotFoundError
 from services.domain.jobs import JobStatus
 from services.ports.jobs import JobStore
 from services.ports.models import RequestStore
-from services.testing import FrozenClock, a_job
 from tests.contracts.conftest import Stores
+from tests.doubles import FrozenClock, a_job
 from tests.unit.agents.some_facts import an_attempt, some_facts
 
 

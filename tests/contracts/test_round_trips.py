@@ -17,7 +17,6 @@ from services.domain.events import EventKind
 from services.domain.jobs import JobStatus
 from services.jobs.service import JobService
 from services.teams.quotas import QuotaService
-from services.testing import FrozenClock, a_job
 from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database
 from storage.db.runners import IDLE_S
@@ -27,7 +26,8 @@ from storage.jobs.events import SqlEventLog
 from storage.jobs.store import SqlJobStore
 from storage.teams.audit import SqlAuditLog
 from storage.teams.quotas import SqlQuotaStore
-from tests.unit.web.test_api import CATALOGUE
+from tests.doubles import FrozenClock, a_job
+from tests.unit.web.test_app import CATALOGUE
 
 
 class Counter:

@@ -12,14 +12,14 @@ from sqlalchemy import select
 from services.domain.errors import ConfigurationError
 from services.domain.events import EventKind
 from services.domain.webhooks import Webhook
-from services.testing import FrozenClock, a_job
-from services.testing.builders import MOMENT
 from storage.database import Database
 from storage.jobs.events import SqlEventLog
 from storage.jobs.store import SqlJobStore
 from storage.tables import webhooks
 from storage.teams.sealing import SecretSealer
 from storage.teams.webhooks import SqlWebhookStore
+from tests.doubles import FrozenClock, a_job
+from tests.doubles.builders import MOMENT
 
 OLD, NEW = (Fernet.generate_key().decode() for _ in range(2))
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

@@ -9,8 +9,8 @@ import pytest
 from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.jobs import Lease
 from services.domain.steps import StepRecord
-from services.testing import a_candidate, a_job, a_report, a_step, an_evaluation_request
 from tests.contracts.conftest import Stores
+from tests.doubles import a_candidate, a_job, a_report, a_step, an_evaluation_request
 
 DOUBTED = a_report(Verdict.SUSPICIOUS, detail="second opinion of the Judge: keeps its result")
 

@@ -10,9 +10,9 @@ import pytest
 from services.domain.access import ReportShare, token_digest
 from services.domain.errors import NotFoundError
 from services.ports.teams import ShareStore
-from services.testing import a_job
-from services.testing.builders import MOMENT
 from tests.contracts.conftest import Stores
+from tests.doubles import a_job
+from tests.doubles.builders import MOMENT
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from services.domain.evaluations import Verdict
-from services.testing import FrozenClock, a_candidate, a_report, an_evaluation_request
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
+from tests.doubles import FrozenClock, a_candidate, a_report, an_evaluation_request
 
 
 async def test_a_later_verdict_takes_the_place_of_an_infrastructure_error(database: Database) -> None:

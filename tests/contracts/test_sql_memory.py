@@ -17,8 +17,6 @@ from services.domain.steps import StepRecord
 from services.domain.value_log import ContextItem, OutcomeEntry
 from services.memory.learner import Learner
 from services.memory.values import read
-from services.testing import FrozenClock, a_job, a_step, an_experience
-from services.testing.builders import MOMENT
 from storage.contents.blobs import ensure_team
 from storage.database import Database
 from storage.jobs.store import SqlJobStore
@@ -30,6 +28,8 @@ from storage.memory.store import SqlMemory
 from storage.memory.value_log import append_entry, read_log
 from storage.tables import experiences, memory_snapshots
 from tests.contracts.test_memory import query
+from tests.doubles import FrozenClock, a_job, a_step, an_experience
+from tests.doubles.builders import MOMENT
 
 pytestmark = pytest.mark.parametrize("address", ["sqlite", "postgres", "pgvector"], indirect=True)
 

@@ -13,8 +13,8 @@ from kernelwright.wiring.reply_events import delta_events
 from services.domain.errors import StorageError
 from services.domain.events import Event, EventKind
 from services.ports.jobs import EventLog
-from services.testing import a_job
 from tests.contracts.conftest import Stores
+from tests.doubles import a_job
 from tests.fakes.chat_bench import FAST, STRICT_PLAN, a_bench, every_adapter
 from tests.fakes.chat_requests import a_request
 from tests.fakes.chat_servers import Act, in_turn

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from services.domain.jobs import JobSpec
-from services.testing import a_job, a_problem
 from tests.contracts.conftest import Stores
+from tests.doubles import a_job, a_problem
 
 
 async def waiting(stores: Stores, job_id: str, team: str = "local", priority: int = 0) -> None:

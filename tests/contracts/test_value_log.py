@@ -17,7 +17,6 @@ from services.domain.evaluations import Verdict
 from services.domain.experiences import ExperienceKind, experience_id
 from services.domain.jobs import Stage
 from services.domain.value_log import LogEntry, OutcomeEntry, RetractionEntry
-from services.testing import FrozenClock, an_experience
 from storage.database import Database
 from storage.jobs.store import SqlJobStore
 from storage.memory.records import SqlMemoryRecords
@@ -26,6 +25,7 @@ from storage.tables import experiences
 from tests.contracts.by_hand import ByHand, outcomes_of, without
 from tests.contracts.test_memory import query
 from tests.contracts.value_writer import FAMILIES, SHARED, a_record, opened_job, some_records, write
+from tests.doubles import FrozenClock, an_experience
 
 PROCESSES, UPDATES = 8, 125
 SITE = "cpu/g++ 12.2"

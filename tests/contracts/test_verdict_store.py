@@ -10,8 +10,8 @@ from services.domain.candidates import Candidate, evaluation_id
 from services.domain.evaluations import Environment, EvaluationReport, Verdict
 from services.domain.gates import GateName
 from services.domain.jobs import Job, JobStatus
-from services.testing import a_candidate, a_job, a_report, an_evaluation_request
 from tests.contracts.conftest import Stores
+from tests.doubles import a_candidate, a_job, a_report, an_evaluation_request
 
 TEAM = "local"
 

@@ -16,9 +16,9 @@ from services.domain.steps import StepRecord
 from services.domain.webhooks import DeliveryOutcome, DeliveryStatus, Webhook, WebhookConditions, check_delivery
 from services.ports.jobs import EventLog, JobStore
 from services.ports.teams import WebhookStore
-from services.testing import FrozenClock, a_candidate, a_job, a_report, a_step, an_evaluation_request
-from services.testing.builders import MOMENT
 from tests.contracts.conftest import Stores
+from tests.doubles import FrozenClock, a_candidate, a_job, a_report, a_step, an_evaluation_request
+from tests.doubles.builders import MOMENT
 
 TAKEN = DeliveryOutcome(delivered=True, answer=204)
 REFUSED = DeliveryOutcome(delivered=False, answer=500, fault="it answered 500")

@@ -12,7 +12,9 @@ from services.domain.nodes import NODE_TTL_S, Offer
 from services.domain.validations import ValidationReport, ValidationRequest
 from services.domain.work import ATTEMPTS, WorkClaim, WorkStatus, order_of
 from services.ports.work import NodeRegistry, WorkStore
-from services.testing import (
+from tests.contracts.conftest import WORK, Stores
+from tests.contracts.test_node_registry import a_node
+from tests.doubles import (
     FrozenClock,
     a_candidate,
     a_device,
@@ -21,8 +23,6 @@ from services.testing import (
     an_analysis,
     an_evaluation_request,
 )
-from tests.contracts.conftest import WORK, Stores
-from tests.contracts.test_node_registry import a_node
 
 pytestmark = pytest.mark.parametrize("stores", WORK, indirect=True)
 

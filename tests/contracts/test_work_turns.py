@@ -15,7 +15,8 @@ from services.domain.work import CREDIT_S, WorkClaim, order_of
 from services.ports.jobs import JobStore
 from services.ports.teams import TeamStore
 from services.ports.work import WorkStore
-from services.testing import (
+from tests.contracts.conftest import WORK, Stores
+from tests.doubles import (
     FrozenClock,
     a_candidate,
     a_device,
@@ -25,7 +26,6 @@ from services.testing import (
     an_analysis,
     an_evaluation_request,
 )
-from tests.contracts.conftest import WORK, Stores
 
 pytestmark = pytest.mark.parametrize("stores", WORK, indirect=True)
 

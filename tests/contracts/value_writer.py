@@ -12,9 +12,9 @@ from services.domain.experiences import ExperienceKind, ExperienceUse, experienc
 from services.domain.jobs import LOCAL_TEAM, Lease
 from services.domain.referees import CURRENT
 from services.domain.steps import Lesson, StepRecord
-from services.testing import FrozenClock, a_candidate, a_job, a_report, a_step, an_experience
 from storage.database import Database
 from storage.jobs.store import SqlJobStore
+from tests.doubles import FrozenClock, a_candidate, a_job, a_report, a_step, an_experience
 
 SHARED = tuple(f"exp-shared-{number}" for number in range(12))
 """Experiences that all jobs use."""

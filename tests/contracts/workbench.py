@@ -10,7 +10,7 @@ from services.domain.errors import DeviceLostError, ToolchainError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.validations import ValidationReport, ValidationRequest
 from services.ports.work import Workbench
-from services.testing import a_device, a_report, an_analysis
+from tests.doubles import a_device, a_report, an_analysis
 
 LOST = "lose the device"
 

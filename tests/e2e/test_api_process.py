@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from services.client import Client
-from services.testing import a_problem
+from tests.doubles import a_problem
 from tests.e2e.programs import COMMAND_LIMIT_S
 from tests.ports import a_free_port
 

@@ -17,7 +17,6 @@ from services.domain.usage import Usage
 from services.ports.models import ChatModel
 from services.ports.work import EvaluationQueue
 from services.runtime.clock import SystemClock
-from services.testing import FakeQueue, a_job, a_problem, a_report
 from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
@@ -25,6 +24,7 @@ from storage.jobs.checkpoints import SqlCheckpointSaver
 from storage.jobs.events import SqlEventLog
 from storage.jobs.store import SqlJobStore
 from storage.memory.store import SqlMemory
+from tests.doubles import FakeQueue, a_job, a_problem, a_report
 from tests.fakes.chat_protocols import by_path
 from tests.fakes.chat_replies import an_example
 from tests.fakes.chat_servers import Act, Script, Seen

@@ -43,7 +43,7 @@ from services.domain.validations import ValidationReport, ValidationRequest
 from services.ports.sandboxes import SandboxLimits
 from services.ports.work import Workbench, WorkClaims
 from services.runtime.clock import SystemClock
-from services.testing import ScriptedModel, a_device, a_report, agreeable_answers, an_analysis
+from tests.doubles import ScriptedModel, a_device, a_report, agreeable_answers, an_analysis
 from workers.ipc.wire import Channel, WireError
 from workers.queue.orders import WorkerContext
 

@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from services.testing import a_problem
+from tests.doubles import a_problem
 from tests.fuzz.ground import TEAMS, Ground, secret_of
 
 CHECKS = (

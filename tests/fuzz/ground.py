@@ -15,11 +15,11 @@ from services.adapters.embeddings.hashing import HashingEmbedder
 from services.domain.access import ALL_SCOPES, Principal, Role, TokenScope
 from services.runtime.clock import SystemClock
 from services.teams.access import AccessService
-from services.testing import a_candidate, a_problem, a_report, an_evaluation_request, an_experience
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
 from storage.jobs.store import SqlJobStore
 from storage.memory.store import SqlMemory
+from tests.doubles import a_candidate, a_problem, a_report, an_evaluation_request, an_experience
 from tests.e2e.programs import running
 from tests.ports import a_free_port
 

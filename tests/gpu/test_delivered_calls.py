@@ -16,7 +16,7 @@ from services.domain.jobs import JobSpec
 from services.domain.validations import ValidationRequest
 from services.exports.evidence import evidence_files
 from services.exports.winner import Winner
-from services.testing import a_candidate, a_job, a_report
+from tests.doubles import a_candidate, a_job, a_report
 from tests.gpu.judge import HERE, backend_of, problem_of
 from workers.judging.evaluator import Evaluator
 

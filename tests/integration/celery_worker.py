@@ -14,9 +14,9 @@ from services.domain.nodes import Offer
 from services.domain.validations import ValidationReport, ValidationRequest
 from services.ports.work import Workbench
 from services.runtime.clock import SystemClock
-from services.testing import a_device, a_report, an_analysis
 from storage.database import Database
 from storage.jobs.work_orders import SqlWorkStore
+from tests.doubles import a_device, a_report, an_analysis
 from workers.queue.orders import WorkerContext
 from workers.queue.tasks import CelerySettings, create_app
 

@@ -36,7 +36,7 @@ from services.exports.evidence import evidence_files
 from services.exports.operators import operator_package
 from services.exports.packages import python_package
 from services.exports.winner import Winner
-from services.testing import a_candidate, a_device, a_job, a_report
+from tests.doubles import a_candidate, a_device, a_job, a_report
 from workers.referee.compiler_draft.draft import draft
 from workers.referee.problem.reference_problem import ReferenceProblem
 from workers.referee.validation import analysed

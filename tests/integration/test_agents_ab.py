@@ -18,7 +18,7 @@ from services.domain.chat import AgentRole, ChatMessage, ChatRequest
 from services.domain.errors import ModelError
 from services.domain.usage import Usage
 from services.runtime.clock import SystemClock
-from services.testing import FakeQueue, ScriptedModel, a_problem, a_report, agreeable_answers
+from tests.doubles import FakeQueue, ScriptedModel, a_problem, a_report, agreeable_answers
 from tests.unit.agents.some_facts import some_facts
 
 pytestmark = pytest.mark.integration

@@ -11,8 +11,8 @@ from services.domain.errors import DeviceLostError, StorageError, UserError
 from services.domain.nodes import Offer
 from services.domain.work import WorkClaim, WorkStatus, order_of
 from services.runtime.clock import SystemClock
-from services.testing import InMemoryDatabase, InMemoryWorkStore, a_candidate, a_report, an_evaluation_request
 from tests.contracts.workbench import LOST, RecordingWorkbench
+from tests.doubles import InMemoryDatabase, InMemoryWorkStore, a_candidate, a_report, an_evaluation_request
 from tests.waiting import eventually
 from workers.queue.api_worker import STUCK, ApiWorker
 from workers.queue.device_check import DeviceCheck

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernelwright import cli
-from services.testing.builders import PROBLEM_SOURCE
+from tests.doubles.builders import PROBLEM_SOURCE
 
 pytestmark = pytest.mark.integration
 

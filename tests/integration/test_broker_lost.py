@@ -15,9 +15,9 @@ import pytest
 from services.adapters.queueing.celery_queue import CeleryQueue
 from services.domain.evaluations import EvaluationRequest
 from services.runtime.clock import SystemClock
-from services.testing import a_candidate, a_report, an_evaluation_request
 from storage.database import Database
 from storage.jobs.work_orders import SqlWorkStore
+from tests.doubles import a_candidate, a_report, an_evaluation_request
 from tests.faults.ground import RedisServer, UnavailableError, redis_server
 from tests.integration.test_celery_queue import ROOT, end
 from tests.waiting import eventually

@@ -15,8 +15,8 @@ from amqp.exceptions import AccessRefused, NotAllowed
 from kombu import Connection, Queue
 
 from services.domain.evaluations import Verdict
-from services.testing import a_report
 from tests.docker_host import ROOT
+from tests.doubles import a_report
 from tests.faults.ground import RedisServer, UnavailableError, folder
 from tests.integration.test_celery_queue import Setup, opened
 from tests.integration.test_rabbitmq import SERVER

@@ -25,10 +25,10 @@ from services.domain.jobs import JobSpec
 from services.domain.validations import ValidationRequest
 from services.domain.work import order_of
 from services.runtime.clock import SystemClock
-from services.testing import a_candidate, a_job, a_problem, a_report, an_evaluation_request
 from storage.database import Database
 from storage.jobs.store import SqlJobStore
 from storage.jobs.work_orders import SqlWorkStore
+from tests.doubles import a_candidate, a_job, a_problem, a_report, an_evaluation_request
 from tests.waiting import eventually
 from workers.queue.tasks import CelerySettings, create_app, queues_of
 

@@ -17,10 +17,10 @@ from services.domain.evaluations import EvaluationRequest
 from services.domain.nodes import NodeRole, NodeState, Offer, ServiceNode
 from services.domain.work import COMPILE, CompileReport, CompileRequest, WorkOrder, WorkStatus, order_of
 from services.ports.sandboxes import Sandbox
-from services.testing import FrozenClock, a_candidate, a_device, an_evaluation_request
 from storage.database import Database
 from storage.jobs.work_orders import SqlWorkStore
 from storage.nodes import SqlNodeRegistry
+from tests.doubles import FrozenClock, a_candidate, a_device, an_evaluation_request
 from workers.backends.cpp import CppBackend
 from workers.queue.compile_worker import CompileBench, do
 from workers.sandboxes.process import ProcessSandbox

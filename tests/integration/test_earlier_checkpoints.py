@@ -14,9 +14,9 @@ from langgraph.checkpoint.base import Checkpoint
 from services.domain.candidates import Origin
 from services.domain.jobs import EVALUATE_ONLY, Budget, Job
 from services.domain.validations import CompilerDraft
-from services.testing import FakeQueue, a_job, a_report
 from storage.database import Database
 from storage.jobs.checkpoints import SqlCheckpointSaver
+from tests.doubles import FakeQueue, a_job, a_report
 from tests.integration.test_orchestrator_on_sqlite import Place
 from tests.unit.orchestrator.test_code_travels import proven
 from tests.unit.orchestrator.test_compiler_draft import DRAFT, validated

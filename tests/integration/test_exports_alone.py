@@ -19,7 +19,7 @@ from services.exports.evidence import evidence_files
 from services.exports.gpu_mode import submission
 from services.exports.packages import python_package
 from services.exports.winner import Winner
-from services.testing import a_candidate, a_job, a_problem, a_report, an_analysis
+from tests.doubles import a_candidate, a_job, a_problem, a_report, an_analysis
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
 

@@ -22,8 +22,8 @@ import pytest
 import uvicorn
 
 from services.jobs.service import JobService
-from services.testing import FrozenClock, InMemoryCandidateStore, InMemoryDatabase, InMemoryJobStore, a_job
-from tests.unit.web.test_api import CATALOGUE
+from tests.doubles import FrozenClock, InMemoryCandidateStore, InMemoryDatabase, InMemoryJobStore, a_job
+from tests.unit.web.test_app import CATALOGUE
 from tests.web_services import web_services
 from web.app import create_app
 

@@ -128,7 +128,8 @@ def test_a_kernel_that_loses_on_held_out_shapes_does_not_win(evaluator: Evaluato
     assert ratio(held_out) < min(announced)
     assert report.gain is not Gain.SURELY
     assert "768" not in report.gates[-1].detail
-    # A busy machine may take the win on the announced shapes away; tests/unit/services/test_objectives.py has the rule.
+    # A busy machine may take the win on the announced shapes away; the rule is in
+    # tests/unit/services/domain/test_objectives.py.
     wins = math.prod(announced) > 1.0
     assert report.collapses is wins
     assert ("it collapses" in report.gates[-1].detail) is wins

@@ -9,7 +9,7 @@ from services.domain.assembly import assembled
 from services.domain.models import ModelProfile
 from services.domain.problems import Problem
 from services.problems.lint import lint_problem
-from services.testing import a_device
+from tests.doubles import a_device
 from workers.referee.errors import Refused
 from workers.referee.problem.reference_problem import ReferenceProblem
 from workers.referee.whole_model.profile import profiled

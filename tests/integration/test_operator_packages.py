@@ -19,8 +19,8 @@ from services.domain.evaluations import ShapeResult
 from services.domain.measurements import Latency, Speedup
 from services.exports.operators import operator_package
 from services.exports.winner import Winner
-from services.testing import a_problem
 from tests.adversary.designs import read
+from tests.doubles import a_problem
 from tests.integration.test_exports_alone import RIGHT, ROOT, a_winner, a_winner_with_gradients, written
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]

@@ -14,7 +14,6 @@ from services.domain.evaluations import Verdict
 from services.domain.events import EventKind
 from services.domain.jobs import Budget, JobStatus
 from services.runtime.clock import SystemClock
-from services.testing import FakeQueue, ScriptedModel, a_job, a_report, agreeable_answers
 from storage.contents.blobs import SqlArtefactStore
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
@@ -23,6 +22,7 @@ from storage.jobs.events import SqlEventLog
 from storage.jobs.store import SqlJobStore
 from storage.memory.store import SqlMemory
 from storage.memory.value_log import read_log
+from tests.doubles import FakeQueue, ScriptedModel, a_job, a_report, agreeable_answers
 from tests.unit.orchestrator.world import Fuse, KilledError, fused, only
 
 pytestmark = pytest.mark.integration

@@ -18,10 +18,10 @@ from services.domain.errors import ConfigurationError, StorageError
 from services.domain.nodes import Offer
 from services.domain.work import order_of
 from services.runtime.clock import SystemClock
-from services.testing import a_candidate, a_report, an_evaluation_request
 from storage.database import Database
 from storage.jobs.work_orders import SqlWorkStore
 from tests.databases import postgres_database
+from tests.doubles import a_candidate, a_report, an_evaluation_request
 from tests.faults.ground import folder
 from tests.ports import a_free_port
 from tests.waiting import until

@@ -18,7 +18,7 @@ from agents.playbook.module import write
 from agents.playbook.planner import kernels
 from agents.playbook.schedule import Schedule
 from services.domain.problems import Problem, ProblemAnalysis
-from services.testing import a_device
+from tests.doubles import a_device
 from tests.integration.playbook_rounds import candidate, load
 from tests.integration.playbook_table import Case, Function, table, tensors
 from tests.selection import with_full

@@ -19,9 +19,9 @@ import pytest
 
 from services.domain.work import order_of
 from services.runtime.clock import SystemClock
-from services.testing import a_candidate, an_evaluation_request
 from storage.database import Database
 from storage.jobs.work_orders import SqlWorkStore
+from tests.doubles import a_candidate, an_evaluation_request
 from tests.faults.ground import UnavailableError
 from tests.faults.installation import Installation
 from tests.faults.rows import ground

@@ -11,7 +11,7 @@ from services.adapters.queueing.celery_queue import CeleryQueue
 from services.domain.nodes import Offer
 from services.domain.work import WorkState
 from services.runtime.clock import SystemClock
-from services.testing import InMemoryDatabase, InMemoryWorkStore, a_candidate, a_report, an_evaluation_request
+from tests.doubles import InMemoryDatabase, InMemoryWorkStore, a_candidate, a_report, an_evaluation_request
 from tests.ports import a_free_port
 from workers.queue.tasks import CelerySettings, create_app
 

@@ -18,7 +18,7 @@ from services.adapters.queueing.notifier import WorkNotifier, device_queue
 from services.domain.errors import QueueError
 from services.domain.evaluations import Verdict
 from services.runtime.clock import SystemClock
-from services.testing import a_report
+from tests.doubles import a_report
 from tests.integration.test_celery_queue import Setup, another_team_and_an_urgent_job_go_first, opened
 from tests.ports import a_free_port
 from tests.relay import Relay

@@ -28,8 +28,8 @@ from services.adapters.spool.service_side import SpoolPlace
 from services.domain.errors import ConfigurationError, DeviceLostError
 from services.domain.nodes import NodeState
 from services.runtime.clock import SystemClock
-from services.testing import a_report
 from tests.contracts.workbench import LOST, RecordingWorkbench
+from tests.doubles import a_report
 from tests.e2e.programs import give_a_sheet
 from tests.unit.services.spool.setup import a_spool, name_of
 from tests.waiting import until

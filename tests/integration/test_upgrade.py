@@ -20,8 +20,8 @@ from kernelwright.settings import Settings
 from services.adapters.queueing import notifier
 from services.domain.jobs import JobStatus
 from services.domain.work import COMPILE
-from services.testing import FakeQueue, a_report
 from storage.jobs.checkpoints import SqlCheckpointSaver
+from tests.doubles import FakeQueue, a_report
 from tests.integration.test_orchestrator_on_sqlite import Place
 from tests.unit.orchestrator.world import Fuse
 from workers.queue import health_check

@@ -26,11 +26,11 @@ from services.domain.webhooks import (
     new_secret,
 )
 from services.teams.webhooks import LEASE_S, MOST_WEBHOOKS, Dispatcher
-from services.testing import FrozenClock, a_job
 from storage.database import Database
 from storage.jobs.events import SqlEventLog
 from storage.jobs.store import SqlJobStore
 from storage.teams.webhooks import SqlWebhookStore
+from tests.doubles import FrozenClock, a_job
 from tests.receiver import Receiver, receiving, send_due
 
 pytestmark = pytest.mark.integration

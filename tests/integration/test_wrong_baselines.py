@@ -17,7 +17,7 @@ from services.domain.gates import GateName
 from services.domain.measurements import Baselines
 from services.domain.problems import Problem
 from services.domain.validations import ValidationReport, ValidationRequest
-from services.testing.builders import a_latency
+from tests.doubles.builders import a_latency
 from tests.integrity.conftest import SHEET
 from tests.repeated import evaluated
 from tests.threaded_baselines import Link, a_bench, asked

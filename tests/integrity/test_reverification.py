@@ -17,13 +17,13 @@ from services.domain.referees import REFEREE_VERSION
 from services.domain.steps import Lesson, StepRecord
 from services.domain.verdicts import Verification
 from services.jobs.reverification import Reverification
-from services.testing import FrozenClock, a_candidate, a_job, a_report, a_step, an_evaluation_request, an_experience
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
 from storage.jobs.store import SqlJobStore
 from storage.jobs.verdicts import SqlVerdictStore
 from storage.memory.records import SqlMemoryRecords
 from storage.memory.store import SqlMemory
+from tests.doubles import FrozenClock, a_candidate, a_job, a_report, a_step, an_evaluation_request, an_experience
 from tests.integrity.test_candidates import ROOT, explain
 from tests.repeated import evaluated
 from workers.judging.evaluator import Evaluator

@@ -16,7 +16,7 @@ from services.domain.evaluations import EvaluationReport, EvaluationRequest, Ver
 from services.domain.jobs import Budget, Job
 from services.domain.usage import Usage
 from services.ports.models import ChatModel, MeteredChatModel
-from services.testing import FakeQueue, a_problem, a_report
+from tests.doubles import FakeQueue, a_problem, a_report
 from tests.fakes.chat_bench import FAST, a_bench
 from tests.fakes.chat_jobs import PATIENCE, Place
 from tests.model_faults.service import Account, FaultyService, Question, question

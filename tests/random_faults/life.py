@@ -15,7 +15,7 @@ from services.domain.errors import QueueError, StorageError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.validations import ValidationReport, ValidationRequest
 from services.ports.work import EvaluationQueue
-from services.testing import FrozenClock, InMemoryDatabase, a_report
+from tests.doubles import FrozenClock, InMemoryDatabase, a_report
 from tests.random_faults.schedule import PORTS, Fault, Kind
 from tests.unit.orchestrator.world import KilledError
 

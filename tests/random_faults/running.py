@@ -15,7 +15,7 @@ from services.domain.evaluations import EvaluationReport, EvaluationRequest, Ver
 from services.domain.jobs import Budget, Job, JobStatus, Lease
 from services.domain.problems import ProblemAnalysis
 from services.domain.steps import StepRecord
-from services.testing import (
+from tests.doubles import (
     FakeQueue,
     FrozenClock,
     InMemoryArtefactStore,

@@ -21,12 +21,17 @@ def test_whatever_shares_the_pool_of_containers_is_one_group() -> None:
 
 
 def test_what_lasts_long_is_handed_out_first_and_every_such_place_exists() -> None:
-    groups = ["tests/unit/services/test_codec.py", "tests/e2e/test_run.py", "docker", "tests/faults/test_faults.py"]
+    groups = [
+        "tests/unit/web/test_app.py",
+        "tests/e2e/test_run.py",
+        "docker",
+        "tests/faults/test_faults.py",
+    ]
     assert sorted(groups, key=turn_of) == [
         "docker",
         "tests/faults/test_faults.py",
         "tests/e2e/test_run.py",
-        "tests/unit/services/test_codec.py",
+        "tests/unit/web/test_app.py",
     ]
     assert [name for name in FIRST[1:] if not (ROOT / name).exists()] == []
 

@@ -11,6 +11,25 @@ import pytest
 
 from benchmarks import structure
 
+UNIT = Path(__file__).parent
+MIRRORED = ("benchmarks", "orchestrator", "services", "storage", "web")
+"""Folders of unit tests whose files are named after modules or folders of the checkout."""
+EXCEPTIONS = {"services/spool": "both sides of a spool, with the queue over them"}
+"""Folder to what its tests cover together."""
+
+
+@pytest.mark.parametrize("package", MIRRORED)
+def test_unit_tests_are_named_after_what_they_test(package: str) -> None:
+    found = [path.relative_to(UNIT) for path in (UNIT / package).rglob("test_*.py")]
+    assert found
+    assert [str(path) for path in found if str(path.parent) not in EXCEPTIONS and not _names_its_subject(path)] == []
+
+
+def _names_its_subject(test: Path) -> bool:
+    """A module, a folder, or the folder that the test's own one stands for."""
+    subject = structure.ROOT / test.parent / test.stem.removeprefix("test_")
+    return subject.with_suffix(".py").is_file() or subject.is_dir() or subject.name == subject.parent.name
+
 
 def test_no_modules_or_folders_import_each_other_in_a_circle() -> None:
     assert structure.import_circles() == []
@@ -18,6 +37,22 @@ def test_no_modules_or_folders_import_each_other_in_a_circle() -> None:
 
 def test_no_class_name_is_defined_twice() -> None:
     assert structure.class_names_defined_twice() == {}
+
+
+def test_every_folder_says_what_it_is_for() -> None:
+    assert [folder for folder, purpose, _ in structure.folders() if not purpose] == []
+
+
+def test_the_page_about_the_structure_is_current() -> None:
+    assert structure.PAGE.read_text() == structure.page(), "run: python -m benchmarks.structure --page"
+
+
+def test_the_longest_chain_of_imports_counts_as_layers() -> None:
+    assert structure.layers({"a": {"b", "d"}, "b": {"c"}, "c": {"d"}}) == 4
+
+
+def test_lines_of_code_are_neither_blank_nor_comments_nor_docstrings() -> None:
+    assert structure.code_lines('"""One.\n\nTwo."""\n\n# three\nSOURCE = """\n#include\n"""\n') == 3
 
 
 def test_a_circle_is_told_in_the_order_of_its_imports() -> None:

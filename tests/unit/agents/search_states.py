@@ -8,7 +8,7 @@ from services.domain.chat import AttemptFact, HypothesisFact, PlanFact
 from services.domain.evaluations import Verdict
 from services.domain.measurements import Baselines
 from services.ports.search import SearchState
-from services.testing import a_report
+from tests.doubles import a_report
 from tests.unit.agents.some_facts import an_attempt
 
 SERIAL = "class ModelNew: ...\n"

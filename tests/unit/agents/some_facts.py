@@ -9,7 +9,7 @@ from services.domain.experiences import RecalledExperience
 from services.domain.jobs import Stage
 from services.domain.measurements import Baselines
 from services.domain.problems import Problem
-from services.testing import a_device, a_problem, a_report, an_analysis
+from tests.doubles import a_device, a_problem, a_report, an_analysis
 
 
 def an_attempt(

@@ -19,8 +19,8 @@ from kernelwright.wiring.refusals import forget_refusal, refusal_listed
 from kernelwright.wiring.workers import open_registry
 from services.domain.errors import ConfigurationError
 from services.domain.nodes import NodeRole, NodeState, ServiceNode
-from services.testing.builders import MOMENT
 from storage.database import Database
+from tests.doubles.builders import MOMENT
 
 
 def orchestrator(version: str) -> ServiceNode:

@@ -11,7 +11,7 @@ import pytest
 from kernelwright import cli
 from kernelwright.settings import Settings, load_settings
 from services.domain.errors import ConfigurationError
-from services.testing import a_problem
+from tests.doubles import a_problem
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from kernelwright.cli.app import app
 from kernelwright.cli.options import BACKENDS, STRATEGIES, chosen_baselines, listed
 from services.adapters.llm.registry import PROVIDERS
 from services.domain.measurements import BASELINES
-from services.testing import a_problem
+from tests.doubles import a_problem
 from tests.unit.kernelwright.servers import Reply, answering
 from workers.backends.registry import FACTORIES
 

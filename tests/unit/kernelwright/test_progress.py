@@ -19,7 +19,7 @@ from services.domain.jobs import Budget, JobStatus
 from services.domain.measurements import Passes, PassTimes, Speedup
 from services.domain.profiles import Roofline
 from services.exports import Export
-from services.testing import a_job, a_report
+from tests.doubles import a_job, a_report
 
 LONG = "tune: neighbouring parameters: " + ", ".join(f"parameter_{number} 1 → 2" for number in range(30))
 

@@ -24,7 +24,7 @@ from services.domain.errors import ConfigurationError
 from services.domain.jobs import JobSpec
 from services.domain.nodes import Offer
 from services.runtime.clock import SystemClock
-from services.testing import a_problem, a_report
+from tests.doubles import a_problem, a_report
 
 SECRET = "5" * 64
 

@@ -7,7 +7,7 @@ from collections import Counter
 from services.domain.evaluations import Verdict
 from services.domain.events import Event, EventKind
 from services.domain.jobs import Budget, JobStatus
-from services.testing import FakeQueue, FrozenClock, a_job, a_report
+from tests.doubles import FakeQueue, FrozenClock, a_job, a_report
 from tests.unit.orchestrator.world import Fuse, KilledError, World
 
 CLEAN_CALLS = 7

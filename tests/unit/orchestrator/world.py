@@ -18,7 +18,7 @@ from services.domain.steps import Step
 from services.ports.models import ChatModel
 from services.ports.runtime import Clock
 from services.ports.work import EvaluationQueue
-from services.testing import (
+from tests.doubles import (
     FakeQueue,
     FrozenClock,
     InMemoryArtefactStore,

@@ -10,7 +10,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from services.telemetry.logs import configure_logs
-from tests.unit.web.test_api import Installation
+from tests.unit.web.test_app import Installation
 
 
 @pytest.fixture

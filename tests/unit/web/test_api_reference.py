@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.web.test_api import Installation
+from tests.unit.web.test_app import Installation
 
 HERE = "http://127.0.0.1:8000"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.web.test_api import PROBLEM, Installation
+from tests.unit.web.test_app import PROBLEM, Installation
 from web.error_types import ERROR_TYPES
 
 

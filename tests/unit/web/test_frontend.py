@@ -11,7 +11,7 @@ import pytest
 
 from services.domain.jobs import LOCAL_TEAM
 from services.domain.measurements import gain_within
-from tests.unit.web.test_api import PROBLEM, Installation, assert_problem
+from tests.unit.web.test_app import PROBLEM, Installation, assert_problem
 from web.openapi import document
 
 PAGE = {"Accept": "text/html"}

@@ -12,7 +12,9 @@ from services.domain.errors import DeviceLostError, SandboxError, ToolchainError
 from services.domain.nodes import NodeState, Offer, ServiceNode
 from services.domain.work import WorkStatus, order_of
 from services.runtime.clock import SystemClock
-from services.testing import (
+from tests.contracts.test_node_registry import a_node
+from tests.contracts.workbench import LOST, RecordingWorkbench
+from tests.doubles import (
     FrozenClock,
     InMemoryDatabase,
     InMemoryNodeRegistry,
@@ -21,8 +23,6 @@ from services.testing import (
     a_device,
     an_evaluation_request,
 )
-from tests.contracts.test_node_registry import a_node
-from tests.contracts.workbench import LOST, RecordingWorkbench
 from tests.unit.workers.test_cards import TWO
 from workers.devices import cards
 from workers.judging.evaluator import Evaluator

@@ -9,7 +9,7 @@ import pytest
 
 from services.domain.measurements import Baselines
 from services.ports.sandboxes import ExitStatus
-from services.testing.builders import a_latency
+from tests.doubles.builders import a_latency
 from workers.ipc.messages import MessageError, Messages
 from workers.ipc.tensors import TensorMeta
 from workers.referee.boundary.requests import REPLIES, BaselinesMeasured, MeasureBaselines

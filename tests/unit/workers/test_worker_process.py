@@ -12,8 +12,8 @@ import pytest
 from services.domain.errors import SandboxError
 from services.domain.nodes import NodeRole, NodeState, Offer, ServiceNode
 from services.ports.work import NodePresence, Workbench, WorkStore
-from services.testing import InMemoryDatabase, InMemoryNodeRegistry
-from services.testing.builders import MOMENT
+from tests.doubles import InMemoryDatabase, InMemoryNodeRegistry
+from tests.doubles.builders import MOMENT
 from tests.waiting import until
 from workers.queue.heartbeat import Heartbeat
 from workers.queue.orders import WorkerContext

@@ -10,7 +10,7 @@ from services.domain.devices import DeviceSheet
 from services.domain.experiences import RecalledExperience
 from services.domain.jobs import Stage
 from services.domain.profiles import Profile
-from services.testing import a_device, a_problem, a_report, an_experience
+from tests.doubles import a_device, a_problem, a_report, an_experience
 from tests.unit.agents.search_states import accepted, planned
 from tests.unit.agents.some_facts import some_facts
 

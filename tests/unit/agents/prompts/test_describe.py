@@ -9,7 +9,7 @@ from agents.prompts.render import render_user
 from services.domain.chat import AgentRole
 from services.domain.evaluations import Tuned, TunedSetting
 from services.domain.measurements import Baselines
-from services.testing import a_latency, a_report
+from tests.doubles import a_latency, a_report
 from tests.unit.agents.search_states import accepted
 from tests.unit.agents.some_facts import some_facts
 

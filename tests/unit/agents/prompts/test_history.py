@@ -7,7 +7,7 @@ from dataclasses import replace
 from agents.prompts.render import render_user
 from services.domain.chat import AgentRole
 from services.domain.measurements import Baselines
-from services.testing import a_latency
+from tests.doubles import a_latency
 from tests.unit.agents.search_states import accepted, rejected
 from tests.unit.agents.some_facts import some_facts
 

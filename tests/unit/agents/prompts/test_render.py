@@ -19,7 +19,7 @@ from services.domain.jobs import Stage
 from services.domain.problems import BackwardPass, TensorSpec
 from services.domain.steps import ModelCall
 from services.domain.usage import Usage
-from services.testing import a_problem, a_report, an_experience
+from tests.doubles import a_problem, a_report, an_experience
 from tests.unit.agents.prompts.prompt_facts import BACKENDS, a_long_kernel, a_refine_round, facts_of
 from tests.unit.agents.search_states import accepted
 from tests.unit.agents.some_facts import an_attempt, some_facts

@@ -12,7 +12,7 @@ from agents.roles.replies import CoderReply, InspectionReply, PlannerReply, Refi
 from services.domain.chat import AgentRole, ModelLimits, SearchBrief
 from services.domain.errors import ModelError
 from services.domain.experiences import RecalledExperience
-from services.testing import a_report, an_experience
+from tests.doubles import a_report, an_experience
 from tests.unit.agents.prompts.prompt_facts import a_refine_round
 from tests.unit.agents.search_states import accepted, rejected
 

@@ -15,8 +15,8 @@ from services.domain.evaluations import Verdict
 from services.domain.gates import GateName
 from services.domain.jobs import Budget, JobStatus
 from services.domain.usage import Usage
-from services.testing import FakeQueue, ScriptedModel, a_job, a_report, agreeable_answers
-from services.testing.model import Answer
+from tests.doubles import FakeQueue, ScriptedModel, a_job, a_report, agreeable_answers
+from tests.doubles.models import Answer
 from tests.unit.agents.some_facts import some_facts
 from tests.unit.orchestrator.world import World
 

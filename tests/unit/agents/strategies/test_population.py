@@ -7,7 +7,7 @@ from dataclasses import replace
 from agents.strategies.population import population
 from services.domain.candidates import EvaluatedCandidate
 from services.domain.evaluations import Verdict
-from services.testing import a_candidate, a_report
+from tests.doubles import a_candidate, a_report
 
 LOOP = 'extern "C" void k(float* x) { for (int i = 0; i < 8; ++i) x[i] += 1; }'
 THREADS = 'extern "C" void k(float* x) {\n#pragma omp parallel for\nfor (int i = 0; i < 8; ++i) x[i] += 1; }'

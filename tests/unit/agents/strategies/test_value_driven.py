@@ -13,7 +13,7 @@ from services.domain.jobs import Stage
 from services.domain.measurements import Baselines
 from services.memory.selection import EpsilonSchedule
 from services.ports.search import SearchState
-from services.testing import a_report
+from tests.doubles import a_report
 
 NEVER = EpsilonSchedule(start=0.0)
 

@@ -10,7 +10,7 @@ from agents.workflow.budget import LEAST_OUTPUT_TOKENS, BudgetSpentError, Spent,
 from services.domain.chat import AgentRole, ChatMessage, ChatReply, ChatRequest
 from services.domain.jobs import Budget
 from services.domain.usage import Usage
-from services.testing import ScriptedModel
+from tests.doubles import ScriptedModel
 from tests.unit.agents.some_facts import some_facts
 
 LOCAL = ScriptedModel([])

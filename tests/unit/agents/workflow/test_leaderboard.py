@@ -9,8 +9,8 @@ from services.domain.chat import AttemptFact
 from services.domain.evaluations import Verdict
 from services.domain.jobs import JobSpec
 from services.domain.problems import Problem
-from services.testing import a_report
-from services.testing.builders import a_latency
+from tests.doubles import a_report
+from tests.doubles.builders import a_latency
 from tests.unit.agents.some_facts import an_attempt
 
 

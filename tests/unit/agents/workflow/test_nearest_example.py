@@ -10,7 +10,7 @@ from agents.workflow.nearest_example import nearest_example, with_nearest_exampl
 from services.domain.evaluations import Verdict
 from services.domain.experiences import ExperienceKind, RecalledExperience
 from services.team_memory.learning import Setting
-from services.testing import an_experience
+from tests.doubles import an_experience
 
 SUBJECT = "Operator family: norm. aten.mul.Tensor. x: float32[4, 8]."
 SETTING = Setting(family="norm", device="cpu", toolchain="gcc", dtype="float32")

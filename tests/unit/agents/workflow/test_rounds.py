@@ -15,7 +15,7 @@ from services.domain.evaluations import EvaluationReport, EvaluationRequest, Ver
 from services.domain.events import EventKind
 from services.domain.jobs import Budget, Job, JobStatus
 from services.domain.usage import Usage
-from services.testing import FakeQueue, FrozenClock, ScriptedModel, a_job, a_report, agreeable_answers
+from tests.doubles import FakeQueue, FrozenClock, ScriptedModel, a_job, a_report, agreeable_answers
 from tests.unit.orchestrator.world import Fuse, KilledError, World
 
 TTL_S = 15.0

@@ -13,8 +13,8 @@ from kernelwright.suites.suite import SuiteProblem
 from services.domain.evaluations import Verdict
 from services.domain.jobs import AgentsMode, Budget, JobStatus
 from services.domain.measurements import Gain, Speedup
-from services.testing import a_problem
-from services.testing.builders import MOMENT
+from tests.doubles import a_problem
+from tests.doubles.builders import MOMENT
 
 
 def an_item(number: int = 1, name: str = "relu") -> SuiteProblem:

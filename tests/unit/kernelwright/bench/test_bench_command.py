@@ -10,7 +10,7 @@ import pytest
 
 from kernelwright import cli
 from kernelwright.bench.results import Results
-from services.testing.builders import MOMENT, PROBLEM_SOURCE
+from tests.doubles.builders import MOMENT, PROBLEM_SOURCE
 from tests.unit.kernelwright.bench.builders import a_row, some_terms
 
 

@@ -15,7 +15,7 @@ from kernelwright.bench.tables import as_markdown
 from kernelwright.bench.totals import sol_score, summarise, total
 from kernelwright.cli.app import app
 from services.domain.errors import ConflictError, UserError
-from services.testing.builders import MOMENT
+from tests.doubles.builders import MOMENT
 from tests.unit.kernelwright.bench.builders import a_row, some_terms
 
 

@@ -11,7 +11,7 @@ from kernelwright.bench.merging import merge
 from kernelwright.bench.results import Results
 from services.domain.errors import ConflictError, UserError
 from services.domain.jobs import AgentsMode, Budget
-from services.testing.builders import MOMENT
+from tests.doubles.builders import MOMENT
 from tests.unit.kernelwright.bench.builders import a_row, some_terms
 
 

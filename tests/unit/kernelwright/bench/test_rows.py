@@ -21,8 +21,8 @@ from services.domain.jobs import JobStatus
 from services.domain.measurements import Speedup
 from services.domain.referees import REFEREE_VERSION
 from services.domain.usage import Usage
-from services.testing import a_candidate, a_report
-from services.testing.builders import MOMENT
+from tests.doubles import a_candidate, a_report
+from tests.doubles.builders import MOMENT
 from tests.unit.kernelwright.bench.builders import an_item
 
 LATER = MOMENT + timedelta(seconds=60)

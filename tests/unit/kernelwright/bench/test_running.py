@@ -14,9 +14,9 @@ from kernelwright.suites.suite import SuiteProblem
 from services.domain.errors import ConfigurationError, ConflictError, ProblemError
 from services.domain.jobs import JobStatus
 from services.domain.problems import Problem
-from services.testing import a_problem
-from services.testing.builders import MOMENT
-from services.testing.clock import FrozenClock
+from tests.doubles import a_problem
+from tests.doubles.builders import MOMENT
+from tests.doubles.clock import FrozenClock
 from tests.unit.kernelwright.bench.builders import a_row, an_item, some_terms
 from tests.unit.kernelwright.bench.test_rows import facts
 

@@ -17,8 +17,8 @@ from services.domain.errors import UserError
 from services.domain.jobs import JobStatus
 from services.domain.referees import REFEREE_VERSION
 from services.runtime.clock import SystemClock
-from services.testing import a_candidate, a_problem, a_report
-from services.testing.builders import MOMENT, a_device
+from tests.doubles import a_candidate, a_problem, a_report
+from tests.doubles.builders import MOMENT, a_device
 from tests.unit.kernelwright.bench.builders import an_item, some_terms
 from tests.unit.kernelwright.servers import Reply, ScriptedServer, answering, refusal
 

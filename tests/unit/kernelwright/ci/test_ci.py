@@ -17,7 +17,7 @@ from kernelwright.cli import execute
 from services.domain.errors import ConfigurationError
 from services.domain.evaluations import Verdict
 from services.domain.jobs import Budget
-from services.testing import a_report
+from tests.doubles import a_report
 
 ROOT = Path(__file__).resolve().parents[4]
 SETTINGS = """

@@ -11,7 +11,7 @@ from kernelwright.functions import display
 from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.gates import GateName
 from services.domain.jobs import JobStatus
-from services.testing import a_job, a_report
+from tests.doubles import a_job, a_report
 
 GREEN = "#1a7f37"
 

@@ -10,7 +10,7 @@ from kernelwright.bench.folder import ProblemFolder, problem_files
 from kernelwright.bench.selection import selected, spans
 from kernelwright.suites.known import open_suite
 from services.domain.errors import UserError
-from services.testing.builders import PROBLEM_SOURCE
+from tests.doubles.builders import PROBLEM_SOURCE
 from tests.unit.kernelwright.bench.builders import an_item
 
 

@@ -9,7 +9,7 @@ from services.domain.experiences import Experience, ExperienceKind
 from services.domain.jobs import Stage
 from services.memory.context import Part, Sheet, complementary, compose, distinct, select_sheets
 from services.memory.learner import Learner
-from services.testing import an_experience
+from tests.doubles import an_experience
 from tests.unit.services.memory.builders import SITE, outcome
 
 

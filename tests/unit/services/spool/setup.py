@@ -13,7 +13,7 @@ from services.adapters.spool.sealed import SpoolKey
 from services.adapters.spool.service_side import SpooledOrders
 from services.domain.evaluations import EvaluationRequest
 from services.domain.nodes import Offer
-from services.testing import FrozenClock, a_candidate, an_evaluation_request
+from tests.doubles import FrozenClock, a_candidate, an_evaluation_request
 
 SECRET = "5" * 64
 VERSION = "1.2.3"

@@ -17,7 +17,7 @@ from services.adapters.spool.service_side import SpoolPlace
 from services.domain.nodes import Offer
 from services.domain.validations import ValidationRequest
 from services.domain.work import ATTEMPTS
-from services.testing import a_problem, a_report
+from tests.doubles import a_problem, a_report
 from tests.unit.services.spool.setup import Spool, a_request, name_of
 
 

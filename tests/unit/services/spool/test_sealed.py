@@ -22,7 +22,7 @@ from services.adapters.spool.sealed import (
 )
 from services.domain.codec import to_data
 from services.domain.errors import ConfigurationError
-from services.testing import a_report
+from tests.doubles import a_report
 from tests.unit.services.spool.setup import SECRET, a_request
 
 KEY = SpoolKey(SECRET)

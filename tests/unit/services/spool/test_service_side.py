@@ -21,8 +21,8 @@ from services.adapters.spool.sealed import SpoolKey
 from services.adapters.spool.service_side import ENDED_KEPT_S, SpoolPlace
 from services.domain.errors import ConfigurationError, StorageError, UserError
 from services.domain.nodes import FAULT_TTL_S, NODE_TTL_S, NodeRole, NodeState, ServiceNode
-from services.testing import FrozenClock, InMemoryDatabase, a_report
-from services.testing.nodes import InMemoryNodeRegistry
+from tests.doubles import FrozenClock, InMemoryDatabase, a_report
+from tests.doubles.work import InMemoryNodeRegistry
 from tests.unit.services.spool.setup import SECRET, VERSION, Spool, a_request, a_spool, name_of
 
 KEY = SpoolKey(SECRET)

@@ -18,7 +18,7 @@ from services.telemetry.genai import provider_of
 from services.telemetry.logs import configure_logs, log_context
 from services.telemetry.observed import observed_evaluation, observed_model
 from services.telemetry.traces import job_span, trace_of
-from services.testing import ScriptedModel, a_candidate, a_report, an_evaluation_request
+from tests.doubles import ScriptedModel, a_candidate, a_report, an_evaluation_request
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import torch
 from services.domain.errors import InfrastructureError
 from services.domain.gates import GateName, GateStatus
 from services.domain.measurements import Baselines
-from services.testing.builders import a_latency
+from tests.doubles.builders import a_latency
 from tests.threaded_baselines import Link, a_bench, asked
 from tests.unit.workers.referee.trials import a_trial
 from workers.ipc.tensors import TensorMeta

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from services.domain.measurements import Baselines
-from services.testing.builders import a_latency
+from tests.doubles.builders import a_latency
 from tests.threaded_baselines import Link, a_bench, asked
 from workers.ipc.wire import Message
 from workers.referee.baselines.correctness import BaselineJudge, WrongBaseline

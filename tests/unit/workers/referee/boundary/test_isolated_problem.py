@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from services.domain.errors import InfrastructureError
 from services.domain.problems import TensorForm
 from services.ports.sandboxes import ExitStatus
-from services.testing import a_device
+from tests.doubles import a_device
 from tests.integration.test_wire import patient
 from tests.isolated import Peer, Threads, honest, isolated
 from workers.ipc.crossing import Packed

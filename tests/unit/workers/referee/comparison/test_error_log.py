@@ -7,7 +7,7 @@ import torch
 from services.domain import codec
 from services.domain.evaluations import EvaluationReport
 from services.domain.gates import ErrorCheck, GateName, OutputError
-from services.testing.builders import a_report
+from tests.doubles.builders import a_report
 from workers.referee.comparison.error_log import CACHED, Account, ErrorLog, ulp_distance, worst_element
 from workers.referee.comparison.tolerance import ErrorScale, error_scale, examine, tolerances
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from services.domain.measurements import Baselines
-from services.testing import an_analysis
+from tests.doubles import an_analysis
 from tests.integrity.conftest import SHEET
 from tests.isolated import isolated
 from workers.referee.boundary.worker_client import WorkerLink

@@ -15,7 +15,7 @@ from services.domain.evaluations import ObjectiveKind
 from services.domain.gates import GateStatus
 from services.domain.measurements import Baselines
 from services.domain.objectives import Objective
-from services.testing.builders import a_latency
+from tests.doubles.builders import a_latency
 from tests.unit.workers.referee.trials import a_trial
 from workers.referee.gates import timing
 from workers.referee.timing.single_calls import Samples

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from services.domain.measurements import Baselines
-from services.testing.builders import a_latency
+from tests.doubles.builders import a_latency
 from workers.referee.baselines.client import BaselineBench
 from workers.referee.baselines.correctness import Reference
 from workers.referee.boundary.isolated_problem import IsolatedProblem

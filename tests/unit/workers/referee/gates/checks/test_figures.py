@@ -3,7 +3,7 @@
 import pytest
 
 from services.domain.measurements import Baselines
-from services.testing.builders import a_latency
+from tests.doubles.builders import a_latency
 from workers.referee.gates.checks.figures import page_baselines, shape_result
 from workers.referee.timing.single_calls import Samples
 from workers.referee.trial import Measured
