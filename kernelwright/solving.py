@@ -13,7 +13,6 @@ from kernelwright.settings import Settings
 from kernelwright.wiring.installation import Installation, make_orchestrator, open_installation
 from kernelwright.wiring.queues import open_queue
 from orchestrator import Orchestrator
-from services.domain.candidates import EvaluatedCandidate
 from services.domain.errors import NotFoundError, UserError
 from services.domain.evaluations import EvaluationReport
 from services.domain.events import Event, EventKind
@@ -23,6 +22,10 @@ from services.jobs.service import ResultDocument
 
 Listener = Callable[[Event, EvaluationReport | None], None]
 """Told of each event; for `evaluation.finished` with the candidate's report."""
+
+
+def _nobody(*_: object) -> None:
+    """Listens to a job that nobody watches."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,11 +46,13 @@ class Solver:
         self._here = installation
         self._orchestrator = orchestrator
 
-    async def submit(self, spec: JobSpec, *, idempotency_key: str | None = None) -> Job:
-        """Store a new job; with a key, the one that was first made with it. Raises `UserError`."""
-        return (await self._here.service.submit(LOCAL_TEAM, spec, idempotency_key=idempotency_key))[0]
+    async def submit(self, spec: JobSpec) -> Job:
+        """Store a new job. Raises `UserError`."""
+        return (await self._here.service.submit(LOCAL_TEAM, spec))[0]
 
-    async def finish(self, job_id: str, *, out: Path | None, listener: Listener, after: int = 0) -> SolveResult:
+    async def finish(
+        self, job_id: str, *, out: Path | None, listener: Listener = _nobody, after: int = 0
+    ) -> SolveResult:
         """Take a job to its end, telling of its events after a number, and write its results.
 
         Raises `NotFoundError`, `ConflictError`, `InfrastructureError`."""
@@ -73,24 +78,18 @@ class Solver:
             job = await self._here.service.resume(LOCAL_TEAM, job_id, model=model, rounds=rounds)
         elif not job.status.is_final and (job.pause_requested or job.status is JobStatus.PAUSED):
             job = await self._here.service.resume(LOCAL_TEAM, job_id)
-        known = await self.events(job_id)
-        return job, known[-1].seq if known else 0
-
-    async def events(self, job_id: str) -> tuple[Event, ...]:
-        """Everything that happened to a job so far."""
-        found: list[Event] = []
-        while page := await self._here.stores.events.read(job_id, found[-1].seq if found else 0):
-            found += page
-        return tuple(found)
-
-    async def candidates(self, job_id: str) -> tuple[EvaluatedCandidate, ...]:
-        """A job's candidates in order of their steps. Raises `NotFoundError`."""
-        return await self._here.service.candidates(LOCAL_TEAM, job_id)
+        return job, await self._last_event(job_id)
 
     async def awaited_lease(self, job_id: str) -> Lease | None:
         """The lease of another orchestrator that may still be at work on a job, and will be waited for."""
         lease = await self._here.stores.jobs.holder(job_id)
         return None if lease is None or is_gone(lease.owner) else lease
+
+    async def _last_event(self, job_id: str) -> int:
+        last = 0
+        while page := await self._here.stores.events.read(job_id, last):
+            last = page[-1].seq
+        return last
 
     async def _follow(self, job_id: str, after: int, listener: Listener) -> None:
         async for event in self._here.stores.events.follow(job_id, after):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
+from kernelwright.bench.jobs import BenchJobs
 from kernelwright.bench.results import Results
-from kernelwright.bench.rows import BenchRow, JobFacts, refused_row, row_of
+from kernelwright.bench.rows import BenchRow, refused_row, row_of
 from kernelwright.bench.terms import BenchTerms, KeptTerms
 from kernelwright.suites.suite import SuiteProblem
 from services.domain.candidates import content_hash
@@ -16,19 +16,6 @@ from services.domain.errors import ConflictError, ProblemError
 from services.domain.jobs import JobStatus
 from services.domain.problems import Problem
 from services.ports.runtime import Clock
-
-
-class JobRunner(Protocol):
-    """Where jobs run, all on the same terms."""
-
-    def check(self, problem: Problem) -> None:
-        """Raise `ProblemError` for what reading the problem finds wrong, another `UserError` for the terms."""
-
-    async def submit(self, problem: Problem, name: str) -> str:
-        """Make the problem's job, once for each name; its id."""
-
-    async def finish(self, job_id: str, folder: Path) -> JobFacts:
-        """Wait for a job's end and put its kernel into a folder."""
 
 
 class Watcher(Protocol):
@@ -64,8 +51,8 @@ class BenchEnd:
 class Bench:
     """Runs the problems of a selection that have no row yet."""
 
-    def __init__(self, runner: JobRunner, results: Results, kept: KeptTerms, clock: Clock, watcher: Watcher) -> None:
-        self._runner = runner
+    def __init__(self, jobs: BenchJobs, results: Results, kept: KeptTerms, clock: Clock, watcher: Watcher) -> None:
+        self._jobs = jobs
         self._results = results
         self._kept = kept
         self._clock = clock
@@ -98,15 +85,15 @@ class Bench:
 
     def _fault(self, problem: Problem) -> ProblemError | None:
         try:
-            self._runner.check(problem)
+            self._jobs.check(problem)
         except ProblemError as error:
             return error
         return None
 
     async def _solved(self, item: SuiteProblem, attempt: int, place: str) -> BenchRow:
-        job_id = await self._runner.submit(item.problem, _job_name(self._kept.run, item, attempt))
+        job_id = await self._jobs.submit(item.problem, _job_name(self._kept.run, item, attempt))
         self._watcher.started(place, item, job_id)
-        facts = await self._runner.finish(job_id, self._results.kernels(item.key))
+        facts = await self._jobs.finish(job_id, self._results.kernels(item.key))
         return row_of(
             item,
             facts,

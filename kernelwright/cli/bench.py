@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kernelwright.cli.client import open_client
 from kernelwright.cli.options import (
     BUDGET,
     AgentsOption,
@@ -269,24 +271,14 @@ async def _run(
     settings: Settings,
     progress: _Progress,
 ) -> BenchEnd:
+    from kernelwright.bench.jobs import open_jobs
     from kernelwright.bench.running import Bench
     from services.runtime.clock import SystemClock
 
     clock = SystemClock()
-    if server is not None:
-        from kernelwright.bench.server_jobs import ServerJobs
-        from kernelwright.cli.client import open_client
-
-        with open_client(server) as client:
-            return await Bench(ServerJobs(client, kept.terms, clock), results, kept, clock, progress).run(
-                wanted, limits
-            )
-    from kernelwright.bench.local_jobs import LocalJobs
-    from kernelwright.solving import open_installed_solver
-
-    async with open_installed_solver(settings) as (installation, solver):
-        runner = LocalJobs(installation, solver, kept.terms)
-        return await Bench(runner, results, kept, clock, progress).run(wanted, limits)
+    with contextlib.nullcontext() if server is None else open_client(server) as client:
+        async with open_jobs(client, settings, kept.terms, clock) as jobs:
+            return await Bench(jobs, results, kept, clock, progress).run(wanted, limits)
 
 
 class _Progress:

@@ -73,7 +73,7 @@ async def _run(settings: Settings, spec: JobSpec, *, out: Path | None, reuse: bo
             for job in page.jobs:
                 return await solver.outcome(job.id, out)
         job = await solver.submit(tagged)
-        return await _watched(solver, job, out) if progress else await solver.finish(job.id, out=out, listener=_silent)
+        return await _watched(solver, job, out) if progress else await solver.finish(job.id, out=out)
 
 
 async def _watched(solver: Solver, job: Job, out: Path | None) -> SolveResult:
@@ -86,10 +86,6 @@ async def _watched(solver: Solver, job: Job, out: Path | None) -> SolveResult:
     with Progress(console) as shown:
         listener: Listener = lambda event, report: shown.show(event.kind.value, event.data, report)  # noqa: E731
         return await solver.finish(job.id, out=out, listener=listener)
-
-
-def _silent(*_: object) -> None:
-    """For jobs that nobody watches."""
 
 
 def _tagged(spec: JobSpec) -> JobSpec:

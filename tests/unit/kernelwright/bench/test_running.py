@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from kernelwright.bench.jobs import BenchJobs
 from kernelwright.bench.results import Results
 from kernelwright.bench.rows import BenchRow, JobFacts
 from kernelwright.bench.running import Bench, BenchEnd, BenchLimits, pending
 from kernelwright.suites.suite import SuiteProblem
+from services.client import Client
 from services.domain.errors import ConfigurationError, ConflictError, ProblemError
 from services.domain.jobs import JobStatus
 from services.domain.problems import Problem
@@ -24,10 +26,11 @@ DEVICE_S = 13.5
 """Of each job."""
 
 
-class InstantJobs:
+class InstantJobs(BenchJobs):
     """Jobs that end at once; those of `failing` problems by the machine's fault, `wrong` ones cannot be read."""
 
     def __init__(self) -> None:
+        super().__init__(Client("http://127.0.0.1"), some_terms())
         self.failing: set[str] = set()
         self.wrong: set[str] = set()
         self.names: list[str] = []
@@ -40,6 +43,9 @@ class InstantJobs:
     async def submit(self, problem: Problem, name: str) -> str:
         self.names.append(name)
         return problem.name
+
+    async def _kernel(self, job_id: str, folder: Path) -> Path | None:
+        return None
 
     async def finish(self, job_id: str, folder: Path) -> JobFacts:
         self.solved.append(job_id)

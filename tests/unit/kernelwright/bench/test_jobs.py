@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from kernelwright.bench.jobs import ServerJobs
 from kernelwright.bench.rows import row_of
-from kernelwright.bench.server_jobs import ServerJobs
 from services.client import Client
 from services.domain import codec
 from services.domain.errors import UserError
