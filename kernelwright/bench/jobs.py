@@ -26,8 +26,8 @@ from services.ports.runtime import Clock
 from services.problems.lint import lint_problem
 
 if TYPE_CHECKING:
+    from kernelwright.local_job import Solver
     from kernelwright.settings import Settings
-    from kernelwright.solving import Solver
     from services.jobs.service import JobService
 
 POLL_S = 1.0
@@ -168,7 +168,7 @@ async def open_jobs(
     if server is not None:
         yield ServerJobs(server, terms, clock)
         return
-    from kernelwright.solving import open_installed_solver
+    from kernelwright.local_job import open_installed_solver
     from kernelwright.wiring.web import open_local_client
 
     async with open_installed_solver(settings) as (here, solver), open_local_client(here) as client:

@@ -31,14 +31,14 @@ from kernelwright.cli.options import (
     chosen_baselines,
 )
 from kernelwright.cli.output import answers, errors, interruptible, print_json, print_table, say
-from kernelwright.figures import ratio
 from services.domain.errors import UserError
 from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode, Budget
+from services.domain.texts import ratio
 
 if TYPE_CHECKING:
     from kernelwright.bench.results import Results
     from kernelwright.bench.rows import BenchRow
-    from kernelwright.bench.running import BenchEnd, BenchLimits
+    from kernelwright.bench.runner import BenchEnd, BenchLimits
     from kernelwright.bench.terms import BenchTerms, KeptTerms
     from kernelwright.bench.totals import BenchDocument
     from kernelwright.settings import Settings
@@ -139,9 +139,9 @@ def bench(
 
     The problems are your own files or a level of a suite. A folder keeps one row per problem, and the totals.
     Exit code 0 if all have an accepted kernel; problems left for another call are listed."""
+    from kernelwright.bench.problems import selected
     from kernelwright.bench.results import Results
-    from kernelwright.bench.running import BenchLimits
-    from kernelwright.bench.selection import selected
+    from kernelwright.bench.runner import BenchLimits
     from kernelwright.bench.terms import BenchTerms
     from kernelwright.settings import load_settings
 
@@ -180,7 +180,7 @@ def bench(
 
 def _suite(paths: Sequence[Path], name: str | None, level: int | None, path: Path | None, part: str | None) -> Suite:
     """The suite, or the files, that the command line names. Raises `UserError`."""
-    from kernelwright.bench.folder import ProblemFolder
+    from kernelwright.bench.problems import ProblemFolder
     from kernelwright.suites.known import open_suite
 
     if name is not None:
@@ -219,9 +219,8 @@ def _refuse_beside_merge(context: typer.Context) -> None:
 
 
 def _merged(folders: Sequence[Path], results: Results) -> BenchDocument:
-    from kernelwright.bench.merging import merge
     from kernelwright.bench.outputs import document_of
-    from kernelwright.bench.results import Results
+    from kernelwright.bench.results import Results, merge
 
     if not folders:
         raise UserError("--merge needs the folders of the results: kernelwright bench --merge DIR DIR --out NEW")
@@ -272,7 +271,7 @@ async def _run(
     progress: _Progress,
 ) -> BenchEnd:
     from kernelwright.bench.jobs import open_jobs
-    from kernelwright.bench.running import Bench
+    from kernelwright.bench.runner import Bench
     from services.runtime.clock import SystemClock
 
     clock = SystemClock()

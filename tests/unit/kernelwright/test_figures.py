@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelwright.figures import interval
+from services.domain.texts import interval
 
 
 @pytest.mark.parametrize(

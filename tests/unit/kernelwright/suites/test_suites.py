@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.bench.folder import ProblemFolder, problem_files
-from kernelwright.bench.selection import selected, spans
+from kernelwright.bench.problems import ProblemFolder, problem_files, selected, spans
 from kernelwright.suites.known import open_suite
 from services.domain.errors import UserError
 from services.testing.builders import PROBLEM_SOURCE

@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
-from kernelwright.functions.capture import Dependency
-from kernelwright.functions.signature import CallGuard, Signature
-from kernelwright.functions.solution import Solution
-from kernelwright.functions.solving import solve
+from kernelwright.optimized_functions.capture import Dependency
+from kernelwright.optimized_functions.job import solve
+from kernelwright.optimized_functions.signature import CallGuard, Signature
+from kernelwright.optimized_functions.solution import Solution
 
 
 class OptimizedFunction:

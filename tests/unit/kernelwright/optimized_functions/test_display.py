@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.functions import display
+from kernelwright.optimized_functions import display
 from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.gates import GateName
 from services.domain.jobs import JobStatus

@@ -11,11 +11,11 @@ from typing import Any
 
 import torch
 
-from kernelwright.functions import display
-from kernelwright.functions.examples import Inputs
-from kernelwright.functions.problem import FunctionProblem
-from kernelwright.functions.signature import Signature, proven_signature
-from kernelwright.solving import SolveResult
+from kernelwright.local_job import SolveResult
+from kernelwright.optimized_functions import display
+from kernelwright.optimized_functions.examples import Inputs
+from kernelwright.optimized_functions.problem import FunctionProblem
+from kernelwright.optimized_functions.signature import Signature, proven_signature
 from services.domain.errors import UserError
 from services.domain.evaluations import EvaluationReport
 from services.domain.gates import GateName, GateStatus

@@ -10,7 +10,7 @@ import pytest
 from kernelwright.bench.jobs import BenchJobs
 from kernelwright.bench.results import Results
 from kernelwright.bench.rows import BenchRow, JobFacts
-from kernelwright.bench.running import Bench, BenchEnd, BenchLimits, pending
+from kernelwright.bench.runner import Bench, BenchEnd, BenchLimits, pending
 from kernelwright.suites.suite import SuiteProblem
 from services.client import Client
 from services.domain.errors import ConfigurationError, ConflictError, ProblemError

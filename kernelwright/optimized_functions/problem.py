@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from kernelwright.functions.capture import CapturedFunction, capture, capture_module, constant
-from kernelwright.functions.examples import ExampleError, Inputs, drawing, input_sets
+from kernelwright.optimized_functions.capture import CapturedFunction, capture, capture_module, constant
+from kernelwright.optimized_functions.examples import ExampleError, Inputs, drawing, input_sets
 from services.domain.problems import Problem
 
 _HEAD = '''"""`{name}` of {path}, as kernelwright.solve found it."""

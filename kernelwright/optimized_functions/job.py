@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 
 import torch
 
-from kernelwright.functions.problem import make_problem
-from kernelwright.functions.solution import Solution
+from kernelwright.local_job import Listener, Solver, SolveResult, open_installed_solver
+from kernelwright.optimized_functions.problem import make_problem
+from kernelwright.optimized_functions.solution import Solution
 from kernelwright.settings import Settings, load_settings
-from kernelwright.solving import Listener, Solver, SolveResult, open_installed_solver
 from services.domain.jobs import LOCAL_TEAM, Budget, Job, JobFilter, JobSpec, JobStatus
 from services.domain.measurements import default_baselines
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelwright.cli.cards import command_for, environment_for
+from kernelwright.cli.gpu_workers import command_for, environment_for
 from workers.devices.cards import Gpu
 
 GPU = Gpu(name="h100", model="NVIDIA H100", driver="580", capability="9.0", uuid="GPU-1", index=1)

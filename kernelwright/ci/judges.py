@@ -106,8 +106,8 @@ class LocalJudge:
 
     def search(self, task: Task) -> Judged:
         """Run a job here."""
+        from kernelwright.local_job import open_solver
         from kernelwright.problem_files import read_problem
-        from kernelwright.solving import open_solver
         from services.domain.jobs import JobSpec
 
         spec = JobSpec(

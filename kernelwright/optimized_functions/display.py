@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
-from kernelwright.figures import interval, microseconds, ratio
 from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.gates import GateStatus
 from services.domain.jobs import Job, JobStatus
 from services.domain.measurements import Gain, gain_of
+from services.domain.texts import interval, microseconds, ratio
 
 _GREEN, _AMBER, _RED, _GREY = "#1a7f37", "#9a6700", "#cf222e", "#6e7781"
 _VERDICTS = {Verdict.SUSPICIOUS: _AMBER, Verdict.REJECTED: _RED}

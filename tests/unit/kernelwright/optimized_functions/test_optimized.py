@@ -6,8 +6,8 @@ import pytest
 import torch
 
 import kernelwright
-from kernelwright.functions.optimized import OptimizedFunction
-from kernelwright.functions.signature import proven_signature
+from kernelwright.optimized_functions.optimized import OptimizedFunction
+from kernelwright.optimized_functions.signature import proven_signature
 
 X, W = torch.ones(4, 8), torch.ones(8)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kernelwright.bench.comparing import compare
+from kernelwright.bench.comparison import compare
 from kernelwright.bench.leaderboard import NamedRun, leaderboard
 from kernelwright.bench.results import Results
 from kernelwright.bench.tables import as_markdown

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelwright.model_plan import ModelPlan, keep_plan, kept_plan, sole_worker
+from kernelwright.local_job import Listener, Solver, SolveResult
 from kernelwright.orchestrator_names import own_name
 from kernelwright.settings import Settings
-from kernelwright.solving import Listener, Solver, SolveResult
+from kernelwright.whole_model.plan import ModelPlan, keep_plan, kept_plan, sole_worker
 from kernelwright.wiring.installation import Installation
 from kernelwright.wiring.workbench import make_workbench
 from services.domain.assembly import assembled, kept_operators

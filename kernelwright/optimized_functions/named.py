@@ -38,7 +38,7 @@ def function_problem(
     Raises `UserError` where there is no such thing, and `ProblemError` where it makes no problem."""
     from torch import nn
 
-    from kernelwright.functions.problem import make_module_problem, make_problem
+    from kernelwright.optimized_functions.problem import make_module_problem, make_problem
 
     if not is_named(text):
         option = "--inputs" if inputs else "--init"
