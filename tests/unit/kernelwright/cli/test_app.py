@@ -1,4 +1,4 @@
-"""What `--help` shows: commands in panels, a line each on a terminal of 80 columns."""
+"""What `--help` shows (commands in panels, a line each on a terminal of 80 columns), and shell completion."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typer.main import get_command
 
 from kernelwright import cli
 from kernelwright.cli.app import JOBS, MACHINE, SERVICES, SOLVE, TEAM, app
+from kernelwright.cli.options import STRATEGIES
 
 COLUMNS = 80
 FRAME = 6
@@ -48,3 +49,30 @@ def test_help_shows_the_panels_in_the_order_of_use(
     text = capsys.readouterr().out
     places = [text.index(panel) for panel in (SOLVE, JOBS, SERVICES, TEAM, MACHINE)]
     assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("kernelwright res", ["resume"]),
+        ("kernelwright memory imp", ["import"]),
+        ("kernelwright run --base", ["--baselines"]),
+        ("kernelwright run --strategy ", list(STRATEGIES)),
+        ("kernelwright submit --strategy m", ["map_elites"]),
+        ("kernelwright submit --backend c", ["cpp", "cuda"]),
+        ("kernelwright submit --agents ", ["lean", "full"]),
+    ],
+)
+def test_bash_is_offered_commands_options_and_values(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: str, offered: list[str]
+) -> None:
+    monkeypatch.setenv("_KERNELWRIGHT_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words.replace(" ", "\n"))
+    monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+    assert cli.execute([]) == 0
+    assert capsys.readouterr().out.split() == offered
+
+
+def test_help_says_how_to_install_completion(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.execute(["--help"]) == 0
+    assert "--install-completion" in capsys.readouterr().out
