@@ -182,12 +182,14 @@ def make_app(services: WebServices) -> FastAPI:
 @asynccontextmanager
 async def open_local_client(installation: Installation) -> AsyncIterator[Client]:
     """A client of the REST API in this process, as its one user; call it in other threads than the event loop's."""
+    import httpx
+
     from services.client import Client
     from services.client.in_process import AppTransport
 
     address = LOOPBACK[0]
     async with limiting(installation) as rates:
         services = make_web_services(installation, host=address, local_worker=True, rates=rates)
-        app = make_app(replace(services, token=None, open_here=True))
+        app = httpx.ASGITransport(make_app(replace(services, token=None, open_here=True)))
         with Client(f"http://{address}", transport=AppTransport(app, asyncio.get_running_loop())) as client:
             yield client

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 
 import httpx
-from starlette.types import ASGIApp
 
 
 class AppTransport(httpx.BaseTransport):
     """Hands a client's requests to an ASGI app on an event loop. The client works in other threads than the loop's."""
 
-    def __init__(self, app: ASGIApp, loop: asyncio.AbstractEventLoop) -> None:
-        self._app = httpx.ASGITransport(app)
+    def __init__(self, app: httpx.ASGITransport, loop: asyncio.AbstractEventLoop) -> None:
+        self._app = app
         self._loop = loop
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:

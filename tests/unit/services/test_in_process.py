@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import httpx
 import pytest
 from fastapi import FastAPI
 from fastapi.middleware.gzip import GZipMiddleware
@@ -26,7 +27,7 @@ def an_app() -> FastAPI:
 
 
 def a_client() -> Client:
-    return Client("http://127.0.0.1", transport=AppTransport(an_app(), asyncio.get_running_loop()))
+    return Client("http://127.0.0.1", transport=AppTransport(httpx.ASGITransport(an_app()), asyncio.get_running_loop()))
 
 
 async def test_requests_are_answered_on_the_apps_loop() -> None:
