@@ -15,11 +15,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from kernelwright.figures import interval, microseconds, ratio
 from kernelwright.wiring.workbench import devices, make_workbench
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.measurements import default_baselines
 from services.domain.problems import Problem
+from services.domain.texts import interval, microseconds, ratio
 from services.domain.validations import ValidationRequest
 from workers.judging.evaluator import Evaluator
 

@@ -20,8 +20,8 @@ from typing import Any
 
 import torch
 
-from kernelwright.functions.optimized import OptimizedFunction
-from kernelwright.functions.signature import proven_signature
+from kernelwright.optimized_functions.optimized import OptimizedFunction
+from kernelwright.optimized_functions.signature import proven_signature
 
 
 def one(x: torch.Tensor) -> torch.Tensor:

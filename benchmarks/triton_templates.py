@@ -22,11 +22,11 @@ from pathlib import Path
 
 from agents.playbook.triton.catalogue import kernels
 from agents.playbook.triton.planner import no_template
-from kernelwright.figures import interval, microseconds, ratio
 from kernelwright.wiring.workbench import devices, make_workbench
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.measurements import default_baselines
 from services.domain.problems import Problem
+from services.domain.texts import interval, microseconds, ratio
 from services.domain.validations import ValidationReport, ValidationRequest
 from workers.judging.evaluator import Evaluator
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernelwright.functions.optimized import optimize
-    from kernelwright.functions.solving import solve
+    from kernelwright.optimized_functions.job import solve
+    from kernelwright.optimized_functions.optimized import optimize
 
 __all__ = ["optimize", "solve"]
 
-_HOMES = {"solve": "kernelwright.functions.solving", "optimize": "kernelwright.functions.optimized"}
+_HOMES = {"solve": "kernelwright.optimized_functions.job", "optimize": "kernelwright.optimized_functions.optimized"}
 
 
 def __getattr__(name: str) -> Any:

@@ -8,11 +8,10 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from kernelwright.figures import microseconds, ratio
 from services.domain.evaluations import EvaluationReport
 from services.domain.gates import GateStatus
 from services.domain.measurements import Gain
-from services.domain.texts import percent
+from services.domain.texts import microseconds, percent, ratio
 
 MARGIN = 12
 """Columns before what an agent says: two blanks, its name, blanks."""

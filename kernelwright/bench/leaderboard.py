@@ -10,7 +10,7 @@ import jinja2
 from kernelwright.bench.rows import STRONGEST
 from kernelwright.bench.tables import totals_lines
 from kernelwright.bench.totals import BenchDocument
-from kernelwright.figures import interval, ratio
+from services.domain.texts import interval, ratio
 
 _PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 from kernelwright.bench.rows import STRONGEST, BenchRow
 from kernelwright.bench.totals import BenchDocument, Standing, Totals
-from kernelwright.figures import interval, ratio
 from services.domain.measurements import BASELINES
-from services.domain.texts import percent
+from services.domain.texts import interval, percent, ratio
 
 Cell = str | int | float | bool | None
 HEADINGS = ("problem", "accepted", "vs eager", "vs compile", "vs strongest", "95 %", "roofline", "by", "device s")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kernelwright.ci.rules import Colour, Result
-from kernelwright.figures import interval, ratio
+from services.domain.texts import interval, ratio
 
 _MARKS = {Colour.GREEN: "✅", Colour.HOLDS: "☑️", Colour.RED: "❌", Colour.UNKNOWN: "⚠️"}
 _HEADINGS = ("", "kernel", "verdict", "vs the fastest", "95 %", "recorded", "at least", "why")

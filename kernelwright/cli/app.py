@@ -15,10 +15,9 @@ from kernelwright.cli import (
     ci,
     client,
     database,
-    demo,
     doctor,
     evaluate,
-    export,
+    exports,
     jobs,
     mcp,
     memory,
@@ -29,9 +28,7 @@ from kernelwright.cli import (
     run,
     server,
     spool,
-    steering,
     submit,
-    trajectories,
     webhooks,
 )
 from kernelwright.cli.options import CALLS
@@ -51,7 +48,7 @@ TEAM = "Team and memory"
 MACHINE = "This machine"
 
 app.command("run", rich_help_panel=SOLVE, epilog=CALLS)(run.run)
-app.command("demo", rich_help_panel=SOLVE)(demo.demo)
+app.command("demo", rich_help_panel=SOLVE)(run.demo)
 app.command("evaluate", rich_help_panel=SOLVE)(evaluate.evaluate)
 benches = typer.Typer(
     cls=bench_tables.BenchGroup, help="Solve many problems (bench alone), compare runs, publish them."
@@ -63,15 +60,15 @@ app.add_typer(benches, name="bench", rich_help_panel=SOLVE)
 app.command("profile", rich_help_panel=SOLVE)(profile.profile)
 app.command("ci", rich_help_panel=SOLVE, epilog=CALLS)(ci.ci)
 app.command("reverify", rich_help_panel=SOLVE)(reverify.reverify)
-app.command("export", rich_help_panel=SOLVE)(export.export)
+app.command("export", rich_help_panel=SOLVE)(exports.export)
 app.command("submit", rich_help_panel=JOBS, epilog=CALLS)(submit.submit)
 app.command("jobs", rich_help_panel=JOBS)(jobs.jobs)
 app.command("watch", rich_help_panel=JOBS)(submit.watch)
 app.command("open", rich_help_panel=JOBS)(client.open_page)
-app.command("pause", rich_help_panel=JOBS)(steering.pause)
-app.command("resume", rich_help_panel=JOBS)(steering.resume)
-app.command("cancel", rich_help_panel=JOBS)(steering.cancel)
-app.command("delete", rich_help_panel=JOBS)(steering.delete)
+app.command("pause", rich_help_panel=JOBS)(jobs.pause)
+app.command("resume", rich_help_panel=JOBS)(jobs.resume)
+app.command("cancel", rich_help_panel=JOBS)(jobs.cancel)
+app.command("delete", rich_help_panel=JOBS)(jobs.delete)
 app.command("best", rich_help_panel=JOBS)(client.best)
 app.command("bundle", rich_help_panel=JOBS)(client.bundle)
 app.command("report", rich_help_panel=JOBS)(reports.report)
@@ -90,7 +87,7 @@ app.add_typer(access.user, name="user", rich_help_panel=TEAM)
 app.add_typer(access.token, name="token", rich_help_panel=TEAM)
 app.command("audit", rich_help_panel=TEAM)(access.audit)
 app.add_typer(memory.app, name="memory", rich_help_panel=TEAM)
-app.add_typer(trajectories.app, name="trajectories", rich_help_panel=TEAM)
+app.add_typer(exports.trajectories, name="trajectories", rich_help_panel=TEAM)
 app.command("doctor", rich_help_panel=MACHINE)(doctor.doctor)
 
 

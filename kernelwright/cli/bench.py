@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kernelwright.cli.client import open_client
 from kernelwright.cli.options import (
     BUDGET,
     AgentsOption,
@@ -29,14 +31,14 @@ from kernelwright.cli.options import (
     chosen_baselines,
 )
 from kernelwright.cli.output import answers, errors, interruptible, print_json, print_table, say
-from kernelwright.figures import ratio
 from services.domain.errors import UserError
 from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode, Budget
+from services.domain.texts import ratio
 
 if TYPE_CHECKING:
     from kernelwright.bench.results import Results
     from kernelwright.bench.rows import BenchRow
-    from kernelwright.bench.running import BenchEnd, BenchLimits
+    from kernelwright.bench.runner import BenchEnd, BenchLimits
     from kernelwright.bench.terms import BenchTerms, KeptTerms
     from kernelwright.bench.totals import BenchDocument
     from kernelwright.settings import Settings
@@ -137,9 +139,9 @@ def bench(
 
     The problems are your own files or a level of a suite. A folder keeps one row per problem, and the totals.
     Exit code 0 if all have an accepted kernel; problems left for another call are listed."""
+    from kernelwright.bench.problems import selected
     from kernelwright.bench.results import Results
-    from kernelwright.bench.running import BenchLimits
-    from kernelwright.bench.selection import selected
+    from kernelwright.bench.runner import BenchLimits
     from kernelwright.bench.terms import BenchTerms
     from kernelwright.settings import load_settings
 
@@ -178,7 +180,7 @@ def bench(
 
 def _suite(paths: Sequence[Path], name: str | None, level: int | None, path: Path | None, part: str | None) -> Suite:
     """The suite, or the files, that the command line names. Raises `UserError`."""
-    from kernelwright.bench.folder import ProblemFolder
+    from kernelwright.bench.problems import ProblemFolder
     from kernelwright.suites.known import open_suite
 
     if name is not None:
@@ -217,9 +219,8 @@ def _refuse_beside_merge(context: typer.Context) -> None:
 
 
 def _merged(folders: Sequence[Path], results: Results) -> BenchDocument:
-    from kernelwright.bench.merging import merge
     from kernelwright.bench.outputs import document_of
-    from kernelwright.bench.results import Results
+    from kernelwright.bench.results import Results, merge
 
     if not folders:
         raise UserError("--merge needs the folders of the results: kernelwright bench --merge DIR DIR --out NEW")
@@ -269,24 +270,14 @@ async def _run(
     settings: Settings,
     progress: _Progress,
 ) -> BenchEnd:
-    from kernelwright.bench.running import Bench
+    from kernelwright.bench.jobs import open_jobs
+    from kernelwright.bench.runner import Bench
     from services.runtime.clock import SystemClock
 
     clock = SystemClock()
-    if server is not None:
-        from kernelwright.bench.server_jobs import ServerJobs
-        from kernelwright.cli.client import open_client
-
-        with open_client(server) as client:
-            return await Bench(ServerJobs(client, kept.terms, clock), results, kept, clock, progress).run(
-                wanted, limits
-            )
-    from kernelwright.bench.local_jobs import LocalJobs
-    from kernelwright.solving import open_installed_solver
-
-    async with open_installed_solver(settings) as (installation, solver):
-        runner = LocalJobs(installation, solver, kept.terms)
-        return await Bench(runner, results, kept, clock, progress).run(wanted, limits)
+    with contextlib.nullcontext() if server is None else open_client(server) as client:
+        async with open_jobs(client, settings, kept.terms, clock) as jobs:
+            return await Bench(jobs, results, kept, clock, progress).run(wanted, limits)
 
 
 class _Progress:

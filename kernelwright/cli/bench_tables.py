@@ -12,7 +12,7 @@ from kernelwright.cli.output import answers, print_json, print_table, say
 from services.domain.errors import UserError
 
 if TYPE_CHECKING:
-    from kernelwright.bench.comparing import Compared
+    from kernelwright.bench.comparison import Compared
     from kernelwright.bench.results import Results
     from kernelwright.bench.rows import BenchRow
 
@@ -37,7 +37,7 @@ def compare(
     """Compare two runs of a suite.
 
     Over the problems that both have, with 95 % intervals."""
-    from kernelwright.bench.comparing import compare as compared
+    from kernelwright.bench.comparison import compare as compared
 
     found = compared(_rows(a), _rows(b))
     if as_json:

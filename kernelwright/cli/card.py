@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
-from kernelwright.figures import GAINS, interval, microseconds, ratio
+from kernelwright.cli.output import GAINS
 from services.domain.error_words import allowance, number, tensor_of, units, worst_error
 from services.domain.evaluations import EvaluationReport
 from services.domain.gates import OutputError
@@ -18,7 +18,7 @@ from services.domain.measurements import Gain, Latency, Passes, PassTimes, gain_
 from services.domain.objectives import described as of_input_sets
 from services.domain.profiles import Roofline
 from services.domain.ratios import baseline_bounds
-from services.domain.texts import percent
+from services.domain.texts import interval, microseconds, percent, ratio
 from services.domain.tunables import described
 from services.exports import Export
 

@@ -62,7 +62,7 @@ def ci(
 
 
 def _judge_all(plan: CiPlan, server: str | None) -> list[Result]:
-    from kernelwright.ci.judging import LocalJudge, ServerJudge, judge
+    from kernelwright.ci.judges import LocalJudge, ServerJudge, judge
     from kernelwright.ci.rules import decide
     from kernelwright.settings import load_settings
 

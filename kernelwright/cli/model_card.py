@@ -7,10 +7,10 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
-from kernelwright.figures import interval, microseconds, ratio
-from kernelwright.modelling import ModelOutcome, PartOutcome
+from kernelwright.whole_model.run import ModelOutcome, PartOutcome
 from services.domain.measurements import Gain, gain_within
 from services.domain.models import ModelPart, ModelProfile, amdahl
+from services.domain.texts import interval, microseconds, ratio
 
 NARROW = 100
 """Columns of a terminal in which the table has room for all of its words."""

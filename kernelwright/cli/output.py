@@ -13,9 +13,17 @@ from typing import TYPE_CHECKING
 import typer
 
 from services.domain import codec
+from services.domain.measurements import Gain
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+GAINS: dict[str, str] = {
+    Gain.SURELY: "[green]faster[/]",
+    Gain.WITHIN_NOISE: "[yellow]within noise[/]",
+    Gain.NONE: "slower",
+}
+"""A gain in a terminal. Green is for what is surely faster, here as in the web UI."""
 
 
 @cache

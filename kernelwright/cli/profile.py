@@ -27,9 +27,9 @@ from services.domain.jobs import DEFAULT_STRATEGY
 from services.domain.measurements import BASELINES
 
 if TYPE_CHECKING:
-    from kernelwright.model_plan import ModelPlan
-    from kernelwright.modelling import ModelOutcome
     from kernelwright.settings import Settings
+    from kernelwright.whole_model.plan import ModelPlan
+    from kernelwright.whole_model.run import ModelOutcome
     from services.domain.jobs import Budget, JobSpec
     from services.domain.models import ModelProfile
 
@@ -160,7 +160,7 @@ def _spec(
 
 
 def _plan(found: ModelProfile, spec: JobSpec, parts: int, swap_all: bool, out: Path | None) -> ModelPlan:
-    from kernelwright.model_plan import ModelPlan, Wish
+    from kernelwright.whole_model.plan import ModelPlan, Wish
 
     return ModelPlan(profile=found, spec=spec, wish=Wish(parts=parts, swap_all=swap_all), out=_absolute(out))
 
@@ -172,7 +172,7 @@ def _absolute(out: Path | None) -> str | None:
 def _profiled(settings: Settings, spec: JobSpec) -> ModelProfile:
     """Profile the model and show the ranking."""
     from kernelwright.cli.model_card import ranking, summary
-    from kernelwright.modelling import profile_model
+    from kernelwright.whole_model.run import profile_model
     from kernelwright.wiring.sandboxes import sandbox_maker
 
     found = profile_model(settings, spec.problem, spec.device, sandbox_maker(settings))
@@ -199,9 +199,9 @@ def _solved(
 ) -> tuple[ModelProfile, ModelOutcome]:
     """Run the jobs of a plan, or go on with those of a job, and show the card; Ctrl-C says how to go on."""
     from kernelwright.cli.model_card import outcome_card
-    from kernelwright.modelling import ModelRun, taken_up
+    from kernelwright.local_job import Listener, open_installed_solver
     from kernelwright.progress import Progress
-    from kernelwright.solving import Listener, open_installed_solver
+    from kernelwright.whole_model.run import ModelRun, taken_up
 
     known: dict[str, str] = {} if resume is None else {"job": resume}
     where = _absolute(out)

@@ -1,4 +1,4 @@
-"""`kernelwright run`: one job in this process."""
+"""`kernelwright run` and `demo`: one job in this process."""
 
 from __future__ import annotations
 
@@ -38,9 +38,12 @@ from services.domain.errors import UserError
 from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode
 
 if TYPE_CHECKING:
-    from kernelwright.solving import Listener, SolveResult
+    from kernelwright.local_job import Listener, SolveResult
     from services.domain.jobs import JobSpec
     from services.domain.problems import Problem
+
+EXAMPLE = "rmsnorm"
+"""What `demo` solves."""
 
 
 def run(
@@ -132,7 +135,7 @@ def _problem(
 ) -> Problem:
     """The problem in a file, of a suite's item, or of a function or class with what `named` gives: its example inputs
     and its constructor's arguments."""
-    from kernelwright.functions.named import function_problem, is_named
+    from kernelwright.optimized_functions.named import function_problem, is_named
     from kernelwright.suites.known import named_problem
 
     inputs, init = named
@@ -141,13 +144,39 @@ def _problem(
     return named_problem(path, item, allow_library, objective)
 
 
+def demo(
+    rounds: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of rounds.")] = 8,
+    out: Annotated[Path | None, typer.Option(help="Output folder (default: jobs/JOB in KERNELWRIGHT_HOME).")] = None,
+) -> None:
+    """Solve an example problem: no API key, GPU or server needed.
+
+    The same as `kernelwright run` with one of the example problems and the offline model. Exit code 0 if a kernel
+    was proven correct, whether or not it is faster than this machine's baselines."""
+    from kernelwright.distribution import example
+    from kernelwright.problem_files import read_problem
+    from kernelwright.settings import load_settings
+    from services.domain.jobs import Budget, JobSpec, JobStatus
+
+    spec = JobSpec(
+        problem=read_problem(example(EXAMPLE)),
+        backend="cpp",
+        device="cpu",
+        model="playbook",
+        budget=Budget(rounds=rounds),
+        compiler_draft=load_settings().compiler_draft,
+    )
+    outcome = solve(spec, None, out, model=None, rounds=None)
+    show(outcome)
+    raise typer.Exit(0 if outcome.document.status in (JobStatus.SOLVED, JobStatus.NO_GAIN) else 1)
+
+
 def solve(
     spec: JobSpec | None, resume: str | None, out: Path | None, *, model: str | None, rounds: int | None
 ) -> SolveResult:
     """Run the job, or continue it with a model and number of rounds where given; Ctrl-C says how to go on."""
+    from kernelwright.local_job import open_solver
     from kernelwright.progress import Progress
     from kernelwright.settings import load_settings
-    from kernelwright.solving import open_solver
 
     settings = load_settings()
     known: dict[str, str] = {} if resume is None else {"job": resume}

@@ -134,7 +134,7 @@ def _work_on_every_card(
     once: bool,
     idle_exit_s: float | None,
 ) -> int:
-    from kernelwright.cli.cards import every_card, work_on_every_card
+    from kernelwright.cli.gpu_workers import every_card, work_on_every_card
     from kernelwright.wiring.refusals import forget_refusal, refusal_listed
     from services.telemetry.logs import configure_logs
 

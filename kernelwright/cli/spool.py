@@ -193,7 +193,7 @@ def check_spool_exists(directory: Path) -> None:
 
 
 def _cells(row: SpooledRow) -> list[str]:
-    from kernelwright.figures import interval, microseconds, ratio
+    from services.domain.texts import interval, microseconds, ratio
 
     latency = None if row.report is None else row.report.latency
     speedup = None if row.report is None else row.report.speedup

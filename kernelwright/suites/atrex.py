@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kernelwright.suites.composing import Shape, init_function, input_functions, module, split_by, variant
+from kernelwright.suites.composition import Shape, init_function, input_functions, module, split_by, variant
 from kernelwright.suites.literals import json_file, module_tree
 from kernelwright.suites.modules import bundled, portable
 from kernelwright.suites.suite import Reading

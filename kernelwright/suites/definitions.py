@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelwright.suites.composing import init_function, input_functions, module
+from kernelwright.suites.composition import init_function, input_functions, module
 from kernelwright.suites.literals import NotConstantError, evaluated
 from kernelwright.suites.modules import DEVICE, portable
 from kernelwright.suites.safetensors import EXACT, packed

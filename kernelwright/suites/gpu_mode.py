@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kernelwright.suites.composing import Shape, init_function, input_functions, module
+from kernelwright.suites.composition import Shape, init_function, input_functions, module
 from kernelwright.suites.literals import module_tree, yaml_file
 from kernelwright.suites.modules import bundled, portable
 from kernelwright.suites.suite import Reading

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kernelwright.suites.composing import Shape, input_functions, module, names_used, split_by, variant
+from kernelwright.suites.composition import Shape, input_functions, module, names_used, split_by, variant
 from kernelwright.suites.literals import NotConstantError, constants, evaluated, module_tree
 from kernelwright.suites.modules import portable
 from kernelwright.suites.suite import Reading

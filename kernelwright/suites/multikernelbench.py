@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kernelwright.problem_files import read_source
-from kernelwright.suites.composing import input_functions, module
+from kernelwright.suites.composition import input_functions, module
 from kernelwright.suites.definitions import MOST_TIMED
 from kernelwright.suites.literals import json_lines, module_tree
 from kernelwright.suites.modules import portable

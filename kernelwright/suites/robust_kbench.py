@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from kernelwright.suites.composing import init_function, input_functions, module, split_by, variant
+from kernelwright.suites.composition import init_function, input_functions, module, split_by, variant
 from kernelwright.suites.literals import json_file
 from kernelwright.suites.modules import bundled, portable
 from kernelwright.suites.suite import Reading

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -23,6 +24,7 @@ from services.teams.rate_limits import LocalBuckets, RateLimiter
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from services.client import Client
     from services.jobs.node_work import NodeWork
     from services.jobs.playground import PlaygroundService
     from web.context import WebServices, WorkerInfo
@@ -175,3 +177,19 @@ def make_app(services: WebServices) -> FastAPI:
     from web.app import create_app
 
     return create_app(services)
+
+
+@asynccontextmanager
+async def open_local_client(installation: Installation) -> AsyncIterator[Client]:
+    """A client of the REST API in this process, as its one user; call it in other threads than the event loop's."""
+    import httpx
+
+    from services.client import Client
+    from services.client.in_process import AppTransport
+
+    address = LOOPBACK[0]
+    async with limiting(installation) as rates:
+        services = make_web_services(installation, host=address, local_worker=True, rates=rates)
+        app = httpx.ASGITransport(make_app(replace(services, token=None, open_here=True)))
+        with Client(f"http://{address}", transport=AppTransport(app, asyncio.get_running_loop())) as client:
+            yield client

@@ -69,3 +69,19 @@ def microseconds(value: float) -> str:
     if value < 1000:
         return f"{value:.3g} µs"
     return f"{value / 1000:.3g} ms" if value < 1e6 else f"{value / 1e6:.3g} s"
+
+
+def ratio(value: float | None) -> str:
+    """A speedup: `2.31×`; a dash for none."""
+    return "–" if value is None else f"{value:.2f}×"
+
+
+def interval(bounds: tuple[float, float] | None) -> str:
+    """A confidence interval of a speedup, or nothing."""
+    return "" if bounds is None else f"[{_bound(bounds[0])}, {_bound(bounds[1])}]"
+
+
+def _bound(value: float) -> str:
+    """With as many digits as it takes to see on which side of 1 it lies."""
+    digits = next((count for count in (2, 3, 4) if float(f"{value:.{count}f}") != 1.0), 2)
+    return f"{value:.{digits}f}"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from agents.strategies.registry import STRATEGIES
+from kernelwright.local_job import open_installed_solver
 from kernelwright.settings import Settings
-from kernelwright.solving import open_installed_solver
 from services.domain.candidates import EvaluatedCandidate
 from services.domain.jobs import LOCAL_TEAM, Budget, Job, JobSpec, Stage
 from services.domain.problems import Problem

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import torch
 
-from kernelwright.functions.capture import capture
-from kernelwright.functions.problem import make_problem
+from kernelwright.optimized_functions.capture import capture
+from kernelwright.optimized_functions.problem import make_problem
 from services.domain.errors import ProblemError
 from services.problems.lint import lint_problem, public_source
-from tests.unit.kernelwright.functions import planted
+from tests.unit.kernelwright.optimized_functions import planted
 
 pytestmark = pytest.mark.integration
 

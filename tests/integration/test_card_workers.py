@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelwright.cli import cards
-from kernelwright.cli.cards import CardWorker, Crew
+from kernelwright.cli import gpu_workers
+from kernelwright.cli.gpu_workers import CardWorker, Crew
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration
@@ -31,7 +31,7 @@ def test_workers_that_end_by_themselves_end_all_with_the_worst_code() -> None:
 def test_a_worker_that_ends_is_started_again_and_the_others_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(cards, "PAUSE_S", 0.05)
+    monkeypatch.setattr(gpu_workers, "PAUSE_S", 0.05)
     starts = tmp_path / "starts"
     failing = worker(f"echo x >> {starts}", "exit 2", name="GPU 1")
     steady = worker("trap 'exit 0' TERM", f"touch {tmp_path}/up", "while :; do sleep 0.05; done")
@@ -51,7 +51,7 @@ def test_a_worker_that_ends_is_started_again_and_the_others_go_on(
 def test_when_every_worker_refuses_this_machine_nothing_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cards, "PAUSE_S", 0.05)
+    monkeypatch.setattr(gpu_workers, "PAUSE_S", 0.05)
     starts = tmp_path / "starts"
     refusing = f"echo x >> {starts}"
     assert Crew([worker(refusing, "exit 2"), worker(refusing, "exit 2")], again=True).run() == 2
@@ -60,7 +60,7 @@ def test_when_every_worker_refuses_this_machine_nothing_is_tried_again(
 
 def test_workers_do_not_outlive_a_killed_parent(tmp_path: Path) -> None:
     program = (
-        "import os; from kernelwright.cli.cards import CardWorker, Crew\n"
+        "import os; from kernelwright.cli.gpu_workers import CardWorker, Crew\n"
         f"script = 'echo $$ > {tmp_path}/pid; exec sleep 60'\n"
         "Crew([CardWorker('GPU 0', ['sh', '-c', script], dict(os.environ))], again=True).run()"
     )

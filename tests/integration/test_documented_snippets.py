@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kernelwright.functions.named import function_problem
+from kernelwright.optimized_functions.named import function_problem
 from services.domain.webhooks import check_delivery, new_secret
 from tests.e2e.browsing import serving
 from tests.e2e.programs import ROOT, give_a_sheet

@@ -18,10 +18,10 @@ from storage.database import Database
 from storage.jobs.checkpoints import SqlCheckpointSaver
 from tests.doubles import FakeQueue, a_job, a_report
 from tests.integration.test_orchestrator_on_sqlite import Place
-from tests.unit.orchestrator.test_code_travels import proven
-from tests.unit.orchestrator.test_compiler_draft import DRAFT, validated
-from tests.unit.orchestrator.test_fewer_calls import PricedModel, answers
 from tests.unit.orchestrator.world import Fuse, KilledError
+from tests.unit.whole_jobs.test_code_travels import proven
+from tests.unit.whole_jobs.test_compiler_draft import DRAFT, validated
+from tests.unit.whole_jobs.test_fewer_calls import PricedModel, answers
 
 pytestmark = pytest.mark.integration
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from kernelwright.functions.named import function_problem, is_named
-from kernelwright.functions.problem import make_module_problem
+from kernelwright.optimized_functions.named import function_problem, is_named
+from kernelwright.optimized_functions.problem import make_module_problem
 from services.domain.errors import ProblemError, UserError
 
 pytestmark = pytest.mark.integration

@@ -10,9 +10,9 @@ import pytest
 import torch
 
 import kernelwright
-from kernelwright.functions.optimized import OptimizedFunction
-from kernelwright.functions.signature import proven_signature
-from kernelwright.functions.solution import Solution
+from kernelwright.optimized_functions.optimized import OptimizedFunction
+from kernelwright.optimized_functions.signature import proven_signature
+from kernelwright.optimized_functions.solution import Solution
 from tests.e2e.programs import WELL, environment, give_a_sheet
 from tests.selection import with_full
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from kernelwright.bench.merging import merge
-from kernelwright.bench.results import Results
+from kernelwright.bench.results import Results, merge
 from services.domain.errors import ConflictError, UserError
 from services.domain.jobs import AgentsMode, Budget
 from tests.doubles.builders import MOMENT

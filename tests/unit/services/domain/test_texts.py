@@ -6,7 +6,7 @@ import pytest
 
 from services.domain.errors import ProblemError
 from services.domain.gates import GateName, GateResult, GateStatus
-from services.domain.texts import percent, shortened, visible, with_visible_texts
+from services.domain.texts import interval, percent, shortened, visible, with_visible_texts
 from services.domain.validations import CompilerDraft
 
 
@@ -67,3 +67,17 @@ def test_a_refusal_quotes_a_problem_visibly() -> None:
 )
 def test_a_small_share_is_not_shown_as_nothing(share: float, text: str) -> None:
     assert percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("bounds", "text"),
+    [
+        ((1.52, 1.9), "[1.52, 1.90]"),
+        ((1.0037, 4.52), "[1.004, 4.52]"),
+        ((0.997, 1.00004), "[0.997, 1.00]"),
+        ((1.0, 1.0), "[1.00, 1.00]"),
+        (None, ""),
+    ],
+)
+def test_an_interval_shows_on_which_side_of_one_it_lies(bounds: tuple[float, float] | None, text: str) -> None:
+    assert interval(bounds) == text
