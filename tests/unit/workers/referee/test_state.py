@@ -1,12 +1,16 @@
-"""A device that others use too, and that a candidate may have broken."""
+"""What the referee knows of a problem, and its device, which others use too and a candidate may have broken."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+import torch
 
 from services.domain.errors import InfrastructureError
 from workers.ipc.placement import TensorDevice
-from workers.referee.state import DeviceCare
+from workers.referee.comparison.tolerance import ErrorScale, examine, tolerances
+from workers.referee.state import DeviceCare, ReferenceState
 
 
 class Card(TensorDevice):
@@ -46,3 +50,17 @@ def test_a_gpu_that_fails_the_trial_is_nobody_else_s_to_use() -> None:
     for _ in range(2):
         with pytest.raises(InfrastructureError, match="computes wrongly"):
             care.take()
+
+
+@pytest.mark.parametrize("ties", [True, False])
+def test_a_value_near_the_middle_of_two_8_bit_numbers_is_many_elements_among_ties_alone(ties: bool) -> None:
+    wanted = torch.full((64, 64), 2.0).to(torch.float8_e4m3fn)
+    returned = wanted.clone()
+    returned[:2] = torch.tensor(2.25).to(torch.float8_e4m3fn)
+    state: Any = None  # nothing of the problem is asked for 8 bits
+
+    scale = ReferenceState.with_depth(state, ErrorScale(), wanted, ties=ties)
+
+    assert (examine(returned, wanted, scale, tolerances(None)).mismatch is None) is ties
+    returned[0, 0] = torch.tensor(3.0).to(torch.float8_e4m3fn)
+    assert examine(returned, wanted, scale, tolerances(None)).mismatch is not None
