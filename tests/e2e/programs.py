@@ -124,15 +124,18 @@ def run_within(
 
 
 class Program:
-    """A command that is running; its standard error is read as it comes. It measures the device where `measured`."""
+    """A command that is running, of the checkout at `root`; its standard error is read as it comes. It measures the
+    device where `measured`."""
 
-    def __init__(self, *arguments: str | Path, home: Path, measured: bool = False, **more: str) -> None:
+    def __init__(
+        self, *arguments: str | Path, home: Path, measured: bool = False, root: Path = ROOT, **more: str
+    ) -> None:
         if not measured:
             give_a_sheet(home)
         self.lines: list[str] = []
         self.process = subprocess.Popen(
             [sys.executable, "-m", "kernelwright", *map(str, arguments)],
-            cwd=ROOT,
+            cwd=root,
             env=environment(home, **more),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -12,7 +12,7 @@ import pytest
 from benchmarks import structure
 
 UNIT = Path(__file__).parent
-MIRRORED = ("benchmarks", "orchestrator", "services", "storage", "web")
+MIRRORED = ("agents", "benchmarks", "kernelwright", "orchestrator", "services", "storage", "web", "workers")
 """Folders of unit tests whose files are named after modules or folders of the checkout."""
 EXCEPTIONS = {"services/spool": "both sides of a spool, with the queue over them"}
 """Folder to what its tests cover together."""
@@ -26,9 +26,11 @@ def test_unit_tests_are_named_after_what_they_test(package: str) -> None:
 
 
 def _names_its_subject(test: Path) -> bool:
-    """A module, a folder, or the folder that the test's own one stands for."""
+    """A module, maybe with a word on what of it is tested, a folder, or the folder that the test's own stands for."""
     subject = structure.ROOT / test.parent / test.stem.removeprefix("test_")
-    return subject.with_suffix(".py").is_file() or subject.is_dir() or subject.name == subject.parent.name
+    names = [path.stem for path in subject.parent.glob("*.py")]
+    is_module = any(subject.name == name or subject.name.startswith(f"{name}_") for name in names)
+    return is_module or subject.is_dir() or subject.name == subject.parent.name
 
 
 def test_no_modules_or_folders_import_each_other_in_a_circle() -> None:
