@@ -47,7 +47,7 @@ def main(revision: str) -> None:
             started = _start(programs, ("api", "orchestrator", "worker"), port, home, earlier, settings)
             begun = run("submit", problem, *terms, home=home, **settings).stdout.strip()
             with ExitStack() as watching:
-                watched = Program("watch", begun, "--json", home=home, **settings)
+                watched = Program("watch", begun, "--json", home=home, measured=False, root=ROOT, **settings)
                 watching.callback(watched.close)
                 watched.wait_for("^round 1")
             _kill(started)
@@ -82,7 +82,7 @@ def _start(
     started = []
     for part in parts:
         arguments = ("--port", str(port)) if part == "api" else ()
-        program = Program(part, *arguments, home=home, root=root, PYTHONPATH=str(root), **settings)
+        program = Program(part, *arguments, home=home, measured=False, root=root, PYTHONPATH=str(root), **settings)
         programs.callback(program.close)
         program.wait_for(PARTS[part])
         started.append(program)

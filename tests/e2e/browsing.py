@@ -70,7 +70,9 @@ class Service:
 
     def start(self) -> None:
         port = str(self.port)
-        self.program = Program("serve", "--port", port, home=self.home, measured=self.measured, **self.settings)
+        self.program = Program(
+            "serve", "--port", port, home=self.home, measured=self.measured, root=ROOT, **self.settings
+        )
         self.program.wait_for(rf"http://127\.0\.0\.1:{self.port} ")
 
     def kill(self) -> None:

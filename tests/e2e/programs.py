@@ -185,7 +185,7 @@ class Program:
 @contextmanager
 def running(*arguments: str | Path, home: Path, **more: str) -> Iterator[Program]:
     """A program for the time of a test."""
-    program = Program(*arguments, home=home, measured=False, **more)
+    program = Program(*arguments, home=home, measured=False, root=ROOT, **more)
     try:
         yield program
     finally:
