@@ -24,8 +24,8 @@ from tests.docker_host import PLACE, docker_address, toolchain_image
 from tests.integrity.conftest import SHEET
 from tests.integrity.test_candidates import Declared, all_declared, judge
 from workers.backends.cpp import CppBackend, runtime_view
+from workers.evaluation.evaluator import Evaluator
 from workers.ipc.wire import Channel
-from workers.judging.evaluator import Evaluator
 from workers.sandboxes.docker.container_spec import ContainerSpec
 from workers.sandboxes.docker.sandbox import DockerSandbox
 from workers.sandboxes.process import ProcessSandbox

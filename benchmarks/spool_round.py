@@ -26,11 +26,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelwright.distribution import version
-from kernelwright.spooling import SpooledRow, add_candidates, collected
-from services.adapters.spool.carrying import pack, unpack
+from services.adapters.spool.archive import pack, unpack
+from services.adapters.spool.batch import SpooledRow, add_candidates, collected
 from services.adapters.spool.layout import SpoolLayout
-from services.adapters.spool.sealed import SpoolKey
-from services.adapters.spool.service_side import SpooledOrders
+from services.adapters.spool.messages import SpoolKey
+from services.adapters.spool.orders import SpooledOrders
 from services.domain.problems import Problem
 from services.runtime.clock import SystemClock
 
@@ -79,8 +79,8 @@ def exported(
     backend = "cpp" if device == "cpu" else "triton"
     for _, group in itertools.groupby(chosen_ones, key=lambda one: one.problem.name):
         together = list(group)
-        paths = [one.path for one in together]
-        add_candidates(orders, together[0].problem, paths, device=device, backend=backend, baselines=baselines)
+        texts = [(one.path.name, one.path.read_text(encoding="utf-8")) for one in together]
+        add_candidates(orders, together[0].problem, texts, device=device, backend=backend, baselines=baselines)
 
 
 def judged(spool: Path, device: str, key: Path, home: Path) -> float:

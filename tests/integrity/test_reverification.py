@@ -26,7 +26,7 @@ from storage.memory.records import SqlMemoryRecords
 from storage.memory.store import SqlMemory
 from tests.integrity.test_candidates import ROOT, explain
 from tests.repeated import evaluated
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 pytestmark = pytest.mark.integration
 

@@ -46,10 +46,9 @@ from workers.runner.answers import (
     StateRead,
 )
 from workers.runner.batches import Batch, run_batch
-from workers.runner.handing_over import describe_output, shared_with, write
-from workers.runner.keeping import keeps_outputs
-from workers.runner.loading import construct, copy_state, import_source, read_state, state_of
+from workers.runner.model import construct, copy_state, import_source, read_state, state_of
 from workers.runner.observation import observe
+from workers.runner.outputs import describe_output, keeps_outputs, shared_with, write
 from workers.runner.protocol import (
     REQUESTS,
     AskWhatIsKept,
@@ -68,7 +67,7 @@ from workers.runner.protocol import (
     RunnerRequest,
     TimeBatch,
 )
-from workers.runner.stepping import DENSE, ModelStep, StepError, StepPlan, laid_out, matched
+from workers.runner.step import DENSE, ModelStep, StepError, StepPlan, laid_out, matched
 from workers.runner.streams import captured, run_held_up
 
 IDLE_LIMIT_S = 3600.0

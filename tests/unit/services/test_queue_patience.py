@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from celery import Celery
 
-from services.adapters.queueing.celery_queue import CeleryQueue
+from services.adapters.queues.celery_queue import CeleryQueue
 from services.domain.errors import StorageError
 from services.testing import InMemoryDatabase, InMemoryWorkStore, LoopClock
 

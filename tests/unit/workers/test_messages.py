@@ -25,7 +25,7 @@ from workers.runner.answers import (
     RunnerError,
 )
 from workers.runner.protocol import REQUESTS, AttachSlot, CallModel, LoadModel
-from workers.runner.stepping import StepPlan
+from workers.runner.step import StepPlan
 
 META = TensorMeta(dtype="float32", shape=(2, 3))
 ENDED = ExitStatus(code=None, signal=9, timed_out=False, out_of_memory=True, output="x", output_cut=False)

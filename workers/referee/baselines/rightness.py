@@ -16,7 +16,7 @@ from workers.referee.problem.contract import Answer
 from workers.referee.session.isolated_problem import IsolatedProblem
 from workers.referee.session.runner_client import RunnerSession
 from workers.referee.timing.single_calls import Side
-from workers.runner.stepping import DENSE
+from workers.runner.step import DENSE
 
 EAGER = "plain"
 """The process's model that is the reference as it stands."""

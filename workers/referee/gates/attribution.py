@@ -23,7 +23,7 @@ from workers.referee.trial import GateFinding, Trial, failed, judge_inputs, judg
 from workers.referee.worker_client import SeenTime
 from workers.runner.answers import BatchTimed
 from workers.runner.protocol import TimeBatch
-from workers.runner.stepping import DENSE
+from workers.runner.step import DENSE
 
 WORK = ("own", "library", "generated", "math", "vector_math")
 """Owners of code that computes; the others wait, move memory or run the protocol."""

@@ -19,7 +19,7 @@ from workers.referee.gates.load import load_again
 from workers.referee.gates.single_call import opened
 from workers.referee.inputs.draws import OWN
 from workers.referee.trial import Trial, judge_on_values
-from workers.runner.stepping import TURNED, laid_out
+from workers.runner.step import TURNED, laid_out
 
 STRIDED_SLOT = 4000
 

@@ -63,7 +63,7 @@ from workers.referee.session.problem_connection import (
     ProblemTalkError,
     Received,
 )
-from workers.runner.stepping import DENSE
+from workers.runner.step import DENSE
 
 A = TypeVar("A", bound=ProblemAnswer)
 SEED_BITS = 31

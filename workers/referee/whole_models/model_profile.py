@@ -27,7 +27,7 @@ from workers.referee.whole_models.model_outline import Names, UnwritableError, b
 from workers.referee.whole_models.model_times import OperatorTimes, operator_times, repeated, sampled
 from workers.referee.whole_models.part_problems import NotAProblemError, Piece, lines_of, piece_of, problem_text
 from workers.referee.whole_models.partition import calls, groups, is_part, name_of
-from workers.runner.loading import copy_state
+from workers.runner.model import copy_state
 from workers.runner.observation import observe
 
 SEED = 1

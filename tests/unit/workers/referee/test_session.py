@@ -17,7 +17,7 @@ from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.session.exchange import TimeLimit
 from workers.referee.session.runner_client import RunnerSession
 from workers.runner.session import RunnerServer
-from workers.runner.stepping import DENSE, TURNED, StepPlan
+from workers.runner.step import DENSE, TURNED, StepPlan
 
 DOUBLE = """
 import torch

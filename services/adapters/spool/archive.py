@@ -21,8 +21,8 @@ from services.adapters.spool.files import (
     write_whole,
 )
 from services.adapters.spool.layout import SpoolLayout
-from services.adapters.spool.sealed import SealError
-from services.adapters.spool.service_side import SpooledOrders
+from services.adapters.spool.messages import SealError
+from services.adapters.spool.orders import SpooledOrders
 from services.domain.errors import UserError
 
 log = logging.getLogger(__name__)

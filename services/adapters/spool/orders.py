@@ -22,8 +22,7 @@ from services.adapters.spool.files import (
     write_whole,
 )
 from services.adapters.spool.layout import SpoolLayout, job_of, order_name, part_of
-from services.adapters.spool.reading import SpoolReader
-from services.adapters.spool.sealed import (
+from services.adapters.spool.messages import (
     SealError,
     SpooledReport,
     SpooledRequest,
@@ -34,7 +33,7 @@ from services.adapters.spool.sealed import (
     digest_of,
     work_of,
 )
-from services.adapters.spool.watch import Watch
+from services.adapters.spool.reader import SpoolReader, Watch
 from services.domain.codec import to_data
 from services.ports.runtime import Clock
 

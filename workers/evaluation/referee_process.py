@@ -8,14 +8,16 @@ import time
 
 from services.domain.errors import InfrastructureError
 from services.domain.texts import visible
+from services.domain.validations import ProblemRefusal
 from services.ports.sandboxes import ExitStatus, Sandbox
 from workers.devices.gpu_lock import DeviceLock
+from workers.evaluation.runners import EXIT_WAIT_S, RunnerProcesses
+from workers.evaluation.terms import Terms
+from workers.evaluation.work import POLL_S, CancelledError, Work
 from workers.ipc.messages import MessageError
 from workers.ipc.wire import Channel, Message, WireError, WireTimeoutError
-from workers.judging.runners import EXIT_WAIT_S, RunnerProcesses
-from workers.judging.terms import Terms
-from workers.judging.work import POLL_S, CancelledError, Work
 from workers.profilers.perf_counters import PerfProfiler
+from workers.referee.problem.ending import refused_end
 from workers.referee.protocol import (
     REPLIES,
     REQUESTS,
@@ -55,6 +57,23 @@ class RefereeLostError(InfrastructureError):
         self.status = status
         self.doing = doing
         super().__init__(reason)
+
+
+def refusal_of(lost: RefereeLostError, limit_s: float) -> ProblemRefusal | None:
+    """A refusal when the problem brought its referee down (its draws are too large), or took all of the `limit_s`
+    seconds; None when the machine may have done it."""
+    if lost.doing is not None:
+        what, line = visible(lost.doing.what), lost.doing.line
+    elif lost.status is not None and lost.status.out_of_memory:
+        what, line = "judging it", None
+    else:
+        return None
+    if lost.status is None:
+        reason = f"validating it did not end within {limit_s:.0f} s; the last step was {what}"
+        remedy = "Make the problem smaller, or give it fewer input sets."
+        return ProblemRefusal(reason=reason, remedy=remedy, line=line)
+    refused = refused_end(lost.status, what, line)
+    return None if refused is None else ProblemRefusal(reason=refused.reason, remedy=refused.remedy, line=refused.line)
 
 
 class RefereeProcess:

@@ -1,6 +1,18 @@
+"""Outputs as the runner describes them: what cannot be handed over is named, and what the model holds is noticed."""
+
+from __future__ import annotations
+
+import pytest
 import torch
 
-from workers.runner.keeping import keeps_outputs
+from workers.runner.outputs import describe_output, keeps_outputs
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_nested_tensor_is_named() -> None:
+    nested = torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)])
+    claim = describe_output(nested, [], torch.device("cpu"), None)
+    assert (claim.kind, claim.meta) == ("a nested tensor", None)
 
 
 def test_a_model_that_lets_go_of_its_outputs_keeps_nothing() -> None:

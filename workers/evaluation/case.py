@@ -13,7 +13,7 @@ from services.domain.measurements import Baselines
 from services.domain.problems import ProblemAnalysis
 from services.domain.texts import with_visible_texts
 from services.domain.validations import ProblemRefusal
-from workers.judging.referee_process import RefereeProcess
+from workers.evaluation.referee_process import RefereeProcess
 from workers.referee.protocol import RefereeReply, RequestFailed, RequestRefused
 
 T = TypeVar("T")

@@ -10,8 +10,8 @@ from concurrent.futures import Future
 from services.domain.errors import InfrastructureError, SandboxError
 from services.ports.devices import BuildResult
 from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxProcess
-from workers.judging.terms import ENTRIES, Terms
-from workers.judging.work import Work, in_thread
+from workers.evaluation.terms import ENTRIES, Terms
+from workers.evaluation.work import Work, in_thread
 from workers.profilers.perf_counters import PerfProfiler
 from workers.profilers.usage import activity, cpu_seconds
 from workers.referee.questions import (

@@ -8,10 +8,10 @@ import contextvars
 import logging
 from dataclasses import dataclass, field
 
-from services.adapters.queueing.failures import infrastructure_report
+from services.adapters.queues.failures import infrastructure_report
 from services.adapters.spool.layout import order_name
-from services.adapters.spool.sealed import SpooledReport, SpooledRequest
-from services.adapters.spool.service_side import SpoolAnswer, SpooledOrders, SpoolPlace
+from services.adapters.spool.messages import SpooledReport, SpooledRequest
+from services.adapters.spool.orders import SpoolAnswer, SpooledOrders, SpoolPlace
 from services.domain.errors import InfrastructureError, QueueError, StorageError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.validations import ValidationReport, ValidationRequest

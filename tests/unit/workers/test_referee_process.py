@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from services.ports.sandboxes import ExitStatus
-from workers.judging.referee_process import RefereeLostError
-from workers.judging.refusals import refusal_of
+from workers.evaluation.referee_process import RefereeLostError, refusal_of
 from workers.referee.questions import StepBegun
 
 

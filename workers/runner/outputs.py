@@ -1,16 +1,17 @@
-"""How outputs are handed over: copied into the referee's memory, and described. What is said of them are claims."""
+"""Outputs of the model: copied into the referee's memory, and described. What is said of them are claims."""
 
 from __future__ import annotations
 
 import ctypes
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
-from workers.ipc.tensors import TensorMeta, overlap, shares_memory
+from workers.ipc.tensors import TensorMeta, flatten, overlap, shares_memory
 from workers.runner.answers import OutputClaim
 
 LEAST_IN_PARTS = 64 << 10
@@ -82,6 +83,16 @@ def shared_with(item: torch.Tensor, earlier: Sequence[torch.Tensor], state: Sequ
         if type(other) is torch.Tensor and other.layout is torch.strided and overlap(item, other):
             return f"output {index}"
     return "a parameter or buffer of the model" if _alias(item, state) is not None else None
+
+
+def keeps_outputs(model: Callable[..., Any], arguments: Sequence[Any]) -> bool:
+    """Whether memory of one call's outputs is there when nobody but the model can hold it."""
+    weak = [
+        StorageWeakRef(one.untyped_storage())  # type: ignore[no-untyped-call]
+        for one in flatten(model(*arguments))
+        if one.layout is torch.strided and one.numel()
+    ]
+    return not all(one.expired() for one in weak)  # type: ignore[no-untyped-call]
 
 
 def _alias(item: torch.Tensor, inputs: Sequence[torch.Tensor]) -> int | None:

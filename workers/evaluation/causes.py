@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from services.domain.evaluations import EvaluationReport
 from services.ports.devices import KernelBackend
 from workers.backends.cpp import CppBackend
-from workers.judging.work import Work
+from workers.evaluation.work import Work
 from workers.profilers.cpu_diagnosis import CpuEvidence, diagnose_cpu
 from workers.profilers.hot_spots import HotSpots
 

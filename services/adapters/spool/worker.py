@@ -8,16 +8,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from services.adapters.spool.node_side import SpoolClaim, SpoolClaims
+from services.adapters.spool.claims import SpoolClaim, SpoolClaims
+from services.adapters.spool.messages import SpooledReport
 from services.adapters.spool.nodes import SpoolPresence
-from services.adapters.spool.sealed import SpooledReport
 from services.domain.errors import DeviceLostError, InfrastructureError, StorageError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.validations import ValidationReport
 from services.ports.runtime import Clock
 from services.ports.work import Workbench
 from services.telemetry.logs import log_context
-from workers.queue.device_check import DeviceCheck
 
 log = logging.getLogger(__name__)
 ANSWER_RETRY_S = 600.0
@@ -49,17 +48,18 @@ class SpoolWorker:
         clock: Clock,
         pace: SpoolPace,
         presence: SpoolPresence | None,
-        device: DeviceCheck | None = None,
+        check_device: Callable[[], None] = lambda: None,
         lacking: str | None = None,
     ) -> None:
-        """`lacking`: which orders it leaves to others, and why."""
+        """`check_device` is called before each order, and raises `DeviceLostError` where the device is gone. `lacking`:
+        which orders it leaves to others, and why."""
         self._lacking = lacking
         self._claims = claims
         self._workbench = workbench
         self._clock = clock
         self._pace = pace
         self._presence = presence
-        self._device = device
+        self._check_device = check_device
         self._warm: set[str] = set()
         """Jobs that the workbench may keep something for."""
         self._stopping = threading.Event()
@@ -80,8 +80,7 @@ class SpoolWorker:
         idle_since = self._clock.monotonic()
         away = False
         while not self._stopping.is_set():
-            if self._device is not None:
-                self._device.now_and_then()
+            self._check_device()
             try:
                 claim = self._claims.take()
                 away = False

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from services.adapters.spool.carrying import pack, unpack
+from services.adapters.spool.archive import pack, unpack
 from services.adapters.spool.files import MOST_BYTES
 from services.adapters.spool.layout import SpoolLayout
+from services.adapters.spool.messages import SpoolKey
 from services.adapters.spool.nodes import SpoolNodeRegistry, SpoolNodes, SpoolPresence
+from services.adapters.spool.orders import ENDED_KEPT_S, SpoolPlace
 from services.adapters.spool.probe import check_service, check_skew, examine, filesystem_of
-from services.adapters.spool.reading import SETTLE_S
-from services.adapters.spool.sealed import SpoolKey
-from services.adapters.spool.service_side import ENDED_KEPT_S, SpoolPlace
+from services.adapters.spool.reader import SETTLE_S
 from services.domain.errors import ConfigurationError, StorageError, UserError
 from services.domain.nodes import FAULT_TTL_S, NODE_TTL_S, NodeRole, NodeState, ServiceNode
 from services.testing import FrozenClock, InMemoryDatabase, a_report

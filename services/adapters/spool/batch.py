@@ -5,11 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from kernelwright.problem_files import read_source
 from services.adapters.spool.layout import order_name
-from services.adapters.spool.service_side import SpoolAnswer, SpooledOrders, SpoolPlace
+from services.adapters.spool.orders import SpoolAnswer, SpooledOrders, SpoolPlace
 from services.domain.candidate_text import candidate_source
 from services.domain.candidates import content_hash
 from services.domain.codec import dumps
@@ -45,14 +43,16 @@ class SpooledRow:
 def add_candidates(
     orders: SpooledOrders,
     problem: Problem,
-    candidates: Sequence[Path],
+    candidates: Sequence[tuple[str, str]],
     *,
     device: str,
     backend: str,
     baselines: Sequence[str],
 ) -> Mapping[SpoolPlace, int]:
     """Place an order for each candidate, and one for their problem, unless it is there or answered already: how many
-    orders are where. One whose node failed is placed again. Raises `UserError`, `StorageError`."""
+    orders are where. One whose node failed is placed again. A candidate is given by its file's name and its text.
+
+    Raises `UserError`, `StorageError`."""
     lint_problem(problem)
     requests = _requests(problem, candidates, device=device, backend=backend, baselines=tuple(baselines))
     orders.open()
@@ -87,7 +87,7 @@ def collected(orders: SpooledOrders) -> tuple[SpooledRow, ...]:
 
 
 def _requests(
-    problem: Problem, candidates: Sequence[Path], *, device: str, backend: str, baselines: tuple[str, ...]
+    problem: Problem, candidates: Sequence[tuple[str, str]], *, device: str, backend: str, baselines: tuple[str, ...]
 ) -> list[tuple[str, str, ValidationRequest | EvaluationRequest]]:
     """Order id, label and request of each. The same files give the same ids, wherever they lie."""
     asked = dumps((problem.source, problem.allow_library, problem.objective, device, backend, baselines))
@@ -96,8 +96,8 @@ def _requests(
         job_id=job_id, team_id=LOCAL_TEAM, problem=problem, device=device, backend=backend, baselines=baselines
     )
     found: list[tuple[str, str, ValidationRequest | EvaluationRequest]] = [(f"val-{job_id}", problem.name, validation)]
-    for path in candidates:
-        source = candidate_source(read_source(path, "candidate"))
+    for name, text in candidates:
+        source = candidate_source(text)
         known = content_hash(f"{asked}\n{source}")[:20]
         evaluation = EvaluationRequest(
             evaluation_id=f"eval-{known}",
@@ -111,7 +111,7 @@ def _requests(
             baselines=baselines,
             times_held_out=True,
         )
-        found.append((evaluation.evaluation_id, f"{problem.name}/{path.name}", evaluation))
+        found.append((evaluation.evaluation_id, f"{problem.name}/{name}", evaluation))
     return found
 
 

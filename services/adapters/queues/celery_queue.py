@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from celery import Celery
 
-from services.adapters.queueing.compile_ahead import CompileAhead
-from services.adapters.queueing.failures import infrastructure_report
-from services.adapters.queueing.notifier import WorkNotifier
+from services.adapters.queues.compile_ahead import CompileAhead
+from services.adapters.queues.failures import infrastructure_report
+from services.adapters.queues.notifier import WorkNotifier
 from services.domain.errors import InfrastructureError, QueueError, StorageError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.validations import ValidationReport, ValidationRequest

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import pytest
 import pytest_asyncio
 
-from services.adapters.queueing.spool_queue import SpoolQueue
 from services.adapters.spool.files import write_whole
 from services.adapters.spool.layout import order_name
-from services.adapters.spool.service_side import SpoolPlace
+from services.adapters.spool.orders import SpoolPlace
+from services.adapters.spool.queue import SpoolQueue
 from services.domain.errors import InfrastructureError
 from services.domain.evaluations import Verdict
 from services.domain.validations import ValidationReport, ValidationRequest

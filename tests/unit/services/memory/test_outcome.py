@@ -12,7 +12,7 @@ from services.domain.jobs import Stage
 from services.domain.measurements import Baselines, Latency, Speedup
 from services.domain.steps import Step
 from services.domain.value_log import ContextItem, OutcomeEntry
-from services.memory.recording import outcome_entry, site
+from services.memory.outcome import outcome_entry, site
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 STEP = Step(

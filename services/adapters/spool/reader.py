@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import TypeVar
 
 from services.adapters.spool.files import UnusableFileError, read_whole
 from services.adapters.spool.layout import SpoolLayout
-from services.adapters.spool.sealed import IncompleteError, SealError, SpoolKey, SpoolMessage
-from services.adapters.spool.watch import Watch
+from services.adapters.spool.messages import IncompleteError, SealError, SpoolKey, SpoolMessage
 from services.domain.errors import StorageError
+from services.ports.runtime import Clock
 
 T = TypeVar("T")
 SETTLE_S = 30.0
 """So long an incomplete file may stay as it is before it is refused."""
+
+
+class Watch:
+    """How long things have not changed, by this process's own clock: clocks of other machines are never asked."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._seen: dict[str, tuple[Hashable, float, bool]] = {}
+
+    def unchanged_s(self, name: str, state: Hashable) -> float:
+        """Seconds since a thing was first seen in its present state; 0 at the first look."""
+        now = self._clock.monotonic()
+        known = self._seen.get(name)
+        if known is None or known[0] != state:
+            self._seen[name] = (state, now, known is not None)
+            return 0.0
+        return now - known[1]
+
+    def moved(self, name: str) -> bool:
+        """Whether a thing was ever seen to change."""
+        return name in self._seen and self._seen[name][2]
+
+    def keep(self, names: set[str]) -> None:
+        """Forget all others."""
+        self._seen = {name: seen for name, seen in self._seen.items() if name in names}
 
 
 class SpoolReader:

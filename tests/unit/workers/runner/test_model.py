@@ -2,7 +2,7 @@
 
 import torch
 
-from workers.runner.loading import copy_state, state_of
+from workers.runner.model import copy_state, state_of
 
 
 class Frequencies(torch.nn.Module):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
 
-from services.adapters.queueing.failures import infrastructure_report
+from services.adapters.queues.failures import infrastructure_report
 from services.domain.errors import InfrastructureError, QueueError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.validations import ValidationReport, ValidationRequest

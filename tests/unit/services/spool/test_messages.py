@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.adapters.spool.sealed import (
+from services.adapters.spool.messages import (
     FORMAT,
     IncompleteError,
     SealError,

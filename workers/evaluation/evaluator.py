@@ -30,13 +30,12 @@ from services.ports.sandboxes import Mount, Sandbox
 from workers.backends.cpp import runtime_view
 from workers.devices.cards import Gpu, check_present, on_card
 from workers.devices.gpu_lock import DeviceLock
-from workers.judging.case import Case, answer_in
-from workers.judging.causes import with_cause
-from workers.judging.environments import environment_of, with_clocks
-from workers.judging.referee_process import RefereeLostError, RefereeProcess
-from workers.judging.refusals import refusal_of
-from workers.judging.terms import terms_for
-from workers.judging.work import CancelledError, Work
+from workers.evaluation.case import Case, answer_in
+from workers.evaluation.causes import with_cause
+from workers.evaluation.environments import environment_of, with_clocks
+from workers.evaluation.referee_process import RefereeLostError, RefereeProcess, refusal_of
+from workers.evaluation.terms import terms_for
+from workers.evaluation.work import CancelledError, Work
 from workers.profilers.host import HostClock
 from workers.profilers.perf_counters import PerfProfiler
 from workers.referee.compose import compose_infrastructure_error

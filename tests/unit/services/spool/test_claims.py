@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from services.adapters.spool import node_side
+from services.adapters.spool import claims
+from services.adapters.spool.claims import LEASE_S, SpoolClaim, SpoolClaims
 from services.adapters.spool.files import overwrite, write_whole
-from services.adapters.spool.node_side import LEASE_S, SpoolClaim, SpoolClaims
-from services.adapters.spool.reading import SETTLE_S
-from services.adapters.spool.sealed import MOST_SKEW_S
-from services.adapters.spool.service_side import SpoolPlace
+from services.adapters.spool.messages import MOST_SKEW_S
+from services.adapters.spool.orders import SpoolPlace
+from services.adapters.spool.reader import SETTLE_S
 from services.domain.nodes import Offer
 from services.domain.validations import ValidationRequest
 from services.domain.work import ATTEMPTS
@@ -99,7 +99,7 @@ def test_a_heartbeat_leaves_nothing_behind_when_the_answer_comes_meanwhile(
         node.answer(claim, a_report())
         overwrite(path, content)
 
-    monkeypatch.setattr(node_side, "overwrite", answered_meanwhile)
+    monkeypatch.setattr(claims, "overwrite", answered_meanwhile)
     assert not node.beat(claim)
     assert spool.files() == [f"reports/{claim.named.name}"]
 

@@ -18,8 +18,7 @@ from services.adapters.spool.files import (
     write_first,
 )
 from services.adapters.spool.layout import ClaimName, SpoolLayout, claim_named, order_name, part_of
-from services.adapters.spool.reading import SpoolReader
-from services.adapters.spool.sealed import (
+from services.adapters.spool.messages import (
     SealError,
     SpooledReport,
     SpooledRequest,
@@ -30,7 +29,7 @@ from services.adapters.spool.sealed import (
     check_timely,
     digest_of,
 )
-from services.adapters.spool.watch import Watch
+from services.adapters.spool.reader import SpoolReader, Watch
 from services.domain.codec import to_data
 from services.domain.nodes import Offer
 from services.domain.work import ATTEMPTS
