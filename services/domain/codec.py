@@ -18,6 +18,7 @@ from pathlib import PurePath
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+_PLAIN = frozenset({str, int, bool, type(None)})
 
 
 class CodecError(ValueError):
@@ -26,8 +27,15 @@ class CodecError(ValueError):
 
 def to_data(value: object) -> Any:
     """Plain JSON data of a domain value: dicts, lists, strings, numbers, booleans, None."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {name: to_data(getattr(value, name)) for name in _field_names(type(value))}
+    if type(value) in _PLAIN:
+        return value
+    kind: type = type(value)
+    names = _field_names(kind)
+    if names is not None:
+        fields = [(name, getattr(value, name)) for name in names]
+        return {name: one if type(one) in _PLAIN else to_data(one) for name, one in fields}
+    if isinstance(value, list | tuple):
+        return [item if type(item) in _PLAIN else to_data(item) for item in value]
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, datetime):
@@ -36,8 +44,6 @@ def to_data(value: object) -> Any:
         return str(value)
     if isinstance(value, dict):
         return {str(key): to_data(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_data(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return {"float": repr(value)}
     return value
@@ -63,8 +69,9 @@ def loads(kind: type[T], text: str | bytes) -> T:
 
 
 @functools.cache
-def _field_names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(kind))
+def _field_names(kind: type) -> tuple[str, ...] | None:
+    """None for what is no dataclass."""
+    return tuple(field.name for field in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else None
 
 
 @functools.cache
@@ -73,6 +80,8 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _decode(kind: Any, data: Any, path: str) -> Any:
+    if kind in _PLAIN and type(data) is kind:
+        return data
     origin = typing.get_origin(kind)
     if kind is Any or kind is object:
         return data
@@ -104,12 +113,12 @@ def _decode_dataclass(kind: type, data: Any, path: str) -> Any:
     document = _expect(dict, data, path)
     hints = _hints(kind)
     values: dict[str, Any] = {}
-    for field in dataclasses.fields(kind):
-        if field.name in document:
-            values[field.name] = _decode(hints[field.name], document[field.name], f"{path}.{field.name}")
+    for name in _field_names(kind) or ():
+        if name in document:
+            values[name] = _decode(hints[name], document[name], f"{path}.{name}")
     try:
         return kind(**values)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise CodecError(f"{path}: {error}") from None
 
 
@@ -180,4 +189,7 @@ def _decode_float(data: Any, path: str) -> float:
         return float(name)
     if isinstance(data, bool) or not isinstance(data, int | float):
         raise CodecError(f"{path}: expected float, got {type(data).__name__}")
-    return float(data)
+    try:
+        return float(data)
+    except OverflowError:
+        raise CodecError(f"{path}: the number is too large") from None

@@ -48,3 +48,14 @@ class Messages(Generic[M]):
             return from_data(kind, body)
         except (CodecError, RecursionError) as error:
             raise MessageError(f"malformed message `{name}`: {str(error)[:500]}") from None
+
+    def decode_exactly(self, body: Mapping[str, JsonValue]) -> M:
+        """The same where nothing is left out and nothing is added: the message encodes to what was received."""
+        message = self.decode(body)
+        try:
+            exact = self.encode(message) == body
+        except RecursionError:
+            exact = False
+        if not exact:
+            raise MessageError(f"malformed message `{self.name_of(message)}`: a field is missing, or one too many")
+        return message

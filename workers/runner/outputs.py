@@ -12,7 +12,7 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from workers.ipc.tensors import TensorMeta, flatten, overlap, shares_memory
-from workers.runner.answers import OutputClaim
+from workers.runner.answers import MAX_ELEMENTS, MAX_NAME, OutputClaim
 
 LEAST_IN_PARTS = 64 << 10
 """Bytes of an output from which on it is copied in parts."""
@@ -59,7 +59,7 @@ def _parts(size: int, least: int = LEAST_IN_PARTS) -> list[tuple[int, int]]:
 def describe_output(item: Any, inputs: Sequence[torch.Tensor], device: torch.device, shared: str | None) -> OutputClaim:
     """What an output is, and how it lies in memory; `shared` names what it has elements in common with."""
     if type(item) is not torch.Tensor:
-        return OutputClaim(kind=f"{type(item).__module__}.{type(item).__qualname__}"[:200], shared=shared)
+        return OutputClaim(kind=f"{type(item).__module__}.{type(item).__qualname__}"[:MAX_NAME], shared=shared)
     if item.is_nested:
         return OutputClaim(kind="a nested tensor", shared=shared)
     if item.device.type != device.type:
@@ -70,9 +70,14 @@ def describe_output(item: Any, inputs: Sequence[torch.Tensor], device: torch.dev
         meta=TensorMeta.of(item),
         alias=_alias(item, inputs),
         written_out=written_out,
-        strides=tuple(item.stride()) if item.layout is torch.strided else None,
+        strides=_strides(item) if item.layout is torch.strided else None,
         shared=shared,
     )
+
+
+def _strides(item: torch.Tensor) -> tuple[int, ...]:
+    """How an output lies; 0, which no dense output has, for a stride that no memory has."""
+    return tuple(stride if stride < MAX_ELEMENTS else 0 for stride in item.stride())
 
 
 def shared_with(item: torch.Tensor, earlier: Sequence[torch.Tensor], state: Sequence[torch.Tensor]) -> str | None:
