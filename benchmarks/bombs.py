@@ -24,7 +24,7 @@ from tests.contracts.test_sandbox_limits import DISK_BOMB, FORK_BOMB, THREAD_BOM
 from workers.referee.boundary.worker_client import exit_fault
 
 LIMITS = SandboxLimits(wall_s=600.0, memory_bytes=8 << 30, processes=64)
-"""As `workers.judging.evaluator` sets them for a candidate on a CPU."""
+"""As `workers.evaluation.evaluator` sets them for a candidate on a CPU."""
 MEMORY_BOMB = """
 channel.send({"result": 0})
 held = []

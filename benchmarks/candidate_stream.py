@@ -24,7 +24,7 @@ from kernelwright.wiring.workbench import devices, make_workbench
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.problems import Problem
 from services.domain.validations import ValidationRequest
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 ROOT = Path(__file__).parents[1] / "tests" / "gpu"
 SHORT_LIMIT_S, LIMIT_S = 2.0, 60.0

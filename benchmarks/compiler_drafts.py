@@ -21,7 +21,7 @@ from services.domain.measurements import default_baselines
 from services.domain.problems import Problem
 from services.domain.texts import interval, microseconds, ratio
 from services.domain.validations import ValidationRequest
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 ROOT = Path(__file__).parents[1]
 OWN = ROOT / "benchmarks" / "problems" / "drafts"

@@ -27,7 +27,7 @@ from kernelwright.wiring.workbench import make_workbench
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.problems import Problem
 from services.domain.validations import ValidationRequest
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "problems"
 PHASES = ("warm", "compile", "load", "correctness", "integrity", "timing", "profile", "total")

@@ -30,7 +30,7 @@ from kernelwright.wiring.workbench import devices, make_workbench
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.problems import Problem
 from services.domain.validations import ValidationRequest
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 CANDIDATES = Path(__file__).parent / "candidates"
 CORRECTNESS_TRIALS, TIMING_TRIALS = 5, 100

@@ -36,7 +36,7 @@ from kernelwright.settings import Settings
 from kernelwright.wiring.installation import Installation, make_orchestrator, open_installation
 from kernelwright.wiring.workbench import make_workbench
 from orchestrator import Orchestrator
-from services.adapters.queueing.in_process import InProcessQueue
+from services.adapters.queues.in_process import InProcessQueue
 from services.domain.candidates import Origin
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.jobs import LOCAL_TEAM, Budget, Job, JobSpec, JobStatus

@@ -37,7 +37,7 @@ from services.problems.lint import lint_problem
 
 if TYPE_CHECKING:
     from kernelwright.suites.suite import SuiteProblem
-    from workers.judging.evaluator import Evaluator
+    from workers.evaluation.evaluator import Evaluator
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "results" / "suites.md"
 TITLE = "# What the referee validates"

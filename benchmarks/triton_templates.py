@@ -28,7 +28,7 @@ from services.domain.measurements import default_baselines
 from services.domain.problems import Problem
 from services.domain.texts import interval, microseconds, ratio
 from services.domain.validations import ValidationReport, ValidationRequest
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 OWN = Path(__file__).parent / "problems" / "gpu"
 DETAIL = 300

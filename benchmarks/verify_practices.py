@@ -30,7 +30,7 @@ from services.domain.problems import Problem
 from services.domain.ratios import seed_figures, with_seed
 from services.domain.validations import ValidationRequest
 from services.team_memory.seeds import VERIFIED, SeedEvidence, seed_titles, verifications
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 DEVICE = "cpu"
 BASELINES = ("eager",)

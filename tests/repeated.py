@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 WAITS_S = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0)
 """Before each attempt: what disturbs a machine lasts for seconds, or as long as another test file does."""

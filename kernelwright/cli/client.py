@@ -14,7 +14,7 @@ import typer
 
 from kernelwright.cli.output import print_json, say
 from services.domain.errors import NotFoundError, UserError
-from services.domain.formats import ExportFormat
+from services.domain.jobs import ExportFormat
 
 if TYPE_CHECKING:
     from services.client import Client

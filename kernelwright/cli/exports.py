@@ -12,8 +12,7 @@ import typer
 
 from kernelwright.cli.output import say
 from services.domain.errors import UserError
-from services.domain.formats import TrainingFormat
-from services.domain.jobs import LOCAL_TEAM
+from services.domain.jobs import LOCAL_TEAM, TrainingFormat
 
 trajectories = typer.Typer(help="Recorded jobs as training data.", no_args_is_help=True)
 

@@ -23,9 +23,9 @@ from services.domain.errors import UserError
 
 if TYPE_CHECKING:
     from kernelwright.settings import Settings
-    from kernelwright.spooling import SpooledRow
-    from services.adapters.spool.carrying import Carried
-    from services.adapters.spool.service_side import SpooledOrders
+    from services.adapters.spool.archive import Carried
+    from services.adapters.spool.batch import SpooledRow
+    from services.adapters.spool.orders import SpooledOrders
 
 app = typer.Typer(help="Judge on nodes without a network, through a directory.", no_args_is_help=True)
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The spool's directory.")]
@@ -79,15 +79,15 @@ def add(
     """Place orders for candidates of a problem.
 
     Repeating it is harmless: what was judged is not judged again, what failed is."""
-    from kernelwright.problem_files import read_problem
-    from kernelwright.spooling import add_candidates
-    from services.adapters.spool.service_side import SpoolPlace
+    from kernelwright.problem_files import read_problem, read_source
+    from services.adapters.spool.batch import add_candidates
+    from services.adapters.spool.orders import SpoolPlace
 
     orders = _orders(directory, key_path)
     found = add_candidates(
         orders,
         read_problem(problem, listed(allow_library), objective),
-        candidate,
+        [(path.name, read_source(path, "candidate")) for path in candidate],
         device=device,
         backend=backend,
         baselines=chosen_baselines(baselines, device),
@@ -105,7 +105,7 @@ def collect(
     """Print what became of a spool's orders.
 
     Exit code 0 if all of them were judged, 1 if some wait, failed or were refused."""
-    from kernelwright.spooling import collected
+    from services.adapters.spool.batch import collected
 
     check_spool_exists(directory)
     rows = collected(_orders(directory, key_path))
@@ -126,7 +126,7 @@ def export(
     """Copy waiting orders and all reports into an archive.
 
     The orders stay: a report that comes back answers them."""
-    from services.adapters.spool.carrying import pack
+    from services.adapters.spool.archive import pack
     from services.adapters.spool.layout import SpoolLayout
 
     check_spool_exists(directory)
@@ -143,7 +143,7 @@ def import_(
     """Take in orders or reports that were carried here.
 
     Exit code 1 if something was refused; it lies in refused/ with the reason."""
-    from services.adapters.spool.carrying import unpack
+    from services.adapters.spool.archive import unpack
     from services.adapters.spool.layout import SpoolLayout
 
     if not source.exists():
@@ -166,7 +166,7 @@ def work(
 ) -> None:
     """Work at a spool until told to stop. Raises `ConfigurationError`, `InfrastructureError`."""
     from kernelwright.wiring.spool import open_spool_worker, spool_key
-    from workers.queue.spool_worker import SpoolPace
+    from services.adapters.spool.worker import SpoolPace
 
     pace = SpoolPace(once=once, idle_exit_s=idle_exit_s)
     with open_spool_worker(settings, directory.absolute(), device, spool_key(settings, key_path), pace) as worker:

@@ -21,9 +21,8 @@ from kernelwright.wiring.workbench import backends, devices
 from services.domain.errors import ConfigurationError
 from services.domain.jobs import LOCAL_TEAM
 from services.exports import Exporter
-from services.jobs.catalogue import Catalogue
+from services.jobs.catalogue import Catalogue, WorkerRegistry
 from services.jobs.service import JobService
-from services.jobs.worker_registry import WorkerRegistry
 from services.problems.lint import public_source
 from services.runtime.clock import SystemClock
 from services.team_memory.maintenance import MemoryMaintenance

@@ -31,7 +31,7 @@ def _make_queue(installation: Installation) -> EvaluationQueue:
     settings = installation.settings
     if settings.spool is None:
         return others
-    from services.adapters.queueing.by_device import DeviceRouter
+    from services.adapters.queues.by_device import DeviceRouter
 
     return DeviceRouter(settings.spool_device, _spool_queue(installation, settings.spool), others)
 
@@ -45,7 +45,7 @@ def _queue_of_settings(installation: Installation) -> EvaluationQueue:
 
 
 def _in_process_queue(installation: Installation) -> EvaluationQueue:
-    from services.adapters.queueing.in_process import InProcessQueue
+    from services.adapters.queues.in_process import InProcessQueue
 
     settings = installation.settings
     at_once = () if "cpu" in spool_devices(settings) else ("cpu",)
@@ -54,7 +54,7 @@ def _in_process_queue(installation: Installation) -> EvaluationQueue:
 
 
 def _spool_queue(installation: Installation, root: Path) -> EvaluationQueue:
-    from services.adapters.queueing.spool_queue import SpoolQueue
+    from services.adapters.spool.queue import SpoolQueue
 
     settings, stores = installation.settings, installation.stores
     orders = spooled_orders(settings, root.absolute(), spool_key(settings))
@@ -63,8 +63,8 @@ def _spool_queue(installation: Installation, root: Path) -> EvaluationQueue:
 
 
 def _celery_queue(installation: Installation) -> EvaluationQueue:
-    from services.adapters.queueing.celery_queue import CeleryQueue
-    from services.adapters.queueing.compile_ahead import CompileAhead
+    from services.adapters.queues.celery_queue import CeleryQueue
+    from services.adapters.queues.compile_ahead import CompileAhead
     from storage.jobs.work_orders import SqlWorkStore
     from workers.queue.tasks import create_app
 

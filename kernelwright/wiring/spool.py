@@ -20,12 +20,12 @@ from kernelwright.settings import Settings
 from kernelwright.wiring.refusals import check_machine
 from kernelwright.wiring.workbench import GPU_BACKENDS, backends
 from kernelwright.wiring.workers import open_workbench, worker_node
+from services.adapters.spool.claims import SpoolClaims
 from services.adapters.spool.layout import SpoolLayout
-from services.adapters.spool.node_side import SpoolClaims
+from services.adapters.spool.messages import SpoolKey
 from services.adapters.spool.nodes import SpoolNodes, SpoolPresence
+from services.adapters.spool.orders import SpooledOrders
 from services.adapters.spool.probe import check_service, check_skew, examine
-from services.adapters.spool.sealed import SpoolKey
-from services.adapters.spool.service_side import SpooledOrders
 from services.domain.errors import (
     ConfigurationError,
     DeviceLostError,
@@ -38,9 +38,9 @@ from services.domain.nodes import as_fault
 from services.runtime.clock import SystemClock
 
 if TYPE_CHECKING:
+    from services.adapters.spool.worker import SpoolPace, SpoolWorker
     from services.domain.nodes import Offer, ServiceNode
-    from workers.judging.evaluator import Evaluator
-    from workers.queue.spool_worker import SpoolPace, SpoolWorker
+    from workers.evaluation.evaluator import Evaluator
 
 log = logging.getLogger(__name__)
 
@@ -110,8 +110,8 @@ def open_spool_worker(
     """This machine's worker at a spool; why it is refused stands in the spool too, where the service sees it.
 
     Raises `ConfigurationError`, `InfrastructureError`."""
+    from services.adapters.spool.worker import SpoolWorker
     from workers.queue.device_check import DeviceCheck
-    from workers.queue.spool_worker import SpoolWorker
 
     layout, clock = SpoolLayout(root), SystemClock()
     layout.make()
@@ -137,7 +137,7 @@ def open_spool_worker(
             )
             try:
                 check = DeviceCheck(bench.check_device)
-                yield SpoolWorker(claims, bench, clock, pace, presence, check, bench.lacking)
+                yield SpoolWorker(claims, bench, clock, pace, presence, check.now_and_then, bench.lacking)
             finally:
                 presence.stop()
 

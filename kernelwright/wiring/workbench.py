@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from services.ports.devices import KernelBackend
     from workers.devices.cards import Gpu
     from workers.devices.gpu_lock import DeviceLock
-    from workers.judging.evaluator import Evaluator, View
+    from workers.evaluation.evaluator import Evaluator, View
     from workers.queue.compile_worker import CompileBench
     from workers.sandboxes.docker.sandbox import DockerSandbox
     from workers.sandboxes.process import ProcessSandbox
@@ -40,7 +40,7 @@ MEMORY_BYTES = 8 << 30
 CPU_BACKENDS = ("cpp",)
 GPU_BACKENDS = ("triton", "cuda")
 CPU_PRELOAD = (
-    "workers.runner.interpreting:choose_interpreter",
+    "workers.runner.triton_ready:choose_interpreter",
     "torch",
     # With the next one 1.6 CPU seconds of every referee otherwise: torch imports them when it first traces.
     "torch._dynamo",
@@ -207,7 +207,7 @@ def make_workbench(
     Raises `InfrastructureError`, `ConfigurationError`."""
     try:
         from workers.backends.cpp import CppBackend
-        from workers.judging.evaluator import Evaluator
+        from workers.evaluation.evaluator import Evaluator
     except ModuleNotFoundError as error:
         raise InfrastructureError(f"this installation has no worker: the module {error.name} is missing") from None
     check_has(device)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from services.ports.runtime import Clock
     from services.ports.work import NodeRegistry
-    from workers.judging.evaluator import Evaluator
+    from workers.evaluation.evaluator import Evaluator
     from workers.queue.compile_worker import CompileBench
     from workers.queue.device_check import DeviceCheck
     from workers.queue.heartbeat import Heartbeat

@@ -1,4 +1,4 @@
-"""Jobs: one request to solve a problem on a device within a budget."""
+"""Jobs: one request to solve a problem on a device within a budget, and the forms in which its results leave."""
 
 from __future__ import annotations
 
@@ -232,3 +232,27 @@ def check_awaits(job: Job) -> None:
     """Raise `ConflictError` unless a job is paused and waits for a kernel that its children make."""
     if not (job.awaits_parts and job.status is JobStatus.PAUSED):
         raise ConflictError(f"job {job.id} is {job.status} and waits for no kernel")
+
+
+class ExportFormat(StrEnum):
+    """What an archive with a finished kernel is for."""
+
+    BUNDLE = "bundle"
+    """The kernel with tests that run alone, and all evidence."""
+    PACKAGE = "package"
+    """A pip-installable source package."""
+    KERNEL_BUILDER = "kernel-builder"
+    """A Hugging Face kernel-builder source tree."""
+    GPU_MODE = "gpu-mode"
+    """One file for a GPU MODE leaderboard."""
+
+
+class TrainingFormat(StrEnum):
+    """What the lines of training data are for."""
+
+    SFT = "sft"
+    """Supervised fine-tuning: one conversation a solved job, along the best kernel's lineage."""
+    RL = "rl"
+    """Reinforcement learning: every turn of a job with its reward."""
+    PREFERENCES = "preferences"
+    """Pairs of answers from one start point, the better one chosen."""

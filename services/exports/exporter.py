@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from services.domain.errors import ConflictError, StorageError, UserError
-from services.domain.formats import ExportFormat
+from services.domain.jobs import ExportFormat
 from services.exports.evidence import KERNEL, PAGE, REPORT, TRAJECTORY, evidence_files
 from services.exports.gpu_mode import submission
 from services.exports.operators import operator_package

@@ -1,4 +1,4 @@
-"""The names a job may ask for: backends, devices, models and strategies of this installation."""
+"""The names a job may ask for: backends, devices, models and strategies of this installation and its workers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from services.domain.errors import ConfigurationError
 from services.domain.jobs import JobSpec
 from services.domain.measurements import BASELINES
+from services.domain.nodes import NodeRole, ServiceNode, taking_orders
+from services.domain.work import COMPILE
+from services.ports.work import NodeRegistry
 
 _NEEDS = {"cuda": "an NVIDIA GPU with nvcc was not found", "triton": "neither an NVIDIA GPU nor Triton was found"}
 """Why a backend of ours may be missing here: its name alone is not the user's mistake."""
@@ -57,3 +60,24 @@ def _union(*names: Sequence[str]) -> tuple[str, ...]:
 def _check_name(what: str, name: str, known: Sequence[str]) -> None:
     if name not in known:
         raise ConfigurationError(f"unknown {what} {name!r}; known: {', '.join(known) or 'none'}")
+
+
+class WorkerRegistry:
+    """The workers as they were when it was read last."""
+
+    def __init__(self, registry: NodeRegistry) -> None:
+        self._registry = registry
+        self._workers: tuple[ServiceNode, ...] = ()
+
+    async def refresh(self) -> tuple[ServiceNode, ...]:
+        """Read it again; the living workers. Raises `StorageError`."""
+        self._workers = taking_orders(await self._registry.living(NodeRole.WORKER))
+        return self._workers
+
+    def devices(self) -> dict[str, tuple[str, ...]]:
+        """Devices with the backends that some worker has for each."""
+        found: dict[str, tuple[str, ...]] = {}
+        for node in self._workers:
+            if node.device is not None and node.device != COMPILE:
+                found[node.device] = tuple(dict.fromkeys((*found.get(node.device, ()), *node.backends)))
+        return found

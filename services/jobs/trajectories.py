@@ -19,8 +19,7 @@ from services.domain.codec import to_data
 from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.events import JsonValue
 from services.domain.experiences import ExperienceKind, experience_id
-from services.domain.formats import TrainingFormat
-from services.domain.jobs import FINAL_STATUSES, Job, JobFilter
+from services.domain.jobs import FINAL_STATUSES, Job, JobFilter, TrainingFormat
 from services.domain.steps import ModelCall, Step
 from services.jobs.service import JobService
 from services.memory.exchange import redact

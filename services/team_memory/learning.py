@@ -18,7 +18,7 @@ from services.domain.jobs import Stage
 from services.domain.objectives import described
 from services.domain.ratios import seed_figures, with_seed
 from services.domain.steps import Lesson
-from services.memory.recording import site
+from services.memory.outcome import site
 from services.memory.values import draft_reward, refine_reward
 
 TELLS_OUTCOME = " Outcome: "

@@ -16,7 +16,7 @@ from services.domain.codec import dumps, loads
 from services.domain.experiences import ExperienceKind, experience_id
 from services.domain.steps import StepRecord
 from services.domain.value_log import LogEntry, MergeEntry, OutcomeEntry, PriorEntry, RetractionEntry
-from services.memory.recording import outcome_entry
+from services.memory.outcome import outcome_entry
 from storage.tables import experiences, memory_log, teams
 
 KINDS: dict[str, type[LogEntry]] = {

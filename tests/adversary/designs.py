@@ -11,7 +11,7 @@ from services.domain.gates import GateStatus
 from services.domain.problems import Problem
 from tests.adversary.frame import rendered
 from tests.repeated import evaluated
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 ROOT = Path(__file__).parent
 KINDS = ("cheats", "honest")

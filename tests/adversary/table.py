@@ -8,7 +8,7 @@ from collections import Counter
 from tests.adversary.designs import KINDS, Design, designs, judged, outcome
 from tests.contracts.sandboxes import docker_sandbox
 from tests.integrity.conftest import an_evaluator
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 
 def main(arguments: list[str]) -> int:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.adversary.designs import ROOT, Design, designs, judged, outcome
 from tests.selection import parameters
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 pytestmark = pytest.mark.integration
 

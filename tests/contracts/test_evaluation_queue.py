@@ -13,15 +13,16 @@ import pytest
 import pytest_asyncio
 
 from services.adapters.node_api.claims import ApiClaims
-from services.adapters.queueing.by_device import DeviceRouter
-from services.adapters.queueing.celery_queue import MOST_WAKE_UPS, CeleryQueue
-from services.adapters.queueing.in_process import InProcessQueue
-from services.adapters.queueing.notifier import WorkNotifier
-from services.adapters.queueing.spool_queue import SpoolQueue
+from services.adapters.queues.by_device import DeviceRouter
+from services.adapters.queues.celery_queue import MOST_WAKE_UPS, CeleryQueue
+from services.adapters.queues.in_process import InProcessQueue
+from services.adapters.queues.notifier import WorkNotifier
+from services.adapters.spool.claims import SpoolClaims
 from services.adapters.spool.layout import SpoolLayout
-from services.adapters.spool.node_side import SpoolClaims
-from services.adapters.spool.sealed import SpoolKey
-from services.adapters.spool.service_side import SpooledOrders
+from services.adapters.spool.messages import SpoolKey
+from services.adapters.spool.orders import SpooledOrders
+from services.adapters.spool.queue import SpoolQueue
+from services.adapters.spool.worker import SpoolPace, SpoolWorker
 from services.domain.candidates import Candidate
 from services.domain.errors import InfrastructureError, QueueError
 from services.domain.evaluations import EvaluationRequest, Verdict
@@ -43,7 +44,6 @@ from tests.doubles import (
 from tests.waiting import eventually
 from workers.queue.api_worker import ApiWorker
 from workers.queue.orders import ClaimPace, WorkerContext
-from workers.queue.spool_worker import SpoolPace, SpoolWorker
 from workers.queue.tasks import CelerySettings, create_app
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from services.domain.nodes import FAULT_TTL_S, NODE_TTL_S, NodeRole, NodeState, ServiceNode
-from services.jobs.worker_registry import WorkerRegistry
+from services.jobs.catalogue import WorkerRegistry
 from services.ports.work import NodeRegistry
 from tests.contracts.conftest import WORK, Stores
 from tests.doubles import FrozenClock, a_device

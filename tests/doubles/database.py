@@ -30,7 +30,7 @@ from services.domain.steps import Lesson, ModelCall, Step, StepRecord
 from services.domain.usage import Usage
 from services.domain.value_log import LogEntry
 from services.domain.webhooks import Delivery, Webhook, WebhookJob, event_delivery, permits
-from services.memory.recording import outcome_entry
+from services.memory.outcome import outcome_entry
 from services.ports.runtime import Clock
 from tests.doubles.clock import FrozenClock
 

@@ -12,7 +12,7 @@ from kernelwright.wiring.workbench import devices, make_workbench
 from services.domain.evaluations import EvaluationReport
 from services.domain.validations import ValidationReport, ValidationRequest
 from tests.gpu.judge import backend_of, judge, problem_of
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 HERE = Path(__file__).parent
 Judge = Callable[..., EvaluationReport]

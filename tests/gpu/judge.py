@@ -11,7 +11,7 @@ from kernelwright.wiring.workbench import devices, make_workbench
 from services.domain.evaluations import EvaluationReport, EvaluationRequest
 from services.domain.problems import Problem
 from services.domain.validations import ValidationRequest
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 HERE = Path(__file__).parent
 

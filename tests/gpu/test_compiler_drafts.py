@@ -7,7 +7,7 @@ import pytest
 from services.domain.evaluations import EvaluationRequest, Verdict
 from services.domain.problems import Problem
 from services.domain.validations import ValidationRequest
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 pytestmark = pytest.mark.gpu
 

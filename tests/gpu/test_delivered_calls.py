@@ -18,7 +18,7 @@ from services.exports.evidence import evidence_files
 from services.exports.winner import Winner
 from tests.doubles import a_candidate, a_job, a_report
 from tests.gpu.judge import HERE, backend_of, problem_of
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 pytestmark = pytest.mark.gpu
 RUNTIME = Path(__file__).parents[2] / "kernelwright_rt.py"

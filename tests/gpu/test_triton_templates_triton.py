@@ -11,7 +11,7 @@ from services.domain.evaluations import EvaluationRequest, Verdict
 from services.domain.problems import Problem
 from services.domain.tunables import declared, with_values
 from services.domain.validations import ValidationRequest
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 pytestmark = pytest.mark.gpu
 

@@ -10,7 +10,7 @@ from agents.playbook.triton.catalogue import kernels
 from services.domain.evaluations import EvaluationRequest, Verdict
 from services.domain.problems import Problem
 from services.domain.validations import ValidationRequest
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 pytestmark = pytest.mark.gpu
 

@@ -8,7 +8,7 @@ import socket
 import kombu.utils.functional
 import pytest
 
-from services.adapters.queueing.notifier import WorkNotifier
+from services.adapters.queues.notifier import WorkNotifier
 from services.domain.errors import QueueError
 from services.runtime.clock import SystemClock
 from tests.ports import a_free_port

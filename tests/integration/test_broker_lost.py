@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from services.adapters.queueing.celery_queue import CeleryQueue
+from services.adapters.queues.celery_queue import CeleryQueue
 from services.domain.evaluations import EvaluationRequest
 from services.runtime.clock import SystemClock
 from storage.database import Database

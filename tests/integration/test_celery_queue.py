@@ -18,8 +18,8 @@ import pytest_asyncio
 import redis
 from celery import Celery
 
-from services.adapters.queueing.celery_queue import CeleryQueue
-from services.adapters.queueing.notifier import TASK, WorkNotifier, device_queue
+from services.adapters.queues.celery_queue import CeleryQueue
+from services.adapters.queues.notifier import TASK, WorkNotifier, device_queue
 from services.domain.evaluations import EvaluationRequest, Verdict
 from services.domain.jobs import JobSpec
 from services.domain.validations import ValidationRequest

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from services.adapters.queueing.compile_ahead import CompileAhead
+from services.adapters.queues.compile_ahead import CompileAhead
 from services.domain.errors import InfrastructureError, ToolchainError
 from services.domain.evaluations import EvaluationRequest
 from services.domain.nodes import NodeRole, NodeState, Offer, ServiceNode

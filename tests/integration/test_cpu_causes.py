@@ -13,7 +13,7 @@ from services.domain.problems import Problem
 from tests.integrity.conftest import SHEET
 from tests.repeated import evaluated
 from workers.backends.cpp import CppBackend, runtime_view
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 from workers.profilers.perf_counters import PerfProfiler
 from workers.sampler.handle import missing_permission
 

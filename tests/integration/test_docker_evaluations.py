@@ -17,7 +17,7 @@ from tests.integrity.conftest import SHEET
 from tests.integrity.test_candidates import Declared, all_declared, explain, judge, request_for
 from tests.selection import with_full
 from workers.backends.cpp import CppBackend, runtime_view
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 from workers.sandboxes.docker.container_spec import WORKER
 from workers.sandboxes.docker.sandbox import connect
 

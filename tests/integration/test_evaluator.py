@@ -19,7 +19,7 @@ from tests.integrity.conftest import SHEET
 from tests.repeated import evaluated
 from tests.selection import with_full
 from workers.backends.cpp import CppBackend, runtime_view
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 from workers.sandboxes.process import ProcessSandbox
 
 pytestmark = pytest.mark.integration

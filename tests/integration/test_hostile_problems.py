@@ -12,7 +12,7 @@ from services.domain.evaluations import EvaluationRequest, Verdict
 from services.domain.problems import Problem
 from services.domain.validations import ValidationRequest
 from tests.integrity.conftest import an_evaluator
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 pytestmark = pytest.mark.integration
 

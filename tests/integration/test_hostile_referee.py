@@ -23,9 +23,9 @@ from services.ports.sandboxes import ExitStatus, Mount, SandboxLimits
 from tests.integration.test_refereed import DONE, TERMS, Process, talk
 from tests.integration.test_wire import patient
 from workers.backends.cpp import CppBackend
+from workers.evaluation.work import MAX_BUILDS, Work
 from workers.ipc.messages import MessageError
 from workers.ipc.wire import Channel, WireError
-from workers.judging.work import MAX_BUILDS, Work
 from workers.referee.boundary.requests import REPLIES, BaselinesMeasured, RefereeReply, RequestFailed
 
 pytestmark = pytest.mark.integration

@@ -25,7 +25,7 @@ LIGHT = {
         {"torch", "sqlalchemy", "langgraph", "fastapi", "celery"},
     ),
     "a worker, whose sandbox has torch": (
-        "import kernelwright.wiring.workers, workers.judging.evaluator, workers.queue.tasks",
+        "import kernelwright.wiring.workers, workers.evaluation.evaluator, workers.queue.tasks",
         {"torch", "numpy"},
     ),
     "evaluate": ("import kernelwright.evaluate", {"pydantic", "typer", "rich", "sqlalchemy", "fastapi"}),

@@ -14,7 +14,7 @@ from services.domain.validations import ValidationReport, ValidationRequest
 from tests.integrity.conftest import SHEET
 from tests.repeated import evaluated
 from workers.backends.cpp import CppBackend, runtime_view
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 pytestmark = pytest.mark.integration
 

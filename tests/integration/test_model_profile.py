@@ -13,7 +13,7 @@ from tests.doubles import a_device
 from workers.referee.errors import Refused
 from workers.referee.problem.reference_problem import ReferenceProblem
 from workers.referee.whole_model.profile import profiled
-from workers.runner.loading import copy_state
+from workers.runner.model import copy_state
 
 pytestmark = pytest.mark.integration
 

@@ -9,7 +9,8 @@ import pytest
 
 from tests.unit.workers.profilers.test_ncu import a_program, printed
 from workers.profilers import ncu
-from workers.runner.counted import MAX_RECORD, counted
+from workers.runner.answers import MAX_RECORD
+from workers.runner.counted import counted
 
 pytestmark = pytest.mark.integration
 

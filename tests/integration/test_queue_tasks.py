@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from services.adapters.queueing.celery_queue import CeleryQueue
+from services.adapters.queues.celery_queue import CeleryQueue
 from services.domain.nodes import Offer
 from services.domain.work import WorkState
 from services.runtime.clock import SystemClock

@@ -14,7 +14,7 @@ from amqp.exceptions import AMQPError
 from kombu import Connection, Queue
 
 from kernelwright.admission import broker_time
-from services.adapters.queueing.notifier import WorkNotifier, device_queue
+from services.adapters.queues.notifier import WorkNotifier, device_queue
 from services.domain.errors import QueueError
 from services.domain.evaluations import Verdict
 from services.runtime.clock import SystemClock

@@ -13,11 +13,11 @@ from services.domain.tunables import Setting
 from services.ports.devices import BuildResult
 from services.ports.sandboxes import ExitStatus, Mount, SandboxLimits
 from workers.devices.gpu_lock import DeviceLock
+from workers.evaluation.referee_process import RefereeLostError, RefereeProcess
+from workers.evaluation.runners import MAX_RUNNERS
+from workers.evaluation.terms import Terms
+from workers.evaluation.work import CancelledError, Work
 from workers.ipc.wire import Channel, WireError
-from workers.judging.referee_process import RefereeLostError, RefereeProcess
-from workers.judging.runners import MAX_RUNNERS
-from workers.judging.terms import Terms
-from workers.judging.work import CancelledError, Work
 from workers.profilers.perf_counters import PerfProfiler
 from workers.referee.boundary.requests import REPLIES, DraftCandidate, ProfileModel, RefereeReply, RequestFailed
 from workers.referee.boundary.worker_messages import ANSWERS, RunnerEnd

@@ -22,9 +22,10 @@ from kernelwright.distribution import version
 from kernelwright.settings import Settings
 from kernelwright.wiring.spool import open_spool_worker, spooled_orders
 from services.adapters.spool.layout import SpoolLayout, claim_named
+from services.adapters.spool.messages import SpoolKey
 from services.adapters.spool.nodes import SpoolNodes
-from services.adapters.spool.sealed import SpoolKey
-from services.adapters.spool.service_side import SpoolPlace
+from services.adapters.spool.orders import SpoolPlace
+from services.adapters.spool.worker import SpoolPace, SpoolWorker
 from services.domain.errors import ConfigurationError, DeviceLostError
 from services.domain.nodes import NodeState
 from services.runtime.clock import SystemClock
@@ -33,7 +34,6 @@ from tests.doubles import a_report
 from tests.e2e.programs import give_a_sheet
 from tests.unit.services.spool.setup import a_spool, name_of
 from tests.waiting import until
-from workers.queue.spool_worker import SpoolPace, SpoolWorker
 
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]

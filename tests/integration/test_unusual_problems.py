@@ -12,7 +12,7 @@ from services.domain.problems import Problem
 from services.domain.validations import ProblemRefusal, ValidationRequest
 from tests.integrity.conftest import an_evaluator
 from tests.repeated import evaluated
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 pytestmark = pytest.mark.integration
 

@@ -17,7 +17,7 @@ import pytest
 
 from agents.workflow.state import BranchOutput, WorkflowState
 from kernelwright.settings import Settings
-from services.adapters.queueing import notifier
+from services.adapters.queues import notifier
 from services.domain.jobs import JobStatus
 from services.domain.work import COMPILE
 from storage.jobs.checkpoints import SqlCheckpointSaver

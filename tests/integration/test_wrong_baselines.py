@@ -22,8 +22,8 @@ from tests.integrity.conftest import SHEET
 from tests.repeated import evaluated
 from tests.threaded_baselines import Link, a_bench, asked
 from workers.backends.cpp import CppBackend, runtime_view
+from workers.evaluation.evaluator import Evaluator
 from workers.ipc.wire import Message
-from workers.judging.evaluator import Evaluator
 from workers.referee.baselines.process import BaselineSession
 from workers.runner.answers import Acknowledged
 from workers.runner.protocol import CompileModel

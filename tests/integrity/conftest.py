@@ -11,7 +11,7 @@ from kernelwright.wiring.workbench import make_sandbox
 from services.domain.devices import DeviceSheet
 from services.ports.sandboxes import Sandbox
 from workers.backends.cpp import CppBackend, runtime_view
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 SHEET = DeviceSheet(
     name="cpu",

@@ -10,7 +10,7 @@ from services.domain.evaluations import EvaluationReport, Verdict
 from tests.contracts.sandboxes import docker_sandbox
 from tests.integrity.conftest import an_evaluator
 from tests.integrity.test_candidates import Declared, all_declared, explain, judge
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ from services.domain.gates import GateStatus
 from services.domain.problems import Problem
 from tests.repeated import evaluated
 from tests.selection import parameters
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 pytestmark = pytest.mark.integration
 

@@ -12,7 +12,7 @@ from services.domain.gates import GateName, GateStatus
 from tests.integrity.conftest import SHEET
 from tests.integrity.test_candidates import Declared, explain, judge
 from workers.backends.triton import InterpretedTritonBackend
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 pytestmark = [
     pytest.mark.integration,

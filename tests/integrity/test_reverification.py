@@ -26,7 +26,7 @@ from storage.memory.store import SqlMemory
 from tests.doubles import FrozenClock, a_candidate, a_job, a_report, a_step, an_evaluation_request, an_experience
 from tests.integrity.test_candidates import ROOT, explain
 from tests.repeated import evaluated
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 pytestmark = pytest.mark.integration
 

@@ -8,7 +8,7 @@ from services.domain.evaluations import Verdict
 from services.domain.gates import GateName
 from services.domain.tunables import with_values
 from tests.integrity.test_candidates import declared, explain, judge
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 pytestmark = pytest.mark.integration
 

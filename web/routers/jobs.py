@@ -11,8 +11,7 @@ from services.domain.candidates import Population
 from services.domain.deletion import Deletion
 from services.domain.digests import JobCosts, RecordedStep, StepDigest
 from services.domain.errors import NotFoundError
-from services.domain.formats import ExportFormat
-from services.domain.jobs import Job, JobFilter, JobSpec, JobStatus
+from services.domain.jobs import ExportFormat, Job, JobFilter, JobSpec, JobStatus
 from services.jobs.service import ResultDocument
 from web.audited import AuditedRoute, note_subject
 from web.context import AdminTeam, Caller, Services, Team, WebServices, WritingTeam

@@ -10,8 +10,7 @@ from pydantic import Field, computed_field
 from starlette.responses import StreamingResponse
 
 from services.domain.errors import NotFoundError
-from services.domain.formats import TrainingFormat
-from services.domain.jobs import EVALUATE_ONLY, Stage
+from services.domain.jobs import EVALUATE_ONLY, Stage, TrainingFormat
 from services.jobs.service import evaluation_spec
 from services.team_memory.learning import reward
 from web.audited import AuditedRoute, note_subject

@@ -22,7 +22,7 @@ import torch
 
 from services.domain.events import JsonValue
 from workers.ipc.wire import Channel
-from workers.runner.loading import construct, import_source
+from workers.runner.model import construct, import_source
 
 MAX_KERNELS = 16
 CANDIDATE = "candidate"

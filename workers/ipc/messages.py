@@ -34,17 +34,25 @@ class Messages(Generic[M]):
 
     def encode(self, message: M) -> dict[str, JsonValue]:
         """A message as JSON data."""
-        return {self._tag: self.name_of(message), **to_data(message)}
+        return {self._tag: self._names[type(message)], **to_data(message)}
 
     def decode(self, body: Mapping[str, JsonValue]) -> M:
         """The message in a received object. Raises `MessageError` for an unknown kind and for fields that do not fit.
 
         Unknown fields are ignored."""
+        return self._decode(body, exact=False)
+
+    def decode_exactly(self, body: Mapping[str, JsonValue]) -> M:
+        """The same where nothing is left out and nothing is added: the message encodes to what was received."""
+        return self._decode(body, exact=True)
+
+    def _decode(self, body: Mapping[str, JsonValue], *, exact: bool) -> M:
         name = body.get(self._tag)
         kind = self._kinds.get(name) if isinstance(name, str) else None
         if kind is None:
             raise MessageError(f"unknown message {str(name)[:60]!r}; `{self._tag}` is one of {', '.join(self._kinds)}")
+        fields = {key: value for key, value in body.items() if key != self._tag}
         try:
-            return from_data(kind, body)
+            return from_data(kind, fields, exact=exact)
         except (CodecError, RecursionError) as error:
             raise MessageError(f"malformed message `{name}`: {str(error)[:500]}") from None

@@ -70,22 +70,6 @@ class TensorMeta:
         """The description of a tensor."""
         return cls(dtype=str(tensor.dtype).removeprefix("torch."), shape=tuple(tensor.shape))
 
-    @classmethod
-    def parse(cls, data: Any) -> TensorMeta:
-        """The description in a received message. Raises `DataError`."""
-        if not isinstance(data, dict) or not isinstance(data.get("shape"), list):
-            raise DataError("a tensor is described by dtype and shape")
-        shape = data["shape"]
-        if len(shape) > MAX_DIMENSIONS or not all(type(size) is int and 0 <= size < 1 << 48 for size in shape):
-            raise DataError("a shape is a list of sizes")
-        if not isinstance(data.get("dtype"), str):
-            raise DataError("a dtype is a name")
-        return cls(dtype=data["dtype"][:40], shape=tuple(shape))
-
-    def data(self) -> dict[str, Any]:
-        """Plain JSON data."""
-        return {"dtype": self.dtype, "shape": list(self.shape)}
-
     @property
     def torch_dtype(self) -> torch.dtype:
         """torch's dtype. Raises `DataError` for one that cannot cross."""

@@ -11,7 +11,7 @@ from celery import Celery, Task
 from kombu import Queue
 from kombu.exceptions import OperationalError
 
-from services.adapters.queueing.notifier import device_queue
+from services.adapters.queues.notifier import device_queue
 from services.domain.errors import QueueError
 
 TASK = "kernelwright.answer"

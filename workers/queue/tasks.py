@@ -15,7 +15,7 @@ from typing import Any
 from celery import Celery, Task, signals
 from kombu.common import Broadcast
 
-from services.adapters.queueing.notifier import ENDED_QUEUE, ENDED_TASK, TASK, device_queue, ended_exchange
+from services.adapters.queues.notifier import ENDED_QUEUE, ENDED_TASK, TASK, device_queue, ended_exchange
 from services.domain.errors import DeviceLostError, InfrastructureError, KernelwrightError
 from services.domain.nodes import as_fault
 from workers.queue import health_check

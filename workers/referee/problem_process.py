@@ -17,8 +17,8 @@ import torch
 
 from services.domain.codec import CodecError, from_data, to_data
 from services.domain.errors import InfrastructureError
-from workers.ipc.crossing import Packed
 from workers.ipc.messages import MessageError
+from workers.ipc.packed import Packed
 from workers.ipc.placement import CudaTensorDevice, TensorDevice, keep_freed_memory
 from workers.ipc.tensors import DataError, Shared, TensorMeta, decode, flatten, structure
 from workers.ipc.wire import Channel, Message, WireClosedError

@@ -19,14 +19,19 @@ import torch
 from workers.ipc.placement import CudaTensorDevice
 from workers.ipc.wire import Channel, Message, WireClosedError
 from workers.profilers import ncu
-from workers.runner.answers import Acknowledged, KernelsTraced, ProfilerOutput
+from workers.runner.answers import (
+    ANSWERS,
+    MAX_KERNELS,
+    MAX_NAME,
+    MAX_PROFILE_TEXT,
+    MAX_RECORD,
+    Acknowledged,
+    KernelsTraced,
+    ProfilerOutput,
+)
 from workers.runner.protocol import CountKernels, QuitRunner, RunnerRequest, TraceKernels
 from workers.runner.session import IDLE_LIMIT_S, Act, RunnerServer
 
-MAX_TEXT = 4 << 20
-MAX_KERNELS = 200
-MAX_RECORD = 4 << 20
-"""Bytes of a record that is passed on: reports with it must fit a message."""
 READING_S = 20.0
 LIMIT_S = 60.0
 LINES = (
@@ -48,7 +53,7 @@ class CountedSession(RunnerServer):
                 message = self._channel.receive(timeout_s=IDLE_LIMIT_S)
             except WireClosedError:
                 return
-            self._channel.send({"token": message.body.get("token"), **self._answer(message).data()})
+            self._channel.send({"token": message.body.get("token"), **ANSWERS.encode(self._answer(message))})
 
     def _acts(self) -> dict[type[RunnerRequest], Act]:
         return {**super()._acts(), CountKernels: self._count, TraceKernels: self._trace, QuitRunner: self._quit}
@@ -74,7 +79,7 @@ class CountedSession(RunnerServer):
             model(*arguments)
             self._place.synchronize()
         averages: Any = recorded.key_averages()
-        times = [(str(event.key)[:200], float(event.device_time_total)) for event in averages]
+        times = [(str(event.key)[:MAX_NAME], float(event.device_time_total)) for event in averages]
         return KernelsTraced(kernels=tuple((name, time) for name, time in times if time > 0)[:MAX_KERNELS])
 
     def _quit(self, _asked: QuitRunner, _message: Message) -> Acknowledged:
@@ -93,7 +98,8 @@ def serve_counted(connection: socket.socket) -> None:
     program = ncu.find_ncu()
     if program is None:
         CountedSession(Channel(connection)).run()
-        Channel(connection).send(ProfilerOutput(counters="==ERROR== ncu is not installed on this machine").data())
+        said = ProfilerOutput(counters="==ERROR== ncu is not installed on this machine")
+        Channel(connection).send(ANSWERS.encode(said))
         os._exit(0)
     directory = tempfile.mkdtemp(prefix="kernelwright-ncu-")
     log = str(Path(directory, "counters.csv"))
@@ -111,14 +117,14 @@ def serve_counted(connection: socket.socket) -> None:
     )
     text = Path(log).read_text(encoding="utf-8", errors="replace") if Path(log).exists() else ""
     text = text or done.stdout.decode(errors="replace")
-    Channel(connection).send(counted(program, text, Path(record)).data())
+    Channel(connection).send(ANSWERS.encode(counted(program, text, Path(record))))
     os._exit(0)
 
 
 def counted(program: str, text: str, record: Path) -> ProfilerOutput:
     """What to say of a run below ncu: counters, where there is a record also its content and samples by line."""
     if not record.exists():
-        return ProfilerOutput(counters=text[:MAX_TEXT])
+        return ProfilerOutput(counters=text[:MAX_PROFILE_TEXT])
     if not ncu.parse(text):  # some versions print nothing where they write a record
         text = _output(ncu.printing(program, str(record))) or text
     root = str(Path(__file__).parent.parent.parent)
@@ -127,7 +133,9 @@ def counted(program: str, text: str, record: Path) -> ProfilerOutput:
     )
     size = record.stat().st_size
     content = base64.b64encode(record.read_bytes()).decode() if size <= MAX_RECORD else ""
-    return ProfilerOutput(counters=text[:MAX_TEXT], lines=lines[:MAX_TEXT], record=content, record_bytes=size)
+    return ProfilerOutput(
+        counters=text[:MAX_PROFILE_TEXT], lines=lines[:MAX_PROFILE_TEXT], record=content, record_bytes=size
+    )
 
 
 def _output(command: list[str]) -> str:

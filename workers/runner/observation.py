@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from workers.runner.answers import MAX_ELEMENTS, MAX_NAME
+
 MAX_OPERATORS = 200
 
 
@@ -42,7 +44,7 @@ def observe(model: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Any, d
     """The model's result, and the elements of the largest tensor by operator."""
     with Observer() as observer:
         result = model(*arguments)
-    return result, observer.elements
+    return result, {name[:MAX_NAME]: size for name, size in observer.elements.items() if size < MAX_ELEMENTS}
 
 
 def _tensors(values: Sequence[Any]) -> list[torch.Tensor]:

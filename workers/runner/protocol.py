@@ -7,7 +7,7 @@ from typing import Any
 
 from workers.ipc.messages import Messages
 from workers.ipc.tensors import TensorMeta
-from workers.runner.stepping import DENSE, StepPlan
+from workers.runner.step import DENSE, StepPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ class CallModel:
     at_once: bool = False
     """On the CPU: copy what it returns before anything is said, not after the word that it has returned."""
     layout: int = DENSE
-    """How the tensors that it is given lie in memory; see `workers.runner.stepping`. All but dense ones are copies."""
+    """How the tensors that it is given lie in memory; see `workers.runner.step`. All but dense ones are copies."""
 
 
 @dataclass(frozen=True, kw_only=True)

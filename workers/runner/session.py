@@ -30,6 +30,7 @@ from workers.ipc.tensors import (
 )
 from workers.ipc.wire import Channel, Message, WireClosedError
 from workers.runner.answers import (
+    ANSWERS,
     ENDED_FORWARD,
     MAX_TEXT,
     RETURNED,
@@ -46,10 +47,9 @@ from workers.runner.answers import (
     StateRead,
 )
 from workers.runner.batches import Batch, run_batch
-from workers.runner.handing_over import describe_output, shared_with, write
-from workers.runner.keeping import keeps_outputs
-from workers.runner.loading import construct, copy_state, import_source, read_state, state_of
+from workers.runner.model import construct, copy_state, import_source, read_state, state_of
 from workers.runner.observation import observe
+from workers.runner.outputs import describe_output, keeps_outputs, shared_with, write
 from workers.runner.protocol import (
     REQUESTS,
     AskWhatIsKept,
@@ -68,7 +68,7 @@ from workers.runner.protocol import (
     RunnerRequest,
     TimeBatch,
 )
-from workers.runner.stepping import DENSE, ModelStep, StepError, StepPlan, laid_out, matched
+from workers.runner.step import DENSE, ModelStep, StepError, StepPlan, laid_out, matched
 from workers.runner.streams import captured, run_held_up
 
 IDLE_LIMIT_S = 3600.0
@@ -121,7 +121,7 @@ class RunnerServer:
                 message = self._channel.receive(timeout_s=IDLE_LIMIT_S)
             except WireClosedError:
                 return
-            self._channel.send({"token": message.body.get("token"), **self._answer(message).data()})
+            self._channel.send({"token": message.body.get("token"), **ANSWERS.encode(self._answer(message))})
 
     def _answer(self, message: Message) -> RunnerAnswer:
         self._token = message.body.get("token")
@@ -378,11 +378,12 @@ def serve_on_gpu(connection: socket.socket) -> None:
 def _described(error: BaseException, module_name: str, *, broken: bool) -> RunnerError:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if module_name in frame.filename]
     line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
+    line = frames[-1].lineno if frames else line
     said = str(error) if isinstance(error, StepError) else "".join(traceback.format_exception_only(error))
     text = said.strip()
     return RunnerError(
         text=text[:MAX_TEXT],
-        line=frames[-1].lineno if frames else line,
+        line=line if type(line) is int and 0 < line < 1 << 31 else None,
         memory=isinstance(error, MemoryError | torch.OutOfMemoryError) or any(part in text for part in NO_MEMORY),
         broken=broken,
     )

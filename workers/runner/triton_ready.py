@@ -1,4 +1,7 @@
-"""Done once in the zygote: what Triton otherwise does in every new process before its first kernel.
+"""What is done for Triton once, in the zygote.
+
+Without a GPU it is to be interpreted. With one it is made ready: what it otherwise does in every new process before its
+first kernel is done here.
 
 Measured on an H200 with Triton 3.6: a runner's first kernel took 1.1 s, most of it for a hash of Triton's own library
 (half a gigabyte) and for a C compiler that builds the same module in every runner's private cache. Forked processes
@@ -33,6 +36,13 @@ LAUNCHER_HEADERS = """#include "cuda.h"
 #include <Python.h>
 """
 """What the text of every launcher begins with."""
+
+
+def choose_interpreter() -> None:
+    """Have functions of Triton's own language, such as `tl.max`, run in its interpreter.
+
+    The choice is made when `triton.language` is imported, as torch's compiler does by itself: so before that."""
+    os.environ["TRITON_INTERPRET"] = "1"
 
 
 def make_ready() -> None:

@@ -13,9 +13,9 @@ from datetime import timedelta
 
 from services.adapters.spool.files import UnusableFileError, names_in, read_whole, remove, storing, write_whole
 from services.adapters.spool.layout import SpoolLayout, part_of
+from services.adapters.spool.messages import IncompleteError, SealError, SpoolKey, SpoolKind, SpoolMessage, check_timely
 from services.adapters.spool.probe import LEAST_FREE_BYTES
-from services.adapters.spool.sealed import IncompleteError, SealError, SpoolKey, SpoolKind, SpoolMessage, check_timely
-from services.adapters.spool.watch import Watch
+from services.adapters.spool.reader import Watch
 from services.domain.codec import CodecError, from_data, to_data
 from services.domain.errors import StorageError
 from services.domain.nodes import FAULT_TTL_S, NODE_TTL_S, NodeRole, NodeState, ServiceNode

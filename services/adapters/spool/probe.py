@@ -21,7 +21,7 @@ from services.adapters.spool.files import (
     write_whole,
 )
 from services.adapters.spool.layout import SpoolLayout
-from services.adapters.spool.sealed import MOST_SKEW_S, IncompleteError, SealError, SpoolKey, SpoolKind
+from services.adapters.spool.messages import MOST_SKEW_S, IncompleteError, SealError, SpoolKey, SpoolKind
 from services.domain.errors import ConfigurationError, StorageError
 
 NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "lustre", "gpfs", "beegfs", "ceph", "fuse.sshfs", "afs")

@@ -16,10 +16,10 @@ from kernelwright.doctor.spool import check_spool
 from kernelwright.settings import Settings, load_settings
 from kernelwright.wiring.installation import open_installation
 from kernelwright.wiring.queues import open_queue
-from services.adapters.queueing.by_device import DeviceRouter
+from services.adapters.queues.by_device import DeviceRouter
+from services.adapters.spool.claims import SpoolClaims
 from services.adapters.spool.layout import SpoolLayout
-from services.adapters.spool.node_side import SpoolClaims
-from services.adapters.spool.sealed import SpoolKey
+from services.adapters.spool.messages import SpoolKey
 from services.domain.errors import ConfigurationError
 from services.domain.jobs import JobSpec
 from services.domain.nodes import Offer

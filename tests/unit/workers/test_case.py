@@ -9,8 +9,8 @@ import pytest
 from services.domain.errors import InfrastructureError
 from services.domain.measurements import Baselines
 from services.domain.validations import ProblemRefusal
-from workers.judging.case import Case, answer_in
-from workers.judging.referee_process import RefereeProcess
+from workers.evaluation.case import Case, answer_in
+from workers.evaluation.referee_process import RefereeProcess
 from workers.referee.boundary.requests import BaselinesMeasured, CandidateDrafted, RequestFailed, RequestRefused
 
 

@@ -25,7 +25,7 @@ from tests.doubles import (
 )
 from tests.unit.workers.test_cards import TWO
 from workers.devices import cards
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 from workers.queue.heartbeat import Heartbeat
 from workers.queue.orders import WorkerContext
 from workers.queue.tasks import CelerySettings, WorkerProcess

@@ -15,28 +15,11 @@ from workers.ipc.tensors import TensorMeta
 from workers.referee.boundary.requests import REPLIES, BaselinesMeasured, MeasureBaselines
 from workers.referee.boundary.requests import REQUESTS as REFEREE_REQUESTS
 from workers.referee.boundary.worker_messages import ANSWERS, QUESTIONS, AwaitBuild, ReadSamples, RunnerEnd, TimeShares
-from workers.runner.answers import (
-    BatchCalled,
-    CodeDrafted,
-    HandedOver,
-    KernelsTraced,
-    ModelCalled,
-    OutputClaim,
-    RunnerError,
-)
 from workers.runner.protocol import REQUESTS, AttachSlot, CallModel, LoadModel
-from workers.runner.stepping import StepPlan
+from workers.runner.step import StepPlan
 
 META = TensorMeta(dtype="float32", shape=(2, 3))
 ENDED = ExitStatus(code=None, signal=9, timed_out=False, out_of_memory=True, output="x", output_cut=False)
-HANDED = HandedOver(
-    outputs=(
-        OutputClaim(kind="tensor", meta=META, alias=1, strides=(3, 1), shared="output 0"),
-        OutputClaim(kind="str"),
-    ),
-    structure=["tuple", 2],
-    written=True,
-)
 
 
 @pytest.mark.parametrize(
@@ -89,45 +72,3 @@ def test_what_is_sent_arrives(messages: Messages[Any], message: object) -> None:
 def test_what_is_no_message_is_refused_with_what_is_wrong(body: dict[str, Any], why: str) -> None:
     with pytest.raises(MessageError, match=why):
         REQUESTS.decode(body)
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        HANDED,
-        ModelCalled(seconds=0.5, handed=HANDED),
-        ModelCalled(seconds=0.25),
-        ModelCalled(operators={"exp": 4}, handed=HANDED),
-        BatchCalled(calls=(HANDED, HANDED)),
-        KernelsTraced(kernels=(("gemm", 3.5),)),
-        CodeDrafted(source="import torch"),
-        RunnerError(text="no", line=3, memory=False, broken=True),
-    ],
-)
-def test_what_a_runner_answers_arrives(answer: Any) -> None:
-    assert type(answer).parse(json.loads(json.dumps(answer.data()))) == answer
-
-
-@pytest.mark.parametrize(
-    ("kind", "body"),
-    [
-        (HandedOver, {}),
-        (HandedOver, {"outputs": [3]}),
-        (HandedOver, {"outputs": [{"type": "tensor"}] * 65}),
-        (BatchCalled, {"calls": [None]}),
-        (CodeDrafted, {"source": 3}),
-        (RunnerError, {"error": "no"}),
-    ],
-)
-def test_what_does_not_describe_what_was_asked_for_is_refused(kind: Any, body: dict[str, Any]) -> None:
-    with pytest.raises(MessageError):
-        kind.parse(body)
-
-
-def test_claims_that_make_no_sense_are_left_out() -> None:
-    claimed = ModelCalled.parse({"seconds": 10**400, "operators": {"exp": -1, "sin": 2, "cos": "3"}})
-    assert claimed == ModelCalled(seconds=0.0, operators={"sin": 2})
-    item = {"type": "tensor", "dtype": "float32", "shape": [4], "alias": "0", "strides": [1, 1], "shared": 3}
-    assert OutputClaim.parse(item) == OutputClaim(
-        kind="tensor", meta=TensorMeta(dtype="float32", shape=(4,)), strides=(0,)
-    )

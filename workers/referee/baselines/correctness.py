@@ -16,7 +16,7 @@ from workers.referee.comparison.tolerance import ErrorScale
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.timing.single_calls import Side
-from workers.runner.stepping import DENSE
+from workers.runner.step import DENSE
 
 EAGER = "plain"
 """The process's model that is the reference as it stands."""

@@ -19,7 +19,7 @@ from workers.referee.compiler_draft.capture import TUNED
 from workers.runner.answers import Acknowledged, CodeDrafted
 from workers.runner.protocol import AddIdle, CompileModel, DraftCode, RunnerRequest
 from workers.runner.session import Act, RunnerServer
-from workers.runner.stepping import ModelStep
+from workers.runner.step import ModelStep
 
 MODES: dict[str, dict[str, Any]] = {
     "compile": {},

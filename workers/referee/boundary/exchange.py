@@ -18,7 +18,7 @@ from workers.ipc.messages import MessageError
 from workers.ipc.wire import Channel, Message, WireClosedError, WireError, WireTimeoutError
 from workers.referee.boundary.slots import Slot
 from workers.referee.errors import FaultKind, RunnerFault
-from workers.runner.answers import ENDED_FORWARD, RETURNED, ProfilerOutput, RunnerAnswer, RunnerError
+from workers.runner.answers import ANSWERS, ENDED_FORWARD, RETURNED, ProfilerOutput, RunnerAnswer, RunnerError
 from workers.runner.protocol import REQUESTS, RUNNING, RunnerRequest
 
 A = TypeVar("A", bound=RunnerAnswer)
@@ -28,6 +28,7 @@ MOST_DELIVERIES = 64
 DELIVERED_RUNNING = 1 << 18
 """Bytes of cotangents up to which the process is not stopped while they are put in: that takes as long as stopping it
 does, and is part of what the protocol costs."""
+NOT_SENT = "a message that the runner did not send arrived on its connection"
 LATEST_STOPS, STRIKES = 5, 3
 """So many of the latest stops in which something ran are no accident; fewer do not move a median."""
 
@@ -212,7 +213,13 @@ class RunnerConnection:
         except WireError as error:
             raise RunnerFault(FaultKind.FORGED, f"an announced message did not come: {error}") from None
         message.close()
-        return ProfilerOutput.parse(message.body)
+        try:
+            said = ANSWERS.decode_exactly(message.body)
+        except MessageError as error:
+            raise RunnerFault(FaultKind.FORGED, str(error)) from None
+        if not isinstance(said, ProfilerOutput):
+            raise RunnerFault(FaultKind.FORGED, "what a profiler wrote was announced, and something else came")
+        return said
 
     def close(self) -> None:
         """Hang up."""
@@ -222,18 +229,23 @@ class RunnerConnection:
 
 
 def _answer(message: Message, token: str, expected: type[A]) -> A:
+    """What a message answers to the request of a token. Raises `RunnerFault`."""
     message.close()
-    early = message.body.get("counters")
-    if isinstance(early, str):
-        raise RunnerFault(FaultKind.CRASHED, f"the profiler ended early: {early.strip()[-400:]}")
-    if message.descriptors or message.body.get("token") != token:
-        raise RunnerFault(FaultKind.FORGED, "a message that the runner did not send arrived on its connection")
+    body = {name: value for name, value in message.body.items() if name != "token"}
+    genuine = message.body.get("token") == token and not message.descriptors
     try:
-        if message.body.get("error") is not None:
-            raise _raised(RunnerError.parse(message.body))
-        return expected.parse(message.body)
+        answer = ANSWERS.decode_exactly(body)
     except MessageError as error:
-        raise RunnerFault(FaultKind.FORGED, str(error)) from None
+        raise RunnerFault(FaultKind.FORGED, str(error) if genuine else NOT_SENT) from None
+    if isinstance(answer, ProfilerOutput):
+        raise RunnerFault(FaultKind.CRASHED, f"the profiler ended early: {answer.counters.strip()[-400:]}")
+    if not genuine:
+        raise RunnerFault(FaultKind.FORGED, NOT_SENT)
+    if isinstance(answer, RunnerError):
+        raise _raised(answer)
+    if not isinstance(answer, expected):
+        raise RunnerFault(FaultKind.FORGED, f"it answered `{ANSWERS.name_of(answer)}`, which nobody asked for")
+    return answer
 
 
 def _says_returned(message: Message, token: str) -> bool:

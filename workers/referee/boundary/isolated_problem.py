@@ -63,7 +63,7 @@ from workers.referee.boundary.problem_messages import (
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import self_attested, tolerances
 from workers.referee.errors import Refused
-from workers.runner.stepping import DENSE
+from workers.runner.step import DENSE
 
 A = TypeVar("A", bound=ProblemAnswer)
 SEED_BITS = 31

@@ -14,9 +14,9 @@ import torch
 
 from services.domain.codec import CodecError, from_data, to_data
 from services.domain.errors import InfrastructureError
-from workers.ipc.crossing import Packed
 from workers.ipc.freezer import Freezer
 from workers.ipc.messages import MessageError
+from workers.ipc.packed import Packed
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import DataError, Shared, TensorMeta, encode
 from workers.ipc.wire import Channel, Message, WireClosedError, WireError, WireTimeoutError

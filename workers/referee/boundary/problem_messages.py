@@ -1,7 +1,7 @@
 """What a referee asks of the process that holds the problem, and the answers; notes of its steps come before these.
 
 The problem's code runs there, so no answer is trusted: it says what the reference computes, and nothing about a
-candidate. Nested values cross beside a message as `HandedValues`, by one block of memory; see `workers.ipc.crossing`.
+candidate. Nested values cross beside a message as `HandedValues`, by one block of memory; see `workers.ipc.packed`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from services.domain.devices import DeviceSheet
 from services.domain.models import ModelProfile
 from services.domain.objectives import Objective
 from services.domain.problems import Problem, ProblemAnalysis
-from workers.ipc.crossing import Packed
 from workers.ipc.messages import Messages
+from workers.ipc.packed import Packed
 from workers.referee.boundary.worker_messages import StepBegun
-from workers.runner.stepping import StepPlan
+from workers.runner.step import StepPlan
 
 LONGEST_S = 80.0
 """Seconds after which a step is given up however busy the machine is; below the worker's own limit."""

@@ -45,7 +45,7 @@ from workers.runner.protocol import (
     RunnerRequest,
     TimeBatch,
 )
-from workers.runner.stepping import DENSE, StepPlan
+from workers.runner.step import DENSE, StepPlan
 
 A = TypeVar("A", bound=RunnerAnswer)
 

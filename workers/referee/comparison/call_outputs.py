@@ -66,6 +66,13 @@ def _output(claim: OutputClaim, value: torch.Tensor | None) -> Output:
         alias=claim.alias,
         value=value,
         written_out=claim.written_out,
-        strides=claim.strides or (),
+        strides=_strides(claim),
         shared=claim.shared,
     )
+
+
+def _strides(claim: OutputClaim) -> tuple[int, ...]:
+    """How an output lies; 0, which no dense output has, for a tensor without strides."""
+    if claim.meta is None:
+        return ()
+    return (0,) * len(claim.meta.shape) if claim.strides is None else claim.strides

@@ -28,7 +28,7 @@ from workers.referee.inputs.index_structure import IndexStructure, first_rows, i
 from workers.referee.inputs.resize import cut_along, cut_sizes, resized
 from workers.referee.state import ReferenceState
 from workers.referee.trial import Trial
-from workers.runner.stepping import DENSE
+from workers.runner.step import DENSE
 
 DERIVED_SLOT = 1000
 LARGEST_BYTES = 64 << 20

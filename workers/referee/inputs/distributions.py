@@ -36,7 +36,7 @@ from workers.referee.inputs.transforms import (
 )
 from workers.referee.inputs.value_kinds import is_code, is_constant, is_continuous, is_flag, is_whole
 from workers.referee.inputs.value_structure import structured
-from workers.runner.stepping import DENSE, EXPANDED, TURNED
+from workers.runner.step import DENSE, EXPANDED, TURNED
 
 ROUNDING = 2.0**-23
 COARSE = 2.0**-16
@@ -75,7 +75,7 @@ class Distribution:
     about_nan: bool = False
     """Whether it is tried where the reference tells what is not finite from what is: then everything is judged."""
     layout: int = DENSE
-    """How cotangents lie in memory, where there are any; see `workers.runner.stepping`."""
+    """How cotangents lie in memory, where there are any; see `workers.runner.step`."""
 
 
 APART = 1e-8

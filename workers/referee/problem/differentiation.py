@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from workers.ipc.tensors import flatten, mapped
-from workers.runner.stepping import StepPlan
+from workers.runner.step import StepPlan
 
 MOST_TENSORS = 64
 """Outputs and gradients of one call that a runner may hand over."""

@@ -30,8 +30,8 @@ from workers.referee.problem.float64 import in_float64
 from workers.referee.problem.listed_shapes import ListedShapes, arranged, source_of
 from workers.referee.problem.problem_file import line_in, line_of, parsed
 from workers.referee.problem.process_state import as_found
-from workers.runner.loading import state_of
-from workers.runner.stepping import DENSE, ModelStep, StepPlan
+from workers.runner.model import state_of
+from workers.runner.step import DENSE, ModelStep, StepPlan
 
 MODULE_NAME = "kernelwright_problem"
 SHOWN = 4

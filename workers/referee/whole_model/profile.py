@@ -27,7 +27,7 @@ from workers.referee.whole_model.operator_times import OperatorTimes, operator_t
 from workers.referee.whole_model.outline import Names, UnwritableError, block_of, flat_inputs, outline_of
 from workers.referee.whole_model.part_problems import NotAProblemError, Piece, lines_of, piece_of, problem_text
 from workers.referee.whole_model.partition import calls, groups, is_part, name_of
-from workers.runner.loading import copy_state
+from workers.runner.model import copy_state
 from workers.runner.observation import observe
 
 SEED = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import pytest
@@ -101,3 +102,23 @@ def test_a_document_that_does_not_fit_says_where(kind: type, data: object, where
 def test_text_that_is_not_json_is_a_codec_error() -> None:
     with pytest.raises(CodecError, match="not JSON"):
         loads(TensorSpec, "{")
+
+
+def test_a_number_beyond_floats_is_no_fault_of_ours() -> None:
+    with pytest.raises(CodecError, match="too large"):
+        from_data(Bounded, {"share": 10**400})
+
+
+def test_what_a_type_refuses_is_refused_with_its_place() -> None:
+    assert from_data(Bounded, {"share": 1}) == Bounded(share=1.0)
+    with pytest.raises(CodecError, match="Bounded: a share is at most 1"):
+        from_data(Bounded, {"share": 2.0})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounded:
+    share: float
+
+    def __post_init__(self) -> None:
+        if not self.share <= 1:
+            raise ValueError("a share is at most 1")

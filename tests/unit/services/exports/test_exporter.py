@@ -10,8 +10,7 @@ import pytest
 from services.domain.candidates import EvaluatedCandidate
 from services.domain.errors import ConflictError, StorageError
 from services.domain.evaluations import Tuned
-from services.domain.formats import ExportFormat
-from services.domain.jobs import LOCAL_TEAM, JobSpec, JobStatus
+from services.domain.jobs import LOCAL_TEAM, ExportFormat, JobSpec, JobStatus
 from services.domain.referees import CURRENT
 from services.exports import Exporter, exported_source
 from services.jobs.catalogue import Catalogue

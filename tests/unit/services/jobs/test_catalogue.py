@@ -12,7 +12,7 @@ from services.domain.errors import ConfigurationError, InfrastructureError
 from services.domain.jobs import JobSpec
 from services.jobs.catalogue import Catalogue
 from tests.doubles.builders import a_job
-from workers.judging.evaluator import Evaluator
+from workers.evaluation.evaluator import Evaluator
 
 CATALOGUE = Catalogue(
     backends=("cpp", "triton", "cuda"),

@@ -12,9 +12,8 @@ from services.domain.candidates import candidate_id
 from services.domain.chat import AgentRole, ChatRequest
 from services.domain.errors import NotFoundError
 from services.domain.evaluations import Verdict
-from services.domain.formats import TrainingFormat
 from services.domain.gates import GateName
-from services.domain.jobs import Budget
+from services.domain.jobs import Budget, TrainingFormat
 from services.jobs.catalogue import Catalogue
 from services.jobs.service import JobService
 from services.jobs.trajectories import TrajectoryService

@@ -1,4 +1,4 @@
-"""What repeats for as long as a process lives."""
+"""What repeats for as long as a process lives, or until it succeeds."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import logging
 import pytest
 
 from services.domain.errors import StorageError
-from services.runtime.periodic import AFTER_FAULT_S, repeat, repeating
-from tests.doubles import FrozenClock
+from services.runtime.periodic import AFTER_FAULT_S, patiently, repeat, repeating
+from tests.doubles import FrozenClock, LoopClock
 
 PAUSE_S = 0.2
+ATTEMPT_S = 50.0
 
 
 class Work:
@@ -80,3 +81,25 @@ async def test_cancelling_ends_it() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+@pytest.mark.virtual_time
+async def test_what_a_store_prevents_is_tried_again_and_slow_attempts_count_as_waiting() -> None:
+    attempts = []
+
+    async def away() -> None:
+        attempts.append(1)
+        await asyncio.sleep(ATTEMPT_S)
+        raise StorageError("no server answers")
+
+    with pytest.raises(StorageError, match="no server answers"):
+        await patiently("it", away, 2.5 * ATTEMPT_S, LoopClock())
+    assert len(attempts) == 3
+
+
+@pytest.mark.virtual_time
+async def test_a_store_that_is_away_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    work = Work(StorageError("no server answers"), StorageError("no server answers"), None)
+    await patiently("it", work, 60.0, LoopClock())
+    assert work.done == 1
+    assert [record.message for record in caplog.records] == ["it: waiting, no server answers"]

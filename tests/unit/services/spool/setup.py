@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from services.adapters.spool.claims import SpoolClaims
 from services.adapters.spool.files import names_in
 from services.adapters.spool.layout import SpoolLayout, order_name
-from services.adapters.spool.node_side import SpoolClaims
-from services.adapters.spool.sealed import SpoolKey
-from services.adapters.spool.service_side import SpooledOrders
+from services.adapters.spool.messages import SpoolKey
+from services.adapters.spool.orders import SpooledOrders
 from services.domain.evaluations import EvaluationRequest
 from services.domain.nodes import Offer
 from tests.doubles import FrozenClock, a_candidate, an_evaluation_request

@@ -24,7 +24,7 @@ from workers.referee.screen.rules import CHEAP_OPERATORS, LIBRARY_ALIASES, permi
 from workers.referee.trial import Trial
 from workers.runner.answers import BatchTimed
 from workers.runner.protocol import TimeBatch
-from workers.runner.stepping import DENSE
+from workers.runner.step import DENSE
 
 WORK = ("own", "library", "generated", "math", "vector_math")
 """Owners of code that computes; the others wait, move memory or run the protocol."""

@@ -18,7 +18,7 @@ from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import judge_on_values, opened
 from workers.referee.inputs.distributions import OWN
 from workers.referee.trial import Trial
-from workers.runner.stepping import TURNED, laid_out
+from workers.runner.step import TURNED, laid_out
 
 STRIDED_SLOT = 4000
 

@@ -18,7 +18,7 @@ from services.ports.sandboxes import ExitStatus
 from tests.doubles import a_device
 from tests.integration.test_wire import patient
 from tests.isolated import Peer, Threads, honest, isolated
-from workers.ipc.crossing import Packed
+from workers.ipc.packed import Packed
 from workers.ipc.tensors import DataError, TensorMeta, check_structure, decode, structure
 from workers.ipc.wire import Channel, WireError
 from workers.referee.boundary.problem_messages import ANSWERS

@@ -7,17 +7,22 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from services.domain.codec import to_data
 from workers.ipc.tensors import TensorMeta
 from workers.ipc.wire import Channel, WireError
 from workers.referee.boundary.exchange import TimeLimit
 from workers.referee.boundary.runner_client import RunnerSession
+from workers.referee.boundary.slots import Slot
+from workers.referee.comparison.call_outputs import Fetched
 from workers.referee.errors import FaultKind, RunnerFault
+from workers.runner.answers import OutputClaim
 from workers.runner.session import RunnerServer
-from workers.runner.stepping import DENSE, TURNED, StepPlan
+from workers.runner.step import DENSE, TURNED, StepPlan
 
 DOUBLE = """
 import torch
@@ -95,7 +100,7 @@ def test_an_exception_of_the_candidate_comes_with_its_line() -> None:
 
 def test_an_answer_without_the_requests_token_is_a_forgery() -> None:
     def peer(channel: Channel) -> None:
-        channel.send({"token": "guess", "seconds": 0.0})
+        channel.send({"token": "guess", "answer": "done"})
         channel.receive(timeout_s=5.0)
 
     with against(peer) as session, pytest.raises(RunnerFault) as caught:
@@ -131,7 +136,7 @@ def test_bytes_that_are_no_message_are_a_forgery(noise: bytes) -> None:
 def test_a_descriptor_beside_an_answer_is_a_forgery_and_is_closed() -> None:
     def peer(channel: Channel) -> None:
         token = channel.receive(timeout_s=5.0).body["token"]
-        channel.send({"token": token}, [0])
+        channel.send({"token": token, "answer": "done"}, [0])
 
     before = len(list(Path("/proc/self/fd").iterdir()))
     with against(peer) as session, pytest.raises(RunnerFault) as caught:
@@ -158,7 +163,7 @@ def test_silence_is_a_hang_and_hanging_up_is_what_the_worker_says() -> None:
 def test_only_the_time_in_which_it_is_asked_counts_against_a_process() -> None:
     def answering(channel: Channel) -> None:
         for _ in range(2):
-            channel.send({"token": channel.receive(timeout_s=60.0).body["token"]})
+            channel.send({"token": channel.receive(timeout_s=60.0).body["token"], "answer": "done"})
         channel.receive(timeout_s=60.0)
         channel.receive(timeout_s=60.0)
 
@@ -174,38 +179,61 @@ def test_only_the_time_in_which_it_is_asked_counts_against_a_process() -> None:
             session.noop()
 
 
+def described(dtype: str, *shape: Any) -> dict[str, Any]:
+    """An output as a runner describes it."""
+    data: dict[str, Any] = to_data(OutputClaim(kind="tensor", meta=TensorMeta(dtype=dtype, shape=shape)))
+    return data
+
+
+def fetched(session: RunnerSession, slot: Slot) -> Fetched:
+    """What one call returns."""
+    session.call(slot)
+    return session.fetch(slot)
+
+
+def handed_over(outputs: Any) -> dict[str, Any]:
+    """What a runner says of outputs, true or not."""
+    return {"answer": "outputs", "outputs": outputs, "structure": None, "written": True}
+
+
+def called(outputs: Any) -> dict[str, Any]:
+    """The same of a call."""
+    handed = handed_over(outputs)
+    del handed["answer"]
+    return {"answer": "called", "seconds": 0.0, "operators": None, "handed": handed}
+
+
 @pytest.mark.parametrize(
     "outputs",
     [
         None,
         [3],
-        [{"type": "tensor", "dtype": "float32", "shape": [-1]}],
-        [{"type": "tensor", "dtype": "object", "shape": [1]}],
-        [{"type": "tensor", "dtype": "float32", "shape": "all"}],
-        [{"type": "tensor"}] * 1000,
+        [{**described("float32"), "meta": {"dtype": "float32", "shape": [-1], "strides": None, "at": None}}],
+        [described("object", 1)],
+        [{**described("float32"), "meta": {"dtype": "float32", "shape": "all", "strides": None, "at": None}}],
+        [{"kind": "tensor"}] * 1000,
     ],
 )
 def test_outputs_described_by_nonsense_are_a_forgery(outputs: object) -> None:
     def peer(channel: Channel) -> None:
-        for extra in ({}, {"outputs": outputs, "written": True}):
+        for answer in ({"answer": "done"}, called(outputs)):  # to `slot`, then to `call`
             message = channel.receive(timeout_s=5.0)
             message.close()
-            channel.send({"token": message.body["token"], **extra})  # type: ignore[dict-item]
+            channel.send({"token": message.body["token"], **answer})
 
     with against(peer) as session:
         slot = session.open_slot(0, [torch.ones(2)], [TensorMeta(dtype="float32", shape=(2,))])
         with pytest.raises(RunnerFault) as caught:
-            session.fetch(slot)
+            fetched(session, slot)
         assert caught.value.kind is FaultKind.FORGED
 
 
 def test_a_described_output_larger_than_the_buffer_has_no_value() -> None:
     def peer(channel: Channel) -> None:
-        huge = {"type": "tensor", "dtype": "float32", "shape": [1 << 40]}
-        for extra in ({}, {"outputs": [huge], "written": True}):  # to `slot`, then to `call`
+        for answer in ({"answer": "done"}, called([described("float32", 1 << 40)])):
             message = channel.receive(timeout_s=5.0)
             message.close()
-            channel.send({"token": message.body["token"], **extra})  # type: ignore[dict-item]
+            channel.send({"token": message.body["token"], **answer})
 
     with against(peer) as session:
         slot = session.open_slot(0, [torch.ones(2)], [TensorMeta(dtype="float32", shape=(2,))])
@@ -215,11 +243,10 @@ def test_a_described_output_larger_than_the_buffer_has_no_value() -> None:
 
 def test_an_output_that_was_not_written_is_poison_not_what_was_there() -> None:
     def peer(channel: Channel) -> None:
-        one = {"type": "tensor", "dtype": "float32", "shape": [2]}
-        for extra in ({}, {"outputs": [one], "written": True}):
+        for answer in ({"answer": "done"}, called([described("float32", 2)])):
             message = channel.receive(timeout_s=5.0)
             message.close()
-            channel.send({"token": message.body["token"], **extra})  # type: ignore[dict-item]
+            channel.send({"token": message.body["token"], **answer})
 
     with against(peer) as session:
         slot = session.open_slot(0, [torch.ones(2)], [TensorMeta(dtype="float32", shape=(2,))])
@@ -227,6 +254,27 @@ def test_an_output_that_was_not_written_is_poison_not_what_was_there() -> None:
         value = session.fetch(slot).outputs[0].value
         assert value is not None
         assert value.view(torch.uint8).tolist() == [0xA5] * 8
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"answer": "loaded", "matched": True},
+        {"answer": "called", "seconds": 0.0, "operators": None, "handed": None},
+        {"answer": "done", "verdict": "accepted"},
+        {"answer": "accepted"},
+        {"answer": "profile", "counters": 3, "lines": "", "record": None, "record_bytes": 0},
+    ],
+)
+def test_an_answer_to_another_request_is_a_forgery(answer: dict[str, Any]) -> None:
+    def peer(channel: Channel) -> None:
+        channel.send({"token": channel.receive(timeout_s=5.0).body["token"], **answer})
+        channel.receive(timeout_s=5.0)
+
+    with against(peer) as session, pytest.raises(RunnerFault) as caught:
+        session.noop()
+    assert caught.value.kind is FaultKind.FORGED
 
 
 def test_parameters_are_changed_in_place_where_they_match() -> None:

@@ -15,7 +15,7 @@ from workers.referee.errors import Refused
 from workers.referee.inputs.distributions import EXPANDED_COTANGENTS, OWN, TURNED_COTANGENTS
 from workers.referee.problem.reference_problem import ReferenceProblem, output_tensors
 from workers.referee.validation import examine, load
-from workers.runner.stepping import DENSE, EXPANDED, TURNED, ModelStep, StepError, StepPlan, laid_out, matched
+from workers.runner.step import DENSE, EXPANDED, TURNED, ModelStep, StepError, StepPlan, laid_out, matched
 
 HEAD = "import torch\nfrom torch import nn\n\n\n"
 SCALED = (

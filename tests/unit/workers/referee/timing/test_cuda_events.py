@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from services.domain.events import JsonValue
 from workers.ipc.messages import MessageError
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta
@@ -35,7 +36,7 @@ from workers.referee.timing.cuda_events import (
     hidden_s,
 )
 from workers.referee.timing.single_calls import Checked, ProtocolCost, SamplingBudget, Side
-from workers.runner.answers import BatchTimed
+from workers.runner.answers import ANSWERS, BatchTimed
 from workers.runner.protocol import TimeBatch
 
 
@@ -125,9 +126,9 @@ def test_a_trusted_side_takes_a_turn_less_often_once_its_median_is_known() -> No
 
 
 @pytest.mark.parametrize("claim", [True, -1.0, "1", None, 1e9, float("nan")])
-def test_a_claim_that_is_no_time_is_refused(claim: object) -> None:
+def test_a_claim_that_is_no_time_is_refused(claim: JsonValue) -> None:
     with pytest.raises(MessageError):
-        BatchTimed.parse({"each": [1e-3, claim]})
+        ANSWERS.decode_exactly({"answer": "timed", "each": [1e-3, claim]})
 
 
 class Answering:

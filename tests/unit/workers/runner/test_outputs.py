@@ -1,0 +1,34 @@
+"""Outputs as the runner describes them: what cannot be handed over is named, and what the model holds is noticed."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from workers.runner.outputs import describe_output, keeps_outputs
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_nested_tensor_is_named() -> None:
+    nested = torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)])
+    claim = describe_output(nested, [], torch.device("cpu"), None)
+    assert (claim.kind, claim.meta) == ("a nested tensor", None)
+
+
+def test_a_model_that_lets_go_of_its_outputs_keeps_nothing() -> None:
+    assert not keeps_outputs(lambda x: (x + 1, {"sum": x.sum()}, None), [torch.zeros(8)])
+
+
+def test_a_model_that_writes_into_memory_of_its_own_keeps_it() -> None:
+    own = torch.zeros(4, 8)
+    assert keeps_outputs(lambda x: own[0].copy_(x), [torch.ones(8)])
+
+
+def test_one_output_of_several_is_enough() -> None:
+    kept: list[torch.Tensor] = []
+
+    def model(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        kept.append(x * 2)
+        return x + 1, kept[-1]
+
+    assert keeps_outputs(model, [torch.ones(8)])
