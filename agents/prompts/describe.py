@@ -10,7 +10,7 @@ from services.domain.measurements import Baselines
 from services.domain.problems import Argument, BackwardPass, Operator, ProblemAnalysis, ValueRef
 from services.domain.texts import percent
 from services.domain.tunables import described
-from services.team_memory.learning import beside_parent, describe_moves, describe_outcome
+from services.team_memory.reward import beside_parent, describe_moves, describe_outcome
 
 _OPERATORS = 80
 """How many operators of a graph a prompt shows."""

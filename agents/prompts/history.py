@@ -14,8 +14,8 @@ from agents.prompts.token_budget import SectionTokens, cut, keep
 from agents.strategies.lineage import pace
 from services.domain.chat import AttemptFact, Facts
 from services.domain.practices import Contrast
-from services.team_memory.learning import describe_moves
 from services.team_memory.practices import contrasts, told
+from services.team_memory.reward import describe_moves
 
 _DIFF_CONTEXT = 1
 _CHANGES_TOKENS = 300

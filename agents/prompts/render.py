@@ -25,7 +25,7 @@ from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.events import JsonValue
 from services.domain.experiences import RecalledExperience
 from services.domain.jobs import AgentsMode, Stage
-from services.team_memory.learning import TELLS_OUTCOME, beside_parent, describe_outcome
+from services.team_memory.reward import TELLS_OUTCOME, beside_parent, describe_outcome
 from services.team_memory.seeds import evidence_of
 
 FOLDER = Path(__file__).parent

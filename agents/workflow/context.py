@@ -31,7 +31,7 @@ from services.ports.memory import Memory
 from services.ports.models import ChatModel, MeteredChatModel
 from services.ports.runtime import Clock
 from services.ports.search import SearchState, Strategy
-from services.team_memory.learning import Setting
+from services.team_memory.reward import Setting
 
 _OF_CANDIDATES = (ExperienceKind.TRACE, ExperienceKind.FAILURE)
 

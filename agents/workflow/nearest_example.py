@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from services.domain.evaluations import Verdict
 from services.domain.experiences import Experience, ExperienceKind, RecalledExperience
-from services.team_memory.learning import Setting
+from services.team_memory.reward import Setting
 
 NEAREST = 80
 """Experiences looked through: some jobs' worth of traces."""

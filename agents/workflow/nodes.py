@@ -42,8 +42,8 @@ from services.domain.ratios import seed_figures
 from services.domain.texts import shortened
 from services.ports.runtime import Clock
 from services.ports.work import EvaluationQueue
-from services.team_memory.learning import evidence
 from services.team_memory.practices import experience_of
+from services.team_memory.reward import evidence
 from services.telemetry.observed import observed_evaluation
 
 log = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from services.domain.experiences import Experience, ExperienceUse
 from services.domain.jobs import Stage
 from services.domain.ratios import contradicts, widened
 from services.domain.steps import Lesson, ModelCall, NewEvent, Step, StepRecord
-from services.team_memory.learning import experiences_of, lesson_of, reward
+from services.team_memory.reward import experiences_of, lesson_of, reward
 
 
 async def ready_draft(state: WorkflowState, context: JobContext) -> Draft | None:

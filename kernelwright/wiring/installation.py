@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from storage.jobs.retention import RetentionRounds
     from storage.memory.records import SqlMemoryRecords
     from storage.memory.store import SqlMemory
-    from storage.teams.sealing import SecretSealer
+    from storage.teams.encryption import SecretSealer
 
 
 log = logging.getLogger(__name__)
@@ -159,7 +159,7 @@ def make_shares(installation: Installation) -> ShareService:
 
 def open_sealer(settings: Settings) -> SecretSealer:
     """What encrypts secrets in the database. Raises `ConfigurationError` for a key that is none."""
-    from storage.teams.sealing import SecretSealer
+    from storage.teams.encryption import SecretSealer
 
     given = "" if settings.secrets_key is None else settings.secrets_key.get_secret_value()
     return SecretSealer([key.strip() for key in given.split(",") if key.strip()])

@@ -12,7 +12,7 @@ from services.domain.evaluations import Environment, EvaluationReport, Evaluatio
 from services.domain.verdicts import StoredVerdict, Verification, outdated
 from services.ports.jobs import VerdictStore
 from services.ports.memory import MemoryRecords
-from services.team_memory.learning import evidence
+from services.team_memory.reward import evidence
 
 PAGE = 50
 ACTOR = "reverify"

@@ -24,7 +24,7 @@ from services.domain.steps import ModelCall, Step
 from services.jobs.service import JobService
 from services.memory.exchange import redact
 from services.ports.memory import MemoryRecords
-from services.team_memory.learning import reward
+from services.team_memory.reward import reward
 
 PAGE = 100
 _VERSION = 1

@@ -13,7 +13,7 @@ from services.domain.experiences import EVIDENCE, Experience, ExperienceKind, ex
 from services.domain.jobs import Job, Stage
 from services.domain.practices import Contrast, KeptPractice, ProposedPractice
 from services.domain.ratios import seed_figures, with_seed
-from services.team_memory.learning import Setting
+from services.team_memory.reward import Setting
 
 MOST_CONTRASTS = 6
 """Contrasts that an agent is shown."""

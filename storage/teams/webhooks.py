@@ -27,7 +27,7 @@ from services.ports.runtime import Clock
 from storage.database import Database
 from storage.db.statements import insert_new
 from storage.tables import evaluations, jobs, webhook_deliveries, webhooks
-from storage.teams.sealing import KEYS, SecretSealer
+from storage.teams.encryption import KEYS, SecretSealer
 
 UNKNOWN = WebhookJob(tags=(), leads=lambda _speedup: False)
 """Of a job that no condition asks about."""

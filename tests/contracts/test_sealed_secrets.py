@@ -16,7 +16,7 @@ from storage.database import Database
 from storage.jobs.events import SqlEventLog
 from storage.jobs.store import SqlJobStore
 from storage.tables import webhooks
-from storage.teams.sealing import SecretSealer
+from storage.teams.encryption import SecretSealer
 from storage.teams.webhooks import SqlWebhookStore
 from tests.doubles import FrozenClock, a_job
 from tests.doubles.builders import MOMENT

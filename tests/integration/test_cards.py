@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.workers.test_cards import row
+from tests.unit.workers.devices.test_cards import row
 from workers.devices import cards
 
 pytestmark = pytest.mark.integration

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from storage.teams.sealing import SecretSealer
+from storage.teams.encryption import SecretSealer
 from workers.sandboxes import seccomp
 
 pytestmark = pytest.mark.integration

@@ -32,7 +32,7 @@ from services.runtime.clock import SystemClock
 from tests.contracts.workbench import LOST, RecordingWorkbench
 from tests.doubles import a_report
 from tests.e2e.programs import give_a_sheet
-from tests.unit.services.spool.setup import a_spool, name_of
+from tests.unit.services.adapters.spool.setup import a_spool, name_of
 from tests.waiting import until
 
 pytestmark = pytest.mark.integration

@@ -14,15 +14,13 @@ from benchmarks import structure
 UNIT = Path(__file__).parent
 MIRRORED = ("agents", "benchmarks", "kernelwright", "orchestrator", "services", "storage", "web", "workers")
 """Folders of unit tests whose files are named after modules or folders of the checkout."""
-EXCEPTIONS = {"services/spool": "both sides of a spool, with the queue over them"}
-"""Folder to what its tests cover together."""
 
 
 @pytest.mark.parametrize("package", MIRRORED)
 def test_unit_tests_are_named_after_what_they_test(package: str) -> None:
     found = [path.relative_to(UNIT) for path in (UNIT / package).rglob("test_*.py")]
     assert found
-    assert [str(path) for path in found if str(path.parent) not in EXCEPTIONS and not _names_its_subject(path)] == []
+    assert [str(path) for path in found if not _names_its_subject(path)] == []
 
 
 def _names_its_subject(test: Path) -> bool:

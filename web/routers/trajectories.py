@@ -12,7 +12,7 @@ from starlette.responses import StreamingResponse
 from services.domain.errors import NotFoundError
 from services.domain.jobs import EVALUATE_ONLY, Stage, TrainingFormat
 from services.jobs.service import evaluation_spec
-from services.team_memory.learning import reward
+from services.team_memory.reward import reward
 from web.audited import AuditedRoute, note_subject
 from web.context import Services, Team, WebServices, WritingTeam
 from web.errors import responses

@@ -20,7 +20,7 @@ from services.domain.events import JsonValue
 from workers.ipc.wire import Channel, WireError
 from workers.sandboxes import archives, linux
 from workers.sandboxes.bounds import LOOK_S, BoundWatch, in_namespace
-from workers.sandboxes.freezing import TreeFreezer
+from workers.sandboxes.freezer import TreeFreezer
 from workers.sandboxes.plan import Level, SandboxPlan
 
 CHUNK = 1 << 20

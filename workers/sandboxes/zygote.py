@@ -25,7 +25,7 @@ from services.domain.codec import from_data
 from services.domain.events import JsonValue
 from workers.ipc.wire import Channel, Message, WireClosedError
 from workers.sandboxes import confine, linux, seccomp, view
-from workers.sandboxes.freezing import TreeFreezer
+from workers.sandboxes.freezer import TreeFreezer
 from workers.sandboxes.plan import NAMESPACES, Level, SandboxPlan
 from workers.sandboxes.supervisor import CHUNK, MemoryKills, Supervisor
 

@@ -9,7 +9,7 @@ import pytest
 from agents.workflow.nearest_example import nearest_example, with_nearest_example
 from services.domain.evaluations import Verdict
 from services.domain.experiences import ExperienceKind, RecalledExperience
-from services.team_memory.learning import Setting
+from services.team_memory.reward import Setting
 from tests.doubles import an_experience
 
 SUBJECT = "Operator family: norm. aten.mul.Tensor. x: float32[4, 8]."

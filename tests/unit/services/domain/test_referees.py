@@ -10,7 +10,7 @@ from services.domain.candidates import EvaluatedCandidate
 from services.domain.evaluations import Verdict
 from services.domain.jobs import Stage
 from services.domain.referees import CURRENT, REFEREE_VERSION, SELF_ATTESTED, is_proof, referee_number
-from services.team_memory.learning import Setting, experiences_of, lesson_of
+from services.team_memory.reward import Setting, experiences_of, lesson_of
 from tests.doubles import a_candidate, a_report, an_experience
 
 

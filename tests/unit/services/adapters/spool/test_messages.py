@@ -23,7 +23,7 @@ from services.adapters.spool.messages import (
 from services.domain.codec import to_data
 from services.domain.errors import ConfigurationError
 from tests.doubles import a_report
-from tests.unit.services.spool.setup import SECRET, a_request
+from tests.unit.services.adapters.spool.setup import SECRET, a_request
 
 KEY = SpoolKey(SECRET)
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

@@ -11,7 +11,7 @@ from services.domain.chat import MoveFact, PlanFact
 from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.experiences import Experience, ExperienceKind, experience_id
 from services.domain.jobs import Stage
-from services.team_memory.learning import Setting, describe_moves, experiences_of, reward
+from services.team_memory.reward import Setting, describe_moves, experiences_of, reward
 from tests.doubles import a_candidate, a_report
 from tests.doubles.builders import MOMENT
 

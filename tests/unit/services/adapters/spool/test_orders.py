@@ -23,7 +23,7 @@ from services.domain.errors import ConfigurationError, StorageError, UserError
 from services.domain.nodes import FAULT_TTL_S, NODE_TTL_S, NodeRole, NodeState, ServiceNode
 from tests.doubles import FrozenClock, InMemoryDatabase, a_report
 from tests.doubles.work import InMemoryNodeRegistry
-from tests.unit.services.spool.setup import SECRET, VERSION, Spool, a_request, a_spool, name_of
+from tests.unit.services.adapters.spool.setup import SECRET, VERSION, Spool, a_request, a_spool, name_of
 
 KEY = SpoolKey(SECRET)
 

@@ -23,7 +23,7 @@ from tests.doubles import (
     a_device,
     an_evaluation_request,
 )
-from tests.unit.workers.test_cards import TWO
+from tests.unit.workers.devices.test_cards import TWO
 from workers.devices import cards
 from workers.evaluation.evaluator import Evaluator
 from workers.queue.heartbeat import Heartbeat

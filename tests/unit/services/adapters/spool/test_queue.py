@@ -19,7 +19,7 @@ from services.domain.validations import ValidationReport, ValidationRequest
 from services.domain.work import ATTEMPTS
 from services.runtime.clock import SystemClock
 from tests.doubles import a_device, a_problem, a_report, an_analysis
-from tests.unit.services.spool.setup import OFFER, Spool, a_request, a_spool, name_of
+from tests.unit.services.adapters.spool.setup import OFFER, Spool, a_request, a_spool, name_of
 from tests.waiting import eventually
 
 REQUEST = a_request()

@@ -18,7 +18,7 @@ from services.domain.nodes import Offer
 from services.domain.validations import ValidationRequest
 from services.domain.work import ATTEMPTS
 from tests.doubles import a_problem, a_report
-from tests.unit.services.spool.setup import Spool, a_request, name_of
+from tests.unit.services.adapters.spool.setup import Spool, a_request, name_of
 
 
 def taken(node: SpoolClaims) -> SpoolClaim:

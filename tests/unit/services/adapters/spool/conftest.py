@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.services.spool.setup import Spool, a_spool
+from tests.unit.services.adapters.spool.setup import Spool, a_spool
 
 
 @pytest.fixture
