@@ -100,16 +100,19 @@ _BASES: dict[type, _Encoder] = {
 
 
 def _dataclass_encoder(kind: type) -> _Encoder:
-    """A function as one would write it by hand, for a process may answer within what is timed."""
-    hints = typing.get_type_hints(kind)
+    """A function as one would write it by hand: a runner encodes answers within what is timed."""
+    try:
+        hints = typing.get_type_hints(kind)
+    except NameError:  # a hint is of what only a type checker imports
+        hints = {}
     names = [field.name for field in dataclasses.fields(kind)]
-    source = ", ".join(f"{name!r}: {_source(hints[name], f'value.{name}')}" for name in names)
+    source = ", ".join(f"{name!r}: {_source(hints.get(name, Any), f'value.{name}')}" for name in names)
     encoder: _Encoder = eval(f"lambda value: {{{source}}}", {"encoders": _ENCODERS})  # noqa: S307 - of names in our code
     return encoder
 
 
 def _source(hint: Any, value: str) -> str:
-    """What encodes a value of a hint, in Python; `value` is what it is called."""
+    """A Python expression that encodes a value of such a hint; `value` is the expression that it is read by."""
     options = _options(hint)
     if _PLAIN.issuperset(options):
         return value
@@ -145,10 +148,12 @@ def _decoder(kind: Any, exact: bool) -> _Decoder:
 
 
 def _exactly(decode: _Decoder) -> _Decoder:
+    """A decoder that refuses what is not written as `to_data` writes it."""
+
     def decode_exactly(data: Any, path: Any) -> Any:
         value = decode(data, path)
         if to_data(value) != data:
-            raise _misfit(path, "not written as it would be here")
+            raise _misfit(path, "it is not written as it should be")
         return value
 
     return decode_exactly
@@ -169,7 +174,7 @@ def _expect(kind: type, data: Any, path: Any) -> Any:
 
 
 def _verbatim(hint: Any, exact: bool) -> frozenset[Any]:
-    """Types whose values need no decoding where this is expected."""
+    """Types of data that is the value already."""
     return (_PLAIN if exact else _PLAIN | {float}).intersection(_options(hint))
 
 
@@ -261,13 +266,13 @@ def _scalar_decoder(kind: Any) -> _Decoder:
     if kind is float:
         return _decode_float
     if kind is datetime:
-        return _calling(datetime.fromisoformat, str)
+        return _conversion(datetime.fromisoformat, str)
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return _calling(kind, object)
+        return _conversion(kind, object)
     return lambda data, path: _expect(kind, data, path)
 
 
-def _calling(make: Callable[[Any], Any], expected: type) -> _Decoder:
+def _conversion(make: Callable[[Any], Any], expected: type) -> _Decoder:
     def decode(data: Any, path: Any) -> Any:
         try:
             return make(_expect(expected, data, path))

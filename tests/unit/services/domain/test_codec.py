@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,6 +15,9 @@ from services.domain.jobs import Job, JobSpec, JobStatus
 from services.domain.measurements import Latency
 from services.domain.problems import Operator, Problem, ProblemAnalysis, TensorSpec, ValueRef
 from services.domain.steps import NewEvent
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 
 def an_analysis() -> ProblemAnalysis:
@@ -115,6 +119,31 @@ def test_what_a_type_refuses_is_refused_with_its_place() -> None:
         from_data(Bounded, {"share": 2.0})
 
 
+@pytest.mark.parametrize("data", [{"share": 0.5, "of": [1, {"a": None}]}, {"share": 1, "of": None}])
+def test_exact_data_is_decoded(data: dict[str, Any]) -> None:
+    assert to_data(from_data(Part, data, exact=True)) == data
+
+
+@pytest.mark.parametrize(
+    ("data", "where"),
+    [
+        ({"share": 0.5}, "Part: a field is missing"),
+        ({"share": 0.5, "of": 1, "more": 1}, "Part: a field is missing, or one too many"),
+        ({"share": -(2**53) - 1, "of": 1}, "Part.share: it is not written as it should be"),
+        ({"share": float("-inf"), "of": 1}, "Part.share"),
+        ({"share": 0.5, "of": [float("nan")]}, "Part.of"),
+        ({"share": True, "of": 1}, "Part.share: expected float, got bool"),
+    ],
+)
+def test_data_that_is_not_exact_is_refused_with_its_place(data: dict[str, Any], where: str) -> None:
+    with pytest.raises(CodecError, match=where):
+        from_data(Part, data, exact=True)
+
+
+def test_a_hint_that_only_type_checkers_know_does_not_hinder_encoding() -> None:
+    assert to_data(Hinted(share=Bounded(share=0.5), when=None)) == {"share": {"share": 0.5}, "when": None}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Bounded:
     share: float
@@ -122,3 +151,14 @@ class Bounded:
     def __post_init__(self) -> None:
         if not self.share <= 1:
             raise ValueError("a share is at most 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part(Bounded):
+    of: Any = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hinted:
+    share: Bounded
+    when: Decimal | None
