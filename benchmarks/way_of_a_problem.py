@@ -5,9 +5,9 @@ until the referee has what it needs for its first verdict:
 
 - A module *has the problem in hand* in a call that has the problem's text among its arguments, or in the variables
   that a nested function took along: as text or bytes, in a document (dict, list), a domain value or a request's body
-  that holds it, in a function that took it along, or in an object of ours that keeps it, be it an argument or `self`;
-  but for the loaded problem, the module that runs.
-  What agents may read does not count: the text is recognised by its held-out part.
+  that holds it, in a function that took it along, or in an object of ours that keeps it, be it an argument or `self`.
+  An object that only refers to one that keeps it has it not in hand, nor has what uses the loaded problem: that is the
+  end of the way. What agents may read does not count: the text is recognised by its held-out part.
 - A module *hands it on* when it calls another module of ours with it, or sends it to the database or another process.
   A call that gives nothing but an object that keeps the problem counts where the caller has the problem in hand too.
 - A stop hands it on, directly or through other stops, to the database, to another process or to where it is run; the

@@ -1,5 +1,5 @@
-"""Is a problem usable? It is loaded and run: same answer twice, finite, not constant, dependent on its inputs, and more
-than rounding noise."""
+"""Is a problem usable? It is run: same answer twice, finite, not constant, dependent on its inputs, and more than
+rounding noise."""
 
 from __future__ import annotations
 
