@@ -66,7 +66,7 @@ def test_what_a_compile_worker_built_needs_no_compiler_on_the_device(sandbox: Sa
     bench = CompileBench(sandbox, {"cpp": CppBackend(sandbox, tmp_path / "compiled")})
     assert bench.offer.device == COMPILE
     report = bench.compile(REQUEST, lambda: False)
-    assert (report.ok, report.libraries) == (True, 1)  # type: ignore[union-attr]
+    assert (report.ok, report.libraries) == (True, 1)
     before = contents(tmp_path / "compiled")
 
     device = CppBackend(NoCompiler(), tmp_path / "device")  # type: ignore[arg-type]
