@@ -4,16 +4,16 @@ A *stop* is a module of ours through which the problem passes. Precisely, while 
 until the referee has what it needs for its first verdict:
 
 - A module *has the problem in hand* in a call that has the problem's text among its arguments, or in the variables
-  that a nested function took along: as text or bytes, or in a document (dict, list), a domain value or a request's
-  body that holds it. What an object keeps for itself (`self`) does not count, nor does what agents may read: the text
-  is recognised by its held-out part.
+  that a nested function took along: as text or bytes, in a document (dict, list), a domain value or a request's body
+  that holds it, in a function that took it along, or in an object of ours that keeps it, be it an argument or `self`.
+  An object that only refers to one that keeps it has it not in hand, nor has what uses the loaded problem: that is the
+  end of the way. What agents may read does not count: the text is recognised by its held-out part.
 - A module *hands it on* when it calls another module of ours with it, or sends it to the database or another process.
+  A call that gives nothing but an object that keeps the problem counts where the caller has the problem in hand too.
 - A stop hands it on, directly or through other stops, to the database, to another process or to where it is run; the
   module that runs it is the last stop. A module that only reads it and returns (a lint, a codec, a hash) is none.
 
-- Transports (`storage.db`, how a transaction runs, `workers.ipc`, how processes talk, and
-  `workers.referee.boundary.exchange`, how that is timed) carry whatever they are given and know of no problem: it goes
-  through them, and they are no stops.
+Transports (how a transaction runs, how processes talk) count like any other module.
 
 Not counted: imports, what is built at start, and the ways of the candidate and of the report.
 
@@ -27,6 +27,7 @@ import argparse
 import asyncio
 import contextlib
 import dataclasses
+import functools
 import os
 import secrets
 import signal
@@ -38,7 +39,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import FrameType
+from types import CellType, FrameType, FunctionType, MethodType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -68,7 +69,6 @@ def held_out():
 
 HELD_OUT = [held_out]
 """
-TRANSPORTS = ("storage.db.", "workers.ipc.", "workers.referee.boundary.exchange")
 MESSAGES = ("workers.referee.boundary.requests", "workers.referee.boundary.problem_messages", "workers.runner.protocol")
 """What processes say to each other, as types."""
 MOST = 10_000
@@ -105,18 +105,52 @@ def carries(value: object, depth: int = 6) -> bool:
     return False
 
 
+def keeps(value: object) -> bool:
+    """Whether a value is an object of ours, a method of one, or a function, that keeps the problem."""
+    if isinstance(value, functools.partial):
+        kept: list[object] = [value.func, *value.args, *value.keywords.values()]
+        return any(carries(item) or keeps(item) for item in kept)
+    if isinstance(value, MethodType):
+        return keeps(value.__self__)
+    if isinstance(value, FunctionType):
+        return any(carries(item) or _attributes_carry(item) for item in map(_content, value.__closure__ or ()))
+    return _attributes_carry(value)
+
+
+def _content(cell: CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not bound yet
+        return None
+
+
+def _attributes_carry(value: object) -> bool:
+    module = type(value).__module__
+    if module.partition(".")[0] not in OURS or module == RUNS_IT or isinstance(value, type):
+        return False
+    slots = [name for kind in type(value).__mro__ for name in vars(kind).get("__slots__", ())]
+    kept = [*getattr(value, "__dict__", {}).values(), *(getattr(value, name, None) for name in slots)]
+    return any(carries(item) for item in kept)
+
+
 def module_of(frame: FrameType) -> str | None:
     """The module of ours that a frame runs in."""
     name = str(frame.f_globals.get("__name__"))
     return name if name.partition(".")[0] in OURS else None
 
 
-def handed(frame: FrameType) -> bool:
-    """Whether a call has the problem among its arguments, or took it along as a nested function."""
+def given(frame: FrameType) -> list[object]:
+    """A call's arguments, and what it took along as a nested function."""
     code = frame.f_code
     count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
-    names = [name for name in (*code.co_varnames[:count], *code.co_freevars) if name not in ("self", "cls")]
-    return bool(names) and any(carries(frame.f_locals.get(name)) for name in names)
+    values = frame.f_locals
+    return [values.get(name) for name in (*code.co_varnames[:count], *code.co_freevars)]
+
+
+def handed(frame: FrameType) -> bool:
+    """Whether a call has the problem in hand."""
+    values = given(frame)
+    return any(map(carries, values)) or any(map(keeps, values))
 
 
 class Tracer:
@@ -139,10 +173,18 @@ class Tracer:
         elif event == "call":
             name = str(frame.f_globals.get("__name__"))
             if name.partition(".")[0] in OURS:
-                if handed(frame):
-                    self._note(_caller(frame), name)
+                self._called(frame, name)
             elif name == "sqlalchemy.engine.base" and frame.f_code.co_name == "execute":
                 self._sent(frame, only="storage")  # whatever it writes: texts are stored compressed
+
+    def _called(self, frame: FrameType, name: str) -> None:
+        caller = _caller(frame)
+        giver = OUTSIDE if caller is None else str(module_of(caller))
+        if giver == name or (giver, name) in self._seen:
+            return
+        values = given(frame)
+        if any(map(carries, values)) or (any(map(keeps, values)) and caller is not None and handed(caller)):
+            self._note(giver, name)
 
     def _sent(self, frame: FrameType, only: str = "") -> None:
         """The problem leaves for the database or another process from the nearest call that has it in hand."""
@@ -160,14 +202,12 @@ class Tracer:
         os.write(self._descriptor, f"{time.monotonic():.6f} {giver} {taker}\n".encode())
 
 
-def _caller(frame: FrameType) -> str:
-    """The nearest module of ours up the stack."""
+def _caller(frame: FrameType) -> FrameType | None:
+    """The nearest call of ours up the stack; none for a task that an event loop goes on with."""
     at = frame.f_back
-    while at is not None:
-        if (name := module_of(at)) is not None:
-            return name
-        at = at.f_back
-    return OUTSIDE
+    while at is not None and module_of(at) is None:
+        at = None if at.f_globals.get("__name__") == "asyncio.events" else at.f_back
+    return at
 
 
 def serve(connection: socket.socket) -> None:
@@ -283,7 +323,7 @@ def stops(report: Path) -> list[str]:
         passing |= more
     first = {giver: at for at, giver, taker in reversed(known) if taker in passing}
     first[RUNS_IT] = takes[RUNS_IT]
-    return sorted((name for name in first if not name.startswith(TRANSPORTS)), key=lambda name: first[name])
+    return sorted(first, key=lambda name: first[name])
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -29,6 +29,7 @@ from services.domain.candidates import evaluation_id
 from services.domain.errors import (
     ConfigurationError,
     InfrastructureError,
+    KernelwrightError,
     LeaseLostError,
     ModelError,
     ProblemError,
@@ -67,6 +68,8 @@ class Collaborators:
     polling: PollingIntervals
     renewal: LeaseRenewal
     drain: Drain
+    after_job: Callable[[str], Awaitable[object]] | None
+    """Called with the team's id when a job has ended."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,11 +92,6 @@ class JobRun:
         self._jobs = with_.stores.jobs
         self._monitor = JobMonitor(job, with_.renewal, with_.clock, with_.polling, lease)
         self._context: JobContext | None = None
-
-    @classmethod
-    async def begin(cls, lease: LeaseHolder, with_: Collaborators) -> JobRun:
-        """The run of the job that a lease is for. Raises `NotFoundError`."""
-        return cls(await with_.stores.jobs.get(lease.current.team_id, lease.current.job_id), lease, with_)
 
     async def finish(self) -> Job:
         """Work until the job is final. Raises `LeaseLostError` when another orchestrator took it, `StorageError` when
@@ -305,6 +303,25 @@ class JobRun:
         """The run's thread, and the lease under which a saver that fences lets it write."""
         configurable = {"thread_id": self._job.id, "checkpoint_ns": "", "lease": self._lease.current}
         return {"configurable": configurable, "recursion_limit": _NO_LIMIT}
+
+
+async def run_to_its_end(lease: LeaseHolder, with_: Collaborators) -> Job:
+    """The job that a lease is for, at its end; what this program or the machine fails at is its message. Raises
+    `NotFoundError`, `LeaseLostError` and `StorageError`."""
+    run = JobRun(await with_.stores.jobs.get(lease.current.team_id, lease.current.job_id), lease, with_)
+    try:
+        job = await run.finish()
+        if with_.after_job is not None:
+            await with_.after_job(job.team_id)
+    except (LeaseLostError, StorageError):
+        raise
+    except KernelwrightError as error:
+        return await run.end(Ending(status=JobStatus.FAILED, message=str(error), resumable=True))
+    except Exception as error:
+        log.exception("job %s failed for a fault of this program", lease.current.job_id)
+        message = f"internal error: {type(error).__name__}: {error}"
+        return await run.end(Ending(status=JobStatus.FAILED, message=message, resumable=True))
+    return job
 
 
 def _with_remedy(message: str, job_id: str) -> str:

@@ -15,7 +15,7 @@ from agents.workflow.nodes import Workflow
 from agents.workflow.rules import JobRules
 from orchestrator.drain import Drain, DrainingSaver
 from orchestrator.job_monitor import PollingIntervals
-from orchestrator.job_run import Collaborators, Ending, JobRun
+from orchestrator.job_run import Collaborators, run_to_its_end
 from orchestrator.lease_renewal import LeaseRenewal
 from services.domain.errors import ConflictError, KernelwrightError, LeaseLostError, StorageError
 from services.domain.jobs import LOCAL_TEAM, Job, JobStatus, Lease
@@ -59,7 +59,6 @@ class Orchestrator:
         self._is_gone = is_gone
         self._looked_at = float("-inf")
         self._drain = Drain()
-        self._after_job = after_job
         self._with = Collaborators(
             stores=stores,
             queue=queue,
@@ -74,6 +73,7 @@ class Orchestrator:
                 stores.jobs, clock, owner, fresh_s=polling.poll_s / 2, lease_ttl_s=polling.lease_ttl_s
             ),
             drain=self._drain,
+            after_job=after_job,
         )
 
     async def run_job(self, job_id: str, team_id: str = LOCAL_TEAM) -> Job:
@@ -167,30 +167,10 @@ class Orchestrator:
             ):
                 how = "taken over" if lease.token > 1 else "claimed"
                 log.info("the job of team %s was %s by %s (token %d)", lease.team_id, how, lease.owner, lease.token)
-                job = await self._finished(await JobRun.begin(holder, self._with), lease)
+                job = await run_to_its_end(holder, self._with)
         finally:
             await jobs.release(holder.current)
         JOBS_ENDED.labels(job.status.value).inc()
-        return job
-
-    async def _finished(self, run: JobRun, lease: Lease) -> Job:
-        """The job at its end; what this program or the machine fails at is its message."""
-        try:
-            return await self._finish(run)
-        except (LeaseLostError, StorageError):
-            raise
-        except KernelwrightError as error:
-            return await run.end(Ending(status=JobStatus.FAILED, message=str(error), resumable=True))
-        except Exception as error:
-            log.exception("job %s failed for a fault of this program", lease.job_id)
-            message = f"internal error: {type(error).__name__}: {error}"
-            return await run.end(Ending(status=JobStatus.FAILED, message=message, resumable=True))
-
-    async def _finish(self, run: JobRun) -> Job:
-        """The ended job, after which memory is tidied now and then."""
-        job = await run.finish()
-        if self._after_job is not None:
-            await self._after_job(job.team_id)
         return job
 
     async def _run_quietly(self, lease: Lease) -> None:

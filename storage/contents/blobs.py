@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, select, text, union_all
-from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from services.domain.errors import NotFoundError, StorageError
@@ -35,6 +35,7 @@ _HELD = (
 
 _ORDER_TEXTS = text("SELECT hash, content FROM order_texts(:team, :hashes)")
 
+_INSERT_NEW_SQLITE = sqlite.insert(blobs).on_conflict_do_nothing()
 _INSERT_NEW = postgresql.insert(blobs).on_conflict_do_nothing().returning(blobs.c.hash)
 
 _given = {column.name: bindparam(column.name, type_=column.type) for column in blobs.c}
@@ -90,7 +91,7 @@ def keep_contents(connection: Connection, team_id: str, rows: Sequence[dict[str,
 
     SQLite has one writer at a time, so nothing is removed beside it."""
     if connection.dialect.name == "sqlite":
-        insert_new(connection, blobs, rows)
+        connection.execute(_INSERT_NEW_SQLITE, rows)
         return
     missing = list(rows)
     while missing := _not_held(connection, team_id, missing):

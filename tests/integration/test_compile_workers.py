@@ -22,7 +22,7 @@ from storage.jobs.work_orders import SqlWorkStore
 from storage.nodes import SqlNodeRegistry
 from tests.doubles import FrozenClock, a_candidate, a_device, an_evaluation_request
 from workers.backends.cpp import CppBackend
-from workers.queue.compile_worker import CompileBench, do
+from workers.queue.compile_worker import CompileBench
 from workers.sandboxes.process import ProcessSandbox
 
 pytestmark = pytest.mark.integration
@@ -65,8 +65,8 @@ async def database(tmp_path: Path) -> Any:
 def test_what_a_compile_worker_built_needs_no_compiler_on_the_device(sandbox: Sandbox, tmp_path: Path) -> None:
     bench = CompileBench(sandbox, {"cpp": CppBackend(sandbox, tmp_path / "compiled")})
     assert bench.offer.device == COMPILE
-    report = do(bench, REQUEST, lambda: False)
-    assert (report.ok, report.libraries) == (True, 1)  # type: ignore[union-attr]
+    report = bench.compile(REQUEST, lambda: False)
+    assert (report.ok, report.libraries) == (True, 1)
     before = contents(tmp_path / "compiled")
 
     device = CppBackend(NoCompiler(), tmp_path / "device")  # type: ignore[arg-type]
@@ -101,7 +101,7 @@ def test_a_candidate_that_does_not_compile_is_told_and_not_kept(sandbox: Sandbox
 def test_a_compile_worker_judges_nothing_and_wants_a_compiler(sandbox: Sandbox, tmp_path: Path) -> None:
     bench = CompileBench(sandbox, {"cpp": CppBackend(sandbox, tmp_path)})
     with pytest.raises(InfrastructureError, match="judges no candidate"):
-        do(bench, an_evaluation_request(a_candidate()), lambda: False)
+        bench.evaluate(an_evaluation_request(a_candidate()), lambda: False)
     with pytest.raises(ToolchainError, match="needs a compiler"):
         CompileBench(sandbox, {})
 

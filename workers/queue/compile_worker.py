@@ -8,9 +8,9 @@ from typing import NoReturn
 
 import kernelwright_rt
 from services.domain.errors import InfrastructureError, ToolchainError
-from services.domain.evaluations import EvaluationReport, EvaluationRequest
+from services.domain.evaluations import EvaluationRequest
 from services.domain.nodes import Offer
-from services.domain.validations import ValidationReport, ValidationRequest
+from services.domain.validations import ValidationRequest
 from services.domain.work import COMPILE, CompileReport, CompileRequest
 from services.ports.devices import KernelBackend
 from services.ports.sandboxes import Sandbox
@@ -88,19 +88,6 @@ class CompileBench(Workbench):
     def close(self) -> None:
         """Free everything."""
         self._sandbox.close()
-
-
-def do(
-    bench: Workbench, request: ValidationRequest | EvaluationRequest | CompileRequest, stopped: Callable[[], bool]
-) -> ValidationReport | EvaluationReport | CompileReport:
-    """What an order asks for. Raises `InfrastructureError`."""
-    if isinstance(request, CompileRequest):
-        if not isinstance(bench, CompileBench):
-            raise InfrastructureError("this worker compiles for its own device only")
-        return bench.compile(request, stopped)
-    if isinstance(request, ValidationRequest):
-        return bench.validate(request, stopped)
-    return bench.evaluate(request, stopped)
 
 
 def _has_compiler(backend: KernelBackend) -> bool:

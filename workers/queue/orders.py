@@ -13,13 +13,14 @@ from services.domain.devices import DeviceSheet
 from services.domain.errors import DeviceLostError, InfrastructureError, StorageError, UserError
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
 from services.domain.nodes import Offer
-from services.domain.work import Report, WorkClaim, WorkOrder
+from services.domain.validations import ValidationRequest
+from services.domain.work import CompileRequest, Report, Request, WorkClaim, WorkOrder
 from services.jobs.machine_code import with_machine_code_kept
 from services.ports.jobs import ArtefactStore
 from services.ports.work import Workbench, WorkClaims
 from services.telemetry.logs import log_context
 from services.telemetry.traces import order_span
-from workers.queue.compile_worker import do
+from workers.queue.compile_worker import CompileBench
 from workers.queue.device_check import DeviceCheck
 
 log = logging.getLogger(__name__)
@@ -76,7 +77,7 @@ async def _execute(context: WorkerContext, claim: WorkClaim, pace: ClaimPace) ->
     stopped = threading.Event()
     keeping = asyncio.create_task(_keep(context.orders, claim, pace, stopped))
     try:
-        result = await asyncio.to_thread(do, context.workbench, claim.order.request, stopped.is_set)
+        result = await asyncio.to_thread(_done, context.workbench, claim.order.request, stopped.is_set)
     except DeviceLostError as error:
         log.critical("putting %s back for another worker: %s", claim.order.id, error)
         await _stored(lambda: context.orders.release(claim))
@@ -97,6 +98,17 @@ async def _execute(context: WorkerContext, claim: WorkClaim, pace: ClaimPace) ->
         await asyncio.gather(keeping, return_exceptions=True)
     if stopped.is_set():
         await asyncio.to_thread(context.workbench.close_job, claim.order.request.job_id)
+
+
+def _done(bench: Workbench, request: Request, stopped: Callable[[], bool]) -> Report:
+    """What an order asks for. Raises `InfrastructureError`."""
+    if isinstance(request, CompileRequest):
+        if not isinstance(bench, CompileBench):
+            raise InfrastructureError("this worker compiles for its own device only")
+        return bench.compile(request, stopped)
+    if isinstance(request, ValidationRequest):
+        return bench.validate(request, stopped)
+    return bench.evaluate(request, stopped)
 
 
 async def _answer(orders: WorkClaims, claim: WorkClaim, result: Report) -> None:

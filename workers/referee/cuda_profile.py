@@ -85,17 +85,9 @@ def _traced(trial: Trial) -> list[ncu.KernelMetrics]:
 @contextlib.contextmanager
 def _prepared(trial: Trial, runner: Runner) -> Iterator[Slot]:
     """Load the candidate as the load gate did, and give it one set of inputs."""
-    problem = trial.state.problem
     arguments = trial.state.draw(0, OWN)
-    runner.session.load(
-        trial.request.source,
-        problem.init_inputs,
-        problem.state(),
-        seed=SEED,
-        copy_state=True,
-        threads=trial.state.threads,
-        limit_s=LIMIT_S,
-        step=problem.step_plan,
+    trial.state.problem.build_in(
+        runner.session, trial.request.source, seed=SEED, copy_state=True, threads=trial.state.threads, limit_s=LIMIT_S
     )
     slot = runner.session.open_slot(0, arguments, trial.state.metas(0))
     slot.write(flatten(arguments))

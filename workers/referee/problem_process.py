@@ -69,7 +69,7 @@ from workers.referee.problem.other_parameters import moved_parameters, other_par
 from workers.referee.problem.reference_problem import ReferenceProblem
 from workers.referee.problem.side_effects import learned_manners, takes_on_host
 from workers.referee.problem.watchdog import Watchdog
-from workers.referee.validation import analysed, examine, keep_state, load
+from workers.referee.validation import analysed, examine, keep_state
 
 IDLE_LIMIT_S = 86400.0
 TRACE_S = 14.0
@@ -163,9 +163,9 @@ class ProblemProcess:
 
     def _load(self, asked: LoadProblem) -> Said:
         torch.set_num_threads(asked.threads)
-        problem = load(
+        self._progress("the module", 1)
+        problem = ReferenceProblem(
             asked.problem,
-            self._progress,
             self._place,
             memory_bytes=asked.memory_bytes,
             init_seed=asked.init_seed,

@@ -180,16 +180,13 @@ class Trial:
 
     def build_model(self, *, seed: int, copy_state: bool) -> bool:
         """Build the model in its process; whether its parameters could be matched with the reference's."""
-        problem = self.state.problem
-        return self.session.load(
+        return self.state.problem.build_in(
+            self.session,
             self.request.source,
-            problem.init_inputs,
-            problem.state(),
             seed=seed,
             copy_state=copy_state,
             threads=self.state.threads,
             limit_s=LOAD_LIMIT_S,
-            step=problem.step_plan,
         )
 
     def load(self) -> bool:

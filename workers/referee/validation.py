@@ -1,5 +1,5 @@
-"""Is a problem usable? It is loaded and run: same answer twice, finite, not constant, dependent on its inputs, and more
-than rounding noise."""
+"""Is a problem usable? It is run: same answer twice, finite, not constant, dependent on its inputs, and more than
+rounding noise."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from typing import Any
 import torch
 
 from services.domain.devices import DeviceSheet
-from services.domain.problems import Problem, ProblemAnalysis
-from workers.ipc.placement import TensorDevice
+from services.domain.problems import ProblemAnalysis
 from workers.ipc.sparse import is_sparse
 from workers.ipc.tensors import flatten
 from workers.referee.comparison.error_log import pieces
@@ -42,20 +41,6 @@ SHOWN = 4
 """Of the names of buffers that a call changes."""
 Progress = Callable[[str, int | None], None]
 """Told what is about to run and the line it is defined at, so that a hang or a kill can be explained."""
-
-
-def load(
-    problem: Problem,
-    progress: Progress,
-    place: TensorDevice | None = None,
-    *,
-    memory_bytes: int | None = None,
-    init_seed: int = 0,
-    sample_seed: int = 0,
-) -> ReferenceProblem:
-    """Import the problem and build its model on a device; `memory_bytes` bounds a process. Raises `Refused`."""
-    progress("the module", 1)
-    return ReferenceProblem(problem, place, memory_bytes=memory_bytes, init_seed=init_seed, sample_seed=sample_seed)
 
 
 def examine(problem: ReferenceProblem, progress: Progress) -> None:

@@ -399,15 +399,8 @@ class BaselineBench:
         runner = self._link.spawn("baseline", TimeLimit(left_s=START_LIMIT_S))
         problem = self._problem
         try:
-            matched = runner.session.load(
-                problem.problem.source,
-                problem.init_inputs,
-                problem.state(),
-                seed=problem.init_seed,
-                copy_state=True,
-                threads=self._threads,
-                limit_s=START_LIMIT_S,
-                step=problem.step_plan,
+            matched = problem.build_in(
+                runner.session, seed=problem.init_seed, copy_state=True, threads=self._threads, limit_s=START_LIMIT_S
             )
         except RunnerFault as fault:
             raise WorkerRefusal(f"the baseline process failed: {fault}") from None

@@ -60,6 +60,7 @@ from workers.referee.boundary.problem_messages import (
     UseThreads,
     Way,
 )
+from workers.referee.boundary.runner_client import RunnerSession
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import self_attested, tolerances
 from workers.referee.errors import Refused
@@ -262,6 +263,29 @@ class IsolatedProblem:
         reference has a graph."""
         self._ask(PrepareOperators(traced=traced), ProblemDone, list(arguments), gives=True)
         return lambda: self._ask(TimeOperators(), OperatorsTimed)[0].seconds
+
+    def build_in(
+        self,
+        session: RunnerSession,
+        source: str | None = None,
+        *,
+        seed: int,
+        copy_state: bool,
+        threads: int,
+        limit_s: float,
+    ) -> bool:
+        """Have a runner build the reference's model, or that of a candidate's source, from the same arguments; False
+        when its parameters could not be matched with the reference's. Raises `RunnerFault`."""
+        return session.load(
+            self.problem.source if source is None else source,
+            self.init_inputs,
+            self.state(),
+            seed=seed,
+            copy_state=copy_state,
+            threads=threads,
+            limit_s=limit_s,
+            step=self.step_plan,
+        )
 
     def close(self) -> None:
         """End its process."""

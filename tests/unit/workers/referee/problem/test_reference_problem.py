@@ -9,7 +9,7 @@ from workers.referee.errors import Refused
 from workers.referee.gates.checks.left_state import left_by
 from workers.referee.problem.other_parameters import moved_parameters, other_parameters
 from workers.referee.problem.reference_problem import ReferenceProblem
-from workers.referee.validation import examine, keep_state, load
+from workers.referee.validation import examine, keep_state
 
 GOOD = """import torch
 
@@ -31,12 +31,12 @@ def problem(source: str) -> Problem:
 
 def refused(source: str) -> Refused:
     with pytest.raises(Refused) as caught:
-        examine(load(problem(source), lambda _what, _line: None), lambda _what, _line: None)
+        examine(ReferenceProblem(problem(source)), lambda _what, _line: None)
     return caught.value
 
 
 def test_a_good_problem_is_loaded_and_examined() -> None:
-    reference = load(problem(GOOD), lambda _what, _line: None)
+    reference = ReferenceProblem(problem(GOOD))
     examine(reference, lambda _what, _line: None)
     assert reference.line_of("Model.forward") == 4
 
@@ -159,7 +159,7 @@ def test_a_reference_that_returns_rounding_noise_is_refused_with_what_to_do(resu
     ],
 )
 def test_references_of_small_zero_mixed_or_whole_values_are_no_rounding_noise(result: str) -> None:
-    examine(load(problem(NORMALISED.replace("{result}", result)), lambda _what, _line: None), lambda _what, _line: None)
+    examine(ReferenceProblem(problem(NORMALISED.replace("{result}", result))), lambda _what, _line: None)
 
 
 def test_an_output_that_is_noise_in_one_draw_by_chance_is_accepted() -> None:
@@ -168,7 +168,7 @@ def test_an_output_that_is_noise_in_one_draw_by_chance_is_accepted() -> None:
         "return [torch.randn(16, 16)]",
         "x = torch.randn(16, 16)\n    return [torch.cat((x[:8], -x[:8].flip(0))) if torch.initial_seed() == 1 else x]",
     )
-    examine(load(problem(source), lambda _what, _line: None), lambda _what, _line: None)
+    examine(ReferenceProblem(problem(source)), lambda _what, _line: None)
 
 
 def test_settings_that_leave_rounding_noise_only_are_refused() -> None:
@@ -262,7 +262,7 @@ def test_what_a_call_changes_in_the_model_is_named(training: bool, named: str | 
         "    def __init__(self):\n        super().__init__()\n        self.norm = torch.nn.BatchNorm1d(16)\n"
         f"        self.train({training})\n\n    def forward(self, x):\n        return self.norm(x)",
     )
-    change = keep_state(load(problem(layer), lambda _what, _line: None), lambda _what, _line: None)
+    change = keep_state(ReferenceProblem(problem(layer)), lambda _what, _line: None)
     assert (change is None) if named is None else (named in (change or ""))
 
 
@@ -274,7 +274,7 @@ COUNTER = GOOD.replace(
 
 
 def test_each_call_finds_the_model_as_it_was_built() -> None:
-    reference = load(problem(COUNTER), lambda _what, _line: None)
+    reference = ReferenceProblem(problem(COUNTER))
     reference.run(reference.make_inputs(0, 1))
     assert reference.model.get_buffer("seen").any()
     keep_state(reference, lambda _what, _line: None)
@@ -297,19 +297,19 @@ def test_what_a_call_leaves_is_found_out_on_a_copy_with_how_exact_it_is() -> Non
 
 def test_a_buffer_that_is_replaced_is_put_back_and_one_that_grows_is_refused() -> None:
     replaced = COUNTER.replace("self.seen.mul_(0.5).add_(x.mean(dim=0))", "self.seen = self.seen + x.mean(dim=0)")
-    reference = load(problem(replaced), lambda _what, _line: None)
+    reference = ReferenceProblem(problem(replaced))
     keep_state(reference, lambda _what, _line: None)
     reference.run(reference.make_inputs(0, 2))
     assert not reference.model.get_buffer("seen").any()
     grows = COUNTER.replace("self.seen.mul_(0.5).add_(x.mean(dim=0))", "self.seen = torch.cat([self.seen, x[0]])")
     with pytest.raises(Refused, match="changes the size of the model's buffer seen"):
-        keep_state(load(problem(grows), lambda _what, _line: None), lambda _what, _line: None)
+        keep_state(ReferenceProblem(problem(grows)), lambda _what, _line: None)
 
 
 def test_a_parameter_that_is_written_to_is_known() -> None:
     parameter = "self.seen = torch.nn.Parameter(torch.zeros(16))"
     written = COUNTER.replace("self.register_buffer('seen', torch.zeros(16))", parameter)
-    reference = load(problem(written), lambda _what, _line: None)
+    reference = ReferenceProblem(problem(written))
     keep_state(reference, lambda _what, _line: None)
     assert reference.changing == ("seen",)
     reference.run(reference.make_inputs(0, 2))
@@ -317,7 +317,7 @@ def test_a_parameter_that_is_written_to_is_known() -> None:
 
 
 def test_weights_that_are_drawn_anew_are_kept_too() -> None:
-    reference = load(problem(COUNTER), lambda _what, _line: None)
+    reference = ReferenceProblem(problem(COUNTER))
     keep_state(reference, lambda _what, _line: None)
     reference.draw_weights_anew(7)
     reference.run(reference.make_inputs(0, 2))
