@@ -49,7 +49,7 @@ COMPILE_LIMITS = SandboxLimits(wall_s=120.0, memory_bytes=4 << 30, processes=32,
 
 
 class CppBackend:
-    """`KernelBackend` for g++. `cache_dir` keeps libraries between runs; `architecture` and `import_s` replace the class's."""
+    """`KernelBackend` for g++. `cache_dir` keeps libraries between runs."""
 
     name = "cpp"
     languages: tuple[str, ...] = ("cpp", "cpp_torch", "torch")
