@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,12 +64,49 @@ def _is_running(task: Path) -> bool:
 
 def tree(pid: int) -> list[int]:
     """`pid` and the processes below it."""
-    found: list[int] = []
-    queue = [pid]
-    while queue and len(found) < MAX_PROCESSES:
-        found.append(queue.pop())
-        queue.extend(_children(found[-1]))
+    return [pid, *descendants(pid)][:MAX_PROCESSES]
+
+
+def descendants(root: int) -> list[int]:
+    """Processes below `root`, nearest first, from /proc; orphans count because `root` adopts them."""
+    if not Path(f"/proc/{root}/task/{root}/children").exists():  # a kernel without CONFIG_PROC_CHILDREN
+        return _descendants_by_parent(root)
+    found = _children_of(root)
+    for process in found:  # grows as it is read
+        found += _children_of(process)
     return found
+
+
+def _children_of(process: int) -> list[int]:
+    """A process's children, those of its threads included: some reads, however many processes the machine has."""
+    children: list[int] = []
+    with contextlib.suppress(OSError):
+        for thread in os.scandir(f"/proc/{process}/task"):
+            with contextlib.suppress(OSError):
+                children += map(int, Path(thread.path, "children").read_bytes().split())
+    return children
+
+
+def _descendants_by_parent(root: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        parent = _parent_of(entry) if entry.name.isdigit() else None
+        if parent is not None:
+            children.setdefault(parent, []).append(int(entry.name))
+    found: list[int] = []
+    queue = [root]
+    while queue:
+        below = children.get(queue.pop(0), [])
+        found += below
+        queue += below
+    return found
+
+
+def _parent_of(process: Path) -> int | None:
+    try:
+        return int((process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def _own_seconds(pid: int) -> float | None:
@@ -92,16 +130,6 @@ def _with_ended_threads(pid: int) -> float:
         return (int(fields[11]) + int(fields[12])) * TICK_S
     except (OSError, ValueError, IndexError):
         return 0.0
-
-
-def _children(pid: int) -> list[int]:
-    found = []
-    try:
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            found += [int(child) for child in (task / "children").read_text(encoding="ascii").split()]
-    except (OSError, ValueError):
-        return found
-    return found
 
 
 def pid_of_descriptor(pidfd: int) -> int | None:

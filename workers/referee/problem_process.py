@@ -297,15 +297,13 @@ class ProblemProcess:
         return False
 
 
-def serve(connection: socket.socket) -> None:
+def serve(connection: socket.socket, place: TensorDevice | None = None) -> None:
     """Entry point of the problem's process."""
     keep_freed_memory()
-    ProblemProcess(Channel(connection)).run()
+    ProblemProcess(Channel(connection), place).run()
     os._exit(0)
 
 
 def serve_on_gpu(connection: socket.socket) -> None:
     """The same on the GPU."""
-    keep_freed_memory()
-    ProblemProcess(Channel(connection), CudaTensorDevice()).run()
-    os._exit(0)
+    serve(connection, CudaTensorDevice())

@@ -70,6 +70,7 @@ class RunnerServer:
     class_name = "ModelNew"
     loads_built = True
     """Whether `load_inline` loads what the compile stage has built."""
+    _leaving = False
 
     def __init__(self, channel: Channel, place: TensorDevice | None = None) -> None:
         self._channel = channel
@@ -98,8 +99,8 @@ class RunnerServer:
         """Whether the outputs of the last call lie in `_out` already."""
 
     def run(self) -> None:
-        """Answer until the referee goes away."""
-        while True:
+        """Answer until the referee goes away, or until told to quit."""
+        while not self._leaving:
             try:
                 message = self._channel.receive(timeout_s=IDLE_LIMIT_S)
             except WireClosedError:
@@ -346,16 +347,15 @@ class RunnerServer:
         return self._place.attach(descriptors_of(message.descriptors, handles, index), handles[index], list(metas))
 
 
-def serve(connection: socket.socket) -> None:
+def serve(connection: socket.socket, place: TensorDevice | None = None) -> None:
     """Entry point of the candidate's process."""
-    RunnerServer(Channel(connection)).run()
+    RunnerServer(Channel(connection), place).run()
     os._exit(0)
 
 
 def serve_on_gpu(connection: socket.socket) -> None:
     """The same for candidates that run on the GPU."""
-    RunnerServer(Channel(connection), CudaTensorDevice()).run()
-    os._exit(0)
+    serve(connection, CudaTensorDevice())
 
 
 def _described(error: BaseException, module_name: str, *, broken: bool) -> RunnerError:

@@ -204,7 +204,7 @@ class RunnerSession(RunnerConnection):
         With `at_once`, on the CPU, outputs count as they are when the model returns, not a little later; those of a
         forward, as they are when it says that it has ended. No figure is to be taken of such a call, nor of one whose
         arguments lie in another `layout` than in the slot."""
-        self._poison_early(slot)
+        slot.poison()
         self._keeps_early, self._early = at_once and slot.late > 0, None
         request = protocol.CallModel(slot=slot.number, model=model, hold=hold, at_once=at_once, layout=layout)
         called, took = self.exchange(request, ModelCalled, limit_s=limit_s)
@@ -230,16 +230,16 @@ class RunnerSession(RunnerConnection):
 
     def held(self, slot: Slot) -> Fetched:
         """What the call returned that was to be held, as it is now; on the CPU."""
-        self._poison_early(slot)
+        slot.poison()
         self._last, _ = self.ask(protocol.HandOverHeld(slot=slot.number), HandedOver)
         return self.fetch(slot)
 
-    def call_batch(self, slots: Sequence[Slot], model: str, *, limit_s: float | None = None) -> float:
+    def call_batch(self, slots: Sequence[Slot], model: str) -> float:
         """On the CPU: one call on each slot, each with memory for outputs of its own; seconds for all of them."""
         for slot in slots:
-            self._poison_early(slot)
+            slot.poison()
         request = protocol.TimeBatch(slots=tuple(slot.number for slot in slots), model=model)
-        batch, wall = self.ask(request, BatchCalled, limit_s=limit_s)
+        batch, wall = self.ask(request, BatchCalled)
         if len(batch.calls) != len(slots):
             raise RunnerFault(FaultKind.FORGED, "the calls of a batch are not described")
         self._batch = batch.calls
@@ -247,14 +247,14 @@ class RunnerSession(RunnerConnection):
 
     def held_of_batch(self, slot: Slot, index: int) -> Fetched:
         """On the CPU: what a call of the last batch returned, as it is at the batch's end: all of them were held."""
-        self._poison_early(slot)
+        slot.poison()
         handed, _ = self.ask(protocol.FetchOutputs(index=index), HandedOver)
         self._batch = (*self._batch[:index], handed, *self._batch[index + 1 :])
         return self.fetch(slot, index)
 
     def look(self, slot: Slot, source: Slot, delay_s: float, *, hold: bool) -> None:
         """Run the model once on what is in `source`, copied in late; with `hold`, its other streams are held up."""
-        self._poison_early(slot)
+        slot.poison()
         delay_us = int(1e6 * delay_s)
         request = protocol.CallLate(slot=slot.number, source=source.number, delay_us=delay_us, hold=hold)
         self.ask(request, Acknowledged)
@@ -271,16 +271,12 @@ class RunnerSession(RunnerConnection):
 
     def observe(self, slot: Slot) -> dict[str, int]:
         """Run the model once and return PyTorch's operators it used with the elements of their largest tensor."""
-        self._poison_early(slot)
+        slot.poison()
         called, _ = self.ask(protocol.CallModel(slot=slot.number, observe=True), ModelCalled)
         self._last = called.handed
         if called.operators is None:
             raise RunnerFault(FaultKind.FORGED, "operators are not described")
         return dict(called.operators)
-
-    def _poison_early(self, slot: Slot) -> None:
-        """Outputs are copied within the call, and what it leaves out must not look like an output."""
-        slot.poison()
 
     def drop(self) -> None:
         """Let the runner free what the last call returned; on the CPU it has done so."""
