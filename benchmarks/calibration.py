@@ -47,8 +47,8 @@ from workers.referee.boundary.runner_client import RunnerSession
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.inputs.fresh_values import FreshValues
 from workers.referee.problem.reference_problem import ReferenceProblem, cloned, output_tensors
+from workers.referee.timing import stopwatch
 from workers.referee.timing.single_calls import ProtocolCost, SamplingBudget, Side
-from workers.referee.timing.stopwatch import stopwatch_for
 from workers.runner.answers import Acknowledged
 from workers.runner.protocol import AddIdle
 from workers.sandboxes.process import ProcessSandbox
@@ -78,10 +78,9 @@ class Rivals:
             self.close()
             self._sides = [self._start(), self._start()]
         candidate, baseline = self._sides
-        watch = stopwatch_for(self._place)
         values = FreshValues([self.draw() for _ in range(3)], self.draw)
         budget = SamplingBudget(seconds=seconds)
-        found = watch.interleaved(
+        found = stopwatch.interleaved(
             candidate, baseline, values, budget, cost=self._cost(baseline), check=lambda _checked: None
         )
         return Pair(

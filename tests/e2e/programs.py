@@ -23,8 +23,8 @@ from workers.devices.sheets import (
     instruction_set,
     processor_model,
     sheet_path,
-    torch_version,
     usable_cores,
+    version_of,
     write_sheet,
 )
 
@@ -84,7 +84,7 @@ def give_a_sheet(home: Path) -> None:
     measuring gives is asked in `tests/integration/test_devices.py`, and a whole run with it in `test_run.py`."""
     if shutil.which("g++") is None:
         return
-    toolchain = f"{kernelwright_rt.toolchain()}; torch {torch_version()}"
+    toolchain = f"{kernelwright_rt.toolchain()}; torch {version_of('torch')}"
     sheet = DeviceSheet(
         name="cpu",
         model=processor_model(),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from workers.sandboxes.supervisor import _descendants_by_parent, descendants
+from workers.profilers.usage import _descendants_by_parent, descendants
 
 pytestmark = pytest.mark.integration
 

@@ -17,10 +17,10 @@ from services.domain.errors import SandboxError
 from services.ports.sandboxes import Mount, SandboxLimits
 from tests.contracts.sandboxes import LIMITS, TESTS, Bench, bench_of
 from workers.ipc.wire import Channel
+from workers.profilers.usage import descendants
 from workers.sandboxes import bubblewrap
 from workers.sandboxes.cgroups import MemoryGroup, find_hierarchy
 from workers.sandboxes.process import ProcessSandbox
-from workers.sandboxes.supervisor import descendants
 from workers.sandboxes.users import LARGE, SMALL
 
 pytestmark = pytest.mark.integration
@@ -241,7 +241,7 @@ def test_a_connection_can_be_handed_on_to_another_sandbox(bench: Bench) -> None:
     runner = bench.run("result = channel.receive(timeout_s=30).body['question'] * 2")
     referee = bench.run("""
 import socket
-from workers.sandboxes.supervisor import descendants
+from workers.profilers.usage import descendants
 from workers.sandboxes.users import LARGE, SMALL
 from workers.ipc.wire import Channel
 peer = Channel(socket.socket(fileno=channel.receive(timeout_s=30).descriptors[0]))

@@ -164,3 +164,16 @@ def sealed_copy(path: Path) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+class scratch(tempfile.TemporaryDirectory[str]):  # noqa: N801 - reads as a function
+    """A directory for one compilation; files in it may belong to a sandbox's user."""
+
+    def __init__(self) -> None:
+        try:
+            super().__init__(prefix="kernelwright-compile-")
+        except OSError as error:
+            raise StorageError(f"cannot make a scratch directory: {error.strerror}") from None
+
+    def __enter__(self) -> Path:  # type: ignore[override]
+        return Path(super().__enter__())

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from services.domain.profiles import Disassembly
 from services.ports.devices import BuildResult, BuiltLibrary, ReachedName
 from services.ports.sandboxes import ExitStatus, Mount, Sandbox, SandboxLimits, SandboxProcess
 from workers.backends import torch_extensions
-from workers.backends.artefacts import ArtefactCache, Manifest, is_full, sealed_copy
+from workers.backends.artefacts import ArtefactCache, Manifest, is_full, scratch, sealed_copy
 from workers.backends.disassembly import (
     OBJDUMP,
     disassembled,
@@ -50,26 +49,32 @@ COMPILE_LIMITS = SandboxLimits(wall_s=120.0, memory_bytes=4 << 30, processes=32,
 
 
 class CppBackend:
-    """`KernelBackend` for g++. `cache_dir` keeps libraries between runs; `import_s` bounds importing a module."""
+    """`KernelBackend` for g++. `cache_dir` keeps libraries between runs."""
 
     name = "cpp"
     languages: tuple[str, ...] = ("cpp", "cpp_torch", "torch")
     """What its candidates may have compiled."""
     architecture: str | None = None
     """What GPU code is built for; no GPU is asked."""
+    import_s = 20.0
+    """Bounds importing a module, in seconds."""
 
     def __init__(
         self,
         sandbox: Sandbox,
         cache_dir: Path,
         *,
-        import_s: float = 20.0,
+        architecture: str | None = None,
+        import_s: float | None = None,
         compile_limits: SandboxLimits = COMPILE_LIMITS,
     ) -> None:
         self._sandbox = sandbox
         self._cache_dir = cache_dir
         self._ahead: Path | None = None
-        self._import_s = import_s
+        if architecture is not None:
+            self.architecture = architecture
+        if import_s is not None:
+            self.import_s = import_s
         self._compile_limits = compile_limits
         self._cache: ArtefactCache | None = None
 
@@ -85,36 +90,25 @@ class CppBackend:
         started = time.monotonic()
         cache = self._open_cache()
         key = f"build-{hashlib.sha256(source.encode(errors='surrogatepass')).hexdigest()}"
-        known = cache.manifest(key)
-        if known is not None:
-            return BuildResult(
-                ok=True,
-                messages="",
-                artefacts=known.libraries,
-                seconds=time.monotonic() - started,
-                sources=known.sources,
-                libraries=self._read(known.libraries, known.languages),
-                reached=known.reached,
-            )
-        collection = _Collection(backend=self, cache=cache)
-        try:
-            self._collect(source, collection)
-        except CandidateError as error:
-            collection.messages.append(str(error))
-            collection.failed = True
-        artefacts, languages = tuple(collection.artefacts.values()), tuple(collection.languages.values())
-        reached = tuple(collection.reached or ())
-        if not collection.failed:
-            sources = tuple(collection.sources)
-            cache.record(key, Manifest(libraries=artefacts, sources=sources, languages=languages, reached=reached))
+        manifest, failed, messages = cache.manifest(key), False, list[str]()
+        if manifest is None:
+            collection = _Collection(backend=self, cache=cache)
+            try:
+                self._collect(source, collection)
+            except CandidateError as error:
+                collection.messages.append(str(error))
+                collection.failed = True
+            manifest, failed, messages = collection.manifest(), collection.failed, collection.messages
+            if not failed:
+                cache.record(key, manifest)
         return BuildResult(
-            ok=not collection.failed,
-            messages="\n".join(message for message in collection.messages if message),
-            artefacts=artefacts,
+            ok=not failed,
+            messages="\n".join(message for message in messages if message),
+            artefacts=manifest.libraries,
             seconds=time.monotonic() - started,
-            sources=tuple(collection.sources),
-            libraries=self._read(artefacts, languages),
-            reached=reached,
+            sources=manifest.sources,
+            libraries=self._read(manifest.libraries, manifest.languages),
+            reached=manifest.reached,
         )
 
     def _read(self, artefacts: Sequence[Path], languages: Sequence[str]) -> tuple[BuiltLibrary, ...]:
@@ -123,10 +117,10 @@ class CppBackend:
         found = []
         for path, language in zip(artefacts, languages, strict=True):
             chosen = compilers_resolvers(path)
-            plain = plain_resolvers(self._sandbox, path, chosen, scratch) if chosen else frozenset()
+            plain = plain_resolvers(self._sandbox, path, chosen) if chosen else frozenset()
             library, doubtful = read_library(path, language, plain)
             if doubtful:
-                names, why = system_instructions(self._sandbox, path, scratch)
+                names, why = system_instructions(self._sandbox, path)
                 library = dataclasses.replace(library, instructions=names, broken=why)
             found.append(library)
         return tuple(found)
@@ -135,7 +129,7 @@ class CppBackend:
         """The assembly of the candidate's own functions. Raises nothing: what fails is its note."""
         if not result.artefacts:
             return no_listing("the module has nothing compiled when it is imported: there is no library to look into")
-        return disassembled(self._sandbox, OBJDUMP, result.artefacts, scratch)
+        return disassembled(self._sandbox, OBJDUMP, result.artefacts)
 
     def hot_spots(
         self, result: BuildResult, places: Mapping[str, Mapping[int, int]]
@@ -144,7 +138,7 @@ class CppBackend:
         library = next((path for path in result.artefacts if path.name in places), None)
         if library is None:
             return hot_spots("", {}), {}
-        listing = with_lines(self._sandbox, library, scratch)
+        listing = with_lines(self._sandbox, library)
         return hot_spots(listing, places[library.name]), missed_vectorisation(ArtefactCache.remarks(library))
 
     def compile(
@@ -213,7 +207,7 @@ class CppBackend:
 
     def _collect(self, source: str, collection: _Collection) -> None:
         limits = SandboxLimits(
-            wall_s=600.0, cpu_s=self._import_s * 2, memory_bytes=4 << 30, processes=64, file_bytes=64 << 20
+            wall_s=600.0, cpu_s=self.import_s * 2, memory_bytes=4 << 30, processes=64, file_bytes=64 << 20
         )
         process = self._sandbox.fork("workers.backends.collect:serve", limits, environment=self.import_environment())
         channel = Channel(process.socket, max_message_bytes=MAX_MESSAGE_BYTES)
@@ -221,7 +215,7 @@ class CppBackend:
             channel.send({"source": source}, timeout_s=ANSWER_TIMEOUT_S)
             self._converse(channel, collection)
         except WireTimeoutError:
-            raise CandidateError(f"importing the module did not finish within {self._import_s:g} s") from None
+            raise CandidateError(f"importing the module did not finish within {self.import_s:g} s") from None
         except WireClosedError as error:
             raise CandidateError(f"{_early_end(process)} ({error})") from None
         except WireError as error:
@@ -232,7 +226,7 @@ class CppBackend:
 
     def _converse(self, channel: Channel, collection: _Collection) -> None:
         """Serve compile requests until the module is imported. `import_s` counts the module's own time."""
-        left = self._import_s
+        left = self.import_s
         while True:
             asked = time.monotonic()
             message = channel.receive(timeout_s=max(0.01, left))
@@ -298,6 +292,15 @@ class _Collection:
         except CodecError:
             raise CandidateError("importing the module sent something that is no request") from None
 
+    def manifest(self) -> Manifest:
+        """What came of it."""
+        return Manifest(
+            libraries=tuple(self.artefacts.values()),
+            sources=tuple(self.sources),
+            languages=tuple(self.languages.values()),
+            reached=tuple(self.reached or ()),
+        )
+
     def explain(self, raised: str) -> str:
         """What to say of a module that raised; nothing new when it raised because a compilation failed."""
         if self.failed and "CompileError" in raised:
@@ -353,19 +356,6 @@ def _compiler_messages(command: list[str], status: ExitStatus, limits: SandboxLi
     if status.code != 0:
         lines.insert(0, f"$ {' '.join(command)}")
     return "\n".join(lines)
-
-
-class scratch(tempfile.TemporaryDirectory[str]):  # noqa: N801 - reads as a function
-    """A directory for one compilation; files in it may belong to a sandbox's user."""
-
-    def __init__(self) -> None:
-        try:
-            super().__init__(prefix="kernelwright-compile-")
-        except OSError as error:
-            raise StorageError(f"cannot make a scratch directory: {error.strerror}") from None
-
-    def __enter__(self) -> Path:  # type: ignore[override]
-        return Path(super().__enter__())
 
 
 def runtime_view(result: BuildResult) -> tuple[tuple[Mount, ...], dict[str, str]]:

@@ -5,14 +5,12 @@ Compiling needs no GPU: what to build for is named by the worker, and is part of
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import kernelwright_rt
 from services.domain.errors import ToolchainError
 from services.domain.profiles import Disassembly
 from services.ports.devices import BuildResult
-from services.ports.sandboxes import Mount, Sandbox, SandboxLimits
-from workers.backends.cpp import COMPILE_LIMITS, CppBackend, runtime_view, scratch
+from services.ports.sandboxes import Mount
+from workers.backends.cpp import CppBackend, runtime_view
 from workers.backends.gpu_code import cuda_listing
 
 GPU_LANGUAGES = ("cuda", "torch_cuda")
@@ -23,18 +21,7 @@ class CudaBackend(CppBackend):
 
     name = "cuda"
     languages = ("cpp", "cpp_torch", "cuda", "torch", "torch_cuda")
-
-    def __init__(
-        self,
-        sandbox: Sandbox,
-        cache_dir: Path,
-        *,
-        architecture: str = "90a",
-        import_s: float = 20.0,
-        compile_limits: SandboxLimits = COMPILE_LIMITS,
-    ) -> None:
-        super().__init__(sandbox, cache_dir, import_s=import_s, compile_limits=compile_limits)
-        self.architecture = architecture
+    architecture = "90a"
 
     def toolchain(self) -> str:
         """For example `nvcc 13.0.88 sm_90a`."""
@@ -59,7 +46,7 @@ class CudaBackend(CppBackend):
             compiler = kernelwright_rt.cuda_compiler()
         except kernelwright_rt.CompileError:
             compiler = ""
-        return cuda_listing(self._sandbox, result.artefacts, compiler, scratch)
+        return cuda_listing(self._sandbox, result.artefacts, compiler)
 
     def command(self, file: str, flags: tuple[str, ...], language: str) -> list[str]:
         """With lines of the source in GPU code, which stays the same."""

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from services.domain.errors import InfrastructureError, ToolchainError
 from services.domain.profiles import Disassembly
-from services.ports.sandboxes import Sandbox, SandboxLimits
+from services.ports.sandboxes import ExitStatus, Sandbox, SandboxLimits
+from workers.backends.artefacts import scratch
 
 MAX_BYTES = 192 << 10
 """Of one candidate's listing; whole functions are kept as long as they fit."""
 MAX_LIBRARIES = 8
 LIMITS = SandboxLimits(wall_s=20.0, memory_bytes=1 << 30, processes=8, output_bytes=8 << 20, file_bytes=64 << 20)
 LIBRARY = "kernel.so"
-Scratch = Callable[[], AbstractContextManager[Path]]
-"""Makes a directory that is gone afterwards."""
 _FUNCTION = re.compile(r"^[0-9a-f]+ <(?P<name>.+)>:$")
 _RUNTIME = {"deregister_tm_clones", "register_tm_clones", "__do_global_dtors_aux", "frame_dummy", "_init", "_fini"}
 """What the compiler's own start-up files put into every library."""
@@ -66,13 +64,13 @@ def no_listing(note: str) -> Disassembly:
     return Disassembly(form="none", tool="", functions=(), cut=False, note=note, hash=None)
 
 
-def disassembled(sandbox: Sandbox, tool: Tool, libraries: Sequence[Path], scratch: Scratch) -> Disassembly:
+def disassembled(sandbox: Sandbox, tool: Tool, libraries: Sequence[Path]) -> Disassembly:
     """The candidate's own functions in its libraries, as a tool shows them. Raises nothing: what fails is a note."""
     blocks: list[tuple[str, str]] = []
     complete = len(libraries) <= MAX_LIBRARIES
     try:
         for library in libraries[:MAX_LIBRARIES]:
-            text, whole = _shown(sandbox, tool, library, scratch)
+            text, whole = _shown(sandbox, tool, library)
             shown = line_marks(text) if tool.form == OBJDUMP.form else text
             blocks += [(name, block) for name, block in functions(shown, tool.function) if _is_own(name)]
             complete &= whole
@@ -113,13 +111,11 @@ SYSTEM_INSTRUCTIONS = re.compile(r"\t(?:rep |lock |bnd )*(syscall|sysenter|int +
 READING = SandboxLimits(wall_s=60.0, memory_bytes=2 << 30, processes=8, output_bytes=64 << 20, file_bytes=64 << 20)
 
 
-def system_instructions(sandbox: Sandbox, library: Path, scratch: Scratch) -> tuple[tuple[str, ...], str]:
+def system_instructions(sandbox: Sandbox, library: Path) -> tuple[tuple[str, ...], str]:
     """Instructions in a library that call the system or read a clock, and why that cannot be told (else empty)."""
-    command = ["objdump", "--disassemble", "--no-show-raw-insn", "--no-addresses", LIBRARY]
+    command = ["objdump", "--disassemble", "--no-show-raw-insn", "--no-addresses"]
     try:
-        with scratch() as directory:
-            shutil.copyfile(library, directory / LIBRARY)
-            status = sandbox.run(command, READING, directory=directory)
+        status = _run(sandbox, command, library, READING)
     except (InfrastructureError, OSError) as error:
         return (), f"its code looks as if it called the system, and objdump could not be run: {error}"
     if status.code != 0 or status.output_cut:
@@ -187,25 +183,21 @@ def _targets(block: Sequence[re.Match[str]]) -> list[int] | None:
     return targets if ends and _LAST.match(ends[-1]) else None
 
 
-def plain_resolvers(sandbox: Sandbox, library: Path, addresses: Collection[int], scratch: Scratch) -> frozenset[int]:
+def plain_resolvers(sandbox: Sandbox, library: Path, addresses: Collection[int]) -> frozenset[int]:
     """Those of a library's resolvers that `choosing` knows; none where it cannot be disassembled."""
-    command = ["objdump", "--disassemble", "--no-show-raw-insn", "--wide", "--section=.text", LIBRARY]
+    command = ["objdump", "--disassemble", "--no-show-raw-insn", "--wide", "--section=.text"]
     try:
-        with scratch() as directory:
-            shutil.copyfile(library, directory / LIBRARY)
-            status = sandbox.run(command, READING, directory=directory)
+        status = _run(sandbox, command, library, READING)
     except (InfrastructureError, OSError):
         return frozenset()
     return frozenset() if status.code != 0 or status.output_cut else choosing(status.output, addresses)
 
 
-def with_lines(sandbox: Sandbox, library: Path, scratch: Scratch) -> str:
+def with_lines(sandbox: Sandbox, library: Path) -> str:
     """The code of a library with the lines of its source and its offsets; empty where it cannot be had."""
-    command = ["objdump", "--disassemble", "--line-numbers", "--no-show-raw-insn", "--section=.text", "--wide", LIBRARY]
+    command = ["objdump", "--disassemble", "--line-numbers", "--no-show-raw-insn", "--section=.text", "--wide"]
     try:
-        with scratch() as directory:
-            shutil.copyfile(library, directory / LIBRARY)
-            return sandbox.run(command, LIMITS, directory=directory).output
+        return _run(sandbox, command, library, LIMITS).output
     except (InfrastructureError, OSError):
         return ""
 
@@ -224,16 +216,21 @@ def functions(text: str, begins: re.Pattern[str]) -> Iterator[tuple[str, str]]:
         yield name, "\n".join(lines).rstrip()
 
 
-def _shown(sandbox: Sandbox, tool: Tool, library: Path, scratch: Scratch) -> tuple[str, bool]:
+def _shown(sandbox: Sandbox, tool: Tool, library: Path) -> tuple[str, bool]:
     """What a tool says of a copy of one library, and whether that is all. Raises `InfrastructureError`, `OSError`."""
-    with scratch() as directory:
-        shutil.copyfile(library, directory / LIBRARY)
-        status = sandbox.run([*tool.command, LIBRARY], LIMITS, directory=directory)
+    status = _run(sandbox, tool.command, library, LIMITS)
     if status.code != 0:
         said = status.output.strip().splitlines()
         reason = "it took too long" if status.timed_out else (said[-1][:300] if said else f"exit code {status.code}")
         raise InfrastructureError(reason)
     return status.output, not status.output_cut
+
+
+def _run(sandbox: Sandbox, command: Sequence[str], library: Path, limits: SandboxLimits) -> ExitStatus:
+    """Run a tool on a copy of one library. Raises `InfrastructureError`, `OSError`."""
+    with scratch() as directory:
+        shutil.copyfile(library, directory / LIBRARY)
+        return sandbox.run([*command, LIBRARY], limits, directory=directory)
 
 
 def _is_own(name: str) -> bool:

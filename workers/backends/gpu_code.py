@@ -15,7 +15,8 @@ from typing import Any
 from services.domain.errors import InfrastructureError, ToolchainError
 from services.domain.profiles import Disassembly
 from services.ports.sandboxes import Mount, Sandbox, SandboxLimits
-from workers.backends.disassembly import LIMITS, Scratch, Tool, functions, listing_of, no_listing
+from workers.backends.artefacts import scratch
+from workers.backends.disassembly import LIMITS, Tool, functions, listing_of, no_listing
 from workers.ipc.wire import Channel, WireError
 
 SASS_REMEDY = "install Triton, or the CUDA toolkit's binary utilities beside nvcc on the worker"
@@ -80,7 +81,7 @@ def _answer(body: Any) -> DryRun:
     return DryRun(kernels=kernels, configurations=most, raised=str(body["raised"]))
 
 
-def triton_listing(sandbox: Sandbox, source: str, problem: str, architecture: str, scratch: Scratch) -> Disassembly:
+def triton_listing(sandbox: Sandbox, source: str, problem: str, architecture: str) -> Disassembly:
     """SASS and PTX of what a candidate launches, lines marked. Raises nothing: what fails is its note."""
     tool = Tool(form="sass", command=(nvidia_tool("nvdisasm"),), function=_SECTION, remedy=SASS_REMEDY)
     try:
@@ -88,9 +89,7 @@ def triton_listing(sandbox: Sandbox, source: str, problem: str, architecture: st
         if not found.kernels:
             why = found.raised or "it launched no Triton kernel"
             return no_listing(f"Triton's kernels are compiled by running the forward without a GPU, and {why}")
-        blocks = [
-            block for _, _, cubin in found.kernels for block in _sass(sandbox, tool, cubin, scratch, "candidate.py")
-        ]
+        blocks = [block for _, _, cubin in found.kernels for block in _sass(sandbox, tool, cubin, "candidate.py")]
         sass = listing_of(tool, blocks, complete=not found.raised)
         ptx = listing_of(PTX, [(name, ptx_marks(text)) for name, text, _ in found.kernels], complete=True)
     except ToolchainError:
@@ -107,14 +106,14 @@ def _tuning(found: DryRun) -> str:
     return f"the forward did not come to its end without a GPU: {found.raised}" if found.raised else ""
 
 
-def cuda_listing(sandbox: Sandbox, libraries: Sequence[Path], compiler: str, scratch: Scratch) -> Disassembly:
+def cuda_listing(sandbox: Sandbox, libraries: Sequence[Path], compiler: str) -> Disassembly:
     """SASS of the GPU code in libraries, lines of `kernel.cu` marked. Raises nothing: what fails is its note."""
     tool = Tool(form="sass", command=(nvidia_tool("nvdisasm", compiler),), function=_SECTION, remedy=SASS_REMEDY)
     blocks: list[tuple[str, str]] = []
     try:
         for library in libraries:
-            for cubin in _extracted(sandbox, nvidia_tool("cuobjdump", compiler), library, scratch):
-                blocks += _sass(sandbox, tool, cubin, scratch, "kernel.cu")
+            for cubin in _extracted(sandbox, nvidia_tool("cuobjdump", compiler), library):
+                blocks += _sass(sandbox, tool, cubin, "kernel.cu")
     except ToolchainError as error:
         return no_listing(f"{error}: {tool.remedy}")
     except (InfrastructureError, OSError) as error:
@@ -124,14 +123,14 @@ def cuda_listing(sandbox: Sandbox, libraries: Sequence[Path], compiler: str, scr
     return listing_of(tool, blocks, complete=True)
 
 
-def _extracted(sandbox: Sandbox, program: str, library: Path, scratch: Scratch) -> list[bytes]:
+def _extracted(sandbox: Sandbox, program: str, library: Path) -> list[bytes]:
     with scratch() as directory:
         shutil.copyfile(library, directory / "kernel.so")
         _run(sandbox, [program, "--extract-elf", "all", "kernel.so"], directory)
         return [path.read_bytes() for path in sorted(directory.glob("*.cubin"))]
 
 
-def _sass(sandbox: Sandbox, tool: Tool, cubin: bytes, scratch: Scratch, own: str) -> list[tuple[str, str]]:
+def _sass(sandbox: Sandbox, tool: Tool, cubin: bytes, own: str) -> list[tuple[str, str]]:
     with scratch() as directory:
         (directory / "kernel.cubin").write_bytes(cubin)
         text = _run(sandbox, [*tool.command, "--print-line-info-inline", "--print-code", "kernel.cubin"], directory)

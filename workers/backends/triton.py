@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.metadata
-from pathlib import Path
 
 from services.domain.errors import ToolchainError
 from services.domain.profiles import Disassembly
 from services.ports.devices import BuildResult
-from services.ports.sandboxes import Sandbox, SandboxLimits
-from workers.backends.cpp import COMPILE_LIMITS, scratch
 from workers.backends.cuda import CudaBackend
 from workers.backends.disassembly import no_listing
 from workers.backends.gpu_code import triton_listing
@@ -28,19 +25,7 @@ class TritonBackend(CudaBackend):
     """`KernelBackend` for Triton, with CUDA and C++ sources beside it where their compilers are installed."""
 
     name = "triton"
-
-    def __init__(
-        self,
-        sandbox: Sandbox,
-        cache_dir: Path,
-        *,
-        architecture: str = "90a",
-        import_s: float = 30.0,
-        compile_limits: SandboxLimits = COMPILE_LIMITS,
-    ) -> None:
-        super().__init__(
-            sandbox, cache_dir, architecture=architecture, import_s=import_s, compile_limits=compile_limits
-        )
+    import_s = 30.0
 
     def toolchain(self) -> str:
         """For example `triton 3.6.0 sm_90a`. Raises `ToolchainError` where Triton is not installed."""
@@ -59,7 +44,7 @@ class TritonBackend(CudaBackend):
             return super().listing(result)
         if not result.problem:
             return no_listing("kernels that Triton compiles when they are called are shown of accepted candidates")
-        return triton_listing(self._sandbox, result.module, result.problem, str(self.architecture), scratch)
+        return triton_listing(self._sandbox, result.module, result.problem, str(self.architecture))
 
     def build(self, source: str) -> BuildResult:
         """Import the module; one that asks for the GPU on the way is left to the load stage, which has one."""

@@ -10,7 +10,6 @@ import logging
 import re
 import stat
 from collections.abc import Mapping
-from importlib import metadata
 from pathlib import Path
 
 from services.domain.devices import DeviceSheet
@@ -18,7 +17,7 @@ from services.domain.errors import InfrastructureError, SandboxError, ToolchainE
 from services.domain.events import JsonValue
 from services.ports.sandboxes import Mount, Sandbox, SandboxLimits
 from workers.devices.cards import DEVICES, Gpu, check_present, query
-from workers.devices.sheets import MAX_AGE_S, read_sheet, torch_version, write_sheet
+from workers.devices.sheets import MAX_AGE_S, read_sheet, version_of, write_sheet
 from workers.ipc.wire import Channel, WireError
 
 log = logging.getLogger(__name__)
@@ -79,7 +78,7 @@ def measure_gpu(sandbox: Sandbox, gpu: Gpu, state_dir: Path, *, max_age_s: float
 
     Raises `InfrastructureError`.
     """
-    toolchain = f"torch {torch_version()}; triton {_version('triton')}; driver {gpu.driver}"
+    toolchain = f"torch {version_of('torch')}; triton {version_of('triton')}; driver {gpu.driver}"
     key = hashlib.sha256(f"{gpu.uuid}/{gpu.capability}/{toolchain}/3".encode()).hexdigest()[:16]
     path = state_dir / "devices" / f"{gpu.name}-{key}.json"
     known = read_sheet(path, max_age_s)
@@ -143,7 +142,7 @@ def _unusable(gpu: Gpu, error: WireError, said: str) -> InfrastructureError:
     """What to do about a probe that ended without an answer. Raises `InfrastructureError` where the card is gone."""
     check_present(gpu)
     if _NO_CUDA in said:
-        return ToolchainError(f"torch {torch_version()} is a build without CUDA: pip install PyPI's own torch")
+        return ToolchainError(f"torch {version_of('torch')} is a build without CUDA: pip install PyPI's own torch")
     log.warning("a probe of %s said: %s", gpu, said[-1500:])
     last = next((line.strip() for line in reversed(said.splitlines()) if line.strip()), "nothing was said")
     return SandboxError(f"{gpu} cannot be used in a sandbox: {error}; {last}")
@@ -160,10 +159,3 @@ def _number(text: str) -> float | None:
         return float(int(text, 16)) if text.startswith("0x") else float(text)
     except ValueError:
         return None
-
-
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "none"

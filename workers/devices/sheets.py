@@ -47,7 +47,7 @@ def measure_cpu(
     (`is_quiet`, by default the load average) is not kept. Raises `InfrastructureError`.
     """
     model = processor_model()
-    toolchain = f"{backend.toolchain()}; torch {torch_version()}"
+    toolchain = f"{backend.toolchain()}; torch {version_of('torch')}"
     units = usable_cores()
     path = sheet_path(state_dir, toolchain)
     known = read_sheet(path, max_age_s)
@@ -202,9 +202,9 @@ def _size(text: str) -> int:
     return int(text.rstrip("KM")) * factor
 
 
-def torch_version() -> str:
-    """Installed torch, without importing it; `none` where there is none."""
+def version_of(package: str) -> str:
+    """What is installed of a package, without importing it; `none` where there is none."""
     try:
-        return metadata.version("torch")
+        return metadata.version(package)
     except metadata.PackageNotFoundError:
         return "none"

@@ -38,19 +38,7 @@ from workers.evaluation.terms import terms_for
 from workers.evaluation.work import CancelledError, Work
 from workers.profilers.host import HostClock
 from workers.profilers.perf_counters import PerfProfiler
-from workers.referee.boundary.requests import (
-    BaselinesMeasured,
-    CandidateDrafted,
-    CandidateEvaluated,
-    DraftCandidate,
-    EvaluateCandidate,
-    MeasureBaselines,
-    ModelProfiled,
-    PrepareProblem,
-    ProblemPrepared,
-    ProfileModel,
-    RefereeRequest,
-)
+from workers.referee.boundary import requests
 from workers.referee.costs.roofline import roofline
 from workers.referee.report import compose_infrastructure_error
 
@@ -144,7 +132,9 @@ class Evaluator:
                 return _refused(refusal, self._device, started)
             wanted = BASELINES if request.draft else DEFAULT_BASELINES  # a draft is made the compiler's fastest way
             names = tuple(name for name in wanted if name in request.baselines)
-            answer = _asked_of_problem(case, MeasureBaselines(names=names), BaselinesMeasured, work, BASELINES_LIMIT_S)
+            answer = _asked_of_problem(
+                case, requests.MeasureBaselines(names=names), requests.BaselinesMeasured, work, BASELINES_LIMIT_S
+            )
             if isinstance(answer, ProblemRefusal):
                 check_present(self._gpu)
                 return _refused(answer, self._device, started)
@@ -165,7 +155,7 @@ class Evaluator:
         reason = _without_draft(request.device, request.backend)
         if reason is not None:
             return CompilerDraft(reason=reason)
-        answer = _asked(case, DraftCandidate(), CandidateDrafted, work, BASELINES_LIMIT_S)
+        answer = _asked(case, requests.DraftCandidate(), requests.CandidateDrafted, work, BASELINES_LIMIT_S)
         if isinstance(answer, ProblemRefusal):
             raise InfrastructureError(f"the referee gave no draft: {answer.reason}")
         draft = answer.draft
@@ -191,7 +181,7 @@ class Evaluator:
             refusal = self._prepare(case, problem, work, again=True)
             if refusal is not None:
                 return refusal
-            answer = _asked(case, ProfileModel(), ModelProfiled, work, MODEL_LIMIT_S)
+            answer = _asked(case, requests.ProfileModel(), requests.ModelProfiled, work, MODEL_LIMIT_S)
             return answer if isinstance(answer, ProblemRefusal) else answer.profile
 
     def evaluate(self, request: EvaluationRequest, cancelled: Callable[[], bool] = lambda: False) -> EvaluationReport:
@@ -250,11 +240,11 @@ class Evaluator:
         if refusal is not None:
             raise InfrastructureError(f"the problem itself is unusable: {refusal.reason}. {refusal.remedy}")
         warm_s = time.monotonic() - started
-        asked = EvaluateCandidate(
+        asked = requests.EvaluateCandidate(
             request=request, environment=environment, baselines_max_age_s=self._baselines_max_age_s
         )
         host = HostClock.now()
-        answer = _asked(case, asked, CandidateEvaluated, work, request.timeout_s + BASELINES_LIMIT_S)
+        answer = _asked(case, asked, requests.CandidateEvaluated, work, request.timeout_s + BASELINES_LIMIT_S)
         if isinstance(answer, ProblemRefusal):
             raise InfrastructureError(f"the referee gave no report: {str(answer)[:500]}")
         case.know(answer.baselines)
@@ -306,7 +296,7 @@ class Evaluator:
             return None
         if case.process is None:
             case.process = RefereeProcess(self._sandbox, self._terms, self._profiler, self._device_lock)
-        asked = PrepareProblem(
+        asked = requests.PrepareProblem(
             problem=problem,
             device=self._device,
             baselines=case.baselines,
@@ -314,7 +304,7 @@ class Evaluator:
             memory_bytes=self._device_memory(),
             analysis=case.analysis,
         )
-        answer = _asked_of_problem(case, asked, ProblemPrepared, work, PREPARE_LIMIT_S)
+        answer = _asked_of_problem(case, asked, requests.ProblemPrepared, work, PREPARE_LIMIT_S)
         if isinstance(answer, ProblemRefusal):
             case.discard()
             return answer
@@ -356,7 +346,9 @@ class Evaluator:
             self._lock.release()
 
 
-def _asked(case: Case, request: RefereeRequest, expected: type[T], work: Work, limit_s: float) -> T | ProblemRefusal:
+def _asked(
+    case: Case, request: requests.RefereeRequest, expected: type[T], work: Work, limit_s: float
+) -> T | ProblemRefusal:
     """A request to a case's referee. Raises `InfrastructureError`."""
     with case.conversation() as referee:
         reply = referee.ask(request, work, limit_s=limit_s)
@@ -364,7 +356,7 @@ def _asked(case: Case, request: RefereeRequest, expected: type[T], work: Work, l
 
 
 def _asked_of_problem(
-    case: Case, request: RefereeRequest, expected: type[T], work: Work, limit_s: float
+    case: Case, request: requests.RefereeRequest, expected: type[T], work: Work, limit_s: float
 ) -> T | ProblemRefusal:
     """The same before there is a candidate: a referee that is lost was ended by the problem, or by the machine."""
     try:

@@ -17,33 +17,11 @@ from workers.evaluation.work import POLL_S, CancelledError, Work
 from workers.ipc.messages import MessageError
 from workers.ipc.wire import Channel, Message, WireError, WireTimeoutError
 from workers.profilers.perf_counters import PerfProfiler
+from workers.referee.boundary import requests
+from workers.referee.boundary import worker_messages as messages
 from workers.referee.boundary.problem_end import refused_end
-from workers.referee.boundary.requests import (
-    REPLIES,
-    REQUESTS,
-    MeasureBaselines,
-    PrepareProblem,
-    ProfileModel,
-    RefereeReply,
-    RefereeRequest,
-)
-from workers.referee.boundary.worker_messages import (
-    ANSWERS,
-    QUESTIONS,
-    Asked,
-    AwaitBuild,
-    BeginBuild,
-    Build,
-    Declined,
-    DeviceHeld,
-    Done,
-    HoldDevice,
-    SpawnRunner,
-    StepBegun,
-    WorkerAnswer,
-)
 
-USES_DEVICE = (PrepareProblem, MeasureBaselines, ProfileModel)
+USES_DEVICE = (requests.PrepareProblem, requests.MeasureBaselines, requests.ProfileModel)
 """Requests that use the device from their beginning; an evaluation asks for it once its candidate is built."""
 SAID = 2000
 """Characters of what a referee wrote last that its end is explained with."""
@@ -53,7 +31,7 @@ class RefereeLostError(InfrastructureError):
     """The referee process ended or does not answer. Attributes `status`: how it ended, if it did; `doing`: what it had
     begun, if it said so."""
 
-    def __init__(self, reason: str, status: ExitStatus | None, doing: StepBegun | None) -> None:
+    def __init__(self, reason: str, status: ExitStatus | None, doing: messages.StepBegun | None) -> None:
         self.status = status
         self.doing = doing
         super().__init__(reason)
@@ -83,13 +61,13 @@ class RefereeProcess:
         self._terms = terms
         self._lock = lock
         self._runners = RunnerProcesses(sandbox, terms, profiler)
-        self._doing: StepBegun | None = None
+        self._doing: messages.StepBegun | None = None
         self._process = sandbox.fork(
             "workers.referee.server:serve", terms.referee, mounts=terms.mounts, environment=terms.environment
         )
         self._channel = Channel(self._process.socket)
 
-    def ask(self, request: RefereeRequest, work: Work, *, limit_s: float) -> RefereeReply:
+    def ask(self, request: requests.RefereeRequest, work: Work, *, limit_s: float) -> requests.RefereeReply:
         """One request and the conversation it takes. Raises `RefereeLostError`, `CancelledError`, and
         `InfrastructureError` for a reply that is none."""
         self._doing = None
@@ -97,12 +75,12 @@ class RefereeProcess:
             if isinstance(request, USES_DEVICE):
                 self._hold(work)
             deadline = time.monotonic() + limit_s
-            self._channel.send(REQUESTS.encode(request))
+            self._channel.send(requests.REQUESTS.encode(request))
             while True:
                 message = self._next(work, deadline)
                 message.close()
-                if REPLIES.holds(message.body):
-                    return REPLIES.decode(message.body)
+                if requests.REPLIES.holds(message.body):
+                    return requests.REPLIES.decode(message.body)
                 deadline += self._serve(message, work)
         except MessageError as error:
             raise InfrastructureError(f"the referee sent something else than was asked for: {error}") from None
@@ -149,43 +127,43 @@ class RefereeProcess:
     def _serve(self, message: Message, work: Work) -> float:
         """Do what the referee asks; the seconds that the device was waited for."""
         descriptors: list[int] = []
-        answer: WorkerAnswer
+        answer: messages.WorkerAnswer
         try:
-            question = QUESTIONS.decode(message.body)
-            if isinstance(question, StepBegun):
+            question = messages.QUESTIONS.decode(message.body)
+            if isinstance(question, messages.StepBegun):
                 self._doing = question
                 return 0.0
             answer = self._answer(question, work, descriptors)
         except CancelledError:
             raise
         except (InfrastructureError, MessageError, TypeError, ValueError) as error:
-            answer = Declined(error=str(error))
+            answer = messages.Declined(error=str(error))
         try:
-            self._channel.send(ANSWERS.encode(answer), descriptors, timeout_s=self._terms.answer_s)
+            self._channel.send(messages.ANSWERS.encode(answer), descriptors, timeout_s=self._terms.answer_s)
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
-        return answer.waited_s if isinstance(answer, DeviceHeld) else 0.0
+        return answer.waited_s if isinstance(answer, messages.DeviceHeld) else 0.0
 
-    def _answer(self, question: Asked, work: Work, descriptors: list[int]) -> WorkerAnswer:
+    def _answer(self, question: messages.Asked, work: Work, descriptors: list[int]) -> messages.WorkerAnswer:
         match question:
-            case HoldDevice():
-                return DeviceHeld(waited_s=self._hold(work))
-            case BeginBuild():
+            case messages.HoldDevice():
+                return messages.DeviceHeld(waited_s=self._hold(work))
+            case messages.BeginBuild():
                 work.begin(question.setting or {})
-                return Done()
-            case AwaitBuild():
+                return messages.Done()
+            case messages.AwaitBuild():
                 return _build(work, question)
-            case SpawnRunner():
+            case messages.SpawnRunner():
                 return self._runners.spawn(question, work, descriptors)
             case _:
                 return self._runners.answer(question, work)
 
 
-def _build(work: Work, question: AwaitBuild) -> Build:
+def _build(work: Work, question: messages.AwaitBuild) -> messages.Build:
     """The build's outcome, once there is one."""
     built = work.finished(question.setting or {})
-    return Build(
+    return messages.Build(
         ok=built.ok,
         messages=built.messages,
         seconds=built.seconds,

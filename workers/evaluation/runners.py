@@ -14,28 +14,7 @@ from workers.evaluation.terms import ENTRIES, Terms
 from workers.evaluation.work import Work, in_thread
 from workers.profilers.perf_counters import PerfProfiler
 from workers.profilers.usage import activity, cpu_seconds
-from workers.referee.boundary.worker_messages import (
-    ActivitySeen,
-    Counters,
-    CountingStarted,
-    Done,
-    KillRunner,
-    ProcessorTime,
-    ReadActivity,
-    ReadCounters,
-    ReadExit,
-    ReadProcessorTime,
-    ReadSamples,
-    RunnerEnd,
-    RunnerKilled,
-    RunnerQuestion,
-    RunnerSpawned,
-    SpawnRunner,
-    StartCounting,
-    SwitchSampling,
-    TimeShares,
-    WorkerAnswer,
-)
+from workers.referee.boundary import worker_messages as messages
 from workers.sampler.handle import SamplerHandle
 
 MAX_RUNNERS = 15
@@ -63,7 +42,7 @@ class RunnerProcesses:
         self._samplers: dict[int, SamplerHandle] = {}
         """Of candidates on the CPU."""
 
-    def spawn(self, question: SpawnRunner, work: Work, descriptors: list[int]) -> RunnerSpawned:
+    def spawn(self, question: messages.SpawnRunner, work: Work, descriptors: list[int]) -> messages.RunnerSpawned:
         """Start one; its connection, and its freezer's, are appended to `descriptors`, which the caller closes."""
         if len(self._processes) >= MAX_RUNNERS:
             raise SandboxError("the referee holds too many runners")
@@ -79,33 +58,33 @@ class RunnerProcesses:
         descriptors.append(connection.detach() if isinstance(connection, socket.socket) else int(connection))
         if role in STOPPED_ROLES and (freezer := _freezer(process)) is not None:
             descriptors.append(freezer)
-        return RunnerSpawned(handle=handle)
+        return messages.RunnerSpawned(handle=handle)
 
-    def answer(self, question: RunnerQuestion, work: Work) -> WorkerAnswer:
+    def answer(self, question: messages.RunnerQuestion, work: Work) -> messages.WorkerAnswer:
         """What a referee wants of one runner. Raises `InfrastructureError` for one that is not there."""
         handle = question.handle
         if handle not in self._processes:
             raise InfrastructureError(f"there is no runner {handle}")
         process = self._processes[handle][1]
         match question:
-            case KillRunner():
+            case messages.KillRunner():
                 return self._kill(handle)
-            case ReadExit():
-                return RunnerEnd(status=_ended(process))
-            case ReadProcessorTime():
+            case messages.ReadExit():
+                return messages.RunnerEnd(status=_ended(process))
+            case messages.ReadProcessorTime():
                 pid = _pid(process)
-                return ProcessorTime(seconds=None if pid is None else cpu_seconds(pid))
-            case ReadActivity():
+                return messages.ProcessorTime(seconds=None if pid is None else cpu_seconds(pid))
+            case messages.ReadActivity():
                 pid = _pid(process)
-                return ActivitySeen(activity=None if pid is None else activity(pid))
-            case SwitchSampling():
+                return messages.ActivitySeen(activity=None if pid is None else activity(pid))
+            case messages.SwitchSampling():
                 self._sampler(handle).switch(on=question.on)
-                return Done()
-            case ReadSamples():
+                return messages.Done()
+            case messages.ReadSamples():
                 return _sampled(self._sampler(handle), question, work)
-            case StartCounting():
+            case messages.StartCounting():
                 return self._start_counting(process, min(question.seconds, MAX_COUNTING_S))
-            case ReadCounters():
+            case messages.ReadCounters():
                 return self._counters()
 
     def drain(self) -> None:
@@ -137,9 +116,9 @@ class RunnerProcesses:
         limits = {"baseline": self._terms.baseline, "problem": self._terms.referee}.get(role, self._terms.runner)
         return self._sandbox.fork(self._terms.entries[role], limits, mounts=mounts, environment=environment)
 
-    def _kill(self, handle: int) -> RunnerKilled:
+    def _kill(self, handle: int) -> messages.RunnerKilled:
         status = self._end(handle).wait(EXIT_WAIT_S)
-        return RunnerKilled(output_cut=status is not None and status.output_cut)
+        return messages.RunnerKilled(output_cut=status is not None and status.output_cut)
 
     def _end(self, handle: int) -> SandboxProcess:
         sampler = self._samplers.pop(handle, None)
@@ -155,27 +134,27 @@ class RunnerProcesses:
             raise InfrastructureError(f"runner {handle} is not sampled")
         return self._samplers[handle]
 
-    def _start_counting(self, process: SandboxProcess, seconds: float) -> CountingStarted:
+    def _start_counting(self, process: SandboxProcess, seconds: float) -> messages.CountingStarted:
         works, why = self._profiler.available()
         pid = _pid(process)
         if not works or pid is None:
-            return CountingStarted(available=False, why=why or "the runner's process id is not known")
+            return messages.CountingStarted(available=False, why=why or "the runner's process id is not known")
         self._counting = in_thread(lambda: self._profiler.metrics(pid, seconds))
-        return CountingStarted(available=True)
+        return messages.CountingStarted(available=True)
 
-    def _counters(self) -> Counters:
+    def _counters(self) -> messages.Counters:
         counting, self._counting = self._counting, None
         metrics = counting.result(timeout=30.0) if counting is not None else {}
-        return Counters(source="perf", metrics=metrics, why="" if metrics else "nothing counted")
+        return messages.Counters(source="perf", metrics=metrics, why="" if metrics else "nothing counted")
 
 
-def _sampled(sampler: SamplerHandle, question: ReadSamples, work: Work) -> TimeShares:
+def _sampled(sampler: SamplerHandle, question: messages.ReadSamples, work: Work) -> messages.TimeShares:
     """Whose code the candidate ran in windows of time; what lies in its own stays here, for the profile."""
     if sampler.why:
-        return TimeShares(by_owner={}, functions={}, threads=(), why=sampler.why)
+        return messages.TimeShares(by_owner={}, functions={}, threads=(), why=sampler.why)
     work.faults.append((question.calls, sampler.faults()))
     work.attribution = found = sampler.samples_between(question.windows)
-    return TimeShares(
+    return messages.TimeShares(
         by_owner=dict(found.by_owner),
         functions=dict(found.functions),
         threads=tuple(sorted(found.by_thread.values(), reverse=True)),

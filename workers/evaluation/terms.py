@@ -50,41 +50,31 @@ class Terms:
 def terms_for(device: DeviceSheet, memory_bytes: int, gpu: Gpu | None = None) -> Terms:
     """Limits and environment of referee, runner and baselines; `memory_bytes` bounds each process, `gpu` is the card
     that they are given."""
-    if gpu is not None:
-        return _gpu_terms(memory_bytes, gpu)
     environment = {
-        "OMP_NUM_THREADS": str(device.units),
+        "OMP_NUM_THREADS": str(device.units if gpu is None else MAX_HOST_THREADS),
         "OMP_WAIT_POLICY": "passive",  # two pools that spin against each other on few cores ruin every figure
         "PYTHONDONTWRITEBYTECODE": "1",
     }
+    if gpu is None:
+        return Terms(
+            referee=_of_referee(memory_bytes, processes=64),
+            runner=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory_bytes, processes=64),
+            baseline=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory_bytes, processes=128),
+            environment=environment,
+        )
+    memory = max(memory_bytes, GPU_HOST_BYTES)
+    limits = SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory, processes=512)  # room for CUDA's threads and mappings
     return Terms(
-        referee=_of_referee(memory_bytes, processes=64),
-        runner=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory_bytes, processes=64),
-        baseline=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory_bytes, processes=128),
-        environment=environment,
+        referee=_of_referee(memory, processes=512),
+        runner=limits,
+        baseline=limits,
+        environment={**environment, **gpu_environment(gpu)},
+        mounts=gpu_mounts(gpu),
+        profiler_mounts=profiler_mounts(),
+        entries=GPU_ENTRIES,
     )
 
 
 def _of_referee(memory_bytes: int, *, processes: int) -> SandboxLimits:
     """What it shares with other processes are files in memory: they may be as large as memory is."""
     return SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory_bytes, processes=processes, file_bytes=memory_bytes)
-
-
-def _gpu_terms(memory_bytes: int, gpu: Gpu) -> Terms:
-    """For a GPU: its own device nodes, the entry points that use it, and room for CUDA's threads and mappings."""
-    threads = str(MAX_HOST_THREADS)
-    memory = max(memory_bytes, GPU_HOST_BYTES)
-    return Terms(
-        referee=_of_referee(memory, processes=512),
-        runner=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory, processes=512),
-        baseline=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory, processes=512),
-        environment={
-            "OMP_NUM_THREADS": threads,
-            "OMP_WAIT_POLICY": "passive",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            **gpu_environment(gpu),
-        },
-        mounts=gpu_mounts(gpu),
-        profiler_mounts=profiler_mounts(),
-        entries=GPU_ENTRIES,
-    )

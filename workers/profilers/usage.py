@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +38,9 @@ def activity(pid: int) -> Activity | None:
     if seconds is None:
         return None
     tasks = [task for process in tree(pid) for task in _tasks(process)]
-    return Activity(cpu_s=seconds, turns=sum(map(_turns, tasks)), running=sum(map(_is_running, tasks)))
+    return Activity(
+        cpu_s=seconds, turns=sum(_schedstat(task, 2) for task in tasks), running=sum(map(_is_running, tasks))
+    )
 
 
 def _tasks(pid: int) -> list[Path]:
@@ -47,9 +50,10 @@ def _tasks(pid: int) -> list[Path]:
         return []
 
 
-def _turns(task: Path) -> int:
+def _schedstat(task: Path, place: int) -> int:
+    """A figure of a thread's `schedstat`: the first is its time in nanoseconds, the third how often it had a turn."""
     try:
-        return int((task / "schedstat").read_text(encoding="ascii").split()[2])
+        return int((task / "schedstat").read_text(encoding="ascii").split()[place])
     except (OSError, ValueError, IndexError):
         return 0
 
@@ -63,25 +67,56 @@ def _is_running(task: Path) -> bool:
 
 def tree(pid: int) -> list[int]:
     """`pid` and the processes below it."""
-    found: list[int] = []
-    queue = [pid]
-    while queue and len(found) < MAX_PROCESSES:
-        found.append(queue.pop())
-        queue.extend(_children(found[-1]))
+    return [pid, *descendants(pid)][:MAX_PROCESSES]
+
+
+def descendants(root: int) -> list[int]:
+    """Processes below `root`, nearest first, from /proc; orphans count because `root` adopts them."""
+    if not Path(f"/proc/{root}/task/{root}/children").exists():  # a kernel without CONFIG_PROC_CHILDREN
+        return _descendants_by_parent(root)
+    found = _children_of(root)
+    for process in found:  # grows as it is read
+        found += _children_of(process)
     return found
 
 
-def _own_seconds(pid: int) -> float | None:
+def _children_of(process: int) -> list[int]:
+    """A process's children, those of its threads included: some reads, however many processes the machine has."""
+    children: list[int] = []
+    with contextlib.suppress(OSError):
+        for thread in os.scandir(f"/proc/{process}/task"):
+            with contextlib.suppress(OSError):
+                children += map(int, Path(thread.path, "children").read_bytes().split())
+    return children
+
+
+def _descendants_by_parent(root: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        parent = _parent_of(entry) if entry.name.isdigit() else None
+        if parent is not None:
+            children.setdefault(parent, []).append(int(entry.name))
+    found: list[int] = []
+    queue = [root]
+    while queue:
+        below = children.get(queue.pop(0), [])
+        found += below
+        queue += below
+    return found
+
+
+def _parent_of(process: Path) -> int | None:
     try:
-        threads = [path / "schedstat" for path in Path(f"/proc/{pid}/task").iterdir()]
-    except OSError:
+        return int((process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
         return None
-    total = 0.0
-    for path in threads:
-        try:
-            total += int(path.read_text(encoding="ascii").split()[0]) * NANOSECOND
-        except (OSError, ValueError, IndexError):
-            continue
+
+
+def _own_seconds(pid: int) -> float | None:
+    tasks = _tasks(pid)
+    if not tasks:
+        return None
+    total = sum(_schedstat(task, 0) for task in tasks) * NANOSECOND
     return max(total, _with_ended_threads(pid) - 2 * TICK_S)
 
 
@@ -92,16 +127,6 @@ def _with_ended_threads(pid: int) -> float:
         return (int(fields[11]) + int(fields[12])) * TICK_S
     except (OSError, ValueError, IndexError):
         return 0.0
-
-
-def _children(pid: int) -> list[int]:
-    found = []
-    try:
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            found += [int(child) for child in (task / "children").read_text(encoding="ascii").split()]
-    except (OSError, ValueError):
-        return found
-    return found
 
 
 def pid_of_descriptor(pidfd: int) -> int | None:

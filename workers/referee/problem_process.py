@@ -22,44 +22,7 @@ from workers.ipc.packed import Packed
 from workers.ipc.placement import CudaTensorDevice, TensorDevice, keep_freed_memory
 from workers.ipc.tensors import DataError, Shared, TensorMeta, decode, flatten, structure
 from workers.ipc.wire import Channel, Message, WireClosedError
-from workers.referee.boundary.problem_messages import (
-    ANSWERS,
-    REQUESTS,
-    Analyse,
-    Applies,
-    BeginVariant,
-    BlockGiven,
-    DrawCotangents,
-    DrawInputs,
-    DrawWeights,
-    EndVariant,
-    Examine,
-    HandedValues,
-    KeepState,
-    LearnManners,
-    LoadProblem,
-    ModelVariant,
-    OperatorsTimed,
-    PrepareOperators,
-    ProblemAnalysed,
-    ProblemAnswer,
-    ProblemDone,
-    ProblemFailed,
-    ProblemLoaded,
-    ProblemRefused,
-    ProblemRequest,
-    ProfileReference,
-    ReadReferenceState,
-    ReferenceProfiled,
-    ReferenceRan,
-    RoomWanted,
-    RunReference,
-    StateKept,
-    TimeOperators,
-    TryOnHost,
-    UseThreads,
-    Way,
-)
+from workers.referee.boundary import problem_messages as messages
 from workers.referee.boundary.worker_messages import StepBegun
 from workers.referee.costs.operator_time import operators_of
 from workers.referee.costs.time_limit import CpuTime
@@ -77,11 +40,14 @@ TRACE_S = 14.0
 used without its graph."""
 BROKEN = 4
 """Exit code after an answer where the GPU's context is lost: the next request finds a new process."""
-STEPS: dict[type[ProblemRequest], str] = {LoadProblem: "the module", DrawInputs: "get_inputs"}
+STEPS: dict[type[messages.ProblemRequest], str] = {
+    messages.LoadProblem: "the module",
+    messages.DrawInputs: "get_inputs",
+}
 """What a request runs of the problem, where it is not `Model.forward`."""
 NOTHING = object()
 """Is handed over beside an answer that has no values."""
-Said = tuple[ProblemAnswer, Any]
+Said = tuple[messages.ProblemAnswer, Any]
 
 
 class ProblemProcess:
@@ -96,24 +62,24 @@ class ProblemProcess:
         self._loaded: ReferenceProblem | None = None
         self._operators: Callable[[], float] | None = None
         self._variant = contextlib.ExitStack()
-        self._acts: dict[type[ProblemRequest], Callable[..., Said]] = {
-            LoadProblem: self._load,
-            UseThreads: self._use_threads,
-            Examine: self._examine,
-            Analyse: self._analyse,
-            KeepState: self._keep_state,
-            DrawInputs: self._draw_inputs,
-            DrawCotangents: self._draw_cotangents,
-            RunReference: self._run,
-            TryOnHost: self._try_on_host,
-            LearnManners: self._learn_manners,
-            ReadReferenceState: self._read_state,
-            BeginVariant: self._begin_variant,
-            EndVariant: self._end_variant,
-            DrawWeights: self._draw_weights,
-            PrepareOperators: self._prepare_operators,
-            TimeOperators: self._time_operators,
-            ProfileReference: self._profile,
+        self._acts: dict[type[messages.ProblemRequest], Callable[..., Said]] = {
+            messages.LoadProblem: self._load,
+            messages.UseThreads: self._use_threads,
+            messages.Examine: self._examine,
+            messages.Analyse: self._analyse,
+            messages.KeepState: self._keep_state,
+            messages.DrawInputs: self._draw_inputs,
+            messages.DrawCotangents: self._draw_cotangents,
+            messages.RunReference: self._run,
+            messages.TryOnHost: self._try_on_host,
+            messages.LearnManners: self._learn_manners,
+            messages.ReadReferenceState: self._read_state,
+            messages.BeginVariant: self._begin_variant,
+            messages.EndVariant: self._end_variant,
+            messages.DrawWeights: self._draw_weights,
+            messages.PrepareOperators: self._prepare_operators,
+            messages.TimeOperators: self._time_operators,
+            messages.ProfileReference: self._profile,
         }
 
     def run(self) -> None:
@@ -126,30 +92,30 @@ class ProblemProcess:
     def _serve(self, message: Message) -> None:
         self._adopt(message)
         answer, value = self._answer(message)
-        broken = isinstance(answer, ProblemRefused | ProblemFailed) and self._is_broken()
+        broken = isinstance(answer, messages.ProblemRefused | messages.ProblemFailed) and self._is_broken()
         try:
             self._say(answer, value)
         except DataError as error:
             remedy = "Convert it to a supported one."
-            self._say(ProblemRefused(reason=f"Model: {error}", remedy=remedy, line=None), NOTHING)
+            self._say(messages.ProblemRefused(reason=f"Model: {error}", remedy=remedy, line=None), NOTHING)
         if broken:
             os._exit(BROKEN)
 
     def _answer(self, message: Message) -> Said:
         try:
-            request = REQUESTS.decode(message.body)
+            request = messages.REQUESTS.decode(message.body)
             given = [] if "values" not in message.body else [self._given(message)]
-            path = request.problem.path if isinstance(request, LoadProblem) else self._problem.problem.path
+            path = request.problem.path if isinstance(request, messages.LoadProblem) else self._problem.problem.path
             with self._watchdog.watching(path, STEPS.get(type(request), "Model.forward")):
                 return self._acts[type(request)](request, *given)
         except Refused as refusal:
-            return ProblemRefused(reason=refusal.reason, remedy=refusal.remedy, line=refusal.line), NOTHING
+            return messages.ProblemRefused(reason=refusal.reason, remedy=refusal.remedy, line=refusal.line), NOTHING
         except (InfrastructureError, MessageError) as error:
-            return ProblemFailed(reason=str(error)), NOTHING
+            return messages.ProblemFailed(reason=str(error)), NOTHING
         except Exception as error:  # noqa: BLE001 - told to the referee, which goes on
             traceback.print_exc(file=sys.stderr)
             reason = f"the problem's process failed: {type(error).__name__}: {error}"
-            return ProblemFailed(reason=reason[:1000]), NOTHING
+            return messages.ProblemFailed(reason=reason[:1000]), NOTHING
 
     @property
     def _problem(self) -> ReferenceProblem:
@@ -159,9 +125,9 @@ class ProblemProcess:
 
     def _progress(self, what: str, line: int | None) -> None:
         self._watchdog.restart(what)
-        self._channel.send(ANSWERS.encode(StepBegun(what=what, line=line)))
+        self._channel.send(messages.ANSWERS.encode(StepBegun(what=what, line=line)))
 
-    def _load(self, asked: LoadProblem) -> Said:
+    def _load(self, asked: messages.LoadProblem) -> Said:
         torch.set_num_threads(asked.threads)
         self._progress("the module", 1)
         problem = ReferenceProblem(
@@ -173,7 +139,7 @@ class ProblemProcess:
         )
         torch.set_num_threads(asked.threads)  # whatever the module has set
         self._loaded = problem
-        loaded = ProblemLoaded(
+        loaded = messages.ProblemLoaded(
             set_names=problem.set_names,
             held_out=len(problem.held_out),
             init_sets=len(problem.init_sets),
@@ -187,102 +153,102 @@ class ProblemProcess:
         )
         return loaded, problem.init_inputs
 
-    def _use_threads(self, asked: UseThreads) -> Said:
+    def _use_threads(self, asked: messages.UseThreads) -> Said:
         torch.set_num_threads(asked.count)
-        return ProblemDone(), NOTHING
+        return messages.ProblemDone(), NOTHING
 
-    def _examine(self, _asked: Examine) -> Said:
+    def _examine(self, _asked: messages.Examine) -> Said:
         examine(self._problem, self._progress)
-        return ProblemDone(), NOTHING
+        return messages.ProblemDone(), NOTHING
 
-    def _analyse(self, asked: Analyse) -> Said:
+    def _analyse(self, asked: messages.Analyse) -> Said:
         limit = CpuTime(TRACE_S)
         analysis = analysed(self._problem, asked.device, self._progress, limit=limit)
-        return ProblemAnalysed(analysis=analysis, broken_off=limit.is_used_up), NOTHING
+        return messages.ProblemAnalysed(analysis=analysis, broken_off=limit.is_used_up), NOTHING
 
-    def _keep_state(self, asked: KeepState) -> Said:
+    def _keep_state(self, asked: messages.KeepState) -> Said:
         if asked.names is None:
             told = keep_state(self._problem, self._progress)
-            return StateKept(names=self._problem.changing, told=told), NOTHING
+            return messages.StateKept(names=self._problem.changing, told=told), NOTHING
         self._problem.keep(asked.names)
-        return StateKept(names=asked.names, told=None), NOTHING
+        return messages.StateKept(names=asked.names, told=None), NOTHING
 
-    def _draw_inputs(self, asked: DrawInputs) -> Said:
-        return ProblemDone(), self._problem.make_inputs(asked.number, asked.seed, asked.layout)
+    def _draw_inputs(self, asked: messages.DrawInputs) -> Said:
+        return messages.ProblemDone(), self._problem.make_inputs(asked.number, asked.seed, asked.layout)
 
-    def _draw_cotangents(self, asked: DrawCotangents, arguments: list[Any]) -> Said:
-        return ProblemDone(), self._problem.with_cotangents(arguments, asked.layout)[len(arguments) :]
+    def _draw_cotangents(self, asked: messages.DrawCotangents, arguments: list[Any]) -> Said:
+        return messages.ProblemDone(), self._problem.with_cotangents(arguments, asked.layout)[len(arguments) :]
 
-    def _run(self, asked: RunReference, arguments: list[Any]) -> Said:
+    def _run(self, asked: messages.RunReference, arguments: list[Any]) -> Said:
         self._place.forget_peak()
         match asked.way:
-            case Way.USUAL:
+            case messages.Way.USUAL:
                 with torch.sparse.check_sparse_tensor_invariants(True):  # type: ignore[no-untyped-call]
                     outputs = self._problem.run(arguments)
-            case Way.FORWARD:
+            case messages.Way.FORWARD:
                 outputs = self._problem.run_first_pass(arguments)
-            case Way.DOUBLE:
+            case messages.Way.DOUBLE:
                 outputs = self._problem.run_double(arguments)
                 if outputs is None:
-                    return ReferenceRan(outputs=None, peak_bytes=0), NOTHING
-        ran = ReferenceRan(outputs=len(flatten(outputs)), peak_bytes=self._place.peak_bytes())
+                    return messages.ReferenceRan(outputs=None, peak_bytes=0), NOTHING
+        ran = messages.ReferenceRan(outputs=len(flatten(outputs)), peak_bytes=self._place.peak_bytes())
         return ran, [outputs, arguments if asked.with_inputs else None]
 
-    def _try_on_host(self, _asked: TryOnHost, arguments: list[Any]) -> Said:
-        return Applies(applies=takes_on_host(self._problem, arguments)), NOTHING
+    def _try_on_host(self, _asked: messages.TryOnHost, arguments: list[Any]) -> Said:
+        return messages.Applies(applies=takes_on_host(self._problem, arguments)), NOTHING
 
-    def _learn_manners(self, _asked: LearnManners, arguments: list[Any]) -> Said:
+    def _learn_manners(self, _asked: messages.LearnManners, arguments: list[Any]) -> Said:
         return learned_manners(self._problem, arguments), NOTHING
 
-    def _read_state(self, asked: ReadReferenceState, arguments: list[Any] | None = None) -> Said:
+    def _read_state(self, asked: messages.ReadReferenceState, arguments: list[Any] | None = None) -> Said:
         if arguments is None:
-            return ProblemDone(), dict(self._problem.state())
-        return ProblemDone(), state_after(self._problem, arguments, exact=asked.exact)
+            return messages.ProblemDone(), dict(self._problem.state())
+        return messages.ProblemDone(), state_after(self._problem, arguments, exact=asked.exact)
 
-    def _begin_variant(self, asked: BeginVariant) -> Said:
+    def _begin_variant(self, asked: messages.BeginVariant) -> Said:
         problem = self._problem
         self._variant.close()
         match asked.variant:
-            case ModelVariant.TRAINED:
+            case messages.ModelVariant.TRAINED:
                 applies = self._variant.enter_context(other_parameters(problem))
-            case ModelVariant.MOVED:
+            case messages.ModelVariant.MOVED:
                 applies = self._variant.enter_context(moved_parameters(problem))
-            case ModelVariant.SETTINGS:
+            case messages.ModelVariant.SETTINGS:
                 self._variant.enter_context(problem.other_settings(asked.number))
                 applies = True
-        return Applies(applies=applies), problem.init_inputs
+        return messages.Applies(applies=applies), problem.init_inputs
 
-    def _end_variant(self, _asked: EndVariant) -> Said:
+    def _end_variant(self, _asked: messages.EndVariant) -> Said:
         self._variant.close()
-        return ProblemDone(), NOTHING
+        return messages.ProblemDone(), NOTHING
 
-    def _draw_weights(self, asked: DrawWeights) -> Said:
+    def _draw_weights(self, asked: messages.DrawWeights) -> Said:
         self._problem.draw_weights_anew(asked.seed)
-        return ProblemDone(), NOTHING
+        return messages.ProblemDone(), NOTHING
 
-    def _prepare_operators(self, asked: PrepareOperators, arguments: list[Any]) -> Said:
+    def _prepare_operators(self, asked: messages.PrepareOperators, arguments: list[Any]) -> Said:
         self._operators = operators_of(self._problem, arguments, traced=asked.traced)
-        return ProblemDone(), NOTHING
+        return messages.ProblemDone(), NOTHING
 
-    def _time_operators(self, _asked: TimeOperators) -> Said:
+    def _time_operators(self, _asked: messages.TimeOperators) -> Said:
         if self._operators is None:
             raise InfrastructureError("the problem's process was asked to time operators before it had some")
-        return OperatorsTimed(seconds=self._operators()), NOTHING
+        return messages.OperatorsTimed(seconds=self._operators()), NOTHING
 
-    def _profile(self, asked: ProfileReference) -> Said:
+    def _profile(self, asked: messages.ProfileReference) -> Said:
         from workers.referee.whole_model.profile import profiled
 
         threads = torch.get_num_threads()
         torch.set_num_threads(self._place.host_threads(asked.device.units))
         try:
-            return ReferenceProfiled(profile=profiled(self._problem, asked.device, self._progress)), NOTHING
+            return messages.ReferenceProfiled(profile=profiled(self._problem, asked.device, self._progress)), NOTHING
         finally:
             torch.set_num_threads(threads)
 
     def _adopt(self, message: Message) -> None:
         """Take the block that comes with a message, where one does."""
         try:
-            given = from_data(BlockGiven, message.body["block"]) if "block" in message.body else None
+            given = from_data(messages.BlockGiven, message.body["block"]) if "block" in message.body else None
         except CodecError as error:
             raise MessageError(f"a block is described wrongly: {error}") from None
         if given is None:
@@ -299,22 +265,22 @@ class ProblemProcess:
 
     def _given(self, message: Message) -> Any:
         try:
-            values = from_data(HandedValues, message.body["values"])
+            values = from_data(messages.HandedValues, message.body["values"])
             return decode(values.data, values.packed.read(self._raw()))
         except (CodecError, DataError) as error:
             raise MessageError(f"values are described wrongly: {error}") from None
 
-    def _say(self, answer: ProblemAnswer, value: Any) -> None:
-        body = ANSWERS.encode(answer)
+    def _say(self, answer: messages.ProblemAnswer, value: Any) -> None:
+        body = messages.ANSWERS.encode(answer)
         if value is not NOTHING:
             tensors: list[torch.Tensor] = []
             data = structure(value, tensors)
             packed = Packed.of(tensors)
             if packed.size > self._raw().numel():
-                self._channel.send(ANSWERS.encode(RoomWanted(size=packed.size)))
+                self._channel.send(messages.ANSWERS.encode(messages.RoomWanted(size=packed.size)))
                 self._adopt(self._channel.receive(timeout_s=IDLE_LIMIT_S))
             packed.write(self._raw(), tensors)
-            body["values"] = to_data(HandedValues(data=data, packed=packed))
+            body["values"] = to_data(messages.HandedValues(data=data, packed=packed))
         self._place.synchronize()
         self._place.spare()
         self._channel.send(body)
@@ -331,15 +297,13 @@ class ProblemProcess:
         return False
 
 
-def serve(connection: socket.socket) -> None:
+def serve(connection: socket.socket, place: TensorDevice | None = None) -> None:
     """Entry point of the problem's process."""
     keep_freed_memory()
-    ProblemProcess(Channel(connection)).run()
+    ProblemProcess(Channel(connection), place).run()
     os._exit(0)
 
 
 def serve_on_gpu(connection: socket.socket) -> None:
     """The same on the GPU."""
-    keep_freed_memory()
-    ProblemProcess(Channel(connection), CudaTensorDevice()).run()
-    os._exit(0)
+    serve(connection, CudaTensorDevice())

@@ -15,25 +15,8 @@ from services.domain.validations import CompilerDraft, ProblemRefusal
 from workers.ipc.messages import MessageError
 from workers.ipc.placement import keep_freed_memory, place_of
 from workers.ipc.wire import Channel, WireClosedError
+from workers.referee.boundary import requests
 from workers.referee.boundary.isolated_problem import IsolatedProblem
-from workers.referee.boundary.requests import (
-    REPLIES,
-    REQUESTS,
-    BaselinesMeasured,
-    CandidateDrafted,
-    CandidateEvaluated,
-    DraftCandidate,
-    EvaluateCandidate,
-    MeasureBaselines,
-    ModelProfiled,
-    PrepareProblem,
-    ProblemPrepared,
-    ProfileModel,
-    RefereeReply,
-    RefereeRequest,
-    RequestFailed,
-    RequestRefused,
-)
 from workers.referee.boundary.worker_client import ProblemSpawner, WorkerLink
 from workers.referee.boundary.worker_messages import QUESTIONS, StepBegun
 from workers.referee.errors import Refused
@@ -71,31 +54,31 @@ class Referee:
                 body = self._channel.receive(timeout_s=IDLE_LIMIT_S).body
             except WireClosedError:
                 return
-            self._channel.send(REPLIES.encode(self._reply(body)))
+            self._channel.send(requests.REPLIES.encode(self._reply(body)))
 
-    def _reply(self, body: dict[str, JsonValue]) -> RefereeReply:
+    def _reply(self, body: dict[str, JsonValue]) -> requests.RefereeReply:
         try:
-            return self._done(REQUESTS.decode(body))
+            return self._done(requests.REQUESTS.decode(body))
         except Refused as refusal:
             found = ProblemRefusal(reason=refusal.reason, remedy=refusal.remedy, line=refusal.line)
-            return RequestRefused(refusal=found)
+            return requests.RequestRefused(refusal=found)
         except (InfrastructureError, MessageError) as error:
-            return RequestFailed(reason=str(error))
+            return requests.RequestFailed(reason=str(error))
 
-    def _done(self, request: RefereeRequest) -> RefereeReply:
+    def _done(self, request: requests.RefereeRequest) -> requests.RefereeReply:
         match request:
-            case PrepareProblem():
+            case requests.PrepareProblem():
                 return self._prepare(request)
-            case MeasureBaselines():
+            case requests.MeasureBaselines():
                 return self._measure_baselines(request)
-            case DraftCandidate():
+            case requests.DraftCandidate():
                 return self._draft()
-            case ProfileModel():
+            case requests.ProfileModel():
                 return self._profile_model()
-            case EvaluateCandidate():
+            case requests.EvaluateCandidate():
                 return self._evaluate(request)
 
-    def _prepare(self, request: PrepareProblem) -> ProblemPrepared:
+    def _prepare(self, request: requests.PrepareProblem) -> requests.ProblemPrepared:
         """Load the problem; check and analyse it unless the worker knows the analysis from an earlier referee."""
         problem, device = request.problem, request.device
         place = self._link.place = place_of(device.name)
@@ -126,9 +109,9 @@ class Referee:
         self._notes = [] if told is None else [told]
         if reference.self_attested:
             self._notes.append(f"results are self-attested: {reference.self_attested}")
-        return ProblemPrepared(analysis=analysis, notes=(*reference.notes, *self._notes))
+        return requests.ProblemPrepared(analysis=analysis, notes=(*reference.notes, *self._notes))
 
-    def _measure_baselines(self, request: MeasureBaselines) -> BaselinesMeasured:
+    def _measure_baselines(self, request: requests.MeasureBaselines) -> requests.BaselinesMeasured:
         """Measure baselines, and find out how exact the reference is, before the first candidate asks."""
         state = self._loaded()
         arguments = state.draw(0, OWN)
@@ -141,31 +124,31 @@ class Referee:
             state.usable(number)
         for number in state.set_numbers[1:]:
             ensure_set(state, request.names, number)
-        return BaselinesMeasured(baselines=state.bench.baselines, notes=tuple(state.bench.notes.values()))
+        return requests.BaselinesMeasured(baselines=state.bench.baselines, notes=tuple(state.bench.notes.values()))
 
-    def _draft(self) -> CandidateDrafted:
+    def _draft(self) -> requests.CandidateDrafted:
         """The compiler's own code as a candidate."""
         state = self._loaded()
         if state.problem.is_step:
             reason = "the compiler's code is drafted for a forward pass only, not for a backward"
-            return CandidateDrafted(draft=CompilerDraft(reason=reason))
+            return requests.CandidateDrafted(draft=CompilerDraft(reason=reason))
         if state.is_large:
             state.bench.rest()
         numbers = list(state.set_numbers)[:DRAFTED_SETS]
         inputs = [(state.draw(number, OWN), state.metas(number)) for number in numbers]
-        return CandidateDrafted(draft=state.bench.draft(inputs, state.problem.library))
+        return requests.CandidateDrafted(draft=state.bench.draft(inputs, state.problem.library))
 
-    def _profile_model(self) -> ModelProfiled:
+    def _profile_model(self) -> requests.ModelProfiled:
         """Where the loaded model's time goes, and its parts as problems."""
         state = self._loaded()
-        return ModelProfiled(profile=state.problem.profiled(state.device))
+        return requests.ModelProfiled(profile=state.problem.profiled(state.device))
 
-    def _evaluate(self, asked: EvaluateCandidate) -> CandidateEvaluated:
+    def _evaluate(self, asked: requests.EvaluateCandidate) -> requests.CandidateEvaluated:
         state = self._loaded()
         stale = state.bench.refresh(asked.baselines_max_age_s)
         measured_again = [] if stale is None else [f"baselines measured again: {stale}"]
         report = evaluate(state, asked.request, asked.environment, notes=[*self._notes, *measured_again])
-        return CandidateEvaluated(report=report, baselines=state.bench.baselines)
+        return requests.CandidateEvaluated(report=report, baselines=state.bench.baselines)
 
     def _loaded(self) -> ReferenceState:
         if self._state is None:

@@ -60,7 +60,6 @@ from workers.referee.inputs.float8 import is_eight_bit
 from workers.referee.inputs.fresh_values import FreshValues, mixable
 from workers.referee.inputs.large_inputs import is_large, telling_part
 from workers.referee.inputs.value_kinds import is_code, is_constant, is_flag, is_whole
-from workers.referee.timing.stopwatch import stopwatch_for
 
 SEED_BITS = 31
 TIMED_HELD_OUT = 8
@@ -127,10 +126,7 @@ class ReferenceState:
         self.link = link
         self.place = problem.place
         self.threads = self.place.host_threads(device.units)
-        self.stopwatch = stopwatch_for(self.place)
-        self.bench = BaselineBench(
-            link, problem, baselines, self.threads, self.stopwatch, reference=self, age_s=baselines_age_s
-        )
+        self.bench = BaselineBench(link, problem, baselines, self.threads, reference=self, age_s=baselines_age_s)
         self.care = DeviceCare(self.place, link.hold_device)
         self.reference_bytes = 0
         """The most device memory that a run of the reference took, beside its inputs."""

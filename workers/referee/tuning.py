@@ -26,6 +26,7 @@ from workers.referee.comparison.output_structure import Answer
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.gates.checks.calls import judge_inputs, judge_outputs
 from workers.referee.inputs.distributions import OWN
+from workers.referee.timing import stopwatch
 from workers.referee.timing.single_calls import ProtocolCost, SamplingBudget
 from workers.referee.trial import Trial
 
@@ -232,7 +233,7 @@ class _Search:
 
     def _median(self, trial: Trial, budget: SamplingBudget) -> float:
         side = trial.side(0, self._arguments)
-        timed = self._state.stopwatch.solo(side, flatten(self._arguments), budget, ProtocolCost())
+        timed = stopwatch.solo(side, flatten(self._arguments), budget, ProtocolCost())
         if self._state.is_large:
             trial.rest()  # others are timed before it is again
         return statistics.median(timed.seconds)

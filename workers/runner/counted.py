@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from workers.ipc.placement import CudaTensorDevice
-from workers.ipc.wire import Channel, Message, WireClosedError
+from workers.ipc.wire import Channel, Message
 from workers.profilers import ncu
 from workers.runner.answers import (
     ANSWERS,
@@ -30,7 +30,7 @@ from workers.runner.answers import (
     ProfilerOutput,
 )
 from workers.runner.protocol import CountKernels, QuitRunner, RunnerRequest, TraceKernels
-from workers.runner.session import IDLE_LIMIT_S, Act, RunnerServer
+from workers.runner.session import Act, RunnerServer
 
 READING_S = 20.0
 LIMIT_S = 60.0
@@ -43,17 +43,6 @@ PROGRAM = "import sys; sys.path.insert(0, {root!r}); from workers.runner.counted
 
 class CountedSession(RunnerServer):
     """Runs a call between the marks that ncu looks for."""
-
-    _leaving = False
-
-    def run(self) -> None:
-        """Answer until told to quit."""
-        while not self._leaving:
-            try:
-                message = self._channel.receive(timeout_s=IDLE_LIMIT_S)
-            except WireClosedError:
-                return
-            self._channel.send({"token": message.body.get("token"), **ANSWERS.encode(self._answer(message))})
 
     def _acts(self) -> dict[type[RunnerRequest], Act]:
         return {**super()._acts(), CountKernels: self._count, TraceKernels: self._trace, QuitRunner: self._quit}

@@ -10,13 +10,17 @@ from workers.ipc.tensors import TensorMeta
 from workers.runner.step import DENSE, StepPlan
 
 
+class RunnerRequest:
+    """What may be asked of a runner."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class RoundTrip:
+class RoundTrip(RunnerRequest):
     """Do nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoadModel:
+class LoadModel(RunnerRequest):
     """Build the model under the name `plain`; with `step`, its forward and backward."""
 
     source: str
@@ -35,7 +39,7 @@ class LoadModel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttachSlot:
+class AttachSlot(RunnerRequest):
     """Attach the memory of one input set: a block the inputs are in, and one for the outputs."""
 
     slot: int
@@ -49,7 +53,7 @@ class AttachSlot:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CallModel:
+class CallModel(RunnerRequest):
     """Run a model once."""
 
     slot: int
@@ -65,7 +69,7 @@ class CallModel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeState:
+class ChangeState(RunnerRequest):
     """Give the model's parameters and buffers other values, in place, as a step of training does."""
 
     state_names: tuple[str, ...]
@@ -75,7 +79,7 @@ class ChangeState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadState:
+class ReadState(RunnerRequest):
     """Hand over the model's parameters and buffers as they are now, under the reference's names."""
 
     state_names: tuple[str, ...]
@@ -85,21 +89,21 @@ class ReadState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskWhatIsKept:
+class AskWhatIsKept(RunnerRequest):
     """On the CPU: run the model once, let go of what it returns, and say whether the memory of that is still there."""
 
     slot: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class HandOverHeld:
+class HandOverHeld(RunnerRequest):
     """On the CPU: hand over what an early call returned, as it is now, and let go of it."""
 
     slot: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimeBatch:
+class TimeBatch(RunnerRequest):
     """Run a model once for each slot, in turn."""
 
     slots: tuple[int, ...]
@@ -107,7 +111,7 @@ class TimeBatch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CallLate:
+class CallLate(RunnerRequest):
     """On a GPU: one call whose inputs arrive late, in stream order, and whose other streams are held up."""
 
     slot: int
@@ -118,66 +122,66 @@ class CallLate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CaptureGraph:
+class CaptureGraph(RunnerRequest):
     """On a GPU: have CUDA record one call as a graph."""
 
     slot: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForgetSlots:
+class ForgetSlots(RunnerRequest):
     """Let go of slots."""
 
     slots: tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DropOutputs:
+class DropOutputs(RunnerRequest):
     """Let go of what the last call returned."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class FetchOutputs:
+class FetchOutputs(RunnerRequest):
     """Hand over what the last call returned, or one call of the last batch."""
 
     index: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountKernels:
+class CountKernels(RunnerRequest):
     """Run a call between the marks that Nsight Compute looks for."""
 
     slot: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class TraceKernels:
+class TraceKernels(RunnerRequest):
     """Run a call under torch's profiler."""
 
     slot: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuitRunner:
+class QuitRunner(RunnerRequest):
     """End."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompileModel:
+class CompileModel(RunnerRequest):
     """To a baseline: compile the model under this name, which says how."""
 
     model: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class AddIdle:
+class AddIdle(RunnerRequest):
     """To a baseline: add the model `idle`, which returns what `plain` returns for a slot and computes nothing."""
 
     slot: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class DraftCode:
+class DraftCode(RunnerRequest):
     """To a baseline: write the compiler's own code as a candidate."""
 
     slots: tuple[int, ...]
@@ -186,28 +190,6 @@ class DraftCode:
     library: tuple[str, ...]
 
 
-RunnerRequest = (
-    RoundTrip
-    | LoadModel
-    | AttachSlot
-    | CallModel
-    | ChangeState
-    | ReadState
-    | AskWhatIsKept
-    | HandOverHeld
-    | TimeBatch
-    | CallLate
-    | CaptureGraph
-    | ForgetSlots
-    | DropOutputs
-    | FetchOutputs
-    | CountKernels
-    | TraceKernels
-    | QuitRunner
-    | CompileModel
-    | AddIdle
-    | DraftCode
-)
 REQUESTS: Messages[RunnerRequest] = Messages(
     "op",
     {

@@ -29,6 +29,7 @@ from workers.ipc.tensors import (
     structure,
 )
 from workers.ipc.wire import Channel, Message, WireClosedError
+from workers.runner import protocol
 from workers.runner.answers import (
     ANSWERS,
     ENDED_FORWARD,
@@ -50,24 +51,6 @@ from workers.runner.batches import Batch, run_batch
 from workers.runner.model import construct, copy_state, import_source, read_state, state_of
 from workers.runner.observation import observe
 from workers.runner.outputs import describe_output, keeps_outputs, shared_with, write
-from workers.runner.protocol import (
-    REQUESTS,
-    AskWhatIsKept,
-    AttachSlot,
-    CallLate,
-    CallModel,
-    CaptureGraph,
-    ChangeState,
-    DropOutputs,
-    FetchOutputs,
-    ForgetSlots,
-    HandOverHeld,
-    LoadModel,
-    ReadState,
-    RoundTrip,
-    RunnerRequest,
-    TimeBatch,
-)
 from workers.runner.step import DENSE, ModelStep, StepError, StepPlan, laid_out, matched
 from workers.runner.streams import captured, run_held_up
 
@@ -87,6 +70,7 @@ class RunnerServer:
     class_name = "ModelNew"
     loads_built = True
     """Whether `load_inline` loads what the compile stage has built."""
+    _leaving = False
 
     def __init__(self, channel: Channel, place: TensorDevice | None = None) -> None:
         self._channel = channel
@@ -115,8 +99,8 @@ class RunnerServer:
         """Whether the outputs of the last call lie in `_out` already."""
 
     def run(self) -> None:
-        """Answer until the referee goes away."""
-        while True:
+        """Answer until the referee goes away, or until told to quit."""
+        while not self._leaving:
             try:
                 message = self._channel.receive(timeout_s=IDLE_LIMIT_S)
             except WireClosedError:
@@ -126,29 +110,29 @@ class RunnerServer:
     def _answer(self, message: Message) -> RunnerAnswer:
         self._token = message.body.get("token")
         try:
-            request = REQUESTS.decode(message.body)
+            request = protocol.REQUESTS.decode(message.body)
             with torch.no_grad():
                 return self._operations[type(request)](request, message)
         except BaseException as error:  # noqa: BLE001 - whatever a candidate raises is reported, SystemExit too
             return _described(error, self.module_name, broken=self._is_broken())
 
-    def _acts(self) -> dict[type[RunnerRequest], Act]:
+    def _acts(self) -> dict[type[protocol.RunnerRequest], Act]:
         """What is done for each request. A method, so that kinds of runners can add theirs."""
         return {
-            RoundTrip: lambda _request, _message: Acknowledged(),
-            LoadModel: self._load,
-            AttachSlot: self._attach,
-            CallModel: self._call,
-            ChangeState: self._change_state,
-            ReadState: self._read_state,
-            AskWhatIsKept: self._tell_what_is_kept,
-            HandOverHeld: self._hand_over_held,
-            TimeBatch: self._time,
-            CallLate: self._call_late,
-            CaptureGraph: self._capture,
-            ForgetSlots: self._forget,
-            DropOutputs: self._drop,
-            FetchOutputs: self._fetch,
+            protocol.RoundTrip: lambda _request, _message: Acknowledged(),
+            protocol.LoadModel: self._load,
+            protocol.AttachSlot: self._attach,
+            protocol.CallModel: self._call,
+            protocol.ChangeState: self._change_state,
+            protocol.ReadState: self._read_state,
+            protocol.AskWhatIsKept: self._tell_what_is_kept,
+            protocol.HandOverHeld: self._hand_over_held,
+            protocol.TimeBatch: self._time,
+            protocol.CallLate: self._call_late,
+            protocol.CaptureGraph: self._capture,
+            protocol.ForgetSlots: self._forget,
+            protocol.DropOutputs: self._drop,
+            protocol.FetchOutputs: self._fetch,
         }
 
     def _is_broken(self) -> bool:
@@ -159,7 +143,7 @@ class RunnerServer:
             return True
         return False
 
-    def _load(self, asked: LoadModel, message: Message) -> ModelLoaded:
+    def _load(self, asked: protocol.LoadModel, message: Message) -> ModelLoaded:
         torch.set_num_threads(asked.threads)
         init = self._block(message, asked.handles, 0, asked.init_metas)
         state = self._block(message, asked.handles, 1, asked.state_metas)
@@ -179,14 +163,14 @@ class RunnerServer:
         self._add("plain", model if asked.step is None else self._step(model, asked.step, names))
         return ModelLoaded(matched=names is not None)
 
-    def _change_state(self, asked: ChangeState, message: Message) -> ModelLoaded:
+    def _change_state(self, asked: protocol.ChangeState, message: Message) -> ModelLoaded:
         state = self._block(message, asked.handles, 0, asked.state_metas)
         names = copy_state(self._model, asked.state_names, state.tensors)
         state.close()
         self._names = names or {}
         return ModelLoaded(matched=names is not None)
 
-    def _read_state(self, asked: ReadState, message: Message) -> StateRead:
+    def _read_state(self, asked: protocol.ReadState, message: Message) -> StateRead:
         left = self._block(message, asked.handles, 0, asked.state_metas)
         found = read_state(self._model, self._names, asked.state_names, left.tensors)
         left.close()
@@ -219,7 +203,7 @@ class RunnerServer:
         if isinstance(model, ModelStep):
             self._models[f"{FORWARD_OF}{name}"] = model.first_pass
 
-    def _attach(self, asked: AttachSlot, message: Message) -> Acknowledged:
+    def _attach(self, asked: protocol.AttachSlot, message: Message) -> Acknowledged:
         inputs = self._block(message, asked.handles, 0, asked.metas)
         if asked.outputs_of is None:
             out = self._block(message, asked.handles, 1, [TensorMeta(dtype="uint8", shape=(asked.output_bytes,))])
@@ -232,7 +216,7 @@ class RunnerServer:
         self._slots[asked.slot] = (arguments, inputs, out)
         return Acknowledged()
 
-    def _call(self, asked: CallModel, message: Message) -> ModelCalled:
+    def _call(self, asked: protocol.CallModel, message: Message) -> ModelCalled:
         arguments, inputs, self._out = self._slots[asked.slot]
         self._inputs, self._batch, self._slot = inputs.tensors, None, asked.slot
         model = self._models[asked.model]
@@ -257,12 +241,12 @@ class RunnerServer:
         self._finish_call()
         return ModelCalled(seconds=_now() - started)
 
-    def _tell_what_is_kept(self, asked: AskWhatIsKept, _message: Message) -> OutputsKept:
+    def _tell_what_is_kept(self, asked: protocol.AskWhatIsKept, _message: Message) -> OutputsKept:
         arguments, inputs, self._out = self._slots[asked.slot]
         self._inputs, self._slot = inputs.tensors, asked.slot
         return OutputsKept(kept=keeps_outputs(self._models["plain"], arguments))
 
-    def _hand_over_held(self, asked: HandOverHeld, _message: Message) -> HandedOver:
+    def _hand_over_held(self, asked: protocol.HandOverHeld, _message: Message) -> HandedOver:
         _arguments, inputs, self._out = self._slots[asked.slot]
         self._inputs, self._outputs, self._held = inputs.tensors, self._held, None
         return self._hand_over()
@@ -288,7 +272,7 @@ class RunnerServer:
             self._written = write(flatten(self._outputs), self._out.tensors[0])
         self._place.synchronize()
 
-    def _time(self, asked: TimeBatch, _message: Message) -> BatchTimed | BatchCalled:
+    def _time(self, asked: protocol.TimeBatch, _message: Message) -> BatchTimed | BatchCalled:
         """One call for each slot, in turn. On a GPU timed by events, with the cache flushed before and a wait after
         each; on the CPU each call's outputs go to the slot's own memory at once."""
         slots = [self._slots[number] for number in asked.slots]
@@ -311,7 +295,7 @@ class RunnerServer:
         held.append(self._outputs)
         return self._hand_over()
 
-    def _call_late(self, asked: CallLate, _message: Message) -> Acknowledged:
+    def _call_late(self, asked: protocol.CallLate, _message: Message) -> Acknowledged:
         source = self._slots[asked.source][1]
         arguments, inputs, self._out = self._slots[asked.slot]
         self._inputs, self._outputs, self._batch = inputs.tensors, None, None
@@ -321,11 +305,11 @@ class RunnerServer:
         self._finish_call()
         return Acknowledged()
 
-    def _capture(self, asked: CaptureGraph, _message: Message) -> GraphCaptured:
+    def _capture(self, asked: protocol.CaptureGraph, _message: Message) -> GraphCaptured:
         arguments = self._slots[asked.slot][0]
         return GraphCaptured(said=captured(self._models["plain"], arguments)[:MAX_TEXT])
 
-    def _forget(self, asked: ForgetSlots, _message: Message) -> Acknowledged:
+    def _forget(self, asked: protocol.ForgetSlots, _message: Message) -> Acknowledged:
         self._let_go()
         for number in asked.slots:
             self._give_back(number)
@@ -342,12 +326,12 @@ class RunnerServer:
         if all(out is not other[2] for other in self._slots.values()):
             out.close()
 
-    def _drop(self, _asked: DropOutputs, _message: Message) -> Acknowledged:
+    def _drop(self, _asked: protocol.DropOutputs, _message: Message) -> Acknowledged:
         self._outputs, self._batch = None, None
         self._place.spare()
         return Acknowledged()
 
-    def _fetch(self, asked: FetchOutputs, _message: Message) -> HandedOver:
+    def _fetch(self, asked: protocol.FetchOutputs, _message: Message) -> HandedOver:
         if asked.index is not None and self._batch is not None:
             self._written = False
             self._outputs = self._batch.outputs[asked.index]
@@ -363,16 +347,15 @@ class RunnerServer:
         return self._place.attach(descriptors_of(message.descriptors, handles, index), handles[index], list(metas))
 
 
-def serve(connection: socket.socket) -> None:
+def serve(connection: socket.socket, place: TensorDevice | None = None) -> None:
     """Entry point of the candidate's process."""
-    RunnerServer(Channel(connection)).run()
+    RunnerServer(Channel(connection), place).run()
     os._exit(0)
 
 
 def serve_on_gpu(connection: socket.socket) -> None:
     """The same for candidates that run on the GPU."""
-    RunnerServer(Channel(connection), CudaTensorDevice()).run()
-    os._exit(0)
+    serve(connection, CudaTensorDevice())
 
 
 def _described(error: BaseException, module_name: str, *, broken: bool) -> RunnerError:

@@ -42,20 +42,19 @@ class NamespacesRefusedError(SandboxError):
 class ForkedProcess:
     """A `SandboxProcess` under a supervisor that we talk to over its status socket."""
 
-    def __init__(
-        self,
-        *,
-        connection: socket.socket,
-        status: Channel,
-        group: MemoryGroup | None,
-        freezer: socket.socket | None = None,
-    ) -> None:
+    def __init__(self, *, group: MemoryGroup | None = None, stoppable: bool = True) -> None:
+        """`stoppable`: it has a PID namespace, in which its tree can be stopped."""
         self.missing: str | None = None
         """The program that could not be executed, with the reason."""
-        self._connection = connection
-        self._status = status
-        self._freezer = freezer
+        self._connection, connection = socket.socketpair()
+        status_end, status = socket.socketpair()
+        self._status = Channel(status_end)
+        freezer_end, freezer = socket.socketpair()
+        self._freezer = freezer_end if stoppable else None
         """Our end of what stops its tree; None where nothing can."""
+        if not stoppable:
+            freezer_end.close()
+        self._theirs = (connection, status, freezer)
         self._group = group
         self._supervisor: int | None = None
         """Descriptor of the supervisor."""
@@ -100,6 +99,18 @@ class ForkedProcess:
                 self._callbacks.append(callback)
                 return
         callback()
+
+    def launch(self, send: Callable[[list[int]], object]) -> None:
+        """Have it forked: `send` passes the other ends of connection, status and freezer on. Raises what that raises,
+        and then the process is gone."""
+        try:
+            send([end.fileno() for end in self._theirs])
+        except BaseException:
+            self.abandon()
+            raise
+        finally:
+            for end in self._theirs:
+                end.close()
 
     def await_ready(self, timeout_s: float) -> None:
         """Wait until the process is confined and about to run. Raises `SandboxError`, and then it is gone."""

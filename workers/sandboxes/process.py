@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import socket
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
@@ -259,25 +258,11 @@ class ProcessSandbox:
         return process
 
     def _launch(self, plan: SandboxPlan, group: MemoryGroup | None, cores: ControlGroup | None) -> ForkedProcess:
-        ours, theirs = socket.socketpair()
-        status_ours, status_theirs = socket.socketpair()
-        freezer_ours, freezer_theirs = socket.socketpair()
-        descriptors = [theirs.fileno(), status_theirs.fileno(), freezer_theirs.fileno()]
         memberships = [joined.open_membership() for joined in (group, cores) if joined is not None]
-        descriptors += memberships
-        if plan.level is Level.LIMITS:
-            freezer_ours.close()
-        freezer = None if plan.level is Level.LIMITS else freezer_ours
-        process = ForkedProcess(connection=ours, status=Channel(status_ours), group=group, freezer=freezer)
         try:
-            self._zygote.request({"plan": to_data(plan)}, descriptors)
-        except BaseException:
-            process.abandon()
-            raise
+            process = ForkedProcess(group=group, stoppable=plan.level is not Level.LIMITS)
+            process.launch(lambda ends: self._zygote.request({"plan": to_data(plan)}, [*ends, *memberships]))
         finally:
-            theirs.close()
-            status_theirs.close()
-            freezer_theirs.close()
             for membership in memberships:
                 os.close(membership)
         process.await_ready(START_TIMEOUT_S)

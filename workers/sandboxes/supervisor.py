@@ -18,6 +18,7 @@ from pathlib import Path
 
 from services.domain.events import JsonValue
 from workers.ipc.wire import Channel, WireError
+from workers.profilers.usage import descendants
 from workers.sandboxes import archives, linux
 from workers.sandboxes.bounds import LOOK_S, BoundWatch, in_namespace
 from workers.sandboxes.freezer import TreeFreezer
@@ -256,45 +257,3 @@ def _kill_user(uid: int) -> None:
         finally:
             os._exit(0)
     os.waitpid(killer, 0)
-
-
-def descendants(root: int) -> list[int]:
-    """Processes below `root`, nearest first, from /proc; orphans count because `root` adopts them."""
-    if not Path(f"/proc/{root}/task/{root}/children").exists():  # a kernel without CONFIG_PROC_CHILDREN
-        return _descendants_by_parent(root)
-    found = _children_of(root)
-    for process in found:  # grows as it is read
-        found += _children_of(process)
-    return found
-
-
-def _children_of(process: int) -> list[int]:
-    """A process's children, those of its threads included: some reads, however many processes the machine has."""
-    children: list[int] = []
-    with contextlib.suppress(OSError):
-        for thread in os.scandir(f"/proc/{process}/task"):
-            with contextlib.suppress(OSError):
-                children += map(int, Path(thread.path, "children").read_bytes().split())
-    return children
-
-
-def _descendants_by_parent(root: int) -> list[int]:
-    children: dict[int, list[int]] = {}
-    for entry in Path("/proc").iterdir():
-        parent = _parent_of(entry) if entry.name.isdigit() else None
-        if parent is not None:
-            children.setdefault(parent, []).append(int(entry.name))
-    found: list[int] = []
-    queue = [root]
-    while queue:
-        below = children.get(queue.pop(0), [])
-        found += below
-        queue += below
-    return found
-
-
-def _parent_of(process: Path) -> int | None:
-    try:
-        return int((process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1])
-    except (OSError, ValueError, IndexError):
-        return None

@@ -21,9 +21,9 @@ from workers.referee.boundary.slots import Slot
 from workers.referee.boundary.worker_client import Runner, WorkerLink
 from workers.referee.errors import RunnerFault, WorkerRefusal
 from workers.referee.inputs.large_inputs import is_large
+from workers.referee.timing import stopwatch
 from workers.referee.timing.single_calls import Alone, ProtocolCost, SamplingBudget, Side
 from workers.referee.timing.statistics import NoFigureError, is_told, latency
-from workers.referee.timing.stopwatch import HostStopwatch, Stopwatch
 from workers.runner.answers import Acknowledged, CodeDrafted
 from workers.runner.protocol import AddIdle, CompileModel, DraftCode
 
@@ -57,7 +57,6 @@ class BaselineBench:
         problem: IsolatedProblem,
         known: Baselines,
         threads: int,
-        stopwatch: Stopwatch | None = None,
         *,
         reference: Reference,
         age_s: float = 0.0,
@@ -65,7 +64,6 @@ class BaselineBench:
         """`known` was measured `age_s` seconds ago; `reference` says what is right."""
         self._judge = BaselineJudge(reference, problem)
         self._link = link
-        self._stopwatch = stopwatch or HostStopwatch()
         self._problem = problem
         self._threads = threads
         self._runner: Runner | None = None
@@ -196,7 +194,7 @@ class BaselineBench:
         return self._alone(replace(self.side(model, 0, arguments, metas), trusted=True), arguments)
 
     def _alone(self, side: Side, arguments: list[Any]) -> Alone:
-        return self._stopwatch.solo(side, flatten(arguments), BASELINE_BUDGET, self.cost(side), has_idle=True)
+        return stopwatch.solo(side, flatten(arguments), BASELINE_BUDGET, self.cost(side), has_idle=True)
 
     def known(self, number: int) -> Baselines:
         """What was measured on an input set."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from workers.ipc.placement import CudaTensorDevice
+from workers.ipc.placement import CudaTensorDevice, TensorDevice
 from workers.ipc.wire import Channel, Message
 from workers.referee.baselines.parallel_compile import compile_side_by_side
 from workers.referee.compiler_draft.capture import TUNED
@@ -82,16 +82,15 @@ class BaselineSession(RunnerServer):
         return drafting.draft(self._models["plain"], slots, asked.name, frozenset(asked.library), asked.way)
 
 
-def serve(connection: socket.socket) -> None:
+def serve(connection: socket.socket, place: TensorDevice | None = None) -> None:
     """Entry point of the baseline process."""
-    BaselineSession(Channel(connection)).run()
+    BaselineSession(Channel(connection), place).run()
     os._exit(0)
 
 
 def serve_on_gpu(connection: socket.socket) -> None:
     """The same on the GPU."""
-    BaselineSession(Channel(connection), CudaTensorDevice()).run()
-    os._exit(0)
+    serve(connection, CudaTensorDevice())
 
 
 def _save_compile_time(*, gpu: bool) -> None:

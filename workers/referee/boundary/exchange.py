@@ -6,9 +6,9 @@ import contextlib
 import secrets
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import torch
 
@@ -33,11 +33,8 @@ LATEST_STOPS, STRIKES = 5, 3
 """So many of the latest stops in which something ran are no accident; fewer do not move a median."""
 
 
-class ExitReader(Protocol):
-    """Tells how a runner ended."""
-
-    def __call__(self) -> RunnerFault | InfrastructureError:
-        """What explains why the connection is gone."""
+ExitReader = Callable[[], RunnerFault | InfrastructureError]
+"""Tells how a runner ended: what explains why the connection is gone."""
 
 
 @dataclass(frozen=True, kw_only=True)

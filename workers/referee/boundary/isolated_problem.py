@@ -19,6 +19,7 @@ from services.domain.problems import Problem, ProblemAnalysis
 from services.ports.sandboxes import ExitStatus
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta, check_structure, decode
+from workers.referee.boundary import problem_messages as messages
 from workers.referee.boundary.problem_connection import (
     WRONG,
     WRONG_REMEDY,
@@ -28,45 +29,13 @@ from workers.referee.boundary.problem_connection import (
     Received,
 )
 from workers.referee.boundary.problem_end import refused_end
-from workers.referee.boundary.problem_messages import (
-    Analyse,
-    Applies,
-    BeginVariant,
-    DrawCotangents,
-    DrawInputs,
-    DrawWeights,
-    EndVariant,
-    Examine,
-    KeepState,
-    LearnManners,
-    LoadProblem,
-    Manners,
-    ModelVariant,
-    OperatorsTimed,
-    PrepareOperators,
-    ProblemAnalysed,
-    ProblemAnswer,
-    ProblemDone,
-    ProblemLoaded,
-    ProblemRequest,
-    ProfileReference,
-    ReadReferenceState,
-    ReferenceProfiled,
-    ReferenceRan,
-    RunReference,
-    StateKept,
-    TimeOperators,
-    TryOnHost,
-    UseThreads,
-    Way,
-)
 from workers.referee.boundary.runner_client import RunnerSession
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import self_attested, tolerances
 from workers.referee.errors import Refused
 from workers.runner.step import DENSE
 
-A = TypeVar("A", bound=ProblemAnswer)
+A = TypeVar("A", bound=messages.ProblemAnswer)
 SEED_BITS = 31
 GONE = "the problem's process ended while another model stood in for the reference's"
 
@@ -145,7 +114,7 @@ class IsolatedProblem:
     def use_threads(self, count: int) -> None:
         """Let the reference use so many threads from now on."""
         self._threads = count
-        self._ask(UseThreads(count=count), ProblemDone)
+        self._ask(messages.UseThreads(count=count), messages.ProblemDone)
 
     @contextlib.contextmanager
     def with_threads(self, count: int) -> Iterator[None]:
@@ -159,29 +128,29 @@ class IsolatedProblem:
 
     def examine(self) -> None:
         """Run the reference on every open input set and judge it."""
-        self._ask(Examine(), ProblemDone)
+        self._ask(messages.Examine(), messages.ProblemDone)
 
     def analysed(self, device: DeviceSheet) -> ProblemAnalysis:
         """The traced operator graph."""
-        answer, _ = self._ask(Analyse(device=device), ProblemAnalysed)
+        answer, _ = self._ask(messages.Analyse(device=device), messages.ProblemAnalysed)
         if answer.broken_off:
             self._end()
         return answer.analysis
 
     def keep_state(self) -> str | None:
         """Have each call find the model as it was built. What is said where calls change its parameters or buffers."""
-        kept, _ = self._ask(KeepState(names=None), StateKept)
+        kept, _ = self._ask(messages.KeepState(names=None), messages.StateKept)
         self.changing = kept.names
         return kept.told
 
     def profiled(self, device: DeviceSheet) -> ModelProfile:
         """Where the model's time goes, and its parts as problems."""
-        return self._ask(ProfileReference(device=device), ReferenceProfiled)[0].profile
+        return self._ask(messages.ProfileReference(device=device), messages.ReferenceProfiled)[0].profile
 
     def make_inputs(self, number: int, seed: int, layout: int = DENSE) -> list[Any]:
         """Arguments of a call: input set `number` (0 is `get_inputs`; negative numbers are held out), drawn under
         `seed`, and cotangents in a layout of theirs where gradients are asked for."""
-        _, received = self._ask(DrawInputs(number=number, seed=seed, layout=layout), ProblemDone)
+        _, received = self._ask(messages.DrawInputs(number=number, seed=seed, layout=layout), messages.ProblemDone)
         return _list_in(received)
 
     def forward_arguments(self, arguments: Sequence[Any]) -> list[Any]:
@@ -192,62 +161,66 @@ class IsolatedProblem:
         """Arguments of a call from those of `forward`, with cotangents drawn for them."""
         if self.step_plan is None:
             return list(arguments)
-        _, received = self._ask(DrawCotangents(layout=layout), ProblemDone, list(arguments), gives=True)
+        _, received = self._ask(
+            messages.DrawCotangents(layout=layout), messages.ProblemDone, list(arguments), gives=True
+        )
         return [*arguments, *_list_in(received)]
 
     def run(self, arguments: Sequence[Any], *, with_inputs: bool = False) -> Answer:
         """What the reference returns, and the gradients where they are asked for; on request the arguments as they are
         then. Those that are given are left alone."""
-        return self._run(arguments, Way.USUAL, with_inputs=with_inputs)
+        return self._run(arguments, messages.Way.USUAL, with_inputs=with_inputs)
 
     def run_first_pass(self, arguments: Sequence[Any]) -> Answer:
         """What a step's forward pass alone hands over. Of problems with a backward pass only."""
-        return self._run(arguments, Way.FORWARD)
+        return self._run(arguments, messages.Way.FORWARD)
 
     def run_double(self, arguments: Sequence[Any]) -> list[torch.Tensor]:
         """What the reference returns in float64, which tensors that it makes itself have too where it does not say;
         nothing where it cannot be run so (a dtype written into the code)."""
-        asked = RunReference(way=Way.DOUBLE, with_inputs=False)
-        answer, received = self._ask(asked, ReferenceRan, list(arguments), gives=True)
+        asked = messages.RunReference(way=messages.Way.DOUBLE, with_inputs=False)
+        answer, received = self._ask(asked, messages.ReferenceRan, list(arguments), gives=True)
         return list(_answer_in(answer, received).tensors) if answer.outputs is not None else []
 
     def takes_on_host(self, arguments: Sequence[Any]) -> bool:
         """Whether the model takes arguments on the CPU; where it runs on a GPU, an index out of range costs more."""
-        return self._ask(TryOnHost(), Applies, list(arguments), gives=True)[0].applies
+        return self._ask(messages.TryOnHost(), messages.Applies, list(arguments), gives=True)[0].applies
 
-    def manners(self, arguments: Sequence[Any]) -> Manners:
+    def manners(self, arguments: Sequence[Any]) -> messages.Manners:
         """What a call does beside returning something."""
-        return self._ask(LearnManners(), Manners, list(arguments), gives=True)[0]
+        return self._ask(messages.LearnManners(), messages.Manners, list(arguments), gives=True)[0]
 
     def state(self) -> list[tuple[str, torch.Tensor]]:
         """Parameters, then buffers, in order of registration."""
-        _, received = self._ask(ReadReferenceState(exact=False), ProblemDone)
+        _, received = self._ask(messages.ReadReferenceState(exact=False), messages.ProblemDone)
         return list(_state_in(received).items())
 
     def state_after(self, arguments: Sequence[Any], *, exact: bool = False) -> dict[str, torch.Tensor]:
         """The state that a call leaves in a copy of the model; that of a call in float64 where it is to be `exact`."""
-        _, received = self._ask(ReadReferenceState(exact=exact), ProblemDone, list(arguments), gives=True)
+        _, received = self._ask(
+            messages.ReadReferenceState(exact=exact), messages.ProblemDone, list(arguments), gives=True
+        )
         return _state_in(received)
 
     @contextlib.contextmanager
     def other_parameters(self) -> Iterator[bool]:
         """Inside, parameters and statistics that hold one value only, as before any training (ones, zeros), hold
         others; whether there are any. The model is as it was afterwards."""
-        with self._variant(BeginVariant(variant=ModelVariant.TRAINED, number=0)) as (applies, _init_inputs):
+        with self._variant(messages.ModelVariant.TRAINED) as (applies, _init_inputs):
             yield applies
 
     @contextlib.contextmanager
     def moved_parameters(self) -> Iterator[bool]:
         """Inside, all parameters whose gradients are judged hold other values, as after a step of training; whether
         there are any. The model is as it was afterwards."""
-        with self._variant(BeginVariant(variant=ModelVariant.MOVED, number=0)) as (applies, _init_inputs):
+        with self._variant(messages.ModelVariant.MOVED) as (applies, _init_inputs):
             yield applies
 
     @contextlib.contextmanager
     def other_settings(self, number: int) -> Iterator[None]:
         """Inside, the reference is built with the init inputs of `INIT_SETS[number]`."""
         usual = self.init_inputs
-        with self._variant(BeginVariant(variant=ModelVariant.SETTINGS, number=number)) as (_applies, self.init_inputs):
+        with self._variant(messages.ModelVariant.SETTINGS, number) as (_applies, self.init_inputs):
             try:
                 yield
             finally:
@@ -256,13 +229,13 @@ class IsolatedProblem:
     def draw_weights_anew(self) -> None:
         """Build the model under another seed, from the same arguments."""
         self.init_seed, self.seed_is_out = secrets.randbits(SEED_BITS), False
-        self._ask(DrawWeights(seed=self.init_seed), ProblemDone)
+        self._ask(messages.DrawWeights(seed=self.init_seed), messages.ProblemDone)
 
     def operators(self, arguments: Sequence[Any], *, traced: bool) -> Callable[[], float]:
         """What runs the reference's operators alone and says how many seconds they took; `traced` says whether the
         reference has a graph."""
-        self._ask(PrepareOperators(traced=traced), ProblemDone, list(arguments), gives=True)
-        return lambda: self._ask(TimeOperators(), OperatorsTimed)[0].seconds
+        self._ask(messages.PrepareOperators(traced=traced), messages.ProblemDone, list(arguments), gives=True)
+        return lambda: self._ask(messages.TimeOperators(), messages.OperatorsTimed)[0].seconds
 
     def build_in(
         self,
@@ -292,14 +265,14 @@ class IsolatedProblem:
         if self._connection is not None:
             self._end()
 
-    def _run(self, arguments: Sequence[Any], way: Way, *, with_inputs: bool = False) -> Answer:
-        asked = RunReference(way=way, with_inputs=with_inputs)
-        answer, received = self._ask(asked, ReferenceRan, list(arguments), gives=True)
+    def _run(self, arguments: Sequence[Any], way: messages.Way, *, with_inputs: bool = False) -> Answer:
+        asked = messages.RunReference(way=way, with_inputs=with_inputs)
+        answer, received = self._ask(asked, messages.ReferenceRan, list(arguments), gives=True)
         return _answer_in(answer, received, with_inputs=with_inputs)
 
     @contextlib.contextmanager
-    def _variant(self, asked: BeginVariant) -> Iterator[tuple[bool, Any]]:
-        began, received = self._ask(asked, Applies)
+    def _variant(self, variant: messages.ModelVariant, number: int = 0) -> Iterator[tuple[bool, Any]]:
+        began, received = self._ask(messages.BeginVariant(variant=variant, number=number), messages.Applies)
         init_inputs = _decoded(received)
         self._in_variant = True
         try:
@@ -307,35 +280,35 @@ class IsolatedProblem:
         finally:
             self._in_variant = False
             if self._connection is not None:
-                self._ask(EndVariant(), ProblemDone)
+                self._ask(messages.EndVariant(), messages.ProblemDone)
 
-    def _load(self) -> tuple[ProblemLoaded, Any]:
+    def _load(self) -> tuple[messages.ProblemLoaded, Any]:
         """Have a new process load the problem."""
         self._connection = self._processes.connect()
-        asked = LoadProblem(
+        asked = messages.LoadProblem(
             problem=self.problem,
             memory_bytes=self._memory_bytes,
             init_seed=self.init_seed,
             sample_seed=self._sample_seed,
             threads=self._threads,
         )
-        loaded, received = self._ask(asked, ProblemLoaded)
+        loaded, received = self._ask(asked, messages.ProblemLoaded)
         return loaded, _decoded(received)
 
     def _ask(
-        self, request: ProblemRequest, expected: type[A], value: Any = None, *, gives: bool = False
+        self, request: messages.ProblemRequest, expected: type[A], value: Any = None, *, gives: bool = False
     ) -> tuple[A, Received]:
         if self._connection is None:
             if self._in_variant:
                 raise Refused(GONE, "Look at what native code does there.")
             self._load()
-            self._ask(KeepState(names=self.changing), StateKept)
+            self._ask(messages.KeepState(names=self.changing), messages.StateKept)
         connection = self._connection
         assert connection is not None
         try:
             answer = connection.ask(request, expected, value, gives=gives)
             if connection.give_back_large():
-                connection.ask(UseThreads(count=self._threads), ProblemDone)
+                connection.ask(messages.UseThreads(count=self._threads), messages.ProblemDone)
         except ProblemTalkError as talk:
             self._end()
             raise talk.refused from None
@@ -360,7 +333,7 @@ class IsolatedProblem:
         return found or InfrastructureError(f"the problem's process was killed while {what} ran")
 
 
-def _tolerances(loaded: ProblemLoaded) -> dict[str, Any]:
+def _tolerances(loaded: messages.ProblemLoaded) -> dict[str, Any]:
     try:
         return tolerances(loaded.tolerance)
     except (TypeError, ValueError) as error:
@@ -390,7 +363,7 @@ def _state_in(received: Received) -> dict[str, torch.Tensor]:
     return value
 
 
-def _answer_in(ran: ReferenceRan, received: Received, *, with_inputs: bool = False) -> Answer:
+def _answer_in(ran: messages.ReferenceRan, received: Received, *, with_inputs: bool = False) -> Answer:
     """What the reference returned. Raises `Refused`."""
     data, tensors = received.data, received.tensors
     pair = data.get("list") if isinstance(data, dict) else None

@@ -20,23 +20,12 @@ from workers.ipc.packed import Packed
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import DataError, Shared, TensorMeta, encode
 from workers.ipc.wire import Channel, Message, WireClosedError, WireError, WireTimeoutError
-from workers.referee.boundary.problem_messages import (
-    ANSWERS,
-    LONGEST_S,
-    REQUESTS,
-    BlockGiven,
-    HandedValues,
-    ProblemAnswer,
-    ProblemFailed,
-    ProblemRefused,
-    ProblemRequest,
-    RoomWanted,
-)
+from workers.referee.boundary import problem_messages as messages
 from workers.referee.boundary.worker_messages import StepBegun
 from workers.referee.errors import Refused
 
-A = TypeVar("A", bound=ProblemAnswer)
-STEP_LIMIT_S = LONGEST_S + 5.0
+A = TypeVar("A", bound=messages.ProblemAnswer)
+STEP_LIMIT_S = messages.LONGEST_S + 5.0
 """For each step of an answer; the process ends itself before, and says where it hangs."""
 LEAST_BLOCK = 1 << 20
 KEPT_BLOCK = 256 << 20
@@ -96,29 +85,29 @@ class ProblemConnection:
         """Whether the process has yet to be told of the block."""
 
     def ask(
-        self, request: ProblemRequest, expected: type[A], value: Any = None, *, gives: bool = False
+        self, request: messages.ProblemRequest, expected: type[A], value: Any = None, *, gives: bool = False
     ) -> tuple[A, Received]:
         """Send a request, with `value` beside it where it `gives` one; the answer, and what came beside it."""
-        body = REQUESTS.encode(request)
+        body = messages.REQUESTS.encode(request)
         if gives:
             tensors: list[torch.Tensor] = []
             data = encode(value, tensors)
             packed = Packed.of(tensors)
             self._make_room(packed.size)
             packed.write(self._raw(), tensors)
-            body["values"] = to_data(HandedValues(data=data, packed=packed))
+            body["values"] = to_data(messages.HandedValues(data=data, packed=packed))
             self._place.synchronize()
         self._send(body)
         answer, message = self._answer()
         received = self._received(message.body)
         if self._freezer is not None:
             self._freezer.freeze()
-        if isinstance(answer, ProblemRefused):
+        if isinstance(answer, messages.ProblemRefused):
             raise Refused(answer.reason, answer.remedy, answer.line)
-        if isinstance(answer, ProblemFailed):
+        if isinstance(answer, messages.ProblemFailed):
             raise InfrastructureError(answer.reason)
         if not isinstance(answer, expected):
-            raise wrong(f"`{ANSWERS.name_of(answer)}`")
+            raise wrong(f"`{messages.ANSWERS.name_of(answer)}`")
         return answer, received
 
     def close(self) -> None:
@@ -134,9 +123,9 @@ class ProblemConnection:
         block = self._block
         descriptors: tuple[int, ...] = ()
         if self._unknown_block:
-            given = BlockGiven(size=0, handle={})
+            given = messages.BlockGiven(size=0, handle={})
             if block is not None:
-                given, descriptors = BlockGiven(size=block.raw.numel(), handle=block.handle), block.descriptors
+                given, descriptors = messages.BlockGiven(size=block.raw.numel(), handle=block.handle), block.descriptors
             body, self._unknown_block = {**body, "block": to_data(given)}, False
         try:
             self._channel.send(body, descriptors, timeout_s=STEP_LIMIT_S)
@@ -145,7 +134,7 @@ class ProblemConnection:
         if self._freezer is not None and self._freezer.is_frozen:
             self._freezer.thaw()
 
-    def _answer(self) -> tuple[ProblemAnswer, Message]:
+    def _answer(self) -> tuple[messages.ProblemAnswer, Message]:
         """The answer, after any number of steps and, once, a larger block."""
         step: StepBegun | None = None
         started = time.monotonic()
@@ -153,7 +142,7 @@ class ProblemConnection:
             try:
                 message = self._channel.receive(timeout_s=max(0.1, started + STEP_LIMIT_S - time.monotonic()))
                 message.close()
-                answer = ANSWERS.decode(message.body)
+                answer = messages.ANSWERS.decode(message.body)
             except WireTimeoutError:
                 raise ProblemLostError(step, hung=True) from None
             except WireClosedError:
@@ -163,7 +152,7 @@ class ProblemConnection:
             if isinstance(answer, StepBegun):
                 step, started = answer, time.monotonic()
                 self._progress(answer.what, answer.line)
-            elif isinstance(answer, RoomWanted):
+            elif isinstance(answer, messages.RoomWanted):
                 self._make_room(answer.size)
                 self._send({})
             else:
@@ -186,7 +175,7 @@ class ProblemConnection:
         if "values" not in body:
             return Received(data=None, tensors=())
         try:
-            values = from_data(HandedValues, body["values"])
+            values = from_data(messages.HandedValues, body["values"])
             tensors = tuple(values.packed.read(self._raw()))
         except (CodecError, DataError) as error:
             raise wrong(error) from None

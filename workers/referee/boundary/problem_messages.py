@@ -64,8 +64,12 @@ class ModelVariant(StrEnum):
     """Built with an entry of `INIT_SETS`."""
 
 
+class ProblemRequest:
+    """What may be asked of the process that holds the problem."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class LoadProblem:
+class LoadProblem(ProblemRequest):
     """Import the problem and build its model."""
 
     problem: Problem
@@ -79,26 +83,26 @@ class LoadProblem:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UseThreads:
+class UseThreads(ProblemRequest):
     """Let torch use so many threads from now on."""
 
     count: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class Examine:
+class Examine(ProblemRequest):
     """Run the reference on every open input set and say whether it is usable."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Analyse:
+class Analyse(ProblemRequest):
     """Trace the reference's operators."""
 
     device: DeviceSheet
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeepState:
+class KeepState(ProblemRequest):
     """Have each call find the model as it was built."""
 
     names: tuple[str, ...] | None
@@ -106,7 +110,7 @@ class KeepState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrawInputs:
+class DrawInputs(ProblemRequest):
     """Draw the arguments of a call; they are handed over."""
 
     number: int
@@ -115,14 +119,14 @@ class DrawInputs:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrawCotangents:
+class DrawCotangents(ProblemRequest):
     """Draw cotangents for the given arguments of `forward`; they are handed over."""
 
     layout: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunReference:
+class RunReference(ProblemRequest):
     """Run the reference on the given arguments; what it returns is handed over, and on request the arguments as they
     are then."""
 
@@ -131,17 +135,17 @@ class RunReference:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TryOnHost:
+class TryOnHost(ProblemRequest):
     """On a GPU: whether the model takes the given arguments on the CPU, where an index out of range does no harm."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearnManners:
+class LearnManners(ProblemRequest):
     """What a call with the given arguments does beside returning something."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadReferenceState:
+class ReadReferenceState(ProblemRequest):
     """Hand over the model's parameters and buffers; with arguments given, those that a call of a copy leaves."""
 
     exact: bool
@@ -149,7 +153,7 @@ class ReadReferenceState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BeginVariant:
+class BeginVariant(ProblemRequest):
     """Have another model stand in for the reference's until `EndVariant`."""
 
     variant: ModelVariant
@@ -158,19 +162,19 @@ class BeginVariant:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EndVariant:
+class EndVariant(ProblemRequest):
     """Have the reference's own model again."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrawWeights:
+class DrawWeights(ProblemRequest):
     """Build the model under another seed."""
 
     seed: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrepareOperators:
+class PrepareOperators(ProblemRequest):
     """Make ready to run the reference's operators alone on the given arguments."""
 
     traced: bool
@@ -178,36 +182,17 @@ class PrepareOperators:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimeOperators:
+class TimeOperators(ProblemRequest):
     """Run them once."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProfileReference:
+class ProfileReference(ProblemRequest):
     """Where the model's time goes, and its parts as problems."""
 
     device: DeviceSheet
 
 
-ProblemRequest = (
-    LoadProblem
-    | UseThreads
-    | Examine
-    | Analyse
-    | KeepState
-    | DrawInputs
-    | DrawCotangents
-    | RunReference
-    | TryOnHost
-    | LearnManners
-    | ReadReferenceState
-    | BeginVariant
-    | EndVariant
-    | DrawWeights
-    | PrepareOperators
-    | TimeOperators
-    | ProfileReference
-)
 REQUESTS: Messages[ProblemRequest] = Messages(
     "request",
     {
@@ -232,8 +217,12 @@ REQUESTS: Messages[ProblemRequest] = Messages(
 )
 
 
+class ProblemAnswer:
+    """What that process may answer."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class RoomWanted:
+class RoomWanted(ProblemAnswer):
     """Before an answer whose values need a larger block: it is sent, and nothing beside it."""
 
     size: int
@@ -241,7 +230,7 @@ class RoomWanted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProblemRefused:
+class ProblemRefused(ProblemAnswer):
     """To any request: the problem cannot be used, or does not take what it was given."""
 
     reason: str
@@ -250,19 +239,19 @@ class ProblemRefused:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProblemFailed:
+class ProblemFailed(ProblemAnswer):
     """To any request: the machine does not let it be met."""
 
     reason: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProblemDone:
+class ProblemDone(ProblemAnswer):
     """To requests for an act, or for values, which are beside it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProblemLoaded:
+class ProblemLoaded(ProblemAnswer):
     """To `LoadProblem`: what the problem's file says. What the model is built with is handed over."""
 
     set_names: tuple[str, ...]
@@ -287,7 +276,7 @@ class ProblemLoaded:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProblemAnalysed:
+class ProblemAnalysed(ProblemAnswer):
     """To `Analyse`."""
 
     analysis: ProblemAnalysis
@@ -296,7 +285,7 @@ class ProblemAnalysed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StateKept:
+class StateKept(ProblemAnswer):
     """To `KeepState`."""
 
     names: tuple[str, ...]
@@ -306,7 +295,7 @@ class StateKept:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReferenceRan:
+class ReferenceRan(ProblemAnswer):
     """To `RunReference`."""
 
     outputs: int | None
@@ -316,14 +305,14 @@ class ReferenceRan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Applies:
+class Applies(ProblemAnswer):
     """To `TryOnHost` and `BeginVariant`: whether it does, or whether there is anything that varies."""
 
     applies: bool
 
 
 @dataclass(frozen=True, kw_only=True)
-class Manners:
+class Manners(ProblemAnswer):
     """To `LearnManners`."""
 
     mutates: bool
@@ -336,35 +325,20 @@ class Manners:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OperatorsTimed:
+class OperatorsTimed(ProblemAnswer):
     """To `TimeOperators`."""
 
     seconds: float
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReferenceProfiled:
+class ReferenceProfiled(ProblemAnswer):
     """To `ProfileReference`."""
 
     profile: ModelProfile
 
 
-ProblemAnswer = (
-    StepBegun
-    | RoomWanted
-    | ProblemRefused
-    | ProblemFailed
-    | ProblemDone
-    | ProblemLoaded
-    | ProblemAnalysed
-    | StateKept
-    | ReferenceRan
-    | Applies
-    | Manners
-    | OperatorsTimed
-    | ReferenceProfiled
-)
-ANSWERS: Messages[ProblemAnswer] = Messages(
+ANSWERS: Messages[ProblemAnswer | StepBegun] = Messages(
     "said",
     {
         "step": StepBegun,

@@ -68,8 +68,12 @@ REQUESTS: Messages[RefereeRequest] = Messages(
 )
 
 
+class RefereeReply:
+    """What a referee may reply."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class ProblemPrepared:
+class ProblemPrepared(RefereeReply):
     """Reply to `PrepareProblem`."""
 
     analysis: ProblemAnalysis
@@ -78,7 +82,7 @@ class ProblemPrepared:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BaselinesMeasured:
+class BaselinesMeasured(RefereeReply):
     """Reply to `MeasureBaselines`."""
 
     baselines: Baselines
@@ -87,21 +91,21 @@ class BaselinesMeasured:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CandidateDrafted:
+class CandidateDrafted(RefereeReply):
     """Reply to `DraftCandidate`."""
 
     draft: CompilerDraft
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelProfiled:
+class ModelProfiled(RefereeReply):
     """Reply to `ProfileModel`."""
 
     profile: ModelProfile
 
 
 @dataclass(frozen=True, kw_only=True)
-class CandidateEvaluated:
+class CandidateEvaluated(RefereeReply):
     """Reply to `EvaluateCandidate`."""
 
     report: EvaluationReport
@@ -110,28 +114,19 @@ class CandidateEvaluated:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RequestRefused:
+class RequestRefused(RefereeReply):
     """Reply to any request: the problem's file is at fault."""
 
     refusal: ProblemRefusal
 
 
 @dataclass(frozen=True, kw_only=True)
-class RequestFailed:
+class RequestFailed(RefereeReply):
     """Reply to any request: the machine is at fault."""
 
     reason: str
 
 
-RefereeReply = (
-    ProblemPrepared
-    | BaselinesMeasured
-    | CandidateDrafted
-    | ModelProfiled
-    | CandidateEvaluated
-    | RequestRefused
-    | RequestFailed
-)
 REPLIES: Messages[RefereeReply] = Messages(
     "reply",
     {

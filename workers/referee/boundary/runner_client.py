@@ -17,6 +17,7 @@ from workers.referee.boundary.slots import Slot
 from workers.referee.comparison.call_outputs import Fetched, Output, outputs_of
 from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.errors import FaultKind, RunnerFault
+from workers.runner import protocol
 from workers.runner.answers import (
     Acknowledged,
     BatchCalled,
@@ -27,23 +28,6 @@ from workers.runner.answers import (
     OutputsKept,
     RunnerAnswer,
     StateRead,
-)
-from workers.runner.protocol import (
-    AskWhatIsKept,
-    AttachSlot,
-    CallLate,
-    CallModel,
-    CaptureGraph,
-    ChangeState,
-    DropOutputs,
-    FetchOutputs,
-    ForgetSlots,
-    HandOverHeld,
-    LoadModel,
-    ReadState,
-    RoundTrip,
-    RunnerRequest,
-    TimeBatch,
 )
 from workers.runner.step import DENSE, StepPlan
 
@@ -88,7 +72,7 @@ class RunnerSession(RunnerConnection):
 
     def ask(
         self,
-        request: RunnerRequest,
+        request: protocol.RunnerRequest,
         expected: type[A],
         descriptors: Sequence[int] = (),
         *,
@@ -100,7 +84,7 @@ class RunnerSession(RunnerConnection):
 
     def noop(self) -> float:
         """Seconds of an empty round trip."""
-        return self.ask(RoundTrip(), Acknowledged)[1]
+        return self.ask(protocol.RoundTrip(), Acknowledged)[1]
 
     def load(
         self,
@@ -122,7 +106,7 @@ class RunnerSession(RunnerConnection):
         tensors: list[torch.Tensor] = []
         encoded = encode(init, tensors)
         blocks = self.place.holding(tensors), self.place.holding([tensor for _, tensor in state])
-        request = LoadModel(
+        request = protocol.LoadModel(
             source=source,
             init=encoded,
             init_metas=tuple(blocks[0].metas),
@@ -145,7 +129,7 @@ class RunnerSession(RunnerConnection):
     def change_state(self, state: Sequence[tuple[str, torch.Tensor]]) -> bool:
         """Give the model's parameters other values, in place; False where they do not match the reference's."""
         block = self.place.holding([tensor for _, tensor in state])
-        request = ChangeState(
+        request = protocol.ChangeState(
             state_names=tuple(name for name, _ in state), state_metas=tuple(block.metas), handles=(block.handle,)
         )
         try:
@@ -157,7 +141,7 @@ class RunnerSession(RunnerConnection):
     def read_state(self, names: Sequence[str], metas: Sequence[TensorMeta]) -> dict[str, torch.Tensor]:
         """The model's parameters and buffers as they are now, under the reference's names: those that it has."""
         block = self.place.allocate(list(metas))
-        request = ReadState(state_names=tuple(names), state_metas=tuple(block.metas), handles=(block.handle,))
+        request = protocol.ReadState(state_names=tuple(names), state_metas=tuple(block.metas), handles=(block.handle,))
         try:
             read, _ = self.ask(request, StateRead, list(block.descriptors))
             tensors = dict(zip(names, block.tensors, strict=True))
@@ -195,7 +179,7 @@ class RunnerSession(RunnerConnection):
         if slot.late:
             self._late[slot.number] = slot
         blocks = [slot.inputs] if outputs_of is not None else [slot.inputs, slot.outputs]
-        request = AttachSlot(
+        request = protocol.AttachSlot(
             slot=slot.number,
             arguments=slot.arguments,
             metas=tuple(slot.inputs.metas),
@@ -220,9 +204,9 @@ class RunnerSession(RunnerConnection):
         With `at_once`, on the CPU, outputs count as they are when the model returns, not a little later; those of a
         forward, as they are when it says that it has ended. No figure is to be taken of such a call, nor of one whose
         arguments lie in another `layout` than in the slot."""
-        self._poison_early(slot)
+        slot.poison()
         self._keeps_early, self._early = at_once and slot.late > 0, None
-        request = CallModel(slot=slot.number, model=model, hold=hold, at_once=at_once, layout=layout)
+        request = protocol.CallModel(slot=slot.number, model=model, hold=hold, at_once=at_once, layout=layout)
         called, took = self.exchange(request, ModelCalled, limit_s=limit_s)
         self._last = called.handed
         if self._keeps_early and called.handed is not None:
@@ -242,20 +226,20 @@ class RunnerSession(RunnerConnection):
 
     def keeps_outputs(self, slot: Slot) -> bool:
         """On the CPU: whether the model holds memory that it has returned, after one call on what is in the slot."""
-        return self.ask(AskWhatIsKept(slot=slot.number), OutputsKept)[0].kept
+        return self.ask(protocol.AskWhatIsKept(slot=slot.number), OutputsKept)[0].kept
 
     def held(self, slot: Slot) -> Fetched:
         """What the call returned that was to be held, as it is now; on the CPU."""
-        self._poison_early(slot)
-        self._last, _ = self.ask(HandOverHeld(slot=slot.number), HandedOver)
+        slot.poison()
+        self._last, _ = self.ask(protocol.HandOverHeld(slot=slot.number), HandedOver)
         return self.fetch(slot)
 
-    def call_batch(self, slots: Sequence[Slot], model: str, *, limit_s: float | None = None) -> float:
+    def call_batch(self, slots: Sequence[Slot], model: str) -> float:
         """On the CPU: one call on each slot, each with memory for outputs of its own; seconds for all of them."""
         for slot in slots:
-            self._poison_early(slot)
-        request = TimeBatch(slots=tuple(slot.number for slot in slots), model=model)
-        batch, wall = self.ask(request, BatchCalled, limit_s=limit_s)
+            slot.poison()
+        request = protocol.TimeBatch(slots=tuple(slot.number for slot in slots), model=model)
+        batch, wall = self.ask(request, BatchCalled)
         if len(batch.calls) != len(slots):
             raise RunnerFault(FaultKind.FORGED, "the calls of a batch are not described")
         self._batch = batch.calls
@@ -263,45 +247,41 @@ class RunnerSession(RunnerConnection):
 
     def held_of_batch(self, slot: Slot, index: int) -> Fetched:
         """On the CPU: what a call of the last batch returned, as it is at the batch's end: all of them were held."""
-        self._poison_early(slot)
-        handed, _ = self.ask(FetchOutputs(index=index), HandedOver)
+        slot.poison()
+        handed, _ = self.ask(protocol.FetchOutputs(index=index), HandedOver)
         self._batch = (*self._batch[:index], handed, *self._batch[index + 1 :])
         return self.fetch(slot, index)
 
     def look(self, slot: Slot, source: Slot, delay_s: float, *, hold: bool) -> None:
         """Run the model once on what is in `source`, copied in late; with `hold`, its other streams are held up."""
-        self._poison_early(slot)
+        slot.poison()
         delay_us = int(1e6 * delay_s)
-        request = CallLate(slot=slot.number, source=source.number, delay_us=delay_us, hold=hold)
+        request = protocol.CallLate(slot=slot.number, source=source.number, delay_us=delay_us, hold=hold)
         self.ask(request, Acknowledged)
 
     def capture(self, slot: Slot) -> str:
         """What CUDA says when it is to record one call as a graph; nothing where it can. The runner's last call."""
-        return self.ask(CaptureGraph(slot=slot.number), GraphCaptured)[0].said
+        return self.ask(protocol.CaptureGraph(slot=slot.number), GraphCaptured)[0].said
 
     def forget(self, slots: Sequence[Slot]) -> None:
         """Have the runner let go of slots."""
         for slot in slots:
             self._late.pop(slot.number, None)
-        self.ask(ForgetSlots(slots=tuple(slot.number for slot in slots)), Acknowledged)
+        self.ask(protocol.ForgetSlots(slots=tuple(slot.number for slot in slots)), Acknowledged)
 
     def observe(self, slot: Slot) -> dict[str, int]:
         """Run the model once and return PyTorch's operators it used with the elements of their largest tensor."""
-        self._poison_early(slot)
-        called, _ = self.ask(CallModel(slot=slot.number, observe=True), ModelCalled)
+        slot.poison()
+        called, _ = self.ask(protocol.CallModel(slot=slot.number, observe=True), ModelCalled)
         self._last = called.handed
         if called.operators is None:
             raise RunnerFault(FaultKind.FORGED, "operators are not described")
         return dict(called.operators)
 
-    def _poison_early(self, slot: Slot) -> None:
-        """Outputs are copied within the call, and what it leaves out must not look like an output."""
-        slot.poison()
-
     def drop(self) -> None:
         """Let the runner free what the last call returned; on the CPU it has done so."""
         if self.place.is_gpu:
-            self.ask(DropOutputs(), Acknowledged)
+            self.ask(protocol.DropOutputs(), Acknowledged)
 
     def fetch(self, slot: Slot, index: int | None = None, *, copy: bool = True) -> Fetched:
         """Take what the last call returned, as a copy that the runner cannot change any more.
@@ -314,7 +294,7 @@ class RunnerSession(RunnerConnection):
         else:
             if index is not None:
                 slot.outputs.poison()
-            handed, wall = self.ask(FetchOutputs(index=index), HandedOver)
+            handed, wall = self.ask(protocol.FetchOutputs(index=index), HandedOver)
         if handed is None:
             raise RunnerFault(FaultKind.FORGED, "outputs are not described by a list")
         lying = slot.outputs.tensors[0]

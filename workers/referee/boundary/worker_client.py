@@ -16,38 +16,10 @@ from workers.ipc.messages import MessageError
 from workers.ipc.placement import TensorDevice
 from workers.ipc.wire import Channel
 from workers.profilers.usage import Activity
+from workers.referee.boundary import worker_messages as messages
 from workers.referee.boundary.exchange import TimeLimit
 from workers.referee.boundary.problem_connection import ProblemConnection
 from workers.referee.boundary.runner_client import RunnerSession
-from workers.referee.boundary.worker_messages import (
-    ANSWERS,
-    QUESTIONS,
-    ActivitySeen,
-    AwaitBuild,
-    BeginBuild,
-    Build,
-    Counters,
-    CountingStarted,
-    Declined,
-    DeviceHeld,
-    Done,
-    HoldDevice,
-    KillRunner,
-    ProcessorTime,
-    Question,
-    ReadActivity,
-    ReadCounters,
-    ReadExit,
-    ReadProcessorTime,
-    ReadSamples,
-    RunnerEnd,
-    RunnerKilled,
-    RunnerSpawned,
-    SpawnRunner,
-    StartCounting,
-    SwitchSampling,
-    TimeShares,
-)
 from workers.referee.errors import FaultKind, RunnerFault, WorkerRefusal
 
 WORKER_LIMIT_S = 600.0
@@ -58,9 +30,9 @@ A = TypeVar("A")
 class SeenTime:
     """Where a candidate's time went."""
 
-    whole_life: TimeShares
+    whole_life: messages.TimeShares
     """In all calls since it was loaded."""
-    since_timed: TimeShares
+    since_timed: messages.TimeShares
     """In calls since the first timed one."""
 
 
@@ -120,32 +92,34 @@ class WorkerLink:
         self.setting: Mapping[str, Plain] | None = None
         """The values of the candidate's `TUNABLES` that builds and runners are asked for; None for it as it stands."""
 
-    def _ask(self, question: Question, expected: type[A]) -> tuple[A, tuple[int, ...]]:
+    def _ask(self, question: messages.Question, expected: type[A]) -> tuple[A, tuple[int, ...]]:
         with self._asking:  # runners may end while several of them are called at once
-            self._channel.send(QUESTIONS.encode(question))
+            self._channel.send(messages.QUESTIONS.encode(question))
             message = self._channel.receive(timeout_s=WORKER_LIMIT_S)
+        asked = messages.QUESTIONS.name_of(question)
         try:
-            answer = ANSWERS.decode(message.body)
+            answer = messages.ANSWERS.decode(message.body)
         except MessageError as error:
             message.close()
-            raise WorkerRefusal(f"the worker did not answer `{QUESTIONS.name_of(question)}`: {error}") from None
+            raise WorkerRefusal(f"the worker did not answer `{asked}`: {error}") from None
         if isinstance(answer, expected):
             return answer, message.descriptors
         message.close()
-        why = answer.error if isinstance(answer, Declined) else f"it answered `{ANSWERS.name_of(answer)}`"
-        raise WorkerRefusal(why or f"the worker refused `{QUESTIONS.name_of(question)}`")
+        if isinstance(answer, messages.Declined):
+            raise WorkerRefusal(answer.error or f"the worker refused `{asked}`")
+        raise WorkerRefusal(f"it answered `{messages.ANSWERS.name_of(answer)}`")
 
     def hold_device(self) -> float:
         """Have the device to ourselves until this request is answered; the seconds that took to get."""
-        return self._ask(HoldDevice(), DeviceHeld)[0].waited_s
+        return self._ask(messages.HoldDevice(), messages.DeviceHeld)[0].waited_s
 
     def begin_build(self) -> None:
         """Have the candidate under evaluation compiled, in the compile sandbox, while the referee does other things."""
-        self._ask(BeginBuild(setting=self._setting()), Done)
+        self._ask(messages.BeginBuild(setting=self._setting()), messages.Done)
 
-    def build(self) -> Build:
+    def build(self) -> messages.Build:
         """The build that was begun, or a new one, once it has ended."""
-        return self._ask(AwaitBuild(setting=self._setting()), Build)[0]
+        return self._ask(messages.AwaitBuild(setting=self._setting()), messages.Build)[0]
 
     def spawn(self, role: str, time_limit: TimeLimit) -> Runner:
         """Start a process of role `candidate` or `baseline` and connect to it directly; it may take so long in all."""
@@ -162,7 +136,9 @@ class WorkerLink:
 
     def start(self, role: str) -> StartedProcess:
         """Start a process of any role; the connection with it."""
-        spawned, descriptors = self._ask(SpawnRunner(role=role, setting=self._setting()), RunnerSpawned)
+        spawned, descriptors = self._ask(
+            messages.SpawnRunner(role=role, setting=self._setting()), messages.RunnerSpawned
+        )
         if len(descriptors) not in (1, 2):
             raise WorkerRefusal("the worker sent no connection to the runner")
         return StartedProcess(
@@ -173,11 +149,11 @@ class WorkerLink:
 
     def exit_status(self, handle: int) -> ExitStatus | None:
         """How a process ended; one that still runs is killed, and has none."""
-        return self._ask(ReadExit(handle=handle), RunnerEnd)[0].status
+        return self._ask(messages.ReadExit(handle=handle), messages.RunnerEnd)[0].status
 
     def end(self, handle: int) -> bool:
         """End a process with everything it started; whether it had printed more than is kept."""
-        return self._ask(KillRunner(handle=handle), RunnerKilled)[0].output_cut
+        return self._ask(messages.KillRunner(handle=handle), messages.RunnerKilled)[0].output_cut
 
     def kill(self, runner: Runner) -> bool:
         """End a runner with everything it started; whether it had printed more than is kept."""
@@ -187,28 +163,30 @@ class WorkerLink:
 
     def cpu_seconds(self, runner: Runner) -> float | None:
         """Processor seconds the runner's whole process tree has used; None where the worker cannot tell."""
-        return self._ask(ReadProcessorTime(handle=runner.handle), ProcessorTime)[0].seconds
+        return self._ask(messages.ReadProcessorTime(handle=runner.handle), messages.ProcessorTime)[0].seconds
 
     def activity(self, runner: Runner) -> Activity | None:
         """What the runner's whole process tree has done so far; None where the worker cannot tell."""
-        return self._ask(ReadActivity(handle=runner.handle), ActivitySeen)[0].activity
+        return self._ask(messages.ReadActivity(handle=runner.handle), messages.ActivitySeen)[0].activity
 
     def sampling(self, runner: Runner, *, on: bool) -> None:
         """Pause the sampling of a candidate, or go on."""
-        self._ask(SwitchSampling(handle=runner.handle, on=on), Done)
+        self._ask(messages.SwitchSampling(handle=runner.handle, on=on), messages.Done)
 
-    def samples(self, runner: Runner, windows: Sequence[tuple[float, float]]) -> TimeShares:
+    def samples(self, runner: Runner, windows: Sequence[tuple[float, float]]) -> messages.TimeShares:
         """Whose code ran inside of windows of time. The worker counts page faults between two such questions."""
         calls = len(runner.session.calls)
-        return self._ask(ReadSamples(handle=runner.handle, windows=tuple(windows), calls=calls), TimeShares)[0]
+        return self._ask(
+            messages.ReadSamples(handle=runner.handle, windows=tuple(windows), calls=calls), messages.TimeShares
+        )[0]
 
-    def profile(self, runner: Runner, keep_busy: Callable[[], None], seconds: float) -> Counters:
+    def profile(self, runner: Runner, keep_busy: Callable[[], None], seconds: float) -> messages.Counters:
         """Hardware counters while `keep_busy` runs, or why there are none."""
-        started, _ = self._ask(StartCounting(handle=runner.handle, seconds=seconds), CountingStarted)
+        started, _ = self._ask(messages.StartCounting(handle=runner.handle, seconds=seconds), messages.CountingStarted)
         if not started.available:
-            return Counters(source="none", metrics={}, why=started.why)
+            return messages.Counters(source="none", metrics={}, why=started.why)
         keep_busy()
-        return self._ask(ReadCounters(handle=runner.handle), Counters)[0]
+        return self._ask(messages.ReadCounters(handle=runner.handle), messages.Counters)[0]
 
     def _setting(self) -> dict[str, Plain] | None:
         return None if self.setting is None else dict(self.setting)

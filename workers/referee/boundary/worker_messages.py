@@ -146,27 +146,31 @@ QUESTIONS: Messages[Question] = Messages(
 )
 
 
+class WorkerAnswer:
+    """What a worker may answer."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class Done:
+class Done(WorkerAnswer):
     """Answer to a question that asks for an act only."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Declined:
+class Declined(WorkerAnswer):
     """Answer to any question: it was not met."""
 
     error: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeviceHeld:
+class DeviceHeld(WorkerAnswer):
     """Answer to `HoldDevice`."""
 
     waited_s: float
 
 
 @dataclass(frozen=True, kw_only=True)
-class Build:
+class Build(WorkerAnswer):
     """Answer to `AwaitBuild`: what the compile sandbox said."""
 
     ok: bool
@@ -182,14 +186,14 @@ class Build:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunnerSpawned:
+class RunnerSpawned(WorkerAnswer):
     """Answer to `SpawnRunner`."""
 
     handle: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunnerKilled:
+class RunnerKilled(WorkerAnswer):
     """Answer to `KillRunner`."""
 
     output_cut: bool
@@ -197,7 +201,7 @@ class RunnerKilled:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunnerEnd:
+class RunnerEnd(WorkerAnswer):
     """Answer to `ReadExit`."""
 
     status: ExitStatus | None
@@ -205,7 +209,7 @@ class RunnerEnd:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProcessorTime:
+class ProcessorTime(WorkerAnswer):
     """Answer to `ReadProcessorTime`."""
 
     seconds: float | None
@@ -213,7 +217,7 @@ class ProcessorTime:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ActivitySeen:
+class ActivitySeen(WorkerAnswer):
     """Answer to `ReadActivity`."""
 
     activity: Activity | None
@@ -221,7 +225,7 @@ class ActivitySeen:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimeShares:
+class TimeShares(WorkerAnswer):
     """Answer to `ReadSamples`: where a candidate's time went, by samples taken from outside."""
 
     by_owner: dict[str, int]
@@ -235,7 +239,7 @@ class TimeShares:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountingStarted:
+class CountingStarted(WorkerAnswer):
     """Answer to `StartCounting`."""
 
     available: bool
@@ -244,7 +248,7 @@ class CountingStarted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counters:
+class Counters(WorkerAnswer):
     """Answer to `ReadCounters`."""
 
     source: str
@@ -253,20 +257,6 @@ class Counters:
     """Why there are none; empty where there are some."""
 
 
-WorkerAnswer = (
-    Done
-    | Declined
-    | DeviceHeld
-    | Build
-    | RunnerSpawned
-    | RunnerKilled
-    | RunnerEnd
-    | ProcessorTime
-    | ActivitySeen
-    | TimeShares
-    | CountingStarted
-    | Counters
-)
 ANSWERS: Messages[WorkerAnswer] = Messages(
     "answer",
     {

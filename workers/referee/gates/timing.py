@@ -16,6 +16,7 @@ from workers.referee.gates.checks.figures import page_baselines, shape_result, w
 from workers.referee.gates.checks.reference_cost import reference_cost
 from workers.referee.gates.finding import GateFinding, failed, passed, suspicious
 from workers.referee.inputs.distributions import OWN
+from workers.referee.timing import stopwatch
 from workers.referee.timing.single_calls import WIDEST_SPREAD_S, Samples, SamplingBudget
 from workers.referee.timing.statistics import (
     NoFigureError,
@@ -51,7 +52,7 @@ def _alone(trial: Trial) -> GateFinding:
     arguments = trial.draw(0, OWN)
     with trial.phase("timing"):
         cost = trial.state.bench.own_cost(0, arguments, trial.state.metas(0))
-        timed = trial.state.stopwatch.solo(trial.side(0, arguments), flatten(arguments), QUICK_LOOK, cost)
+        timed = stopwatch.solo(trial.side(0, arguments), flatten(arguments), QUICK_LOOK, cost)
     try:
         found = latency(timed.seconds, timed.off)
     except NoFigureError as error:

@@ -70,7 +70,7 @@ class Handles:
 
     def _gives_kernel(self, call: ast.Call) -> bool:
         """A call of a function of the module that returns a kernel, or a look into a container of kernels."""
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        name = _called(call)
         if isinstance(call.func, ast.Attribute) and name in ("get", "values", "items", "setdefault"):
             return self.is_kernel(call.func.value)
         if name in ("getattr", "partial", "tuple", "list", "enumerate", "zip"):
@@ -132,8 +132,7 @@ class Handles:
 
 def makes_kernel(call: ast.Call) -> bool:
     """Whether a call compiles one."""
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    return name in KERNEL_MAKERS
+    return _called(call) in KERNEL_MAKERS
 
 
 def _called(call: ast.Call) -> str:

@@ -142,13 +142,7 @@ def _declared(reading: SourceFacts, node: Any) -> None:
         reading.own.add(_text(inner))
 
 
-def _enumerator(reading: SourceFacts, node: Any) -> None:
-    name = node.child_by_field_name("name")
-    if name is not None:
-        reading.own.add(_text(name))
-
-
-def _space(reading: SourceFacts, node: Any) -> None:
+def _named(reading: SourceFacts, node: Any) -> None:
     name = node.child_by_field_name("name")
     if name is not None:
         reading.own.add(_text(name))
@@ -196,12 +190,12 @@ _READERS = {
     "parameter_declaration": _declared,
     "optional_parameter_declaration": _declared,
     "field_declaration": _declared,
-    "enumerator": _enumerator,
-    "namespace_definition": _space,
+    "enumerator": _named,
+    "namespace_definition": _named,
     "namespace_alias_definition": _used_space,
     "using_declaration": _used_space,
-    "struct_specifier": _space,
-    "class_specifier": _space,
+    "struct_specifier": _named,
+    "class_specifier": _named,
     "preproc_include": _header,
     "preproc_def": _macro,
     "preproc_function_def": _macro,
@@ -264,20 +258,21 @@ def scan_cpp(text: str) -> SourceFacts:
 
 def _between(text: str, code: str, start: int) -> str:
     """What stands from a parenthesis that was opened to where it closes."""
-    depth, end = 1, start
-    while end < len(code) and depth:
-        depth += {"(": 1, ")": -1}.get(code[end], 0)
-        end += 1
-    return f"({text[start:end]}"
+    return f"({text[start : _closed(code, start)]}"
 
 
 def _assembly_in(text: str, code: str) -> Iterator[Mention]:
     for found in _ASSEMBLY.finditer(code):
-        depth, end = 1, found.end()
-        while end < len(code) and depth:
-            depth += {"(": 1, ")": -1}.get(code[end], 0)
-            end += 1
-        yield Mention(line=_line(code, found.start()), name=text[found.start() : end])
+        yield Mention(line=_line(code, found.start()), name=text[found.start() : _closed(code, found.end())])
+
+
+def _closed(code: str, start: int) -> int:
+    """Behind where a parenthesis closes that was opened before `start`."""
+    depth, end = 1, start
+    while end < len(code) and depth:
+        depth += {"(": 1, ")": -1}.get(code[end], 0)
+        end += 1
+    return end
 
 
 def _without_keywords(code: str) -> str:

@@ -23,8 +23,7 @@ import torch
 from workers.referee.boundary.slots import Slot
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.inputs.fresh_values import FreshValues, Mixture
-from workers.referee.timing.baseline_outputs import Beside
-from workers.referee.timing.single_calls import NARROW, Alone, Checked, ProtocolCost, Samples, SamplingBudget, Side
+from workers.referee.timing.single_calls import NARROW, Alone, Checked, Samples, SamplingBudget, Side
 from workers.referee.timing.statistics import relative_width
 from workers.runner.answers import BatchTimed
 from workers.runner.protocol import TimeBatch
@@ -125,79 +124,66 @@ def hidden_s(ours: _Batches, theirs: _Batches) -> float:
     return min(own - other for own, other in zip(ours.slopes(), theirs.slopes(), strict=True))
 
 
-class DeviceStopwatch:
-    """See the module."""
+def solo(side: Side, tensors: Sequence[torch.Tensor], budget: SamplingBudget) -> Alone:
+    """Calls by the events, on the same few inputs again and again: for a side that is trusted, or when
+    nobody looks for cheats."""
+    with _opened(side) as batches:
+        started = time.monotonic()
+        for slot in dict.fromkeys(batches.slots):  # a trusted side has one
+            slot.write(tensors)
+        for turn in range(100):
+            seconds, _ = batches.run(len(batches.slots))
+            if turn:  # the first one warms up
+                batches.seconds += seconds
+            if len(batches.seconds) >= budget.most or (turn and time.monotonic() - started > budget.seconds):
+                break
+        side.session.drop()
+        return Alone(seconds=batches.seconds)
 
-    def solo(
-        self,
-        side: Side,
-        tensors: Sequence[torch.Tensor],
-        budget: SamplingBudget,
-        cost: ProtocolCost,  # noqa: ARG002 - events do not see it
-        *,
-        has_idle: bool = False,  # noqa: ARG002 - events need none
-    ) -> Alone:
-        """Calls by the events, on the same few inputs again and again: for a side that is trusted, or when
-        nobody looks for cheats."""
-        with _opened(side) as batches:
-            started = time.monotonic()
-            for slot in dict.fromkeys(batches.slots):  # a trusted side has one
-                slot.write(tensors)
-            for turn in range(100):
-                seconds, _ = batches.run(len(batches.slots))
-                if turn:  # the first one warms up
-                    batches.seconds += seconds
-                if len(batches.seconds) >= budget.most or (turn and time.monotonic() - started > budget.seconds):
-                    break
-            side.session.drop()
-            return Alone(seconds=batches.seconds)
 
-    def interleaved(
-        self,
-        candidate: Side,
-        baseline: Side,
-        values: FreshValues,
-        budget: SamplingBudget,
-        *,
-        cost: ProtocolCost,  # noqa: ARG002 - events do not see it
-        check: Callable[[Checked], None],
-        checks: int = 3,
-        beside: Beside | None = None,  # noqa: ARG002 - calls of every batch are judged
-    ) -> Samples:
-        """Seconds of two sides by their events, in turns, on the same inputs."""
-        generator = random.SystemRandom()
-        samples = Samples()
-        with _opened(candidate) as ours, _opened(baseline) as theirs:
-            size = len(ours.slots)
-            for batches in (ours, theirs) * 2:  # warms up, and has torch keep memory for the outputs
-                batches.fill(values, _plan(values, size, generator))
-                batches.run(size)
-            started, rounds, over = time.monotonic(), 0, False
-            while not over:
-                plan = _plan(values, size, generator, fresh=FRESH_CALLS if rounds < FRESH_ROUNDS else 0)
-                sides = [ours, theirs] if _has_turn(theirs, rounds) else [ours]
-                looks = _Looks(values=values, generator=generator, check=check)
-                _round(sides, values, plan, generator, short=rounds < SLOPES, looks=looks)
-                started += looks.spent_s
-                samples.fresh += _marks(plan, short=rounds < SLOPES)
-                rounds += 1
-                over = _done(budget, time.monotonic() - started, ours, theirs)
-                if over or rounds < checks or generator.random() < LATER_CHECKS:  # once a round: others follow it
-                    spent = time.monotonic()
-                    _check(sides, values, plan, generator, samples, check)
-                    started += time.monotonic() - spent
-            while hidden_s(ours, theirs) > _doubtful_s(ours) and rounds < MOST_ROUNDS:  # noise, or not?
-                plan = _plan(values, size, generator)
-                _round([ours, theirs], values, plan, generator)
-                samples.fresh += _marks(plan, short=True)
-                rounds += 1
-            for batches in (ours, theirs):
-                batches.side.session.drop()
-        samples.candidate, samples.baseline = ours.seconds, theirs.seconds
-        samples.claimed, samples.paired = list(ours.seconds), False
-        samples.hidden_s = hidden_s(ours, theirs)
-        samples.overclaimed_s = max(0.0, -max(ours.slopes()))
-        return samples
+def interleaved(
+    candidate: Side,
+    baseline: Side,
+    values: FreshValues,
+    budget: SamplingBudget,
+    *,
+    check: Callable[[Checked], None],
+    checks: int = 3,
+) -> Samples:
+    """Seconds of two sides by their events, in turns, on the same inputs."""
+    generator = random.SystemRandom()
+    samples = Samples()
+    with _opened(candidate) as ours, _opened(baseline) as theirs:
+        size = len(ours.slots)
+        for batches in (ours, theirs) * 2:  # warms up, and has torch keep memory for the outputs
+            batches.fill(values, _plan(values, size, generator))
+            batches.run(size)
+        started, rounds, over = time.monotonic(), 0, False
+        while not over:
+            plan = _plan(values, size, generator, fresh=FRESH_CALLS if rounds < FRESH_ROUNDS else 0)
+            sides = [ours, theirs] if _has_turn(theirs, rounds) else [ours]
+            looks = _Looks(values=values, generator=generator, check=check)
+            _round(sides, values, plan, generator, short=rounds < SLOPES, looks=looks)
+            started += looks.spent_s
+            samples.fresh += _marks(plan, short=rounds < SLOPES)
+            rounds += 1
+            over = _done(budget, time.monotonic() - started, ours, theirs)
+            if over or rounds < checks or generator.random() < LATER_CHECKS:  # once a round: others follow it
+                spent = time.monotonic()
+                _check(sides, values, plan, generator, samples, check)
+                started += time.monotonic() - spent
+        while hidden_s(ours, theirs) > _doubtful_s(ours) and rounds < MOST_ROUNDS:  # noise, or not?
+            plan = _plan(values, size, generator)
+            _round([ours, theirs], values, plan, generator)
+            samples.fresh += _marks(plan, short=True)
+            rounds += 1
+        for batches in (ours, theirs):
+            batches.side.session.drop()
+    samples.candidate, samples.baseline = ours.seconds, theirs.seconds
+    samples.claimed, samples.paired = list(ours.seconds), False
+    samples.hidden_s = hidden_s(ours, theirs)
+    samples.overclaimed_s = max(0.0, -max(ours.slopes()))
+    return samples
 
 
 @contextlib.contextmanager

@@ -23,6 +23,7 @@ from docker.api import APIClient
 from docker.errors import DockerException, NotFound
 
 from services.domain.errors import SandboxError, StorageError
+from workers.sandboxes.docker.container import daemon_errors
 from workers.sandboxes.docker.container_spec import DEADLINE, INSTALLATION, LABEL, WORKER
 
 log = logging.getLogger(__name__)
@@ -102,10 +103,8 @@ class Reaper:
 
     def reap(self) -> list[str]:
         """Remove what outlived its lease; the containers' names. Raises `SandboxError`."""
-        try:
+        with daemon_errors("the Docker daemon does not answer"):
             found = self._api.containers(all=True, filters={"label": f"{LABEL}=sandbox"})
-        except (DockerException, requests.RequestException) as error:
-            raise SandboxError(f"the Docker daemon does not answer: {error}") from None
         removed = [entry for entry in found if self._is_abandoned(entry) and self._remove(entry)]
         for folder in self._sockets.glob("worker-*"):
             if folder != self._lease.folder and not _beats(folder, since_s=10 * LEASE_S):

@@ -68,13 +68,13 @@ class ContainerPool(Generic[C]):
         with self._changed:
             self._refill()
 
-    def wait_warm(self, timeout_s: float = WAIT_S) -> None:
+    def wait_warm(self) -> None:
         """Wait until as many containers are idle as are kept warm. Raises `SandboxError` when one does not start."""
         began = time.monotonic()
         with self._changed:
             self._refill()
             while len(self._idle) < self._warm:
-                self._wait(began, began + timeout_s)
+                self._wait(began, began + WAIT_S)
                 self._refill()
 
     def take(self, owner: str, need: object = None) -> C:

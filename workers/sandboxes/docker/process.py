@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 
 from services.domain.errors import SandboxError
 from services.ports.sandboxes import ExitStatus
-from workers.ipc.wire import Channel
 from workers.sandboxes.docker.container import SandboxContainer
 from workers.sandboxes.docker.pool import ContainerPool
 from workers.sandboxes.forked import ForkedProcess
@@ -16,16 +14,8 @@ from workers.sandboxes.forked import ForkedProcess
 class ContainedProcess(ForkedProcess):
     """Gives its container back at its end; where its supervisor does not answer, the container is removed."""
 
-    def __init__(
-        self,
-        *,
-        container: SandboxContainer,
-        pool: ContainerPool[SandboxContainer],
-        connection: socket.socket,
-        status: Channel,
-        freezer: socket.socket,
-    ) -> None:
-        super().__init__(connection=connection, status=status, group=None, freezer=freezer)
+    def __init__(self, container: SandboxContainer, pool: ContainerPool[SandboxContainer]) -> None:
+        super().__init__()
         self._container = container
         self._pool = pool
         self._taken_by_us = False

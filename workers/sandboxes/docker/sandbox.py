@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from docker.api import APIClient
@@ -19,7 +19,6 @@ from docker.utils import kwargs_from_env
 
 from services.domain.errors import ConfigurationError, SandboxError, ToolchainError
 from services.ports.sandboxes import ExitStatus, Mount, SandboxLimits
-from workers.ipc.wire import Channel
 from workers.sandboxes import archives
 from workers.sandboxes import environment as surroundings
 from workers.sandboxes.docker.container import SandboxContainer, daemon_errors
@@ -39,10 +38,6 @@ USER_NAMESPACES = (
     "containers on this Docker host may not make user namespaces (on Ubuntu: "
     "sysctl kernel.apparmor_restrict_unprivileged_userns=0)"
 )
-
-
-Planner = Callable[[SandboxContainer, Sequence[Mount], Sequence[Bind]], SandboxPlan]
-"""Spells a process out for the container that it gets, what is copied into it, and what it has of its own."""
 
 
 def connect(address: str | None = None) -> APIClient:
@@ -161,13 +156,7 @@ class DockerSandbox:
         self, entry: str, limits: SandboxLimits, *, mounts: Sequence[Mount] = (), environment: Mapping[str, str] = {}
     ) -> ContainedProcess:
         """Start a Python function in a fresh sandboxed process. Raises `SandboxError`."""
-
-        def plan(container: SandboxContainer, copied: Sequence[Mount], own: Sequence[Bind]) -> SandboxPlan:
-            binds = [*container.binds("system"), *container.binds("python"), *own]
-            path = {"PATH": str(container.about["path"])}
-            return _plan(container, limits, copied, binds=binds, environment={**path, **environment}, entry=entry)
-
-        return self._fork(plan, limits, mounts)
+        return self._fork(limits, mounts, environment, entry=entry)
 
     def run(
         self,
@@ -179,19 +168,7 @@ class DockerSandbox:
         environment: Mapping[str, str] = {},
     ) -> ExitStatus:
         """Run a program to its end; `directory` is copied in and back. Raises `SandboxError`, `ToolchainError`."""
-
-        def plan(container: SandboxContainer, copied: Sequence[Mount], own: Sequence[Bind]) -> SandboxPlan:
-            return _plan(
-                container,
-                limits,
-                copied,
-                binds=[*container.binds("system"), *own],
-                environment=environment,
-                command=tuple(command),
-                directory=str(directory),
-            )
-
-        process = self._fork(plan, limits, mounts, workspace=[Mount(path=directory)])
+        process = self._fork(limits, mounts, environment, command=tuple(command), directory=directory)
         process.socket.close()
         try:
             status = process.wait()
@@ -217,8 +194,16 @@ class DockerSandbox:
         self._api.close()
 
     def _fork(
-        self, plan: Planner, limits: SandboxLimits, mounts: Sequence[Mount], *, workspace: Sequence[Mount] = ()
+        self,
+        limits: SandboxLimits,
+        mounts: Sequence[Mount],
+        environment: Mapping[str, str],
+        *,
+        entry: str | None = None,
+        command: tuple[str, ...] = (),
+        directory: Path | None = None,
     ) -> ContainedProcess:
+        """Start an entry, or a command in a directory that is copied in."""
         if self._closed:
             raise SandboxError("the sandbox is closed")
         for mount in mounts:
@@ -226,9 +211,30 @@ class DockerSandbox:
         container = self._pool.take(self._owner, limits)
         try:
             container.fit(limits)
-            own = [_bind(mount) for mount in mounts if _has(container, mount)]
             copied = [mount for mount in mounts if not _has(container, mount)]
-            process = self._send(container, plan(container, copied, own), [*copied, *workspace])
+            binds = container.binds("system")
+            if entry is not None:
+                binds += container.binds("python")
+                environment = {"PATH": str(container.about["path"]), **environment}
+            binds += [_bind(mount) for mount in mounts if _has(container, mount)]
+            plan = SandboxPlan(
+                entry=entry,
+                command=command,
+                directory=TEMPORARY if directory is None else str(directory),
+                level=Level.USER,
+                uid=container.uid,
+                change_user=False,
+                limits=limits,
+                binds=tuple(binds),
+                environment=surroundings.inside(TEMPORARY, environment),
+                limit_data=False,
+                contained=True,
+                filtered=True,
+                given=tuple(str(mount.path) for mount in copied),
+                workspace=directory is not None,
+            )
+            workspace = [] if directory is None else [Mount(path=directory)]
+            process = self._launch(container, plan, [*copied, *workspace])
         except BaseException:
             self._pool.give_back(container, usable=False)
             raise
@@ -236,35 +242,18 @@ class DockerSandbox:
         process.when_ended(lambda: self._living.discard(process))
         return process
 
-    def _send(self, container: SandboxContainer, plan: SandboxPlan, mounts: Sequence[Mount]) -> ContainedProcess:
+    def _launch(self, container: SandboxContainer, plan: SandboxPlan, mounts: Sequence[Mount]) -> ContainedProcess:
         archive = archives.pack(mounts)
         try:
-            return self._launch(container, plan, archive)
-        finally:
-            os.close(archive)
-
-    def _launch(self, container: SandboxContainer, plan: SandboxPlan, archive: int) -> ContainedProcess:
-        ours, theirs = socket.socketpair()
-        status_ours, status_theirs = socket.socketpair()
-        freezer_ours, freezer_theirs = socket.socketpair()
-        process = ContainedProcess(
-            container=container, pool=self._pool, connection=ours, status=Channel(status_ours), freezer=freezer_ours
-        )
-        try:
-            container.launch(plan, [theirs.fileno(), status_theirs.fileno(), freezer_theirs.fileno(), archive])
-        except BaseException:
-            process.abandon()
-            raise
-        finally:
-            theirs.close()
-            status_theirs.close()
-            freezer_theirs.close()
-        try:
+            process = ContainedProcess(container, self._pool)
+            process.launch(lambda ends: container.launch(plan, [*ends, archive]))
             process.await_ready(START_TIMEOUT_S)
         except NotStartedError as error:
             raise SandboxError(str(error)) from None
         except NamespacesRefusedError as error:
             raise SandboxError(f"{USER_NAMESPACES}: {error}") from None
+        finally:
+            os.close(archive)
         process.when_ended(process.leave)
         return process
 
@@ -277,35 +266,6 @@ class DockerSandbox:
         container = SandboxContainer(self._api, self._spec, folder, uid, gone=lambda: self._users.give_back(uid))
         container.open(name, self._lease.labels(self._spec.lifetime_s))
         return container
-
-
-def _plan(
-    container: SandboxContainer,
-    limits: SandboxLimits,
-    given: Sequence[Mount],
-    *,
-    binds: Sequence[Bind],
-    environment: Mapping[str, str],
-    entry: str | None = None,
-    command: tuple[str, ...] = (),
-    directory: str = TEMPORARY,
-) -> SandboxPlan:
-    return SandboxPlan(
-        entry=entry,
-        command=command,
-        directory=directory,
-        level=Level.USER,
-        uid=container.uid,
-        change_user=False,
-        limits=limits,
-        binds=tuple(binds),
-        environment=surroundings.inside(TEMPORARY, environment),
-        limit_data=False,
-        contained=True,
-        filtered=True,
-        given=tuple(str(mount.path) for mount in given),
-        workspace=bool(command),
-    )
 
 
 def _has(container: SandboxContainer, mount: Mount) -> bool:

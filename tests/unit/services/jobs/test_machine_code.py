@@ -5,10 +5,8 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import pytest
@@ -68,19 +66,8 @@ class Printing:
         )
 
 
-class scratch(AbstractContextManager[Path]):  # noqa: N801 - reads as a function
-    def __init__(self) -> None:
-        self._made = TemporaryDirectory()
-
-    def __enter__(self) -> Path:
-        return Path(self._made.name)
-
-    def __exit__(self, *_exception: object) -> None:
-        self._made.cleanup()
-
-
 def shown(sandbox: Printing, library: Path) -> Disassembly:
-    return disassembled(cast("Sandbox", sandbox), OBJDUMP, [library], scratch)
+    return disassembled(cast("Sandbox", sandbox), OBJDUMP, [library])
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 
 import pytest
@@ -16,13 +17,15 @@ from workers.sandboxes.zygote import report_failure
 
 def failing_with(error: OSError | None) -> type[BaseException]:
     """The class of what `await_ready` raises where the zygote reports an error, or hangs up."""
-    ours, theirs = socket.socketpair()
-    status, reporting = socket.socketpair()
-    process = ForkedProcess(connection=ours, status=Channel(status), group=None)
-    if error is not None:
-        report_failure(Channel(reporting), error)
-    reporting.close()
-    with theirs, pytest.raises(SandboxError) as caught:
+    process = ForkedProcess()
+
+    def report(ends: list[int]) -> None:
+        if error is not None:
+            with socket.socket(fileno=os.dup(ends[1])) as status:
+                report_failure(Channel(status), error)
+
+    process.launch(report)
+    with pytest.raises(SandboxError) as caught:
         process.await_ready(5.0)
     return caught.type
 

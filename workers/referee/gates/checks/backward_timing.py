@@ -24,6 +24,7 @@ from workers.referee.errors import RunnerFault
 from workers.referee.gates.checks.calls import judge_outputs
 from workers.referee.gates.finding import GateFinding, failed
 from workers.referee.inputs.distributions import OWN, rebuilt
+from workers.referee.timing import stopwatch
 from workers.referee.timing.single_calls import Checked, Samples, SamplingBudget, Side
 from workers.referee.timing.statistics import NoFigureError, is_told, median_and_gap
 from workers.referee.trial import Measured, Trial
@@ -104,7 +105,7 @@ def _beside(
 ) -> Samples:
     state = trial.state
     values = state.values(0, [flatten(one) for one in pool], lambda: flatten(trial.draw(0, OWN)))
-    return state.stopwatch.interleaved(forward, both, values, BUDGET, cost=state.bench.cost(both), check=check)
+    return stopwatch.interleaved(forward, both, values, BUDGET, cost=state.bench.cost(both), check=check)
 
 
 def _relative(samples: Samples) -> list[float]:

@@ -107,18 +107,10 @@ def opened(trial: Trial, number: int, arguments: list[Any], wanted: Answer) -> I
 
 
 def judge_outputs(
-    trial: Trial,
-    fetched: Fetched,
-    answer: Answer,
-    scales: Sequence[ErrorScale],
-    where: str,
-    *,
-    finite_only: bool = False,
+    trial: Trial, fetched: Fetched, answer: Answer, scales: Sequence[ErrorScale], where: str
 ) -> GateFinding | None:
-    """What is wrong with the outputs of one call, or None.
-
-    With `finite_only`, leading slices that the reference itself does not keep finite are not judged."""
-    return _found(trial, judged_outputs(trial.state, fetched, answer, scales, finite_only=finite_only), where)
+    """What is wrong with the outputs of one call, or None."""
+    return _found(trial, judged_outputs(trial.state, fetched, answer, scales), where)
 
 
 def judge_on_values(

@@ -15,6 +15,7 @@ from workers.referee.gates.checks.calls import judge_inputs, judge_on_values, tr
 from workers.referee.gates.checks.deferred_work import hides, put_off, read_again
 from workers.referee.gates.finding import GateFinding, failed
 from workers.referee.inputs.distributions import OWN, rebuilt
+from workers.referee.timing import stopwatch
 from workers.referee.timing.baseline_outputs import Beside
 from workers.referee.timing.single_calls import Checked, Samples, SamplingBudget
 from workers.referee.timing.statistics import is_stable, is_told
@@ -127,7 +128,7 @@ def measure(trial: Trial, number: int) -> Measured:
     side = trial.side(number, arguments[0])
     values = state.values(number, [flatten(item) for item in arguments], lambda: flatten(trial.draw(number, OWN)))
     trial.timed[number] = arguments[0], values
-    samples = state.stopwatch.interleaved(
+    samples = stopwatch.interleaved(
         side,
         rival,
         values,

@@ -25,7 +25,6 @@ from workers.referee.timing.cuda_events import (
     MOST_CALLS,
     SELDOM,
     SLOPES,
-    DeviceStopwatch,
     _batch_size,
     _Batches,
     _has_turn,
@@ -35,7 +34,7 @@ from workers.referee.timing.cuda_events import (
     _round,
     hidden_s,
 )
-from workers.referee.timing.single_calls import Checked, ProtocolCost, SamplingBudget, Side
+from workers.referee.timing.single_calls import Checked, SamplingBudget, Side
 from workers.runner.answers import ANSWERS, BatchTimed
 from workers.runner.protocol import TimeBatch
 
@@ -185,9 +184,7 @@ def test_a_batch_is_compared_with_its_own_values_where_a_check_put_others_in(
         for slot in checked.others:
             slot.write([torch.full((4,), 7.0)])
 
-    DeviceStopwatch().interleaved(
-        ours.side, theirs.side, small_values(), SamplingBudget(seconds=0.01), cost=ProtocolCost(), check=check
-    )
+    cuda_events.interleaved(ours.side, theirs.side, small_values(), SamplingBudget(seconds=0.01), check=check)
     assert len(looked) > 3 * LOOKS
     assert all(looked)
 
@@ -206,8 +203,8 @@ def test_a_rival_without_memory_for_outputs_is_not_fetched_from_and_each_single_
     monkeypatch.setattr(cuda_events, "_opened", lambda side: _entered(ours if side is ours.side else theirs))
     monkeypatch.setattr(cuda_events, "SINGLE_LOOKS", 1.0)
     looked = list[Checked]()
-    samples = DeviceStopwatch().interleaved(
-        ours.side, theirs.side, small_values(), SamplingBudget(seconds=0.01), cost=ProtocolCost(), check=looked.append
+    samples = cuda_events.interleaved(
+        ours.side, theirs.side, small_values(), SamplingBudget(seconds=0.01), check=looked.append
     )
     assert set(session.sizes) == {0, 1}
     assert len(looked) >= len(samples.candidate) - 4  # those that warm up, and those that settle a doubt
