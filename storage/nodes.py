@@ -16,6 +16,7 @@ from services.domain.nodes import FAULT_TTL_S, NODE_TTL_S, NodeRole, NodeState, 
 from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team
 from storage.database import Database
+from storage.db.mapping import row_of, value_of
 from storage.db.statements import upsert
 from storage.tables import nodes
 
@@ -73,47 +74,10 @@ class SqlNodeRegistry:
 
 
 def _to_row(node: ServiceNode, now: datetime) -> dict[str, Any]:
-    return {
-        "name": node.name,
-        "team_id": LOCAL_TEAM,
-        "role": str(node.role),
-        "version": node.version,
-        "state": str(node.state),
-        "device": node.device,
-        "backends": dumps(node.backends),
-        "evaluator": node.evaluator,
-        "toolchain": node.toolchain,
-        "isolation": node.isolation,
-        "sheet": None if node.sheet is None else dumps(node.sheet),
-        "units": node.units,
-        "memory_bytes": node.memory_bytes,
-        "load": node.load,
-        "busy_s": node.busy_s,
-        "done": node.done,
-        "fault": node.fault,
-        "started_at": node.started_at,
-        "seen_at": now,
-    }
+    sheet = None if node.sheet is None else dumps(node.sheet)
+    return row_of(nodes, node, team_id=LOCAL_TEAM, backends=dumps(node.backends), sheet=sheet, seen_at=now)
 
 
 def _node(row: Row[Any]) -> ServiceNode:
-    return ServiceNode(
-        name=row.name,
-        role=NodeRole(row.role),
-        version=row.version,
-        state=NodeState(row.state),
-        device=row.device,
-        backends=tuple(json.loads(row.backends)),
-        evaluator=row.evaluator,
-        toolchain=row.toolchain,
-        isolation=row.isolation,
-        sheet=None if row.sheet is None else loads(DeviceSheet, row.sheet),
-        units=row.units,
-        memory_bytes=row.memory_bytes,
-        load=row.load,
-        busy_s=row.busy_s,
-        done=row.done,
-        fault=row.fault,
-        started_at=row.started_at,
-        seen_at=row.seen_at,
-    )
+    sheet = None if row.sheet is None else loads(DeviceSheet, row.sheet)
+    return value_of(ServiceNode, row, backends=tuple(json.loads(row.backends)), sheet=sheet)

@@ -15,6 +15,7 @@ from services.domain.jobs import FINAL_STATUSES, JobStatus
 from services.ports.runtime import Clock
 from storage.contents.blobs import get_texts, put_texts
 from storage.database import Database
+from storage.db.mapping import value_of
 from storage.db.statements import insert_one_new
 from storage.tables import jobs, model_requests
 
@@ -141,20 +142,11 @@ def _new_row(connection: Connection, request: ChatRequest, now: datetime, expire
 
 def _request(connection: Connection, row: Row[Any]) -> ModelRequest:
     texts = get_texts(connection, row.team_id, [row.prompt_blob, row.start_blob, row.reply_blob])
-    return ModelRequest(
-        id=row.id,
-        key=row.key,
-        job_id=row.job_id,
-        team_id=row.team_id,
-        step=row.step,
-        role=AgentRole(row.role),
+    return value_of(
+        ModelRequest,
+        row,
         messages=from_data(tuple[ChatMessage, ...], json.loads(texts[row.prompt_blob])),
-        schema_name=row.schema_name,
         schema=json.loads(row.schema),
         start_source=texts.get(row.start_blob),
-        created_at=row.created_at,
-        expires_at=row.expires_at,
         reply=texts.get(row.reply_blob),
-        answered_by=row.answered_by,
-        answered_at=row.answered_at,
     )

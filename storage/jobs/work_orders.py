@@ -27,6 +27,7 @@ from services.domain.work import (
 from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team, get_order_texts, put_texts
 from storage.database import Database
+from storage.db.mapping import row_of
 from storage.db.statements import insert_one_new
 from storage.jobs.work_turns import (
     COMPILATION,
@@ -266,32 +267,28 @@ def _to_row(connection: Connection, order: WorkOrder) -> dict[str, Any]:
         sources.append(request.source)
         bare = replace(bare, source="")
     problem_hash, *own = put_texts(connection, request.team_id, sources)
-    return {
-        "id": order.id,
-        "team_id": request.team_id,
-        "job_id": request.job_id,
-        "kind": VALIDATION if isinstance(request, ValidationRequest) else EVALUATION,
-        "device": request.device,
-        "backend": request.backend,
-        "request": dumps(bare),
-        "problem_hash": problem_hash,
-        "source_hash": own[0] if own else None,
-    }
+    return row_of(
+        work_orders,
+        request,
+        id=order.id,
+        kind=VALIDATION if isinstance(request, ValidationRequest) else EVALUATION,
+        request=dumps(bare),
+        problem_hash=problem_hash,
+        source_hash=own[0] if own else None,
+    )
 
 
 def _compilation_row(connection: Connection, order_id: str, request: CompileRequest) -> dict[str, Any]:
     source_hash = put_texts(connection, request.team_id, [request.source])[0]
-    return {
-        "id": order_id,
-        "team_id": request.team_id,
-        "job_id": request.job_id,
-        "kind": COMPILATION,
-        "device": request.device,
-        "backend": request.backend,
-        "request": dumps(replace(request, source="")),
-        "problem_hash": source_hash,
-        "source_hash": source_hash,
-    }
+    return row_of(
+        work_orders,
+        request,
+        id=order_id,
+        kind=COMPILATION,
+        request=dumps(replace(request, source="")),
+        problem_hash=source_hash,
+        source_hash=source_hash,
+    )
 
 
 def _order(connection: Connection, row: Row[Any]) -> WorkOrder:

@@ -13,6 +13,7 @@ from services.domain.errors import NotFoundError
 from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team
 from storage.database import Database
+from storage.db.mapping import row_of, value_of
 from storage.tables import api_tokens, members, sessions, users
 from storage.teams.audit import enter
 from storage.teams.store import JOINED, member_of, user_of
@@ -32,7 +33,7 @@ class SqlKeyStore:
 
         def work(connection: Connection) -> None:
             ensure_team(connection, token.team_id, now)
-            connection.execute(insert(api_tokens).values(_row(token) | {"digest": digest}))
+            connection.execute(insert(api_tokens).values(_row(token, digest)))
             enter(connection, now, token.team_id, actor, "create_token", token.id, told)
 
         await self._database.write(work)
@@ -140,29 +141,11 @@ def _first(connection: Connection, user_id: str) -> Member | None:
     return None if row is None else member_of(row)
 
 
-def _row(token: ApiToken) -> dict[str, Any]:
-    return {
-        "id": token.id,
-        "team_id": token.team_id,
-        "user_id": token.user_id,
-        "name": token.name,
-        "scopes": json.dumps(sorted(token.scopes)),
-        "devices": json.dumps(token.devices),
-        "created_at": token.created_at,
-        "expires_at": token.expires_at,
-    }
+def _row(token: ApiToken, digest: str) -> dict[str, Any]:
+    scopes, devices = json.dumps(sorted(token.scopes)), json.dumps(token.devices)
+    return row_of(api_tokens, token, scopes=scopes, devices=devices, digest=digest)
 
 
 def _token(row: Row[Any]) -> ApiToken:
-    return ApiToken(
-        id=row.id,
-        team_id=row.team_id,
-        user_id=row.user_id,
-        name=row.name,
-        scopes=frozenset(map(TokenScope, json.loads(row.scopes))),
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-        revoked_at=row.revoked_at,
-        used_at=row.used_at,
-        devices=tuple(json.loads(row.devices)),
-    )
+    scopes = frozenset(map(TokenScope, json.loads(row.scopes)))
+    return value_of(ApiToken, row, scopes=scopes, devices=tuple(json.loads(row.devices)))

@@ -10,6 +10,7 @@ from services.domain.access import ReportShare
 from services.domain.errors import NotFoundError
 from services.ports.runtime import Clock
 from storage.database import Database
+from storage.db.mapping import row_of, value_of
 from storage.tables import report_shares
 
 
@@ -22,7 +23,7 @@ class SqlShareStore:
 
     async def add(self, share: ReportShare) -> None:
         """Store a new link."""
-        row = {column.name: getattr(share, column.name) for column in report_shares.columns}
+        row = row_of(report_shares, share)
         await self._database.write(lambda connection: connection.execute(insert(report_shares), row))
 
     async def find(self, digest: str) -> ReportShare | None:
@@ -63,4 +64,4 @@ class SqlShareStore:
 
 
 def _share(row: Row[Any]) -> ReportShare:
-    return ReportShare(**row._mapping)
+    return value_of(ReportShare, row)

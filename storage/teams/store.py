@@ -12,20 +12,12 @@ from services.domain.access import Member, Role, Team, User
 from services.domain.errors import ConflictError, NotFoundError
 from services.ports.runtime import Clock
 from storage.database import Database
+from storage.db.mapping import value_of
 from storage.db.statements import insert_one_new
 from storage.tables import members, teams, users
 from storage.teams.audit import enter
 
-JOINED: Select[Any] = select(
-    members.c.team_id,
-    members.c.role,
-    members.c.since,
-    users.c.id,
-    users.c.login,
-    users.c.name,
-    users.c.subject,
-    users.c.created_at,
-).join(users, users.c.id == members.c.user_id)
+JOINED: Select[Any] = select(members, *users.c).join(users, users.c.id == members.c.user_id)
 """Members with their users; `member_of` reads a row of it."""
 
 
@@ -144,16 +136,16 @@ class SqlTeamStore:
 
 def user_of(row: Row[Any]) -> User:
     """The user of a row that has the columns of `users`."""
-    return User(id=row.id, login=row.login, name=row.name, subject=row.subject, created_at=row.created_at)
+    return value_of(User, row)
 
 
 def member_of(row: Row[Any]) -> Member:
     """The member of a row of `JOINED`."""
-    return Member(team_id=row.team_id, user=user_of(row), role=Role(row.role), since=row.since)
+    return value_of(Member, row, user=user_of(row))
 
 
 def _team(row: Row[Any]) -> Team:
-    return Team(id=row.id, created_at=row.created_at, weight=row.weight)
+    return value_of(Team, row)
 
 
 def _one(team_id: str, user_id: str) -> Any:

@@ -25,6 +25,7 @@ from services.domain.webhooks import (
 )
 from services.ports.runtime import Clock
 from storage.database import Database
+from storage.db.mapping import row_of, value_of
 from storage.db.statements import insert_new
 from storage.tables import evaluations, jobs, webhook_deliveries, webhooks
 from storage.teams.sealing import KEYS, SecretSealer
@@ -53,7 +54,7 @@ def place_messages(connection: Connection, team_id: str, log: Sequence[Event]) -
         for event in worth
         if event.kind in one.kinds and permits(one.conditions, event, job)
     ]
-    insert_new(connection, webhook_deliveries, [_delivery_row(message) for message in messages])
+    insert_new(connection, webhook_deliveries, [row_of(webhook_deliveries, message) for message in messages])
 
 
 class SqlWebhookStore:
@@ -67,9 +68,9 @@ class SqlWebhookStore:
 
     async def add(self, webhook: Webhook) -> None:
         """Store a new webhook."""
-        row = {column.name: getattr(webhook, column.name) for column in webhooks.columns}
-        row |= {"kinds": json.dumps(webhook.kinds), "conditions": codec.dumps(webhook.conditions)}
-        row["secret"] = self._sealer.seal(webhook.secret)
+        kinds, conditions = json.dumps(webhook.kinds), codec.dumps(webhook.conditions)
+        secret = self._sealer.seal(webhook.secret)
+        row = row_of(webhooks, webhook, kinds=kinds, conditions=conditions, secret=secret)
         await self._database.write(lambda connection: connection.execute(insert(webhooks), row))
 
     async def list(self, team_id: str) -> tuple[Webhook, ...]:
@@ -122,7 +123,7 @@ class SqlWebhookStore:
 
     async def place(self, delivery: Delivery) -> None:
         """Store a message; one of its id changes nothing."""
-        rows = [_delivery_row(delivery)]
+        rows = [row_of(webhook_deliveries, delivery)]
         await self._database.write(lambda connection: insert_new(connection, webhook_deliveries, rows))
 
     async def deliveries(self, team_id: str, webhook_id: str, limit: int) -> tuple[Delivery, ...]:
@@ -243,13 +244,8 @@ def _facts(connection: Connection, team_id: str, job_id: str) -> WebhookJob:
 def _webhook(row: Row[Any], secret: str) -> Webhook:
     kinds = tuple(EventKind(kind) for kind in json.loads(row.kinds))
     conditions = codec.loads(WebhookConditions, row.conditions)
-    return Webhook(**{**row._mapping, "kinds": kinds, "conditions": conditions, "secret": secret})
+    return value_of(Webhook, row, kinds=kinds, conditions=conditions, secret=secret)
 
 
 def _delivery(row: Row[Any]) -> Delivery:
-    return Delivery(**{**row._mapping, "status": DeliveryStatus(row.status)})
-
-
-def _delivery_row(delivery: Delivery) -> dict[str, Any]:
-    row = {column.name: getattr(delivery, column.name) for column in webhook_deliveries.columns}
-    return {**row, "status": str(delivery.status)}
+    return value_of(Delivery, row)
