@@ -18,6 +18,7 @@ from storage.contents.blobs import ensure_team
 from storage.database import Database
 from storage.db.mapping import row_of, value_of
 from storage.db.statements import upsert
+from storage.db.transactions import writes
 from storage.tables import nodes
 
 FORGET_S = FAULT_TTL_S
@@ -31,17 +32,14 @@ class SqlNodeRegistry:
         self._database = database
         self._clock = clock
 
-    async def register(self, node: ServiceNode) -> None:
+    @writes
+    def register(self, connection: Connection, node: ServiceNode) -> None:
         """Write a node's row, over an earlier one of its name; long gone nodes are forgotten on the way."""
         now = self._clock.now()
         forgotten = delete(nodes).where(nodes.c.seen_at < now - timedelta(seconds=FORGET_S))
-
-        def work(connection: Connection) -> None:
-            ensure_team(connection, LOCAL_TEAM, now)
-            connection.execute(forgotten)
-            upsert(connection, nodes, [_to_row(node, now)])
-
-        await self._database.write(work)
+        ensure_team(connection, LOCAL_TEAM, now)
+        connection.execute(forgotten)
+        upsert(connection, nodes, [_to_row(node, now)])
 
     async def beat(self, name: str, *, load: float = 0.0, busy_s: float = 0.0, done: int = 0) -> bool:
         """Say that a node is there and what it has done; False when its row is gone, or lists it as refused."""
