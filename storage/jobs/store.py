@@ -26,6 +26,7 @@ from services.domain.jobs import (
 )
 from services.domain.problems import ProblemAnalysis
 from services.domain.steps import ModelCall, Step, StepRecord
+from storage.db.runners import T, Work
 from storage.db.transactions import reads, writes
 from storage.jobs import leases
 from storage.jobs.candidates import revise
@@ -128,9 +129,7 @@ class SqlJobStore(JobCreation):
                 connection.execute(update(jobs).where(jobs.c.id == row.id).values(analysis=dumps(analysis)))
             return _get(connection, row.team_id, row.id)
 
-        job = await self._database.write(work)
-        self._database.changes.notify(lease.job_id)
-        return job
+        return await self._change(lease.job_id, work)
 
     async def request(self, team_id: str, job_id: str, action: str) -> Job:
         """Ask for `cancel`, `pause` or `resume`. Raises `NotFoundError`, `ConflictError`, `ConfigurationError`."""
@@ -142,9 +141,7 @@ class SqlJobStore(JobCreation):
             request(connection, _row(connection, team_id, job_id, lock=True), action, now)
             return _get(connection, team_id, job_id)
 
-        job = await self._database.write(work)
-        self._database.changes.notify(job_id)
-        return job
+        return await self._change(job_id, work)
 
     async def reopen(self, team_id: str, job_id: str, *, model: str, rounds: int) -> Job:
         """Let a failed or paused job go on with this model and number of rounds. Raises `NotFoundError`,
@@ -167,9 +164,13 @@ class SqlJobStore(JobCreation):
                 move(connection, _row(connection, team_id, job_id), JobStatus.QUEUED, None, now)
             return _get(connection, team_id, job_id)
 
-        job = await self._database.write(work)
+        return await self._change(job_id, work)
+
+    async def _change(self, job_id: str, work: Work[T]) -> T:
+        """Run a writing transaction, and wake who follows the job."""
+        done = await self._database.write(work)
         self._database.changes.notify(job_id)
-        return job
+        return done
 
     @reads
     def children(self, connection: Connection, team_id: str, job_id: str) -> tuple[Job, ...]:
@@ -192,9 +193,7 @@ class SqlJobStore(JobCreation):
             request(connection, _row(connection, team_id, job_id), "resume", now)
             return _get(connection, team_id, job_id)
 
-        job = await self._database.write(work)
-        self._database.changes.notify(job_id)
-        return job
+        return await self._change(job_id, work)
 
     async def delete(self, team_id: str, job_id: str, actor: str) -> Deletion:
         """Remove an ended job with everything that came from it. Raises `NotFoundError`, `DeletedError`,
@@ -204,9 +203,7 @@ class SqlJobStore(JobCreation):
         def work(connection: Connection) -> Deletion:
             return erase_job(connection, _row(connection, team_id, job_id, lock=True), actor, now)
 
-        deletion = await self._database.write(work)
-        self._database.changes.notify(job_id)
-        return deletion
+        return await self._change(job_id, work)
 
     async def record_step(self, lease: Lease, record: StepRecord) -> bool:
         """Write a step and all it produced; False when it was written before. Raises `LeaseLostError`."""
@@ -228,9 +225,7 @@ class SqlJobStore(JobCreation):
             append_events(connection, lease.job_id, record.events, now)
             return True
 
-        written = await self._database.write(work)
-        self._database.changes.notify(lease.job_id)
-        return written
+        return await self._change(lease.job_id, work)
 
     @writes
     def keep_call(self, connection: Connection, lease: Lease, step: int, call: ModelCall) -> None:
