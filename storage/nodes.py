@@ -16,7 +16,9 @@ from services.domain.nodes import FAULT_TTL_S, NODE_TTL_S, NodeRole, NodeState, 
 from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team
 from storage.database import Database
+from storage.db.mapping import row_of, value_of
 from storage.db.statements import upsert
+from storage.db.transactions import writes
 from storage.tables import nodes
 
 FORGET_S = FAULT_TTL_S
@@ -30,17 +32,14 @@ class SqlNodeRegistry:
         self._database = database
         self._clock = clock
 
-    async def register(self, node: ServiceNode) -> None:
+    @writes
+    def register(self, connection: Connection, node: ServiceNode) -> None:
         """Write a node's row, over an earlier one of its name; long gone nodes are forgotten on the way."""
         now = self._clock.now()
         forgotten = delete(nodes).where(nodes.c.seen_at < now - timedelta(seconds=FORGET_S))
-
-        def work(connection: Connection) -> None:
-            ensure_team(connection, LOCAL_TEAM, now)
-            connection.execute(forgotten)
-            upsert(connection, nodes, [_to_row(node, now)])
-
-        await self._database.write(work)
+        ensure_team(connection, LOCAL_TEAM, now)
+        connection.execute(forgotten)
+        upsert(connection, nodes, [_to_row(node, now)])
 
     async def beat(self, name: str, *, load: float = 0.0, busy_s: float = 0.0, done: int = 0) -> bool:
         """Say that a node is there and what it has done; False when its row is gone, or lists it as refused."""
@@ -73,47 +72,10 @@ class SqlNodeRegistry:
 
 
 def _to_row(node: ServiceNode, now: datetime) -> dict[str, Any]:
-    return {
-        "name": node.name,
-        "team_id": LOCAL_TEAM,
-        "role": str(node.role),
-        "version": node.version,
-        "state": str(node.state),
-        "device": node.device,
-        "backends": dumps(node.backends),
-        "evaluator": node.evaluator,
-        "toolchain": node.toolchain,
-        "isolation": node.isolation,
-        "sheet": None if node.sheet is None else dumps(node.sheet),
-        "units": node.units,
-        "memory_bytes": node.memory_bytes,
-        "load": node.load,
-        "busy_s": node.busy_s,
-        "done": node.done,
-        "fault": node.fault,
-        "started_at": node.started_at,
-        "seen_at": now,
-    }
+    sheet = None if node.sheet is None else dumps(node.sheet)
+    return row_of(nodes, node, team_id=LOCAL_TEAM, backends=dumps(node.backends), sheet=sheet, seen_at=now)
 
 
 def _node(row: Row[Any]) -> ServiceNode:
-    return ServiceNode(
-        name=row.name,
-        role=NodeRole(row.role),
-        version=row.version,
-        state=NodeState(row.state),
-        device=row.device,
-        backends=tuple(json.loads(row.backends)),
-        evaluator=row.evaluator,
-        toolchain=row.toolchain,
-        isolation=row.isolation,
-        sheet=None if row.sheet is None else loads(DeviceSheet, row.sheet),
-        units=row.units,
-        memory_bytes=row.memory_bytes,
-        load=row.load,
-        busy_s=row.busy_s,
-        done=row.done,
-        fault=row.fault,
-        started_at=row.started_at,
-        seen_at=row.seen_at,
-    )
+    sheet = None if row.sheet is None else loads(DeviceSheet, row.sheet)
+    return value_of(ServiceNode, row, backends=tuple(json.loads(row.backends)), sheet=sheet)

@@ -95,6 +95,3 @@ def _short(value: float) -> str:
         if abs(value) >= size:
             return f"{value / (1e3 if letter == 'k' else size):.3g}{letter}"
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-__all__ = ["MOST", "describe"]

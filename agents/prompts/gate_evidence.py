@@ -41,6 +41,3 @@ def errors_first(messages: str) -> str:
             pending = []
     ordered = sorted(blocks, key=lambda block: not block[0])
     return "\n".join([line for _, lines in ordered for line in lines] + pending)
-
-
-__all__ = ["errors_first", "failures"]

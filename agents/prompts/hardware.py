@@ -107,6 +107,3 @@ def _residency(known: Architecture | None) -> tuple[str, ...]:
         f"an SM has {registers} and {known.shared_kib} KiB of shared memory (at most {known.block_kib} KiB a block)",
         f"an SM holds at most {known.warps} warps ({known.warps * 32} threads) and {known.blocks} blocks",
     )
-
-
-__all__ = ["Architecture", "device_sheet"]

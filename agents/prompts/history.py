@@ -94,6 +94,3 @@ def _score(item: AttemptFact) -> str:
 def _best(attempts: tuple[AttemptFact, ...]) -> AttemptFact | None:
     best = min(attempts, key=lambda item: (pace(item), item.step), default=None)
     return best if best is not None and pace(best) < math.inf else None
-
-
-__all__ = ["changes", "contrast", "record", "variants"]

@@ -57,6 +57,3 @@ def describe(found: tuple[Prediction, ...], shown: int = 5) -> str:
     lean = sum(math.log(item.expected / item.measured) for item in found) / len(found)
     word = "too high" if lean > 0.05 else "too low" if lean < -0.05 else "neither too high nor too low"
     return f"{latest}. Off by {math.exp(error) - 1:.0%} on average, {word}."
-
-
-__all__ = ["Prediction", "describe", "mean_error", "predictions"]

@@ -44,6 +44,3 @@ def _nullable(options: JsonValue) -> list[JsonValue] | None:
             return None
         types.append(option.get("type"))
     return types
-
-
-__all__ = ["schema_text"]

@@ -93,6 +93,3 @@ def keep(items: Sequence[T], limit: int, size: Callable[[T], str], worth: Callab
         kept.add(index)
         used += need
     return [item for index, item in enumerate(items) if index in kept]
-
-
-__all__ = ["SectionTokens", "cut", "keep", "tokens"]

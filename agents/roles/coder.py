@@ -110,6 +110,3 @@ def _summary(text: str) -> str:
     before = re.split(r"^[ \t]*(?:`{3,}|~{3,}|<{5,9})", text, maxsplit=1, flags=re.MULTILINE)[0]
     words = " ".join(before.split())
     return shortened(words, _MOST_SUMMARY) or "(no summary)"
-
-
-__all__ = ["MOST_BYTES", "Draft", "check_source", "draft_of", "read_draft"]

@@ -112,6 +112,3 @@ def _bare(lines: list[str]) -> list[str]:
     """Lines without their common indentation and without white space at their ends."""
     indent = _indent(lines)
     return [line[indent:].rstrip() if line.strip() else "" for line in lines]
-
-
-__all__ = ["apply_edits", "edit_blocks"]

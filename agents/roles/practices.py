@@ -46,11 +46,3 @@ def reflection_in_brief(found: Reflection) -> str:
     said = [f"practice: {one.statement} ({told(one.contrasts)})" for one in found.kept]
     said += [f"refused: {reason}" for reason in found.refused]
     return "; ".join(said) or "no practice"
-
-
-__all__ = [
-    "Reflection",
-    "practices_schema",
-    "read_practices",
-    "reflection_in_brief",
-]

@@ -52,6 +52,3 @@ def _fits(kind: type[Reply], call: ModelCall) -> bool:
     except ReplyError:
         return False
     return True
-
-
-__all__ = ["RecordedForms"]

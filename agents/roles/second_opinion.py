@@ -58,6 +58,3 @@ def _quoted(quote: str, source: str) -> bool:
     """Whether a passage stands in the source, whatever its white space."""
     wanted = " ".join(quote.split())
     return bool(wanted) and wanted in " ".join(source.split())
-
-
-__all__ = ["doubt_of", "doubted", "inspection_in_brief", "inspection_schema", "read_inspection"]

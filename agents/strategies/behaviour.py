@@ -79,6 +79,3 @@ def _size(code: str) -> str:
     lines = sum(bool(line.strip()) for line in code.splitlines())
     names = ("short", "medium", "long", "very long")
     return names[sum(lines > end for end in _SIZE_ENDS)]
-
-
-__all__ = ["Behaviour", "behaviour"]

@@ -44,6 +44,3 @@ def draft_start(state: SearchState, repairs: int) -> AttemptFact | None:
         return next((item for item in latest if failed_line(item, state.attempts) < repairs), None)
     lines = [item for item in open_failures(state.attempts) if failed_line(item, state.attempts) < repairs]
     return lines[state.branch] if state.branch < len(lines) else None
-
-
-__all__ = ["Greedy", "draft_start"]

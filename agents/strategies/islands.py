@@ -102,6 +102,3 @@ def _unlike(start: AttemptFact | None, members: list[AttemptFact]) -> list[Attem
         return members[:1]
     own = behaviour(start.source)
     return sorted(members, key=lambda item: -own.distance(behaviour(item.source or "")))[:1]
-
-
-__all__ = ["Islands"]

@@ -59,6 +59,3 @@ def open_failures(attempts: tuple[AttemptFact, ...]) -> list[AttemptFact]:
 def dice(state: SearchState, purpose: str) -> Random:
     """Chance that is the same whenever the same step is decided again."""
     return Random(f"{state.seed}/{state.step}/{purpose}")  # noqa: S311 - a search, not a secret
-
-
-__all__ = ["by_candidate", "dice", "failed_line", "is_accepted", "median_us", "open_failures", "pace", "ranked"]

@@ -112,6 +112,3 @@ class MapElites(Strategy):
         others = [(place, cell.elite) for place, cell in cells.items() if place != own]
         others.sort(key=lambda entry: (-(own.distance(entry[0]) if own else 0), pace(entry[1])))
         return tuple(elite for _, elite in others[: self._inspirations])
-
-
-__all__ = ["Archive", "Cell", "MapElites", "archive"]

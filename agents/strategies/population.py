@@ -45,6 +45,3 @@ def _elites(accepted: Sequence[EvaluatedCandidate], cells: dict[str, Behaviour])
 def _pace(entry: EvaluatedCandidate) -> float:
     found = paired_time(entry.report)
     return math.inf if found is None else found
-
-
-__all__ = ["population"]

@@ -46,6 +46,3 @@ class StopRule:
             if median < best * (1 - self.least_gain):
                 best, since = median, 0
         return since
-
-
-__all__ = ["StopRule"]

@@ -162,6 +162,3 @@ def _figure(item: AttemptFact) -> str:
     moves = ", ".join(move.name for move in item.plan.moves) if item.plan is not None else ""
     outcome = f"{median_us(item):.1f} µs" if is_accepted(item) else item.failure or "not accepted"
     return f"{moves or 'no named move'}: {outcome}"
-
-
-__all__ = ["SearchNode", "TreeSearch", "fitness", "grow"]

@@ -203,6 +203,3 @@ def _line(node: ScoredHypothesis) -> str:
     above = fact.parent or "the problem"
     judged = f"difficulty {fact.difficulty:.1f}, score {fact.score:.2f}"
     return f"- {fact.id} on {above}, {judged}: {fact.statement[:160]} ({state})"
-
-
-__all__ = ["ScoredHypothesis", "WorldModel", "WorldModelSearch", "read"]

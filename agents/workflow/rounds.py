@@ -235,6 +235,3 @@ async def _start_values(context: JobContext) -> StartValues:
     ]
     setting = context.setting
     return await context.stores.memory.start_values(context.job.team_id, setting.family, setting.site, accepted)
-
-
-__all__ = ["after_round", "begin_round"]

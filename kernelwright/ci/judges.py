@@ -137,12 +137,7 @@ def _body(task: Task) -> dict[str, Any]:
 
     problem = read_problem(task.problem, task.allow_library)
     shared: dict[str, Any] = {
-        "problem": {
-            "name": problem.name,
-            "source": problem.source,
-            "path": problem.path,
-            "allow_library": list(problem.allow_library),
-        },
+        "problem": asdict(problem),
         "backend": task.backend,
         "device": task.device,
         "baselines": list(task.baselines),

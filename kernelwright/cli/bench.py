@@ -12,24 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kernelwright.cli import options
 from kernelwright.cli.client import open_client
-from kernelwright.cli.options import (
-    BUDGET,
-    AgentsOption,
-    BackendOption,
-    BaselinesOption,
-    BeamOption,
-    CompilerDraftOption,
-    DeviceOption,
-    Dollars,
-    ModelOption,
-    ObjectiveOption,
-    StrategyOption,
-    Tokens,
-    VerifyFirst,
-    Wall,
-    chosen_baselines,
-)
 from kernelwright.cli.output import answers, errors, interruptible, print_json, print_table, say
 from services.domain.errors import UserError
 from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode, Budget
@@ -82,27 +66,27 @@ def bench(
         str | None,
         typer.Option("--server", help="Run the jobs on this server instead of here.", rich_help_panel="Target"),
     ] = None,
-    backend: BackendOption = "cpp",
-    device: DeviceOption = "cpu",
-    model: ModelOption = "playbook",
-    strategy: StrategyOption = DEFAULT_STRATEGY,
-    beam: BeamOption = 1,
-    agents: AgentsOption = AgentsMode.FULL,
-    verify_first: VerifyFirst = False,
-    compiler_draft: CompilerDraftOption = None,
+    backend: options.BackendOption = "cpp",
+    device: options.DeviceOption = "cpu",
+    model: options.ModelOption = "playbook",
+    strategy: options.StrategyOption = DEFAULT_STRATEGY,
+    beam: options.BeamOption = 1,
+    agents: options.AgentsOption = AgentsMode.FULL,
+    verify_first: options.VerifyFirst = False,
+    compiler_draft: options.CompilerDraftOption = None,
     rounds: Annotated[
-        int, typer.Option(min=1, max=1000, help="Maximum number of rounds per problem.", rich_help_panel=BUDGET)
+        int, typer.Option(min=1, max=1000, help="Maximum number of rounds per problem.", rich_help_panel=options.BUDGET)
     ] = 10,
-    wall: Wall = None,
-    tokens: Tokens = None,
-    dollars: Dollars = None,
+    wall: options.Wall = None,
+    tokens: options.Tokens = None,
+    dollars: options.Dollars = None,
     device_seconds: Annotated[
         float | None,
         typer.Option(
             min=1.0,
             help="Maximum device time of this call in seconds, all problems together; no problem is started "
             "after that (default: no limit).",
-            rich_help_panel=BUDGET,
+            rich_help_panel=options.BUDGET,
         ),
     ] = None,
     job_device_seconds: Annotated[
@@ -110,11 +94,11 @@ def bench(
         typer.Option(
             min=1.0,
             help="Maximum device time of each problem's candidates in seconds (default: no limit).",
-            rich_help_panel=BUDGET,
+            rich_help_panel=options.BUDGET,
         ),
     ] = None,
-    baselines: BaselinesOption = None,
-    objective: ObjectiveOption = "",
+    baselines: options.BaselinesOption = None,
+    objective: options.ObjectiveOption = "",
     out: Annotated[
         Path | None,
         typer.Option(
@@ -168,7 +152,7 @@ def bench(
             verify_first=verify_first,
             compiler_draft=_drafted(compiler_draft, server, settings),
             budget=Budget(rounds=rounds, wall_s=wall, tokens=tokens, dollars=dollars, device_s=job_device_seconds),
-            baselines=chosen_baselines(baselines, device),
+            baselines=options.chosen_baselines(baselines, device),
             referee_version=None if server else _referee_version(),
             objective=objective,
         )

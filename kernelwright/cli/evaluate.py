@@ -7,15 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kernelwright.cli.options import (
-    TARGET,
-    AllowLibrary,
-    BackendOption,
-    DeviceOption,
-    ObjectiveOption,
-    check_baselines,
-    listed,
-)
+from kernelwright.cli import options
 from kernelwright.cli.output import errors, interruptible, print_json
 from services.domain.measurements import BASELINES
 
@@ -23,18 +15,18 @@ from services.domain.measurements import BASELINES
 def evaluate(
     problem: Annotated[Path, typer.Argument(metavar="PROBLEM.py", help="Problem file.")],
     candidate: Annotated[Path, typer.Argument(metavar="CANDIDATE.py", help="Module that defines ModelNew.")],
-    backend: BackendOption = "cpp",
-    device: DeviceOption = "cpu",
+    backend: options.BackendOption = "cpp",
+    device: options.DeviceOption = "cpu",
     baselines: Annotated[
         str,
         typer.Option(
             help=f"Baselines to compare with, comma-separated: {', '.join(BASELINES)}.",
-            callback=check_baselines,
-            rich_help_panel=TARGET,
+            callback=options.check_baselines,
+            rich_help_panel=options.TARGET,
         ),
     ] = "eager,compile",
-    allow_library: AllowLibrary = "",
-    objective: ObjectiveOption = "",
+    allow_library: options.AllowLibrary = "",
+    objective: options.ObjectiveOption = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Evaluate a kernel: gates, latency, baselines, verdict.
@@ -48,11 +40,11 @@ def evaluate(
     settings = load_settings()
     with interruptible():
         report = evaluation.evaluate(
-            read_problem(problem, listed(allow_library), objective),
+            read_problem(problem, options.listed(allow_library), objective),
             read_source(candidate, "candidate"),
             backend=backend,
             device=device,
-            baselines=listed(baselines),
+            baselines=options.listed(baselines),
             directory=settings.directory,
             make=sandbox_maker(settings),
         )

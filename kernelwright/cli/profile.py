@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelwright.cli.options import (
-    BUDGET,
-    SEARCH,
-    TARGET,
-    BackendOption,
-    DeviceOption,
-    ModelOption,
-    StrategyOption,
-    check_baselines,
-    listed,
-    refuse_beside_resume,
-)
+from kernelwright.cli import options
 from kernelwright.cli.output import errors, interruptible, print_json, say
 from services.domain.errors import UserError
 from services.domain.jobs import DEFAULT_STRATEGY
@@ -34,38 +22,10 @@ if TYPE_CHECKING:
     from services.domain.models import ModelProfile
 
 
-@dataclass(frozen=True, kw_only=True)
-class PartDocument:
-    """One part, as `profile --json` prints it."""
-
-    number: int
-    name: str
-    operators: tuple[str, ...]
-    lines: tuple[int, ...]
-    count: int
-    time_us: float
-    share: float
-    floor_us: float
-    bound: str
-    achievable: float
-    ceiling: float
-    problem_path: str | None
-    note: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProfileDocument:
-    """What `profile --json` prints."""
-
-    model: str
-    device: str
-    operators: int
-    time_us: float
-    eager_us: float
-    runs: int
-    parts: tuple[PartDocument, ...]
-    run: ModelOutcome | None
-    """With `--run`."""
+_MODEL = ("device", "operators", "time_us", "eager_us", "runs")
+_PART = ("number", "name", "operators", "lines", "count", "time_us", "share", "floor_us", "bound")
+_GAIN = ("achievable", "ceiling")
+"""What `profile --json` prints of the model, of each part and of what the part could bring."""
 
 
 def profile(
@@ -77,31 +37,34 @@ def profile(
         bool, typer.Option("--run", help="Solve the parts, swap in the kernels and evaluate the model.")
     ] = False,
     parts: Annotated[int, typer.Option(min=1, max=100, help="Maximum number of parts to solve, best first.")] = 3,
-    backend: BackendOption = "cpp",
-    device: DeviceOption = "cpu",
-    model: ModelOption = "playbook",
-    strategy: StrategyOption = DEFAULT_STRATEGY,
+    backend: options.BackendOption = "cpp",
+    device: options.DeviceOption = "cpu",
+    model: options.ModelOption = "playbook",
+    strategy: options.StrategyOption = DEFAULT_STRATEGY,
     rounds: Annotated[
-        int, typer.Option(min=2, max=1000, help="Maximum number of rounds, all jobs together.", rich_help_panel=BUDGET)
+        int,
+        typer.Option(
+            min=2, max=1000, help="Maximum number of rounds, all jobs together.", rich_help_panel=options.BUDGET
+        ),
     ] = 13,
     wall: Annotated[
         float | None,
         typer.Option(
             min=1,
             help="Maximum wall-clock time in seconds, all jobs together (default: no limit).",
-            rich_help_panel=BUDGET,
+            rich_help_panel=options.BUDGET,
         ),
     ] = None,
     baselines: Annotated[
         str,
         typer.Option(
             help=f"Baselines to beat, comma-separated: {', '.join(BASELINES)}.",
-            callback=check_baselines,
-            rich_help_panel=TARGET,
+            callback=options.check_baselines,
+            rich_help_panel=options.TARGET,
         ),
     ] = "eager,compile",
     swap_all: Annotated[bool, typer.Option(help="Also swap in accepted kernels whose gain is within noise.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed.", rich_help_panel=SEARCH)] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.", rich_help_panel=options.SEARCH)] = 0,
     out: Annotated[Path | None, typer.Option(help="Output folder for problems and results.")] = None,
     resume: Annotated[str | None, typer.Option(metavar="JOB", help="Resume an interrupted --run.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -116,7 +79,7 @@ def profile(
     if (file is None) == (resume is None):
         raise UserError("give either a model file or --resume JOB")
     if resume is not None:
-        refuse_beside_resume(context, "run", "out", "as_json")
+        options.refuse_beside_resume(context, "run", "out", "as_json")
     settings = load_settings()
     outcome = None
     if file is None:
@@ -154,7 +117,7 @@ def _spec(
         model=model,
         strategy=strategy,
         budget=budget,
-        baselines=listed(baselines),
+        baselines=options.listed(baselines),
         seed=seed,
     )
 
@@ -232,31 +195,12 @@ def _solved(
     return found, outcome
 
 
-def _document(found: ModelProfile, paths: dict[int, Path], outcome: ModelOutcome | None) -> ProfileDocument:
-    return ProfileDocument(
-        model=found.name,
-        device=found.device,
-        operators=found.operators,
-        time_us=found.time_us,
-        eager_us=found.eager_us,
-        runs=found.runs,
-        parts=tuple(
-            PartDocument(
-                number=part.number,
-                name=part.name,
-                operators=part.operators,
-                lines=part.lines,
-                count=part.count,
-                time_us=part.time_us,
-                share=part.share,
-                floor_us=part.floor_us,
-                bound=part.bound,
-                achievable=part.achievable,
-                ceiling=part.ceiling,
-                problem_path=str(paths[part.number]) if part.number in paths else None,
-                note=part.note,
-            )
-            for part in found.parts
-        ),
-        run=outcome,
-    )
+def _document(found: ModelProfile, paths: dict[int, Path], outcome: ModelOutcome | None) -> dict[str, object]:
+    """What `profile --json` prints; `run` only with `--run`."""
+    parts = [
+        {name: getattr(part, name) for name in (*_PART, *_GAIN)}
+        | {"problem_path": str(paths[part.number]) if part.number in paths else None, "note": part.note}
+        for part in found.parts
+    ]
+    whole = {name: getattr(found, name) for name in _MODEL}
+    return {"model": found.name, **whole, "parts": parts, "run": outcome}

@@ -8,31 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelwright.cli.options import (
-    BUDGET,
-    MODELS,
-    SEARCH,
-    AgentsOption,
-    AllowLibrary,
-    BackendOption,
-    BaselinesOption,
-    BeamOption,
-    CompilerDraftOption,
-    DeviceOption,
-    DeviceSeconds,
-    Dollars,
-    Guidance,
-    ItemOption,
-    ObjectiveOption,
-    SeedCandidate,
-    StrategyOption,
-    Tokens,
-    VerifyFirst,
-    Wall,
-    chosen_baselines,
-    listed,
-    refuse_beside_resume,
-)
+from kernelwright.cli import options
 from kernelwright.cli.output import errors, interruptible, print_json, say
 from services.domain.errors import UserError
 from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode
@@ -55,7 +31,7 @@ def run(
             help="Problem file, an item of a suite's checkout, or a function or nn.Module class: FILE.py:NAME.",
         ),
     ] = None,
-    item: ItemOption = None,
+    item: options.ItemOption = None,
     inputs: Annotated[
         str, typer.Option(metavar="NAME", help="Example inputs of it: a function or list in its module.")
     ] = "",
@@ -65,28 +41,32 @@ def run(
             metavar="NAME", help="Constructor's arguments of a class: a tuple, dict or function in its module."
         ),
     ] = "",
-    backend: BackendOption = "cpp",
-    device: DeviceOption = "cpu",
-    model: Annotated[str | None, typer.Option(help=MODELS, show_default="playbook", rich_help_panel=SEARCH)] = None,
-    strategy: StrategyOption = DEFAULT_STRATEGY,
-    beam: BeamOption = 1,
-    agents: AgentsOption = AgentsMode.FULL,
-    verify_first: VerifyFirst = False,
+    backend: options.BackendOption = "cpp",
+    device: options.DeviceOption = "cpu",
+    model: Annotated[
+        str | None, typer.Option(help=options.MODELS, show_default="playbook", rich_help_panel=options.SEARCH)
+    ] = None,
+    strategy: options.StrategyOption = DEFAULT_STRATEGY,
+    beam: options.BeamOption = 1,
+    agents: options.AgentsOption = AgentsMode.FULL,
+    verify_first: options.VerifyFirst = False,
     rounds: Annotated[
         int | None,
-        typer.Option(min=1, max=1000, help="Maximum number of rounds.", show_default="10", rich_help_panel=BUDGET),
+        typer.Option(
+            min=1, max=1000, help="Maximum number of rounds.", show_default="10", rich_help_panel=options.BUDGET
+        ),
     ] = None,
-    wall: Wall = None,
-    tokens: Tokens = None,
-    dollars: Dollars = None,
-    device_seconds: DeviceSeconds = None,
-    baselines: BaselinesOption = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed.", rich_help_panel=SEARCH)] = 0,
-    seed_candidate: SeedCandidate = None,
-    guidance: Guidance = "",
-    compiler_draft: CompilerDraftOption = None,
-    allow_library: AllowLibrary = "",
-    objective: ObjectiveOption = "",
+    wall: options.Wall = None,
+    tokens: options.Tokens = None,
+    dollars: options.Dollars = None,
+    device_seconds: options.DeviceSeconds = None,
+    baselines: options.BaselinesOption = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.", rich_help_panel=options.SEARCH)] = 0,
+    seed_candidate: options.SeedCandidate = None,
+    guidance: options.Guidance = "",
+    compiler_draft: options.CompilerDraftOption = None,
+    allow_library: options.AllowLibrary = "",
+    objective: options.ObjectiveOption = "",
     out: Annotated[Path | None, typer.Option(help="Output folder (default: jobs/JOB in KERNELWRIGHT_HOME).")] = None,
     resume: Annotated[
         str | None, typer.Option(metavar="JOB", help="Resume an interrupted job, or a failed one with --model.")
@@ -104,10 +84,10 @@ def run(
     if (problem is None) == (resume is None):
         raise UserError("give either a problem file or --resume JOB")
     if resume is not None:
-        refuse_beside_resume(context, "model", "rounds", "out", "as_json")
+        options.refuse_beside_resume(context, "model", "rounds", "out", "as_json")
     if problem is not None:
         spec = JobSpec(
-            problem=_problem(problem, item, (inputs, init), listed(allow_library), objective),
+            problem=_problem(problem, item, (inputs, init), options.listed(allow_library), objective),
             backend=backend,
             device=device,
             model=model or "playbook",
@@ -116,7 +96,7 @@ def run(
             agents=agents,
             verify_first=verify_first,
             budget=Budget(rounds=rounds or 10, wall_s=wall, tokens=tokens, dollars=dollars, device_s=device_seconds),
-            baselines=chosen_baselines(baselines, device),
+            baselines=options.chosen_baselines(baselines, device),
             seed=seed,
             seed_candidate=None if seed_candidate is None else read_source(seed_candidate, "candidate"),
             guidance=read_guidance(guidance),

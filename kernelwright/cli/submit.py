@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernelwright.cli import options
 from kernelwright.cli.client import LOCAL, AsJson, JobId, Server, open_client
-from kernelwright.cli.options import (
-    BUDGET,
-    AgentsOption,
-    AllowLibrary,
-    BackendOption,
-    BaselinesOption,
-    BeamOption,
-    CompilerDraftOption,
-    DeviceOption,
-    DeviceSeconds,
-    Dollars,
-    Guidance,
-    ItemOption,
-    ModelOption,
-    ObjectiveOption,
-    SeedCandidate,
-    StrategyOption,
-    Tokens,
-    VerifyFirst,
-    Wall,
-    listed,
-)
 from kernelwright.cli.output import errors, interruptible, print_json, say
 from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode
 
@@ -39,27 +19,27 @@ if TYPE_CHECKING:
 
 def submit(
     problem: Annotated[Path, typer.Argument(metavar="PROBLEM", help="Problem file, or an item of a suite's checkout.")],
-    item: ItemOption = None,
-    backend: BackendOption = "cpp",
-    device: DeviceOption = "cpu",
-    model: ModelOption = "playbook",
-    strategy: StrategyOption = DEFAULT_STRATEGY,
-    beam: BeamOption = 1,
-    agents: AgentsOption = AgentsMode.FULL,
-    verify_first: VerifyFirst = False,
+    item: options.ItemOption = None,
+    backend: options.BackendOption = "cpp",
+    device: options.DeviceOption = "cpu",
+    model: options.ModelOption = "playbook",
+    strategy: options.StrategyOption = DEFAULT_STRATEGY,
+    beam: options.BeamOption = 1,
+    agents: options.AgentsOption = AgentsMode.FULL,
+    verify_first: options.VerifyFirst = False,
     rounds: Annotated[
-        int, typer.Option(min=1, max=1000, help="Maximum number of rounds.", rich_help_panel=BUDGET)
+        int, typer.Option(min=1, max=1000, help="Maximum number of rounds.", rich_help_panel=options.BUDGET)
     ] = 10,
-    wall: Wall = None,
-    tokens: Tokens = None,
-    dollars: Dollars = None,
-    device_seconds: DeviceSeconds = None,
-    baselines: BaselinesOption = None,
-    seed_candidate: SeedCandidate = None,
-    guidance: Guidance = "",
-    compiler_draft: CompilerDraftOption = None,
-    allow_library: AllowLibrary = "",
-    objective: ObjectiveOption = "",
+    wall: options.Wall = None,
+    tokens: options.Tokens = None,
+    dollars: options.Dollars = None,
+    device_seconds: options.DeviceSeconds = None,
+    baselines: options.BaselinesOption = None,
+    seed_candidate: options.SeedCandidate = None,
+    guidance: options.Guidance = "",
+    compiler_draft: options.CompilerDraftOption = None,
+    allow_library: options.AllowLibrary = "",
+    objective: options.ObjectiveOption = "",
     tag: Annotated[list[str] | None, typer.Option(help="Tag; can be repeated.")] = None,
     idempotency_key: Annotated[
         str | None, typer.Option(help="Key that makes repeated submissions create only one job.")
@@ -72,15 +52,9 @@ def submit(
     from kernelwright.problem_files import read_guidance, read_source
     from kernelwright.suites.known import named_problem
 
-    found = named_problem(problem, item, listed(allow_library), objective)
+    found = named_problem(problem, item, options.listed(allow_library), objective)
     body: dict[str, Any] = {
-        "problem": {
-            "name": found.name,
-            "source": found.source,
-            "path": found.path,
-            "allow_library": list(found.allow_library),
-            "objective": found.objective,
-        },
+        "problem": asdict(found),
         "backend": backend,
         "device": device,
         "model": model,
@@ -95,7 +69,7 @@ def submit(
             "dollars": dollars,
             "device_s": device_seconds,
         },
-        "baselines": None if baselines is None else list(listed(baselines)),
+        "baselines": None if baselines is None else list(options.listed(baselines)),
         "tags": tag or [],
         "compiler_draft": compiler_draft,
         "seed_candidate": None if seed_candidate is None else read_source(seed_candidate, "candidate"),

@@ -35,6 +35,3 @@ def delta_events(events: EventLog) -> DeltaListener:
             log.warning("a part of a reply was not stored: %s", error)
 
     return tell
-
-
-__all__ = ["delta_events"]

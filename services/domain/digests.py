@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from services.domain.candidates import EvaluatedCandidate, Origin
@@ -151,24 +151,14 @@ class JobCosts:
 def digest_candidate(entry: EvaluatedCandidate) -> CandidateDigest:
     """A candidate in short form."""
     candidate, report = entry.candidate, entry.report
-    bare = CandidateDigest(
-        id=candidate.id,
-        job_id=candidate.job_id,
-        step=candidate.step,
-        parent_id=candidate.parent_id,
-        origin=candidate.origin,
-        backend=candidate.backend,
-        summary=candidate.summary,
-        created_at=candidate.created_at,
-    )
+    bare = CandidateDigest(**{name: getattr(candidate, name) for name in _IDENTITY})
     return bare if report is None else with_report(bare, report)
 
 
 def with_report(bare: CandidateDigest, report: EvaluationReport) -> CandidateDigest:
     """A digest with a report's figures."""
-    found = {name: getattr(bare, name) for name in _IDENTITY}
-    return CandidateDigest(
-        **found,
+    return replace(
+        bare,
         verdict=report.verdict,
         failed_gate=report.failed_gate,
         median_us=None if report.latency is None else report.latency.median_us,
@@ -184,24 +174,6 @@ def with_report(bare: CandidateDigest, report: EvaluationReport) -> CandidateDig
     )
 
 
-def digest_step(step: Step) -> StepDigest:
-    """A step in short form."""
-    return StepDigest(
-        index=step.index,
-        stage=step.stage,
-        start_point=step.start_point,
-        candidate_id=step.candidate_id,
-        verdict=step.verdict,
-        reward=step.reward,
-        hypothesis=None if step.plan is None else step.plan.hypothesis,
-        failure=step.failure,
-        experiences=len(step.experiences_used),
-        calls=tuple(map(_digest_call, step.calls)),
-        started_at=step.started_at,
-        finished_at=step.finished_at,
-    )
-
-
 def sum_costs(
     steps: tuple[StepDigest, ...], candidates: tuple[CandidateDigest, ...], kept: Iterable[ModelCall] = ()
 ) -> JobCosts:
@@ -209,7 +181,7 @@ def sum_costs(
     recorded (yet)."""
     by_agent: dict[tuple[AgentRole, str], AgentCost] = {}
     total = Usage()
-    for call in (*(call for step in steps for call in step.calls), *map(_digest_call, kept)):
+    for call in (*(call for step in steps for call in step.calls), *map(digest_call, kept)):
         total = total + call.usage
         known = by_agent.get((call.role, call.model))
         by_agent[call.role, call.model] = AgentCost(
@@ -230,5 +202,6 @@ def _medians(baselines: Baselines) -> dict[str, float]:
     return {name: latency.median_us for name, latency in named.items() if latency is not None}
 
 
-def _digest_call(call: ModelCall) -> CallDigest:
+def digest_call(call: ModelCall) -> CallDigest:
+    """A model call in short form."""
     return CallDigest(role=call.role, model=call.model, usage=call.usage, seconds=call.seconds, error=call.error)

@@ -63,6 +63,3 @@ class PracticeVersion:
     practice: Experience
     state: str
     """`active`, `merged`, `forgotten` or `retracted`."""
-
-
-__all__ = ["MOST_PRACTICES", "Contrast", "KeptPractice", "PracticeVersion", "ProposedPractice", "RewardedTrial"]

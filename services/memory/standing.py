@@ -106,6 +106,3 @@ def _standard(steps: Sequence[RewardedTrial]) -> list[RewardedTrial]:
     rewards = np.array([step.reward for step in steps])
     rewards = (rewards - rewards.mean()) / max(float(rewards.std()), _LEAST_DEVIATION)
     return [replace(step, reward=float(reward)) for step, reward in zip(steps, rewards, strict=True)]
-
-
-__all__ = ["UNUSED", "PracticeStanding", "StandingVerdict", "standings"]

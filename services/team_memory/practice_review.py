@@ -111,6 +111,3 @@ def _heir(name: str, into: Mapping[str, str]) -> str:
     while name in into:
         name = into[name]
     return name
-
-
-__all__ = ["PracticeReview", "ReviewedPractice"]

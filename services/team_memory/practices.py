@@ -99,6 +99,3 @@ def _reports(attempts: Sequence[AttemptFact]) -> dict[str, EvaluationReport]:
         for item in attempts
         if item.candidate_id is not None and item.report is not None and item.report.accepted and item.report.latency
     }
-
-
-__all__ = ["MOST_CONTRASTS", "checked", "contrast", "contrasts", "experience_of", "told"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from services.domain.candidates import Candidate, EvaluatedCandidate, Origin
+from services.domain.candidates import Candidate, EvaluatedCandidate
 from services.domain.codec import dumps, loads
 from services.domain.digests import BestSpeedup, CandidateDigest
 from services.domain.errors import NotFoundError
@@ -16,7 +16,9 @@ from services.domain.jobs import Lease
 from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team, get_texts, put_texts
 from storage.database import Database
+from storage.db.mapping import row_of, value_of
 from storage.db.statements import insert_one_new, upsert
+from storage.db.transactions import reads, writes
 from storage.jobs import leases
 from storage.jobs.digests import candidate_digests
 from storage.tables import candidates, evaluations, jobs
@@ -29,50 +31,40 @@ class SqlCandidateStore:
         self._database = database
         self._clock = clock
 
-    async def add(self, lease: Lease, candidate: Candidate) -> None:
+    @writes
+    def add(self, connection: Connection, lease: Lease, candidate: Candidate) -> None:
         """Store a candidate; a second call with the same id changes nothing. Raises `LeaseLostError`."""
         if (candidate.job_id, candidate.team_id) != (lease.job_id, lease.team_id):
             raise ValueError(f"a candidate of job {candidate.job_id} under the lease of job {lease.job_id}")
+        leases.fence(connection, lease)
+        known = select(candidates.c.id).where(candidates.c.id == candidate.id)
+        if connection.execute(known).first() is None:
+            (source_hash,) = put_texts(connection, candidate.team_id, [candidate.source])
+            row = row_of(candidates, candidate, source_hash=source_hash)
+            connection.execute(insert(candidates).values(row))
 
-        def work(connection: Connection) -> None:
-            leases.fence(connection, lease)
-            known = select(candidates.c.id).where(candidates.c.id == candidate.id)
-            if connection.execute(known).first() is None:
-                connection.execute(insert(candidates).values(_to_row(connection, candidate)))
-
-        await self._database.write(work)
-
-    async def get(self, team_id: str, candidate_id: str) -> EvaluatedCandidate:
+    @reads
+    def get(self, connection: Connection, team_id: str, candidate_id: str) -> EvaluatedCandidate:
         """One candidate with its report. Raises `NotFoundError`."""
         query = _with_reports().where(candidates.c.team_id == team_id, candidates.c.id == candidate_id)
+        rows = connection.execute(query).all()
+        if not rows:
+            raise NotFoundError(f"no candidate {candidate_id}")
+        return _from_rows(connection, rows)[0]
 
-        def work(connection: Connection) -> EvaluatedCandidate:
-            rows = connection.execute(query).all()
-            if not rows:
-                raise NotFoundError(f"no candidate {candidate_id}")
-            return _from_rows(connection, rows)[0]
-
-        return await self._database.read(work)
-
-    async def list(self, team_id: str, job_id: str) -> tuple[EvaluatedCandidate, ...]:
+    @reads
+    def list(self, connection: Connection, team_id: str, job_id: str) -> tuple[EvaluatedCandidate, ...]:
         """A job's candidates in order of their steps. Raises `NotFoundError`."""
         query = _with_reports().where(candidates.c.team_id == team_id, candidates.c.job_id == job_id)
         query = query.order_by(candidates.c.step, candidates.c.id)
+        _check_job(connection, team_id, job_id)
+        return _from_rows(connection, connection.execute(query).all())
 
-        def work(connection: Connection) -> tuple[EvaluatedCandidate, ...]:
-            _check_job(connection, team_id, job_id)
-            return _from_rows(connection, connection.execute(query).all())
-
-        return await self._database.read(work)
-
-    async def digests(self, team_id: str, job_id: str) -> tuple[CandidateDigest, ...]:
+    @reads
+    def digests(self, connection: Connection, team_id: str, job_id: str) -> tuple[CandidateDigest, ...]:
         """A job's candidates in order of their steps, without sources. Raises `NotFoundError`."""
-
-        def work(connection: Connection) -> tuple[CandidateDigest, ...]:
-            _check_job(connection, team_id, job_id)
-            return candidate_digests(connection, team_id, job_id)
-
-        return await self._database.read(work)
+        _check_job(connection, team_id, job_id)
+        return candidate_digests(connection, team_id, job_id)
 
     async def speedups(self, team_id: str, candidate_ids: Sequence[str]) -> Mapping[str, BestSpeedup]:
         """Candidate id to speedup, of those that were timed against a baseline."""
@@ -122,19 +114,16 @@ class SqlCandidateStore:
         self, connection: Connection, request: EvaluationRequest, report: EvaluationReport
     ) -> dict[str, Any]:
         source_hash, problem_hash = put_texts(connection, request.team_id, [request.source, request.problem.source])
-        return {
-            "id": request.evaluation_id,
-            "team_id": request.team_id,
-            "job_id": request.job_id,
-            "candidate_id": request.candidate_id,
-            "device": request.device,
-            "backend": request.backend,
-            "source_hash": source_hash,
-            "problem_hash": problem_hash,
+        return row_of(
+            evaluations,
+            request,
+            id=request.evaluation_id,
+            source_hash=source_hash,
+            problem_hash=problem_hash,
+            device_s=report.phases_s.total,
+            created_at=self._clock.now(),
             **columns_of(report),
-            "device_s": report.phases_s.total,
-            "created_at": self._clock.now(),
-        }
+        )
 
 
 def columns_of(report: EvaluationReport) -> dict[str, Any]:
@@ -172,45 +161,15 @@ def _with_reports() -> Any:
     )
 
 
-def _to_row(connection: Connection, candidate: Candidate) -> dict[str, Any]:
-    return {
-        "id": candidate.id,
-        "job_id": candidate.job_id,
-        "team_id": candidate.team_id,
-        "step": candidate.step,
-        "parent_id": candidate.parent_id,
-        "origin": str(candidate.origin),
-        "backend": candidate.backend,
-        "source_hash": put_texts(connection, candidate.team_id, [candidate.source])[0],
-        "summary": candidate.summary,
-        "created_at": candidate.created_at,
-    }
-
-
 def _from_rows(connection: Connection, rows: Sequence[Row[Any]]) -> tuple[EvaluatedCandidate, ...]:
     if not rows:
         return ()
     texts = get_texts(connection, rows[0].team_id, [row.source_hash for row in rows])
     return tuple(
         EvaluatedCandidate(
-            candidate=_candidate(row, texts[row.source_hash]),
+            candidate=value_of(Candidate, row, source=texts[row.source_hash]),
             report=None if row.report is None else loads(EvaluationReport, row.report),
             verified_by=row.referee,
         )
         for row in rows
-    )
-
-
-def _candidate(row: Row[Any], source: str) -> Candidate:
-    return Candidate(
-        id=row.id,
-        job_id=row.job_id,
-        team_id=row.team_id,
-        step=row.step,
-        parent_id=row.parent_id,
-        origin=Origin(row.origin),
-        backend=row.backend,
-        source=source,
-        summary=row.summary,
-        created_at=row.created_at,
     )

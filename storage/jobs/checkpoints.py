@@ -29,6 +29,7 @@ from services.domain.errors import LeaseLostError
 from services.domain.jobs import LOCAL_TEAM, Lease
 from storage.database import Database
 from storage.db.statements import insert_new, upsert
+from storage.db.transactions import writes
 from storage.tables import checkpoint_writes, checkpoints, jobs
 
 LEASE_KEY = "lease"
@@ -154,8 +155,14 @@ class SqlCheckpointSaver(BaseCheckpointSaver[int]):
             await self._database.write(work)
         return {"configurable": {"thread_id": thread, "checkpoint_ns": namespace, "checkpoint_id": checkpoint["id"]}}
 
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    @writes
+    def aput_writes(
+        self,
+        connection: Connection,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
     ) -> None:
         """Keep what a task wrote, pending on its checkpoint. Raises `LeaseLostError`."""
         thread, namespace = _thread(config)
@@ -180,18 +187,14 @@ class SqlCheckpointSaver(BaseCheckpointSaver[int]):
             )
 
         place = {"thread": thread, "space": namespace}
-
-        def work(connection: Connection) -> None:
-            _fence(connection, thread, lease)
-            newest = connection.execute(_NEWEST, place).scalar_one_or_none()
-            if newest is not None and newest > config["configurable"]["checkpoint_id"]:
-                return  # LangGraph stores writes beside the checkpoint that makes them history; it came first
-            # A task's own writes are kept as first written; errors and interrupts (negative) are replaced.
-            insert_new(connection, checkpoint_writes, [row for row in rows if row["position"] >= 0])
-            if special := [row for row in rows if row["position"] < 0]:
-                upsert(connection, checkpoint_writes, special)
-
-        await self._database.write(work)
+        _fence(connection, thread, lease)
+        newest = connection.execute(_NEWEST, place).scalar_one_or_none()
+        if newest is not None and newest > config["configurable"]["checkpoint_id"]:
+            return  # LangGraph stores writes beside the checkpoint that makes them history; it came first
+        # A task's own writes are kept as first written; errors and interrupts (negative) are replaced.
+        insert_new(connection, checkpoint_writes, [row for row in rows if row["position"] >= 0])
+        if special := [row for row in rows if row["position"] < 0]:
+            upsert(connection, checkpoint_writes, special)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """Drop a thread: its job has ended."""

@@ -8,14 +8,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
-from services.domain.candidates import Origin
-from services.domain.chat import AgentRole
 from services.domain.digests import CallDigest, CandidateDigest, RecordedUse, StepDigest
 from services.domain.evaluations import Verdict
-from services.domain.experiences import ExperienceKind
 from services.domain.gates import GateName
-from services.domain.jobs import Stage
 from services.domain.measurements import Speedup
+from storage.db.mapping import value_of
 from storage.jobs.steps import usage_of
 from storage.tables import candidates, evaluations, experiences, model_calls, step_experiences, steps
 
@@ -57,30 +54,15 @@ def recorded_uses(connection: Connection, job_id: str, index: int) -> tuple[Reco
         .where(step_experiences.c.job_id == job_id, step_experiences.c.step == index)
         .order_by(step_experiences.c.position)
     )
-    return tuple(
-        RecordedUse(
-            experience_id=row.experience_id,
-            title=row.title,
-            kind=None if row.kind is None else ExperienceKind(row.kind),
-            similarity=row.similarity,
-            value=row.value,
-        )
-        for row in connection.execute(query)
-    )
+    return tuple(value_of(RecordedUse, row) for row in connection.execute(query))
 
 
 def _candidate(row: Row[Any]) -> CandidateDigest:
     report = {} if row.report is None else json.loads(row.report)
     latency, gate = report.get("latency"), report.get("failed_gate")
-    return CandidateDigest(
-        id=row.id,
-        job_id=row.job_id,
-        step=row.step,
-        parent_id=row.parent_id,
-        origin=Origin(row.origin),
-        backend=row.backend,
-        summary=row.summary,
-        created_at=row.created_at,
+    return value_of(
+        CandidateDigest,
+        row,
         verdict=Verdict(report["verdict"]) if report else None,
         failed_gate=None if gate is None else GateName(gate),
         median_us=_number(latency["median_us"]) if latency else None,
@@ -136,11 +118,7 @@ def _calls(connection: Connection, job_id: str) -> dict[int, list[CallDigest]]:
     query = select(model_calls).where(model_calls.c.job_id == job_id)
     found: dict[int, list[CallDigest]] = defaultdict(list)
     for row in connection.execute(query.order_by(model_calls.c.step, model_calls.c.position)):
-        found[row.step].append(
-            CallDigest(
-                role=AgentRole(row.role), model=row.model, usage=usage_of(row), seconds=row.seconds, error=row.error
-            )
-        )
+        found[row.step].append(value_of(CallDigest, row, usage=usage_of(row)))
     return found
 
 
@@ -150,17 +128,5 @@ def _used(connection: Connection, job_id: str) -> dict[int, int]:
 
 
 def _step(row: Row[Any], calls: tuple[CallDigest, ...], used: int) -> StepDigest:
-    return StepDigest(
-        index=row.step,
-        stage=Stage(row.stage),
-        start_point=row.start_point,
-        candidate_id=row.candidate_id,
-        verdict=None if row.verdict is None else Verdict(row.verdict),
-        reward=row.reward,
-        hypothesis=None if row.plan is None else json.loads(row.plan).get("hypothesis"),
-        failure=row.failure,
-        experiences=used,
-        calls=calls,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-    )
+    hypothesis = None if row.plan is None else json.loads(row.plan).get("hypothesis")
+    return value_of(StepDigest, row, index=row.step, hypothesis=hypothesis, experiences=used, calls=calls)

@@ -165,9 +165,7 @@ def renew(connection: Connection, lease: Lease, now: datetime, ttl_s: float) -> 
     expires_at = now + timedelta(seconds=ttl_s)
     if connection.execute(_RENEW, {**_held(lease), "until": expires_at}).rowcount != 1:
         raise _lost(lease)
-    return Lease(
-        job_id=lease.job_id, team_id=lease.team_id, owner=lease.owner, token=lease.token, expires_at=expires_at
-    )
+    return replace(lease, expires_at=expires_at)
 
 
 def renew_all(connection: Connection, leases: Sequence[Lease], now: datetime, ttl_s: float) -> tuple[Lease, ...]:

@@ -15,7 +15,9 @@ from services.domain.jobs import FINAL_STATUSES, JobStatus
 from services.ports.runtime import Clock
 from storage.contents.blobs import get_texts, put_texts
 from storage.database import Database
+from storage.db.mapping import value_of
 from storage.db.statements import insert_one_new
+from storage.db.transactions import reads, writes
 from storage.tables import jobs, model_requests
 
 _FINAL = tuple(str(status) for status in FINAL_STATUSES)
@@ -31,36 +33,40 @@ class SqlRequestStore:
         self._database = database
         self._clock = clock
 
-    async def open(self, request: ChatRequest, ttl_s: float) -> ModelRequest:
+    @writes
+    def open(self, connection: Connection, request: ChatRequest, ttl_s: float) -> ModelRequest:
         """Store a request, or find the one that the same call made before; an expired one is open again.
 
         An unanswered request under the same key with another prompt is withdrawn. Raises `NotFoundError` where its job
         is unknown."""
         now, own = self._clock.now(), request_id(request)
-
-        def work(connection: Connection) -> ModelRequest:
-            row = _new_row(connection, request, now, now + timedelta(seconds=ttl_s))
-            connection.execute(
-                delete(model_requests).where(
-                    model_requests.c.job_id == request.facts.job_id,
-                    model_requests.c.key == request.key,
-                    model_requests.c.id != own,
-                    model_requests.c.reply_blob.is_(None),
-                )
+        row = _new_row(connection, request, now, now + timedelta(seconds=ttl_s))
+        connection.execute(
+            delete(model_requests).where(
+                model_requests.c.job_id == request.facts.job_id,
+                model_requests.c.key == request.key,
+                model_requests.c.id != own,
+                model_requests.c.reply_blob.is_(None),
             )
-            if not insert_one_new(connection, model_requests, row):
-                expired = (model_requests.c.id == own) & (model_requests.c.expires_at <= now)
-                connection.execute(update(model_requests).where(expired).values(expires_at=row["expires_at"]))
-            return _request(connection, _row(connection, str(row["team_id"]), own))
-
-        return await self._database.write(work)
+        )
+        if not insert_one_new(connection, model_requests, row):
+            expired = (model_requests.c.id == own) & (model_requests.c.expires_at <= now)
+            connection.execute(update(model_requests).where(expired).values(expires_at=row["expires_at"]))
+        return _request(connection, _row(connection, str(row["team_id"]), own))
 
     async def get(self, team_id: str, request_id: str) -> ModelRequest:
         """One request. Raises `NotFoundError`."""
         return await self._database.read(lambda connection: _request(connection, _row(connection, team_id, request_id)))
 
-    async def waiting(
-        self, team_id: str, *, job_id: str | None = None, role: AgentRole | None = None, limit: int = 50
+    @reads
+    def waiting(
+        self,
+        connection: Connection,
+        team_id: str,
+        *,
+        job_id: str | None = None,
+        role: AgentRole | None = None,
+        limit: int = 50,
     ) -> tuple[ModelRequest, ...]:
         """Open requests of jobs that go on, oldest first."""
         query = _open(team_id, self._clock.now())
@@ -68,29 +74,22 @@ class SqlRequestStore:
             query = query.where(model_requests.c.job_id == job_id)
         if role is not None:
             query = query.where(model_requests.c.role == str(role))
+        return tuple(_request(connection, row) for row in connection.execute(query.limit(limit)).all())
 
-        def work(connection: Connection) -> tuple[ModelRequest, ...]:
-            return tuple(_request(connection, row) for row in connection.execute(query.limit(limit)).all())
-
-        return await self._database.read(work)
-
-    async def answer(self, team_id: str, request_id: str, text: str, by: str) -> ModelRequest:
+    @writes
+    def answer(self, connection: Connection, team_id: str, request_id: str, text: str, by: str) -> ModelRequest:
         """Store an answer; the same one again changes nothing. Raises `NotFoundError`, `ConflictError`."""
         now = self._clock.now()
-
-        def work(connection: Connection) -> ModelRequest:
-            row = _row(connection, team_id, request_id, lock=True)
-            found = _request(connection, row)
-            if found.reply is None:
-                _check_open(row, now)
-                blob = put_texts(connection, team_id, [text])[0]
-                values = {"reply_blob": blob, "answered_by": by, "answered_at": now}
-                connection.execute(update(model_requests).where(model_requests.c.id == request_id).values(values))
-            elif found.reply != text:
-                raise ConflictError(f"request {request_id} was answered by {found.answered_by}: ask for the next one")
-            return _request(connection, _row(connection, team_id, request_id))
-
-        return await self._database.write(work)
+        row = _row(connection, team_id, request_id, lock=True)
+        found = _request(connection, row)
+        if found.reply is None:
+            _check_open(row, now)
+            blob = put_texts(connection, team_id, [text])[0]
+            values = {"reply_blob": blob, "answered_by": by, "answered_at": now}
+            connection.execute(update(model_requests).where(model_requests.c.id == request_id).values(values))
+        elif found.reply != text:
+            raise ConflictError(f"request {request_id} was answered by {found.answered_by}: ask for the next one")
+        return _request(connection, _row(connection, team_id, request_id))
 
 
 def _open(team_id: str, now: datetime) -> Select[Any]:
@@ -141,20 +140,11 @@ def _new_row(connection: Connection, request: ChatRequest, now: datetime, expire
 
 def _request(connection: Connection, row: Row[Any]) -> ModelRequest:
     texts = get_texts(connection, row.team_id, [row.prompt_blob, row.start_blob, row.reply_blob])
-    return ModelRequest(
-        id=row.id,
-        key=row.key,
-        job_id=row.job_id,
-        team_id=row.team_id,
-        step=row.step,
-        role=AgentRole(row.role),
+    return value_of(
+        ModelRequest,
+        row,
         messages=from_data(tuple[ChatMessage, ...], json.loads(texts[row.prompt_blob])),
-        schema_name=row.schema_name,
         schema=json.loads(row.schema),
         start_source=texts.get(row.start_blob),
-        created_at=row.created_at,
-        expires_at=row.expires_at,
         reply=texts.get(row.reply_blob),
-        answered_by=row.answered_by,
-        answered_at=row.answered_at,
     )

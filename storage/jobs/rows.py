@@ -13,6 +13,7 @@ from services.domain.codec import dumps, loads
 from services.domain.jobs import UNTAGGED_LINES, Job, JobFilter, JobPage, JobSpec, JobStatus, searched_text
 from services.domain.problems import ProblemAnalysis
 from storage.contents.blobs import get_texts, put_texts
+from storage.db import mapping
 from storage.db.cursors import behind, encode_cursor, newest_first
 from storage.tables import jobs
 
@@ -21,29 +22,18 @@ def row_of(job: Job, source_hash: str, seed_hash: str | None) -> dict[str, Any]:
     """The row of a new job whose sources are kept."""
     spec = job.spec
     bare = replace(spec, problem=replace(spec.problem, source=""), seed_candidate=None)
-    return {
-        "id": job.id,
-        "team_id": job.team_id,
-        "status": str(job.status),
-        "claimable": is_claimable(job.status, pause_requested=job.pause_requested),
-        "rank": -spec.priority,
-        "name": spec.problem.name,
-        "spec": dumps(bare),
-        "source_hash": source_hash,
-        "seed_hash": seed_hash,
-        "analysis": None if job.analysis is None else dumps(job.analysis),
-        "best_candidate_id": job.best_candidate_id,
-        "steps_done": job.steps_done,
-        "message": job.message,
-        "cancel_requested": job.cancel_requested,
-        "pause_requested": job.pause_requested,
-        "parent_id": job.parent_id,
-        "search": searched_text(job),
-        "created_at": job.created_at,
-        "updated_at": job.updated_at,
-        "started_at": job.started_at,
-        "finished_at": job.finished_at,
-    }
+    return mapping.row_of(
+        jobs,
+        job,
+        claimable=is_claimable(job.status, pause_requested=job.pause_requested),
+        rank=-spec.priority,
+        name=spec.problem.name,
+        spec=dumps(bare),
+        source_hash=source_hash,
+        seed_hash=seed_hash,
+        analysis=None if job.analysis is None else dumps(job.analysis),
+        search=searched_text(job),
+    )
 
 
 def handed_in(connection: Connection, job: Job, source: str, allow_library: tuple[str, ...]) -> dict[str, Any]:
@@ -70,23 +60,8 @@ def _job(row: Row[Any], texts: dict[str, str]) -> Job:
     bare = _spec(row.spec)
     problem = replace(bare.problem, source=texts[row.source_hash])
     seed = None if row.seed_hash is None else texts[row.seed_hash]
-    return Job(
-        id=row.id,
-        team_id=row.team_id,
-        spec=replace(bare, problem=problem, seed_candidate=seed),
-        status=JobStatus(row.status),
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-        analysis=None if row.analysis is None else _analysis(row.analysis),
-        best_candidate_id=row.best_candidate_id,
-        steps_done=row.steps_done,
-        message=row.message,
-        cancel_requested=row.cancel_requested,
-        pause_requested=row.pause_requested,
-        parent_id=row.parent_id,
-    )
+    spec = replace(bare, problem=problem, seed_candidate=seed)
+    return mapping.value_of(Job, row, spec=spec, analysis=None if row.analysis is None else _analysis(row.analysis))
 
 
 # An orchestrator reads the same job many times; its documents are frozen and, once written, rarely change.

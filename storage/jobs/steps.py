@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, delete, func, insert, select
 
-from services.domain.chat import AgentRole, ChatMessage, PlanFact
+from services.domain.chat import ChatMessage, PlanFact
 from services.domain.codec import dumps, from_data, loads
-from services.domain.evaluations import Verdict
-from services.domain.jobs import Stage
 from services.domain.steps import ModelCall, Step, StepRecord
 from services.domain.usage import Usage
 from storage.contents.blobs import get_texts, put_texts
+from storage.db.mapping import row_of, value_of
 from storage.tables import model_calls, step_experiences, steps
 
 _STEP = select(steps.c.job_id).where(steps.c.job_id == bindparam("job"), steps.c.step == bindparam("index"))
@@ -32,14 +32,7 @@ def step_exists(connection: Connection, job_id: str, index: int) -> bool:
 
 def usage_of(row: Row[Any]) -> Usage:
     """What a model call took, from its row."""
-    return Usage(
-        calls=row.calls,
-        input_tokens=row.input_tokens,
-        cached_tokens=row.cached_tokens,
-        output_tokens=row.output_tokens,
-        reasoning_tokens=row.reasoning_tokens,
-        dollars=row.dollars,
-    )
+    return value_of(Usage, row)
 
 
 def insert_step(connection: Connection, record: StepRecord) -> None:
@@ -99,22 +92,8 @@ def read_step(connection: Connection, team_id: str, job_id: str, index: int) -> 
 
 
 def _step_row(step: Step) -> dict[str, Any]:
-    return {
-        "job_id": step.job_id,
-        "step": step.index,
-        "team_id": step.team_id,
-        "stage": str(step.stage),
-        "start_point": step.start_point,
-        "plan": None if step.plan is None else dumps(step.plan),
-        "candidate_id": step.candidate_id,
-        "evaluation_id": step.evaluation_id,
-        "verdict": None if step.verdict is None else str(step.verdict),
-        "reward": step.reward,
-        "critique": step.critique,
-        "failure": step.failure,
-        "started_at": step.started_at,
-        "finished_at": step.finished_at,
-    }
+    plan = None if step.plan is None else dumps(step.plan)
+    return row_of(steps, step, step=step.index, plan=plan)
 
 
 def _insert_calls(
@@ -125,25 +104,17 @@ def _insert_calls(
     texts = [text for call in calls for text in (dumps(call.prompt), call.reply)]
     hashes = put_texts(connection, team_id, texts)
     rows = [
-        {
-            "job_id": job_id,
-            "step": index,
-            "position": first + position,
-            "team_id": team_id,
-            "role": str(call.role),
-            "model": call.model,
-            "prompt_hash": call.prompt_hash,
-            "prompt_blob": hashes[2 * position],
-            "reply_blob": hashes[2 * position + 1],
-            "calls": call.usage.calls,
-            "input_tokens": call.usage.input_tokens,
-            "cached_tokens": call.usage.cached_tokens,
-            "output_tokens": call.usage.output_tokens,
-            "reasoning_tokens": call.usage.reasoning_tokens,
-            "dollars": call.usage.dollars,
-            "seconds": call.seconds,
-            "error": call.error,
-        }
+        row_of(
+            model_calls,
+            call,
+            job_id=job_id,
+            step=index,
+            position=first + position,
+            team_id=team_id,
+            prompt_blob=hashes[2 * position],
+            reply_blob=hashes[2 * position + 1],
+            **asdict(call.usage),
+        )
         for position, call in enumerate(calls)
     ]
     connection.execute(_INSERT_CALL, rows)
@@ -171,34 +142,10 @@ def _read_used(connection: Connection, job_id: str) -> dict[int, list[str]]:
 
 
 def _call(row: Row[Any], texts: dict[str, str]) -> ModelCall:
-    return ModelCall(
-        role=AgentRole(row.role),
-        model=row.model,
-        prompt=from_data(tuple[ChatMessage, ...], json.loads(texts[row.prompt_blob])),
-        prompt_hash=row.prompt_hash,
-        reply=texts[row.reply_blob],
-        usage=usage_of(row),
-        seconds=row.seconds,
-        error=row.error,
-    )
+    prompt = from_data(tuple[ChatMessage, ...], json.loads(texts[row.prompt_blob]))
+    return value_of(ModelCall, row, prompt=prompt, reply=texts[row.reply_blob], usage=usage_of(row))
 
 
 def _step(row: Row[Any], calls: tuple[ModelCall, ...], used: tuple[str, ...]) -> Step:
-    return Step(
-        job_id=row.job_id,
-        team_id=row.team_id,
-        index=row.step,
-        stage=Stage(row.stage),
-        start_point=row.start_point,
-        plan=None if row.plan is None else loads(PlanFact, row.plan),
-        calls=calls,
-        candidate_id=row.candidate_id,
-        evaluation_id=row.evaluation_id,
-        verdict=None if row.verdict is None else Verdict(row.verdict),
-        experiences_used=used,
-        reward=row.reward,
-        critique=row.critique,
-        failure=row.failure,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-    )
+    plan = None if row.plan is None else loads(PlanFact, row.plan)
+    return value_of(Step, row, index=row.step, plan=plan, calls=calls, experiences_used=used)

@@ -26,6 +26,8 @@ from services.domain.jobs import (
 )
 from services.domain.problems import ProblemAnalysis
 from services.domain.steps import ModelCall, Step, StepRecord
+from storage.db.runners import T, Work
+from storage.db.transactions import reads, writes
 from storage.jobs import leases
 from storage.jobs.candidates import revise
 from storage.jobs.creation import JobCreation
@@ -127,9 +129,7 @@ class SqlJobStore(JobCreation):
                 connection.execute(update(jobs).where(jobs.c.id == row.id).values(analysis=dumps(analysis)))
             return _get(connection, row.team_id, row.id)
 
-        job = await self._database.write(work)
-        self._database.changes.notify(lease.job_id)
-        return job
+        return await self._change(lease.job_id, work)
 
     async def request(self, team_id: str, job_id: str, action: str) -> Job:
         """Ask for `cancel`, `pause` or `resume`. Raises `NotFoundError`, `ConflictError`, `ConfigurationError`."""
@@ -141,9 +141,7 @@ class SqlJobStore(JobCreation):
             request(connection, _row(connection, team_id, job_id, lock=True), action, now)
             return _get(connection, team_id, job_id)
 
-        job = await self._database.write(work)
-        self._database.changes.notify(job_id)
-        return job
+        return await self._change(job_id, work)
 
     async def reopen(self, team_id: str, job_id: str, *, model: str, rounds: int) -> Job:
         """Let a failed or paused job go on with this model and number of rounds. Raises `NotFoundError`,
@@ -166,19 +164,20 @@ class SqlJobStore(JobCreation):
                 move(connection, _row(connection, team_id, job_id), JobStatus.QUEUED, None, now)
             return _get(connection, team_id, job_id)
 
-        job = await self._database.write(work)
-        self._database.changes.notify(job_id)
-        return job
+        return await self._change(job_id, work)
 
-    async def children(self, team_id: str, job_id: str) -> tuple[Job, ...]:
+    async def _change(self, job_id: str, work: Work[T]) -> T:
+        """Run a writing transaction, and wake who follows the job."""
+        done = await self._database.write(work)
+        self._database.changes.notify(job_id)
+        return done
+
+    @reads
+    def children(self, connection: Connection, team_id: str, job_id: str) -> tuple[Job, ...]:
         """The jobs that work for one, oldest first. Raises `NotFoundError`."""
         query = select(jobs).where(jobs.c.team_id == team_id, jobs.c.parent_id == job_id)
-
-        def work(connection: Connection) -> tuple[Job, ...]:
-            _row(connection, team_id, job_id)
-            return jobs_from_rows(connection, connection.execute(query.order_by(jobs.c.created_at, jobs.c.id)).all())
-
-        return await self._database.read(work)
+        _row(connection, team_id, job_id)
+        return jobs_from_rows(connection, connection.execute(query.order_by(jobs.c.created_at, jobs.c.id)).all())
 
     async def hand_in(self, team_id: str, job_id: str, source: str, allow_library: Sequence[str]) -> Job:
         """Give a paused job the kernel that it waited for. Raises `NotFoundError`, `ConflictError`."""
@@ -194,9 +193,7 @@ class SqlJobStore(JobCreation):
             request(connection, _row(connection, team_id, job_id), "resume", now)
             return _get(connection, team_id, job_id)
 
-        job = await self._database.write(work)
-        self._database.changes.notify(job_id)
-        return job
+        return await self._change(job_id, work)
 
     async def delete(self, team_id: str, job_id: str, actor: str) -> Deletion:
         """Remove an ended job with everything that came from it. Raises `NotFoundError`, `DeletedError`,
@@ -206,9 +203,7 @@ class SqlJobStore(JobCreation):
         def work(connection: Connection) -> Deletion:
             return erase_job(connection, _row(connection, team_id, job_id, lock=True), actor, now)
 
-        deletion = await self._database.write(work)
-        self._database.changes.notify(job_id)
-        return deletion
+        return await self._change(job_id, work)
 
     async def record_step(self, lease: Lease, record: StepRecord) -> bool:
         """Write a step and all it produced; False when it was written before. Raises `LeaseLostError`."""
@@ -230,57 +225,40 @@ class SqlJobStore(JobCreation):
             append_events(connection, lease.job_id, record.events, now)
             return True
 
-        written = await self._database.write(work)
-        self._database.changes.notify(lease.job_id)
-        return written
+        return await self._change(lease.job_id, work)
 
-    async def keep_call(self, lease: Lease, step: int, call: ModelCall) -> None:
+    @writes
+    def keep_call(self, connection: Connection, lease: Lease, step: int, call: ModelCall) -> None:
         """Keep a call of a step that is not recorded. Raises `LeaseLostError`."""
+        leases.fence(connection, lease)
+        if not step_exists(connection, lease.job_id, step):
+            insert_kept_call(connection, lease.team_id, lease.job_id, step, call)
 
-        def work(connection: Connection) -> None:
-            leases.fence(connection, lease)
-            if not step_exists(connection, lease.job_id, step):
-                insert_kept_call(connection, lease.team_id, lease.job_id, step, call)
-
-        await self._database.write(work)
-
-    async def kept_calls(self, team_id: str, job_id: str) -> Mapping[int, tuple[ModelCall, ...]]:
+    @reads
+    def kept_calls(self, connection: Connection, team_id: str, job_id: str) -> Mapping[int, tuple[ModelCall, ...]]:
         """Calls kept of steps that are not recorded, by step. Raises `NotFoundError`."""
+        _row(connection, team_id, job_id)
+        return read_kept_calls(connection, team_id, job_id)
 
-        def work(connection: Connection) -> Mapping[int, tuple[ModelCall, ...]]:
-            _row(connection, team_id, job_id)
-            return read_kept_calls(connection, team_id, job_id)
-
-        return await self._database.read(work)
-
-    async def steps(self, team_id: str, job_id: str) -> tuple[Step, ...]:
+    @reads
+    def steps(self, connection: Connection, team_id: str, job_id: str) -> tuple[Step, ...]:
         """All steps in order. Raises `NotFoundError`."""
+        _row(connection, team_id, job_id)
+        return read_steps(connection, team_id, job_id)
 
-        def work(connection: Connection) -> tuple[Step, ...]:
-            _row(connection, team_id, job_id)
-            return read_steps(connection, team_id, job_id)
-
-        return await self._database.read(work)
-
-    async def step(self, team_id: str, job_id: str, index: int) -> RecordedStep:
+    @reads
+    def step(self, connection: Connection, team_id: str, job_id: str, index: int) -> RecordedStep:
         """One step with the experiences it used. Raises `NotFoundError`."""
+        step = read_step(connection, team_id, job_id, index)
+        if step is None:
+            raise NotFoundError(f"job {job_id} has no step {index}")
+        return RecordedStep(step=step, uses=recorded_uses(connection, job_id, index))
 
-        def work(connection: Connection) -> RecordedStep:
-            step = read_step(connection, team_id, job_id, index)
-            if step is None:
-                raise NotFoundError(f"job {job_id} has no step {index}")
-            return RecordedStep(step=step, uses=recorded_uses(connection, job_id, index))
-
-        return await self._database.read(work)
-
-    async def step_digests(self, team_id: str, job_id: str) -> tuple[StepDigest, ...]:
+    @reads
+    def step_digests(self, connection: Connection, team_id: str, job_id: str) -> tuple[StepDigest, ...]:
         """All steps in order, without prompts and replies. Raises `NotFoundError`."""
-
-        def work(connection: Connection) -> tuple[StepDigest, ...]:
-            _row(connection, team_id, job_id)
-            return step_digests(connection, team_id, job_id)
-
-        return await self._database.read(work)
+        _row(connection, team_id, job_id)
+        return step_digests(connection, team_id, job_id)
 
 
 _ROW = select(jobs).where(jobs.c.id == bindparam("job"), jobs.c.team_id == bindparam("team"))

@@ -17,6 +17,7 @@ from services.domain.verdicts import UNSOLVED, StoredVerdict
 from services.ports.runtime import Clock
 from storage.contents.blobs import get_texts
 from storage.database import Database
+from storage.db.transactions import reads, writes
 from storage.jobs.candidates import columns_of
 from storage.jobs.rows import jobs_from_rows
 from storage.memory.retraction import renew_proof
@@ -32,7 +33,10 @@ class SqlVerdictStore:
         self._database = database
         self._clock = clock
 
-    async def accepted(self, team_id: str, *, after: str | None = None, limit: int = 50) -> tuple[StoredVerdict, ...]:
+    @reads
+    def accepted(
+        self, connection: Connection, team_id: str, *, after: str | None = None, limit: int = 50
+    ) -> tuple[StoredVerdict, ...]:
         """Accepted results of jobs that have ended, and of no job, in order of their ids."""
         last = select(func.max(verifications.c.id)).where(verifications.c.evaluation_id == evaluations.c.id)
         query = (
@@ -46,11 +50,7 @@ class SqlVerdictStore:
         )
         if after is not None:
             query = query.where(evaluations.c.id > after)
-
-        def work(connection: Connection) -> tuple[StoredVerdict, ...]:
-            return _from_rows(connection, team_id, connection.execute(query).all())
-
-        return await self._database.read(work)
+        return _from_rows(connection, team_id, connection.execute(query).all())
 
     async def unproven(self) -> int:
         """How many results of all teams only an older referee accepted; self-attested ones do not count."""
@@ -59,33 +59,30 @@ class SqlVerdictStore:
         query = query.where(evaluations.c.verdict == str(Verdict.ACCEPTED), old)
         return await self._database.read(lambda connection: connection.execute(query).scalar_one())
 
-    async def verified(self, stored: StoredVerdict, report: EvaluationReport, actor: str) -> bool:
+    @writes
+    def verified(self, connection: Connection, stored: StoredVerdict, report: EvaluationReport, actor: str) -> bool:
         """Keep what judging again has shown; False when the result has changed meanwhile, and nothing was written.
 
         A verdict that holds makes the result, and what memory has of it, proven again.
         A verdict that does not hold takes the place of the old one, whose report is kept beside it; the job's best
         becomes the fastest of its other accepted candidates."""
         request, now = stored.request, self._clock.now()
-
-        def work(connection: Connection) -> bool:
-            query = select(evaluations.c.verdict).where(
-                evaluations.c.id == request.evaluation_id, evaluations.c.team_id == request.team_id
-            )
-            if connection.execute(query.with_for_update()).scalar_one_or_none() != Verdict.ACCEPTED:
-                return False
-            row = _verification_row(stored, report, actor)
-            connection.execute(insert(verifications).values(row | {"created_at": now}))
-            changed = update(evaluations).where(evaluations.c.id == request.evaluation_id)
-            if report.accepted:
-                connection.execute(changed.values(referee=report.proven_by))
-                own = experiences.c.candidate_id == request.candidate_id
-                renew_proof(connection, request.team_id, own, report.proven_by)
-            else:
-                connection.execute(changed.values(columns_of(report)))
-                _choose_best_again(connection, request)
-            return True
-
-        return await self._database.write(work)
+        query = select(evaluations.c.verdict).where(
+            evaluations.c.id == request.evaluation_id, evaluations.c.team_id == request.team_id
+        )
+        if connection.execute(query.with_for_update()).scalar_one_or_none() != Verdict.ACCEPTED:
+            return False
+        row = _verification_row(stored, report, actor)
+        connection.execute(insert(verifications).values(row | {"created_at": now}))
+        changed = update(evaluations).where(evaluations.c.id == request.evaluation_id)
+        if report.accepted:
+            connection.execute(changed.values(referee=report.proven_by))
+            own = experiences.c.candidate_id == request.candidate_id
+            renew_proof(connection, request.team_id, own, report.proven_by)
+        else:
+            connection.execute(changed.values(columns_of(report)))
+            _choose_best_again(connection, request)
+        return True
 
 
 def _verification_row(stored: StoredVerdict, report: EvaluationReport, actor: str) -> dict[str, Any]:

@@ -27,7 +27,9 @@ from services.domain.work import (
 from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team, get_order_texts, put_texts
 from storage.database import Database
+from storage.db.mapping import row_of
 from storage.db.statements import insert_one_new
+from storage.db.transactions import reads, writes
 from storage.jobs.work_turns import (
     COMPILATION,
     SETTLED,
@@ -77,7 +79,8 @@ class SqlWorkStore:
         """What is known about an order. Raises `NotFoundError`."""
         return await self._database.read(lambda connection: _state(_row(connection, order_id)))
 
-    async def held(self, order_id: str, owner: str, token: int) -> WorkClaim | None:
+    @reads
+    def held(self, connection: Connection, order_id: str, owner: str, token: int) -> WorkClaim | None:
         """The claim on an order, where it is this owner's and the current one."""
         query = select(work_orders).where(
             work_orders.c.id == order_id,
@@ -85,29 +88,22 @@ class SqlWorkStore:
             work_orders.c.claim_token == token,
             work_orders.c.status == WorkStatus.RUNNING,
         )
+        row = connection.execute(query).one_or_none()
+        if row is None:
+            return None
+        order = _order(connection, row)
+        return WorkClaim(order=order, owner=owner, token=token, expires_at=row.claim_expires_at)
 
-        def work(connection: Connection) -> WorkClaim | None:
-            row = connection.execute(query).one_or_none()
-            if row is None:
-                return None
-            order = _order(connection, row)
-            return WorkClaim(order=order, owner=owner, token=token, expires_at=row.claim_expires_at)
-
-        return await self._database.read(work)
-
-    async def take(self, owner: str, ttl_s: float, offer: Offer) -> WorkClaim | None:
+    @writes
+    def take(self, connection: Connection, owner: str, ttl_s: float, offer: Offer) -> WorkClaim | None:
         """Claim the order whose turn it is, of those that the offer fits; None where there is none."""
         now = self._clock.now()
-
-        def work(connection: Connection) -> WorkClaim | None:
-            while (row := next_order(connection, owner, offer, now)) is not None:
-                if row.attempts < ATTEMPTS:
-                    return _claimed(connection, row, owner, offer, now, ttl_s)
-                fault = f"the worker died {row.attempts} times on it"
-                _change(connection, row.id, status=str(WorkStatus.FAILED), fault=fault, updated_at=now)
-            return None
-
-        return await self._database.write(work)
+        while (row := next_order(connection, owner, offer, now)) is not None:
+            if row.attempts < ATTEMPTS:
+                return _claimed(connection, row, owner, offer, now, ttl_s)
+            fault = f"the worker died {row.attempts} times on it"
+            _change(connection, row.id, status=str(WorkStatus.FAILED), fault=fault, updated_at=now)
+        return None
 
     async def ended(self, order_ids: Sequence[str]) -> Mapping[str, WorkState]:
         """Those of some orders that have ended."""
@@ -124,21 +120,18 @@ class SqlWorkStore:
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return {row[0]: row[1] for row in rows}
 
-    async def expire(self, older_s: float) -> int:
+    @writes
+    def expire(self, connection: Connection, older_s: float) -> int:
         """Fail orders queued for so long whose job another evaluator began that no worker has any more."""
         now = self._clock.now()
-
-        def work(connection: Connection) -> int:
-            without_worker: Sequence[Any] = connection.execute(_without_worker(now, older_s)).all()
-            for order_id, evaluator in without_worker:
-                fault = (
-                    f"the job was begun under the evaluator {evaluator!r}, and no worker with it is left: start one, "
-                    "or submit the job again"
-                )
-                _change(connection, order_id, status=str(WorkStatus.FAILED), fault=fault, updated_at=now)
-            return len(without_worker)
-
-        return await self._database.write(work)
+        without_worker: Sequence[Any] = connection.execute(_without_worker(now, older_s)).all()
+        for order_id, evaluator in without_worker:
+            fault = (
+                f"the job was begun under the evaluator {evaluator!r}, and no worker with it is left: start one, "
+                "or submit the job again"
+            )
+            _change(connection, order_id, status=str(WorkStatus.FAILED), fault=fault, updated_at=now)
+        return len(without_worker)
 
     async def renew(self, claim: WorkClaim, ttl_s: float) -> bool:
         """Extend a claim; False when the order was cancelled or taken over."""
@@ -154,22 +147,19 @@ class SqlWorkStore:
         """Store that the machine failed; False when the claim is not the current one."""
         return await self._end(_held(claim), status=str(WorkStatus.FAILED), fault=fault) == 1
 
-    async def release(self, claim: WorkClaim) -> bool:
+    @writes
+    def release(self, connection: Connection, claim: WorkClaim) -> bool:
         """Put an order back as if nobody had claimed it; False when the claim is not the current one."""
         now = self._clock.now()
         put_back = _held(claim).values(
             status=str(WorkStatus.QUEUED), attempts=work_orders.c.attempts - 1, taken_at=None, updated_at=now
         )
-
-        def work(connection: Connection) -> bool:
-            released = connection.execute(put_back.returning(*SETTLED)).one_or_none()
-            if released is None:
-                return False
-            refund(connection, released)
-            _change(connection, claim.order.id, charged_s=0.0)
-            return True
-
-        return await self._database.write(work)
+        released = connection.execute(put_back.returning(*SETTLED)).one_or_none()
+        if released is None:
+            return False
+        refund(connection, released)
+        _change(connection, claim.order.id, charged_s=0.0)
+        return True
 
     async def cancel(self, job_id: str) -> None:
         """End the job's orders that are not done."""
@@ -266,32 +256,28 @@ def _to_row(connection: Connection, order: WorkOrder) -> dict[str, Any]:
         sources.append(request.source)
         bare = replace(bare, source="")
     problem_hash, *own = put_texts(connection, request.team_id, sources)
-    return {
-        "id": order.id,
-        "team_id": request.team_id,
-        "job_id": request.job_id,
-        "kind": VALIDATION if isinstance(request, ValidationRequest) else EVALUATION,
-        "device": request.device,
-        "backend": request.backend,
-        "request": dumps(bare),
-        "problem_hash": problem_hash,
-        "source_hash": own[0] if own else None,
-    }
+    return row_of(
+        work_orders,
+        request,
+        id=order.id,
+        kind=VALIDATION if isinstance(request, ValidationRequest) else EVALUATION,
+        request=dumps(bare),
+        problem_hash=problem_hash,
+        source_hash=own[0] if own else None,
+    )
 
 
 def _compilation_row(connection: Connection, order_id: str, request: CompileRequest) -> dict[str, Any]:
     source_hash = put_texts(connection, request.team_id, [request.source])[0]
-    return {
-        "id": order_id,
-        "team_id": request.team_id,
-        "job_id": request.job_id,
-        "kind": COMPILATION,
-        "device": request.device,
-        "backend": request.backend,
-        "request": dumps(replace(request, source="")),
-        "problem_hash": source_hash,
-        "source_hash": source_hash,
-    }
+    return row_of(
+        work_orders,
+        request,
+        id=order_id,
+        kind=COMPILATION,
+        request=dumps(replace(request, source="")),
+        problem_hash=source_hash,
+        source_hash=source_hash,
+    )
 
 
 def _order(connection: Connection, row: Row[Any]) -> WorkOrder:

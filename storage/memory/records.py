@@ -33,6 +33,7 @@ from storage.contents.blobs import ensure_team
 from storage.database import Database
 from storage.db.cursors import behind, encode_cursor, newest_first
 from storage.db.statements import chunks, insert_new
+from storage.db.transactions import reads, writes
 from storage.memory.numpy_index import ACTIVE
 from storage.memory.retraction import RETRACTED, audit_action, renew_proof, retract_evaluation, set_state
 from storage.memory.rows import OUTLINE, experiences_from_rows, insert_experiences, outlined
@@ -65,8 +66,15 @@ class SqlMemoryRecords:
         self._space = space
         self._clock = clock
 
-    async def page(
-        self, team_id: str, wanted: ExperienceFilter, *, limit: int = 50, cursor: str | None = None
+    @reads
+    def page(
+        self,
+        connection: Connection,
+        team_id: str,
+        wanted: ExperienceFilter,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
     ) -> ExperiencePage:
         """The team's own experiences in use, newest first. Raises `ConfigurationError` for a foreign cursor."""
         query = select(experiences).where(experiences.c.team_id == team_id, experiences.c.state == ACTIVE)
@@ -75,14 +83,10 @@ class SqlMemoryRecords:
             if value is not None:
                 query = query.where(experiences.c[name] == str(value))
         query = newest_first(behind(query, experiences, cursor), experiences).limit(limit + 1)
-
-        def work(connection: Connection) -> ExperiencePage:
-            found = experiences_from_rows(connection, connection.execute(query).all())
-            page = found[:limit]
-            last = encode_cursor(page[-1].created_at, page[-1].id) if len(found) > limit else None
-            return ExperiencePage(experiences=page, next_cursor=last)
-
-        return await self._database.read(work)
+        found = experiences_from_rows(connection, connection.execute(query).all())
+        page = found[:limit]
+        last = encode_cursor(page[-1].created_at, page[-1].id) if len(found) > limit else None
+        return ExperiencePage(experiences=page, next_cursor=last)
 
     async def log(self, team_id: str) -> tuple[LogEntry, ...]:
         """The complete value log."""
@@ -156,20 +160,17 @@ class SqlMemoryRecords:
         rows = await self._database.read(lambda connection: connection.execute(query).all()) if candidate_ids else []
         return tuple(map(outlined, rows))
 
-    async def retract(self, team_id: str, subject: str, reason: str, actor: str) -> tuple[str, ...]:
+    @writes
+    def retract(self, connection: Connection, team_id: str, subject: str, reason: str, actor: str) -> tuple[str, ...]:
         """Take out an experience, or all that a candidate or an evaluation taught. Raises `NotFoundError`."""
         now = self._clock.now()
-
-        def work(connection: Connection) -> tuple[str, ...]:
-            candidate, names = _subject(connection, team_id, subject)
-            changed = set_state(connection, team_id, names, RETRACTED) > 0
-            if candidate is not None:
-                changed |= retract_evaluation(connection, team_id, evaluation_id(candidate), reason, actor, now)
-            if changed:
-                audit_action(connection, team_id, "retract", subject, reason, actor, now)
-            return tuple(names)
-
-        return await self._database.write(work)
+        candidate, names = _subject(connection, team_id, subject)
+        changed = set_state(connection, team_id, names, RETRACTED) > 0
+        if candidate is not None:
+            changed |= retract_evaluation(connection, team_id, evaluation_id(candidate), reason, actor, now)
+        if changed:
+            audit_action(connection, team_id, "retract", subject, reason, actor, now)
+        return tuple(names)
 
     async def retracted(self, team_id: str) -> tuple[str, ...]:
         """Ids of the team's retracted experiences."""
@@ -216,39 +217,35 @@ class SqlMemoryRecords:
 
         return await self._database.read(work)
 
-    async def adopt(self, team_id: str, lines: Sequence[MemoryLine], source: str, actor: str) -> int:
+    @writes
+    def adopt(self, connection: Connection, team_id: str, lines: Sequence[MemoryLine], source: str, actor: str) -> int:
         """Store imported experiences with vectors and values in one transaction; how many were new. Of known ones it is
         noted where today's referee has accepted them again."""
         now = self._clock.now()
+        ensure_team(connection, team_id, now)
+        new: set[str] = set()
+        for chunk in chunks(lines):
+            new.update(insert_experiences(connection, [line.experience for line in chunk]))
+        for line in lines:
+            experience = line.experience
+            if experience.id in new:
+                _adopt_learned(connection, team_id, line, self._space, source, now)
+            elif experience.verdict is Verdict.ACCEPTED:
+                renew_proof(connection, team_id, experiences.c.id == experience.id, experience.referee)
+        if new:
+            audit_action(connection, team_id, "import", source, f"{len(new)} experiences", actor, now)
+        return len(new)
 
-        def work(connection: Connection) -> int:
-            ensure_team(connection, team_id, now)
-            new: set[str] = set()
-            for chunk in chunks(lines):
-                new.update(insert_experiences(connection, [line.experience for line in chunk]))
-            for line in lines:
-                experience = line.experience
-                if experience.id in new:
-                    _adopt_learned(connection, team_id, line, self._space, source, now)
-                elif experience.verdict is Verdict.ACCEPTED:
-                    renew_proof(connection, team_id, experiences.c.id == experience.id, experience.referee)
-            if new:
-                audit_action(connection, team_id, "import", source, f"{len(new)} experiences", actor, now)
-            return len(new)
-
-        return await self._database.write(work)
-
-    async def forget(self, team_id: str, experience_ids: Sequence[str], reason: str, actor: str) -> int:
+    @writes
+    def forget(
+        self, connection: Connection, team_id: str, experience_ids: Sequence[str], reason: str, actor: str
+    ) -> int:
         """Take experiences out of recall for good; how many were in use."""
         now = self._clock.now()
-
-        def work(connection: Connection) -> int:
-            count = set_state(connection, team_id, experience_ids, FORGOTTEN)
-            if count:
-                audit_action(connection, team_id, "forget", f"{count} experiences", reason, actor, now)
-            return count
-
-        return await self._database.write(work)
+        count = set_state(connection, team_id, experience_ids, FORGOTTEN)
+        if count:
+            audit_action(connection, team_id, "forget", f"{count} experiences", reason, actor, now)
+        return count
 
     async def outline(self, team_id: str) -> tuple[Experience, ...]:
         """The team's own experiences in use, oldest first, without text and code."""
@@ -261,34 +258,28 @@ class SqlMemoryRecords:
         """The steps that the values were learned from, the latest of each family and stage."""
         return (await self._memory.learner(team_id)).trials()
 
-    async def learned_practices(self, team_id: str) -> tuple[PracticeVersion, ...]:
+    @reads
+    def learned_practices(self, connection: Connection, team_id: str) -> tuple[PracticeVersion, ...]:
         """The team's practices that agents drew from jobs, in use or not, oldest first."""
         drawn = (experiences.c.kind == str(ExperienceKind.BEST_PRACTICE), experiences.c.job_id.is_not(None))
         query = select(experiences).where(experiences.c.team_id == team_id, *drawn)
         query = query.order_by(experiences.c.created_at, experiences.c.id)
+        rows = connection.execute(query).all()
+        found = experiences_from_rows(connection, rows)
+        return tuple(PracticeVersion(practice=item, state=row.state) for item, row in zip(found, rows, strict=True))
 
-        def work(connection: Connection) -> tuple[PracticeVersion, ...]:
-            rows = connection.execute(query).all()
-            found = experiences_from_rows(connection, rows)
-            return tuple(PracticeVersion(practice=item, state=row.state) for item, row in zip(found, rows, strict=True))
-
-        return await self._database.read(work)
-
-    async def merge(self, team_id: str, pairs: Sequence[tuple[str, str]], actor: str) -> int:
+    @writes
+    def merge(self, connection: Connection, team_id: str, pairs: Sequence[tuple[str, str]], actor: str) -> int:
         """Take the absorbed ones out of recall and log that their history is the kept ones', in one transaction."""
         now = self._clock.now()
-
-        def work(connection: Connection) -> int:
-            count = 0
-            for kept, absorbed in pairs:
-                if set_state(connection, team_id, [absorbed], MERGED):
-                    append_entry(connection, team_id, absorbed, _merged(kept, absorbed), now)
-                    count += 1
-            if count:
-                audit_action(connection, team_id, "merge", f"{count} experiences", "near-duplicates", actor, now)
-            return count
-
-        return await self._database.write(work)
+        count = 0
+        for kept, absorbed in pairs:
+            if set_state(connection, team_id, [absorbed], MERGED):
+                append_entry(connection, team_id, absorbed, _merged(kept, absorbed), now)
+                count += 1
+        if count:
+            audit_action(connection, team_id, "merge", f"{count} experiences", "near-duplicates", actor, now)
+        return count
 
     async def untidied(self, team_id: str) -> int:
         """Experiences that came since the last maintenance."""
@@ -298,23 +289,20 @@ class SqlMemoryRecords:
         """Remember how far maintenance came."""
         await self._database.write(lambda connection: mark_tidied(connection, team_id))
 
-    async def share(self, team_id: str, reader: str, actor: str, *, granted: bool = True) -> None:
+    @writes
+    def share(self, connection: Connection, team_id: str, reader: str, actor: str, *, granted: bool = True) -> None:
         """Let another team recall this team's experiences, or no longer. Raises `NotFoundError`."""
         now = self._clock.now()
         row = {"team_id": team_id, "reader_team_id": reader, "granted_by": actor, "created_at": now}
-
-        def work(connection: Connection) -> None:
-            ensure_team(connection, team_id, now)
-            if granted:
-                if connection.execute(select(teams.c.id).where(teams.c.id == reader)).first() is None:
-                    raise NotFoundError(f"no team {reader}")
-                insert_new(connection, memory_shares, [row])
-            else:
-                grant = (memory_shares.c.team_id == team_id) & (memory_shares.c.reader_team_id == reader)
-                connection.execute(delete(memory_shares).where(grant))
-            audit_action(connection, team_id, "share" if granted else "unshare", reader, "", actor, now)
-
-        await self._database.write(work)
+        ensure_team(connection, team_id, now)
+        if granted:
+            if connection.execute(select(teams.c.id).where(teams.c.id == reader)).first() is None:
+                raise NotFoundError(f"no team {reader}")
+            insert_new(connection, memory_shares, [row])
+        else:
+            grant = (memory_shares.c.team_id == team_id) & (memory_shares.c.reader_team_id == reader)
+            connection.execute(delete(memory_shares).where(grant))
+        audit_action(connection, team_id, "share" if granted else "unshare", reader, "", actor, now)
 
     async def shares(self, team_id: str) -> tuple[MemoryShare, ...]:
         """The shares that a team has given or got."""

@@ -9,10 +9,10 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, insert, or_, select, update
 
 from services.domain.evaluations import Verdict
-from services.domain.experiences import Experience, ExperienceKind
-from services.domain.jobs import Stage
+from services.domain.experiences import Experience
 from services.domain.referees import CURRENT
 from storage.contents.blobs import ensure_team, get_texts, put_texts
+from storage.db.mapping import row_of, value_of
 from storage.tables import experiences, teams
 
 OUTLINE = tuple(column for column in experiences.c if column.name not in {"text", "code_hash", "content_key"})
@@ -91,58 +91,17 @@ def experiences_from_rows(connection: Connection, rows: Sequence[Row[Any]]) -> t
 
 def _to_row(connection: Connection, item: Experience, number: int) -> dict[str, Any]:
     code_hash = None if item.code is None else put_texts(connection, item.team_id, [item.code])[0]
-    return {
-        "id": item.id,
-        "team_id": item.team_id,
-        "number": number,
-        "content_key": item.content_key,
-        "kind": str(item.kind),
-        "stage": str(item.stage),
-        "family": item.family,
-        "backend": item.backend,
-        "device": item.device,
-        "toolchain": item.toolchain,
-        "title": item.title,
-        "text": item.text,
-        "code_hash": code_hash,
-        "moves": json.dumps(item.moves),
-        "verdict": None if item.verdict is None else str(item.verdict),
-        "referee": item.referee,
-        "bottleneck": item.bottleneck,
-        "speedup": item.speedup,
-        "median_us": item.median_us,
-        "job_id": item.job_id,
-        "candidate_id": item.candidate_id,
-        "used": json.dumps(item.used),
-        "created_at": item.created_at,
-        "dtype": item.dtype,
-        "shape_class": item.shape_class,
-    }
-
-
-def _experience(row: Row[Any], code: str | None, text: str | None = None) -> Experience:
-    return Experience(
-        id=row.id,
-        team_id=row.team_id,
-        kind=ExperienceKind(row.kind),
-        stage=Stage(row.stage),
-        family=row.family,
-        backend=row.backend,
-        device=row.device,
-        toolchain=row.toolchain,
-        title=row.title,
-        text=row.text if text is None else text,
-        code=code,
-        moves=tuple(json.loads(row.moves)),
-        verdict=None if row.verdict is None else Verdict(row.verdict),
-        referee=row.referee,
-        bottleneck=row.bottleneck,
-        speedup=row.speedup,
-        median_us=row.median_us,
-        job_id=row.job_id,
-        candidate_id=row.candidate_id,
-        used=tuple(json.loads(row.used)),
-        created_at=row.created_at,
-        dtype=row.dtype,
-        shape_class=row.shape_class,
+    return row_of(
+        experiences,
+        item,
+        number=number,
+        content_key=item.content_key,
+        code_hash=code_hash,
+        moves=json.dumps(item.moves),
+        used=json.dumps(item.used),
     )
+
+
+def _experience(row: Row[Any], code: str | None, **own: str) -> Experience:
+    moves, used = tuple(json.loads(row.moves)), tuple(json.loads(row.used))
+    return value_of(Experience, row, code=code, moves=moves, used=used, **own)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Boolean, Column, Float, Index, Integer, LargeBinary, Table, Text, text
+from sqlalchemy import Boolean, Column, Float, Index, Integer, LargeBinary, Table, Text
 
 from storage.db.column_types import CleanText, UtcDateTime
-from storage.tables.schema import job_column, metadata, team_column
+from storage.tables.schema import job_column, metadata, partial_index, team_column
 
 jobs = Table(
     "jobs",
@@ -38,26 +38,10 @@ jobs = Table(
     Column("search", CleanText, nullable=False, server_default=""),
     Index(None, "team_id", "created_at", "id"),
     Index(None, "team_id", "status", "created_at", "id"),
-    Index(
-        "ix_jobs_parent_id",
-        "parent_id",
-        sqlite_where=text("parent_id IS NOT NULL"),
-        postgresql_where=text("parent_id IS NOT NULL"),
-    ),
+    partial_index("ix_jobs_parent_id", "parent_id", where="parent_id IS NOT NULL"),
     Index("ix_jobs_turn", "claimable", "team_id", "rank", "created_at", "id"),
-    Index(
-        "ix_jobs_held",
-        "lease_owner",
-        sqlite_where=text("lease_owner IS NOT NULL"),
-        postgresql_where=text("lease_owner IS NOT NULL"),
-    ),
-    Index(
-        "ix_jobs_ended",
-        "expired",
-        "finished_at",
-        sqlite_where=text("finished_at IS NOT NULL"),
-        postgresql_where=text("finished_at IS NOT NULL"),
-    ),
+    partial_index("ix_jobs_held", "lease_owner", where="lease_owner IS NOT NULL"),
+    partial_index("ix_jobs_ended", "expired", "finished_at", where="finished_at IS NOT NULL"),
     Index(None, "source_hash"),
     Index(None, "seed_hash"),
 )

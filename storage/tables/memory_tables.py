@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Float, ForeignKey, Index, Integer, LargeBinary, Table, Text, UniqueConstraint, text
+from sqlalchemy import Column, Float, ForeignKey, Index, Integer, LargeBinary, Table, Text, UniqueConstraint
 
 from storage.db.column_types import CleanText, UtcDateTime
-from storage.tables.schema import metadata, team_column
+from storage.tables.schema import metadata, partial_index, team_column
 
 experiences = Table(
     "experiences",
@@ -41,20 +41,9 @@ experiences = Table(
     Index(None, "job_id"),
     Index(None, "candidate_id"),
     Index(None, "team_id", "backend", "family", "speedup"),
-    Index(
-        "ix_experiences_out_of_use",
-        "team_id",
-        sqlite_where=text("state != 'active'"),
-        postgresql_where=text("state != 'active'"),
-    ),
+    partial_index("ix_experiences_out_of_use", "team_id", where="state != 'active'"),
     Index(None, "code_hash"),
-    Index(
-        "ix_experiences_accepted",
-        "team_id",
-        "referee",
-        sqlite_where=text("verdict = 'accepted' AND state = 'active'"),
-        postgresql_where=text("verdict = 'accepted' AND state = 'active'"),
-    ),
+    partial_index("ix_experiences_accepted", "team_id", "referee", where="verdict = 'accepted' AND state = 'active'"),
 )
 """`number` counts a team's experiences in commit order without gaps, so that a reader fetches only what is new.
 `state`: `active`, `retracted` (a cheat's) or `forgotten` (to keep a memory small); only active ones are recalled.

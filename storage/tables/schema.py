@@ -1,8 +1,8 @@
-"""What all tables share: their metadata, and the columns that name a team and a job."""
+"""What all tables share: their metadata, the columns that name a team and a job, and indexes on a part of the rows."""
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, MetaData, Text
+from sqlalchemy import Column, ForeignKey, Index, MetaData, Text, text
 
 metadata = MetaData(
     naming_convention={
@@ -22,3 +22,8 @@ def team_column() -> Column[str]:
 def job_column(*, primary_key: bool = False) -> Column[str]:
     """The job that a row belongs to."""
     return Column("job_id", Text, ForeignKey("jobs.id"), nullable=False, primary_key=primary_key)
+
+
+def partial_index(name: str, *columns: str, where: str) -> Index:
+    """An index on the rows that a condition holds for."""
+    return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))

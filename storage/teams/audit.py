@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select
+from sqlalchemy import Connection, insert, select
 
 from services.domain.access import AuditEntry
 from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team
 from storage.database import Database
+from storage.db.mapping import value_of
 from storage.tables import audit_log
 
 _INSERT = insert(audit_log)
@@ -41,7 +41,7 @@ class SqlAuditLog:
         if before is not None:
             query = query.where(audit_log.c.id < before)
         rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return tuple(map(_entry, rows))
+        return tuple(value_of(AuditEntry, row) for row in rows)
 
 
 def enter(
@@ -50,15 +50,3 @@ def enter(
     """Enter an act in the caller's transaction."""
     row = {"team_id": team_id, "actor": actor, "action": action, "subject": subject, "detail": detail, "at": at}
     connection.execute(_INSERT, row)
-
-
-def _entry(row: Row[Any]) -> AuditEntry:
-    return AuditEntry(
-        id=row.id,
-        team_id=row.team_id,
-        actor=row.actor,
-        action=row.action,
-        subject=row.subject,
-        detail=row.detail,
-        at=row.at,
-    )

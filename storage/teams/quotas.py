@@ -16,6 +16,7 @@ from services.domain.usage import Usage
 from services.ports.runtime import Clock
 from storage.database import Database
 from storage.db.statements import upsert
+from storage.db.transactions import writes
 from storage.tables import evaluations, jobs, model_calls, playground_calls, quotas, steps, teams
 from storage.teams.audit import enter
 
@@ -45,30 +46,24 @@ class SqlQuotaStore:
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return tuple(row.team_id for row in rows)
 
-    async def set(self, team_id: str, quota: Quota, actor: str) -> None:
+    @writes
+    def set(self, connection: Connection, team_id: str, quota: Quota, actor: str) -> None:
         """Set a limit. Raises `NotFoundError` for an unknown team."""
         now = self._clock.now()
         key = {"team_id": team_id, "resource": str(quota.resource), "period": str(quota.period)}
         told = f"{quota.resource}: {quota.most:g} a {quota.period}"
+        _check_team(connection, team_id)
+        upsert(connection, quotas, [{**key, "most": quota.most}])
+        enter(connection, now, team_id, actor, "set_quota", team_id, told)
 
-        def work(connection: Connection) -> None:
-            _check_team(connection, team_id)
-            upsert(connection, quotas, [{**key, "most": quota.most}])
-            enter(connection, now, team_id, actor, "set_quota", team_id, told)
-
-        await self._database.write(work)
-
-    async def drop(self, team_id: str, resource: Resource, period: Period, actor: str) -> None:
+    @writes
+    def drop(self, connection: Connection, team_id: str, resource: Resource, period: Period, actor: str) -> None:
         """Take a limit away; harmless where there is none. Raises `NotFoundError` for an unknown team."""
         now = self._clock.now()
         own = (quotas.c.team_id == team_id) & (quotas.c.resource == str(resource)) & (quotas.c.period == str(period))
-
-        def work(connection: Connection) -> None:
-            _check_team(connection, team_id)
-            if connection.execute(delete(quotas).where(own)).rowcount:
-                enter(connection, now, team_id, actor, "drop_quota", team_id, f"{resource} a {period}")
-
-        await self._database.write(work)
+        _check_team(connection, team_id)
+        if connection.execute(delete(quotas).where(own)).rowcount:
+            enter(connection, now, team_id, actor, "drop_quota", team_id, f"{resource} a {period}")
 
     async def used(self, team_id: str, wanted: Sequence[tuple[Resource, datetime]]) -> tuple[float, ...]:
         """What a team has used of each resource since a moment, by one statement. Each row is added up once for good,
@@ -91,15 +86,12 @@ class SqlQuotaStore:
             self._keep((team_id, resource, since), max(until, before), used)
         return tuple(used + recent for used, recent in zip(settled_use, found[1::2], strict=True))
 
-    async def record(self, team_id: str, usage: Usage) -> None:
+    @writes
+    def record(self, connection: Connection, team_id: str, usage: Usage) -> None:
         """Count model calls that belong to no job. Raises `NotFoundError` for an unknown team."""
         row = {"team_id": team_id, "made_at": self._clock.now(), "tokens": usage.tokens, "dollars": usage.dollars}
-
-        def work(connection: Connection) -> None:
-            _check_team(connection, team_id)
-            connection.execute(insert(playground_calls).values(row))
-
-        await self._database.write(work)
+        _check_team(connection, team_id)
+        connection.execute(insert(playground_calls).values(row))
 
     def _keep(self, key: tuple[str, Resource, datetime], settled: datetime, used: float) -> None:
         """Keep a count, in place of earlier periods'."""

@@ -12,20 +12,13 @@ from services.domain.access import Member, Role, Team, User
 from services.domain.errors import ConflictError, NotFoundError
 from services.ports.runtime import Clock
 from storage.database import Database
+from storage.db.mapping import value_of
 from storage.db.statements import insert_one_new
+from storage.db.transactions import writes
 from storage.tables import members, teams, users
 from storage.teams.audit import enter
 
-JOINED: Select[Any] = select(
-    members.c.team_id,
-    members.c.role,
-    members.c.since,
-    users.c.id,
-    users.c.login,
-    users.c.name,
-    users.c.subject,
-    users.c.created_at,
-).join(users, users.c.id == members.c.user_id)
+JOINED: Select[Any] = select(members, *users.c).join(users, users.c.id == members.c.user_id)
 """Members with their users; `member_of` reads a row of it."""
 
 
@@ -39,17 +32,14 @@ class SqlTeamStore:
         self._database = database
         self._clock = clock
 
-    async def create_team(self, team_id: str, actor: str) -> Team:
+    @writes
+    def create_team(self, connection: Connection, team_id: str, actor: str) -> Team:
         """A new team. Raises `ConflictError` where the name is taken."""
         now = self._clock.now()
-
-        def work(connection: Connection) -> Team:
-            if not insert_one_new(connection, teams, {"id": team_id, "created_at": now}):
-                raise ConflictError(f"there is a team {team_id} already")
-            enter(connection, now, team_id, actor, "create_team", team_id)
-            return Team(id=team_id, created_at=now)
-
-        return await self._database.write(work)
+        if not insert_one_new(connection, teams, {"id": team_id, "created_at": now}):
+            raise ConflictError(f"there is a team {team_id} already")
+        enter(connection, now, team_id, actor, "create_team", team_id)
+        return Team(id=team_id, created_at=now)
 
     async def teams(self) -> tuple[Team, ...]:
         """All teams, by name."""
@@ -57,63 +47,51 @@ class SqlTeamStore:
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return tuple(_team(row) for row in rows)
 
-    async def set_weight(self, team_id: str, weight: float, actor: str) -> Team:
+    @writes
+    def set_weight(self, connection: Connection, team_id: str, weight: float, actor: str) -> Team:
         """Another weight for a team. Raises `NotFoundError` for an unknown team."""
         now = self._clock.now()
+        changed = update(teams).where(teams.c.id == team_id).values(weight=weight).returning(*_TEAM)
+        row = connection.execute(changed).one_or_none()
+        if row is None:
+            raise NotFoundError(f"no team {team_id}")
+        enter(connection, now, team_id, actor, "set_weight", team_id, f"{weight:g}")
+        return _team(row)
 
-        def work(connection: Connection) -> Team:
-            changed = update(teams).where(teams.c.id == team_id).values(weight=weight).returning(*_TEAM)
-            row = connection.execute(changed).one_or_none()
-            if row is None:
-                raise NotFoundError(f"no team {team_id}")
-            enter(connection, now, team_id, actor, "set_weight", team_id, f"{weight:g}")
-            return _team(row)
-
-        return await self._database.write(work)
-
-    async def add_member(self, team_id: str, login: str, name: str, role: Role, actor: str) -> Member:
+    @writes
+    def add_member(self, connection: Connection, team_id: str, login: str, name: str, role: Role, actor: str) -> Member:
         """Make somebody a member; a login that is new becomes a user. Raises `NotFoundError` for an unknown team,
         `ConflictError` where the user is a member."""
         now = self._clock.now()
+        _lock_team(connection, team_id)
+        user_id = _user_of(connection, login, name, now)
+        row = {"team_id": team_id, "user_id": user_id, "role": str(role), "since": now}
+        if not insert_one_new(connection, members, row):
+            raise ConflictError(f"{login} is a member of team {team_id} already: change the role instead")
+        enter(connection, now, team_id, actor, "add_member", user_id, f"{login} as {role}")
+        return _member(connection, team_id, user_id)
 
-        def work(connection: Connection) -> Member:
-            _lock_team(connection, team_id)
-            user_id = _user_of(connection, login, name, now)
-            row = {"team_id": team_id, "user_id": user_id, "role": str(role), "since": now}
-            if not insert_one_new(connection, members, row):
-                raise ConflictError(f"{login} is a member of team {team_id} already: change the role instead")
-            enter(connection, now, team_id, actor, "add_member", user_id, f"{login} as {role}")
-            return _member(connection, team_id, user_id)
-
-        return await self._database.write(work)
-
-    async def set_role(self, team_id: str, user_id: str, role: Role, actor: str) -> Member:
+    @writes
+    def set_role(self, connection: Connection, team_id: str, user_id: str, role: Role, actor: str) -> Member:
         """Another role for a member. Raises `NotFoundError`, and `ConflictError` for the team's last admin."""
         now = self._clock.now()
+        _lock_team(connection, team_id)
+        known = _member(connection, team_id, user_id)
+        if role is not Role.ADMIN:
+            _keep_an_admin(connection, known)
+        connection.execute(update(members).where(_one(team_id, user_id)).values(role=str(role)))
+        enter(connection, now, team_id, actor, "set_role", user_id, f"{known.user.login}: {known.role} to {role}")
+        return _member(connection, team_id, user_id)
 
-        def work(connection: Connection) -> Member:
-            _lock_team(connection, team_id)
-            known = _member(connection, team_id, user_id)
-            if role is not Role.ADMIN:
-                _keep_an_admin(connection, known)
-            connection.execute(update(members).where(_one(team_id, user_id)).values(role=str(role)))
-            enter(connection, now, team_id, actor, "set_role", user_id, f"{known.user.login}: {known.role} to {role}")
-            return _member(connection, team_id, user_id)
-
-        return await self._database.write(work)
-
-    async def remove_member(self, team_id: str, user_id: str, actor: str) -> None:
+    @writes
+    def remove_member(self, connection: Connection, team_id: str, user_id: str, actor: str) -> None:
         """End a membership, and with it what the user's tokens open. Raises as `set_role` does."""
         now = self._clock.now()
-
-        def work(connection: Connection) -> None:
-            _lock_team(connection, team_id)
-            known = _member(connection, team_id, user_id)
-            _keep_an_admin(connection, known)
-            connection.execute(delete(members).where(_one(team_id, user_id)))
-            enter(connection, now, team_id, actor, "remove_member", user_id, known.user.login)
-
-        await self._database.write(work)
+        _lock_team(connection, team_id)
+        known = _member(connection, team_id, user_id)
+        _keep_an_admin(connection, known)
+        connection.execute(delete(members).where(_one(team_id, user_id)))
+        enter(connection, now, team_id, actor, "remove_member", user_id, known.user.login)
 
     async def members(self, team_id: str) -> tuple[Member, ...]:
         """A team's members, by login."""
@@ -127,33 +105,30 @@ class SqlTeamStore:
         rows = await self._database.read(lambda connection: connection.execute(query).all())
         return tuple(map(member_of, rows))
 
-    async def identify(self, subject: str, login: str | None, name: str) -> User | None:
+    @writes
+    def identify(self, connection: Connection, subject: str, login: str | None, name: str) -> User | None:
         """The user that an identity belongs to; the first time the one who is waiting under the login. None for
         neither. Without a login (an address that nobody vouches for) only known identities are found."""
-
-        def work(connection: Connection) -> User | None:
+        row = connection.execute(select(users).where(users.c.subject == subject)).one_or_none()
+        if row is None and login is not None:
+            waiting = (users.c.login == login) & users.c.subject.is_(None)
+            connection.execute(update(users).where(waiting).values(subject=subject, name=name or login))
             row = connection.execute(select(users).where(users.c.subject == subject)).one_or_none()
-            if row is None and login is not None:
-                waiting = (users.c.login == login) & users.c.subject.is_(None)
-                connection.execute(update(users).where(waiting).values(subject=subject, name=name or login))
-                row = connection.execute(select(users).where(users.c.subject == subject)).one_or_none()
-            return None if row is None else user_of(row)
-
-        return await self._database.write(work)
+        return None if row is None else user_of(row)
 
 
 def user_of(row: Row[Any]) -> User:
     """The user of a row that has the columns of `users`."""
-    return User(id=row.id, login=row.login, name=row.name, subject=row.subject, created_at=row.created_at)
+    return value_of(User, row)
 
 
 def member_of(row: Row[Any]) -> Member:
     """The member of a row of `JOINED`."""
-    return Member(team_id=row.team_id, user=user_of(row), role=Role(row.role), since=row.since)
+    return value_of(Member, row, user=user_of(row))
 
 
 def _team(row: Row[Any]) -> Team:
-    return Team(id=row.id, created_at=row.created_at, weight=row.weight)
+    return value_of(Team, row)
 
 
 def _one(team_id: str, user_id: str) -> Any:

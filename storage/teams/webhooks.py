@@ -25,7 +25,9 @@ from services.domain.webhooks import (
 )
 from services.ports.runtime import Clock
 from storage.database import Database
+from storage.db.mapping import row_of, value_of
 from storage.db.statements import insert_new
+from storage.db.transactions import writes
 from storage.tables import evaluations, jobs, webhook_deliveries, webhooks
 from storage.teams.encryption import KEYS, SecretSealer
 
@@ -53,7 +55,7 @@ def place_messages(connection: Connection, team_id: str, log: Sequence[Event]) -
         for event in worth
         if event.kind in one.kinds and permits(one.conditions, event, job)
     ]
-    insert_new(connection, webhook_deliveries, [_delivery_row(message) for message in messages])
+    insert_new(connection, webhook_deliveries, [row_of(webhook_deliveries, message) for message in messages])
 
 
 class SqlWebhookStore:
@@ -67,9 +69,9 @@ class SqlWebhookStore:
 
     async def add(self, webhook: Webhook) -> None:
         """Store a new webhook."""
-        row = {column.name: getattr(webhook, column.name) for column in webhooks.columns}
-        row |= {"kinds": json.dumps(webhook.kinds), "conditions": codec.dumps(webhook.conditions)}
-        row["secret"] = self._sealer.seal(webhook.secret)
+        kinds, conditions = json.dumps(webhook.kinds), codec.dumps(webhook.conditions)
+        secret = self._sealer.seal(webhook.secret)
+        row = row_of(webhooks, webhook, kinds=kinds, conditions=conditions, secret=secret)
         await self._database.write(lambda connection: connection.execute(insert(webhooks), row))
 
     async def list(self, team_id: str) -> tuple[Webhook, ...]:
@@ -81,48 +83,41 @@ class SqlWebhookStore:
         """One webhook. Raises `NotFoundError`."""
         return await self._database.read(lambda connection: self._opened(_one(connection, team_id, webhook_id)))
 
-    async def enable(self, team_id: str, webhook_id: str, *, enabled: bool, note: str | None) -> Webhook:
+    @writes
+    def enable(
+        self, connection: Connection, team_id: str, webhook_id: str, *, enabled: bool, note: str | None
+    ) -> Webhook:
         """Switch a webhook on or off, with the reason. Raises `NotFoundError`."""
         own = (webhooks.c.team_id == team_id) & (webhooks.c.id == webhook_id)
+        connection.execute(update(webhooks).where(own).values(enabled=enabled, note=note))
+        return self._opened(_one(connection, team_id, webhook_id))
 
-        def work(connection: Connection) -> Webhook:
-            connection.execute(update(webhooks).where(own).values(enabled=enabled, note=note))
-            return self._opened(_one(connection, team_id, webhook_id))
-
-        return await self._database.write(work)
-
-    async def seal_all(self) -> int:
+    @writes
+    def seal_all(self, connection: Connection) -> int:
         """Encrypt every secret by the first key: those that are not encrypted yet, and those of earlier keys; how many.
 
         Raises `ConfigurationError` without a key, and for a secret whose key is missing."""
         if not self._sealer.seals:
             raise ConfigurationError(f"there is no key to seal with: set {KEYS} (kernelwright db new-key makes one)")
-
-        def work(connection: Connection) -> int:
-            found = connection.execute(select(webhooks.c.id, webhooks.c.secret).with_for_update()).all()
-            for row in found:
-                secret = self._sealer.seal(self._sealer.open(row.secret))
-                connection.execute(update(webhooks).where(webhooks.c.id == row.id).values(secret=secret))
-            return len(found)
-
-        return await self._database.write(work)
+        found = connection.execute(select(webhooks.c.id, webhooks.c.secret).with_for_update()).all()
+        for row in found:
+            secret = self._sealer.seal(self._sealer.open(row.secret))
+            connection.execute(update(webhooks).where(webhooks.c.id == row.id).values(secret=secret))
+        return len(found)
 
     def _opened(self, row: Row[Any]) -> Webhook:
         return _webhook(row, self._sealer.open(row.secret))
 
-    async def remove(self, team_id: str, webhook_id: str) -> None:
+    @writes
+    def remove(self, connection: Connection, team_id: str, webhook_id: str) -> None:
         """Remove a webhook with its messages. Raises `NotFoundError`."""
-
-        def work(connection: Connection) -> None:
-            _one(connection, team_id, webhook_id)
-            connection.execute(delete(webhook_deliveries).where(webhook_deliveries.c.webhook_id == webhook_id))
-            connection.execute(delete(webhooks).where(webhooks.c.id == webhook_id))
-
-        await self._database.write(work)
+        _one(connection, team_id, webhook_id)
+        connection.execute(delete(webhook_deliveries).where(webhook_deliveries.c.webhook_id == webhook_id))
+        connection.execute(delete(webhooks).where(webhooks.c.id == webhook_id))
 
     async def place(self, delivery: Delivery) -> None:
         """Store a message; one of its id changes nothing."""
-        rows = [_delivery_row(delivery)]
+        rows = [row_of(webhook_deliveries, delivery)]
         await self._database.write(lambda connection: insert_new(connection, webhook_deliveries, rows))
 
     async def deliveries(self, team_id: str, webhook_id: str, limit: int) -> tuple[Delivery, ...]:
@@ -132,20 +127,17 @@ class SqlWebhookStore:
         query = own.order_by(table.created_at.desc(), table.id).limit(limit)
         return await self._database.read(lambda connection: tuple(map(_delivery, connection.execute(query))))
 
-    async def resend(self, team_id: str, webhook_id: str, delivery_id: str) -> Delivery:
+    @writes
+    def resend(self, connection: Connection, team_id: str, webhook_id: str, delivery_id: str) -> Delivery:
         """Make a message due now, with all its attempts before it. Raises `NotFoundError`."""
         table = webhook_deliveries.c
         own = (table.id == delivery_id) & (table.team_id == team_id) & (table.webhook_id == webhook_id)
         fresh = {"status": str(DeliveryStatus.PENDING), "attempts": 0, "due_at": self._clock.now(), "ended_at": None}
-
-        def work(connection: Connection) -> Delivery:
-            connection.execute(update(webhook_deliveries).where(own).values(**fresh))
-            row = connection.execute(select(webhook_deliveries).where(own)).one_or_none()
-            if row is None:
-                raise NotFoundError(f"no message {delivery_id} of webhook {webhook_id}")
-            return _delivery(row)
-
-        return await self._database.write(work)
+        connection.execute(update(webhook_deliveries).where(own).values(**fresh))
+        row = connection.execute(select(webhook_deliveries).where(own)).one_or_none()
+        if row is None:
+            raise NotFoundError(f"no message {delivery_id} of webhook {webhook_id}")
+        return _delivery(row)
 
     async def claim(
         self, limit: int, lease_s: float, *, each: int | None = None, busy: Collection[str] = ()
@@ -186,17 +178,14 @@ class SqlWebhookStore:
         query = update(webhook_deliveries).where(mine).values(**values).returning(table.id)
         return await self._database.write(lambda connection: connection.execute(query).first() is not None)
 
-    async def prune(self, before: datetime) -> int:
+    @writes
+    def prune(self, connection: Connection, before: datetime) -> int:
         """Remove messages that ended before a time; how many."""
         old = webhook_deliveries.c.ended_at < before
         count = select(func.count()).select_from(webhook_deliveries).where(old)
-
-        def work(connection: Connection) -> int:
-            found: int = connection.execute(count).scalar_one()
-            connection.execute(delete(webhook_deliveries).where(old))
-            return found
-
-        return await self._database.write(work)
+        found: int = connection.execute(count).scalar_one()
+        connection.execute(delete(webhook_deliveries).where(old))
+        return found
 
 
 def _due(now: datetime, limit: int, each: int | None, busy: Collection[str]) -> Select[Any]:
@@ -243,13 +232,8 @@ def _facts(connection: Connection, team_id: str, job_id: str) -> WebhookJob:
 def _webhook(row: Row[Any], secret: str) -> Webhook:
     kinds = tuple(EventKind(kind) for kind in json.loads(row.kinds))
     conditions = codec.loads(WebhookConditions, row.conditions)
-    return Webhook(**{**row._mapping, "kinds": kinds, "conditions": conditions, "secret": secret})
+    return value_of(Webhook, row, kinds=kinds, conditions=conditions, secret=secret)
 
 
 def _delivery(row: Row[Any]) -> Delivery:
-    return Delivery(**{**row._mapping, "status": DeliveryStatus(row.status)})
-
-
-def _delivery_row(delivery: Delivery) -> dict[str, Any]:
-    row = {column.name: getattr(delivery, column.name) for column in webhook_deliveries.columns}
-    return {**row, "status": str(delivery.status)}
+    return value_of(Delivery, row)

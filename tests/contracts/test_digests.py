@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from services.domain.chat import AgentRole, ChatMessage, MoveFact, PlanFact
-from services.domain.digests import BestSpeedup, digest_candidate, digest_step, sum_costs
+from services.domain.digests import BestSpeedup, digest_candidate, sum_costs
 from services.domain.errors import NotFoundError
 from services.domain.evaluations import Tuned, Verdict
 from services.domain.experiences import ExperienceUse
@@ -19,6 +19,7 @@ from services.domain.steps import ModelCall, Step, StepRecord
 from services.domain.usage import Usage
 from tests.contracts.conftest import Stores
 from tests.doubles import a_candidate, a_job, a_report, a_step, an_evaluation_request, an_experience
+from tests.doubles.jobs import digest_step
 
 
 async def leased(stores: Stores, job_id: str = "job-1") -> Lease:

@@ -8,12 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from services.domain.deletion import Deletion
-from services.domain.digests import (
-    RecordedStep,
-    RecordedUse,
-    StepDigest,
-    digest_step,
-)
+from services.domain.digests import RecordedStep, RecordedUse, StepDigest, digest_call
 from services.domain.errors import ConfigurationError, ConflictError, LeaseLostError, NotFoundError
 from services.domain.events import Event, EventKind, JsonValue
 from services.domain.experiences import (
@@ -340,3 +335,21 @@ class InMemoryEventLog(EventLog):
                     return
             if changed is self._database.changed:
                 await changed.wait()
+
+
+def digest_step(step: Step) -> StepDigest:
+    """A step in short form, as the database reads it."""
+    return StepDigest(
+        index=step.index,
+        stage=step.stage,
+        start_point=step.start_point,
+        candidate_id=step.candidate_id,
+        verdict=step.verdict,
+        reward=step.reward,
+        hypothesis=None if step.plan is None else step.plan.hypothesis,
+        failure=step.failure,
+        experiences=len(step.experiences_used),
+        calls=tuple(map(digest_call, step.calls)),
+        started_at=step.started_at,
+        finished_at=step.finished_at,
+    )

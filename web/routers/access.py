@@ -133,7 +133,7 @@ async def list_audit(
     """Who did what in the team, latest first."""
     start = before if cursor is None else number_of(cursor)
     found = await services.access.audit(caller.team_id, before=start, limit=limit + 1)
-    shown = tuple(map(ActView.of, found[:limit]))
+    shown = tuple(map(ActView.model_validate, found[:limit]))
     return ActPageView(items=shown, next_cursor=str(shown[-1].id) if len(found) > limit else None)
 
 

@@ -48,11 +48,6 @@ class RequestSummary(View):
     answered_by: str | None
     answered_at: datetime | None
 
-    @classmethod
-    def of(cls, request: ModelRequest) -> RequestSummary:
-        """The list's entry about a request."""
-        return cls(**{name: getattr(request, name) for name in RequestSummary.model_fields})
-
 
 class RequestView(RequestSummary):
     """A request with its prompt and, once there is one, its answer."""
@@ -65,8 +60,7 @@ class RequestView(RequestSummary):
     @classmethod
     def full(cls, request: ModelRequest) -> RequestView:
         """The answer about a request."""
-        short = RequestSummary.of(request).model_dump()
-        return cls(**short, messages=request.messages, reply_schema=request.schema, reply=request.reply)
+        return cls.from_parts(request, reply_schema=request.schema)
 
 
 class RequestPageView(Page[RequestSummary]):
@@ -94,7 +88,7 @@ async def list_requests(
     found = await services.requests.waiting(
         team, job_id=job, role=role, limit=limit, wait_s=wait_s, stopped=services.stopping.is_set
     )
-    return RequestPageView(items=tuple(RequestSummary.of(item) for item in found))
+    return RequestPageView(items=tuple(RequestSummary.model_validate(item) for item in found))
 
 
 @router.get("/{request_id}", responses=responses(404, 422, 503))

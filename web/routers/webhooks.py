@@ -10,7 +10,7 @@ from pydantic import Field
 
 from services.domain.events import EventKind
 from services.domain.jobs import JobStatus
-from services.domain.webhooks import MOST_TAGS, Delivery, DeliveryStatus, Webhook, WebhookConditions
+from services.domain.webhooks import MOST_TAGS, DeliveryStatus, WebhookConditions
 from web.audited import AuditedRoute, note_subject
 from web.context import AdminTeam, Services
 from web.errors import responses
@@ -67,11 +67,6 @@ class WebhookView(View):
     """Why the server switched it off, where it did."""
     created_at: datetime
 
-    @classmethod
-    def of(cls, webhook: Webhook) -> WebhookView:
-        """The answer about a webhook."""
-        return cls(**{name: getattr(webhook, name) for name in WebhookView.model_fields})
-
 
 class NewWebhookView(WebhookView):
     """A webhook that was just made: the only time that its secret is told."""
@@ -98,30 +93,25 @@ class DeliveryView(View):
     ended_at: datetime | None
     body: str
 
-    @classmethod
-    def of(cls, delivery: Delivery) -> DeliveryView:
-        """The answer about a message."""
-        return cls(**{name: getattr(delivery, name) for name in DeliveryView.model_fields})
-
 
 @router.post("", status_code=201, responses=responses(404, 422, 503))
 async def create_webhook(body: WebhookBody, team: AdminTeam, services: Services, request: Request) -> NewWebhookView:
     """Tell an address of the team's events from now on. Messages are signed as Standard Webhooks says."""
     made = await services.webhooks.create(team, body.url, body.kinds, body.conditions.conditions())
     note_subject(request, made.id)
-    return NewWebhookView(**dict(WebhookView.of(made)), secret=made.secret)
+    return NewWebhookView.model_validate(made)
 
 
 @router.get("", responses=responses(404, 503))
 async def list_webhooks(team: AdminTeam, services: Services) -> Page[WebhookView]:
     """The team's webhooks, oldest first."""
-    return page(WebhookView.of(webhook) for webhook in await services.webhooks.list(team))
+    return page(WebhookView.model_validate(webhook) for webhook in await services.webhooks.list(team))
 
 
 @router.patch("/{webhook_id}", responses=responses(404, 422, 503))
 async def switch_webhook(webhook_id: str, body: WebhookSwitch, team: AdminTeam, services: Services) -> WebhookView:
     """Switch a webhook on or off; while off it is told of nothing, and what happens meanwhile is not told later."""
-    return WebhookView.of(await services.webhooks.enable(team, webhook_id, enabled=body.enabled))
+    return WebhookView.model_validate(await services.webhooks.enable(team, webhook_id, enabled=body.enabled))
 
 
 @router.delete("/{webhook_id}", status_code=204, responses=responses(404, 422, 503))
@@ -134,7 +124,7 @@ async def remove_webhook(webhook_id: str, team: AdminTeam, services: Services) -
 @router.post("/{webhook_id}/test", status_code=202, responses=responses(404, 422, 503))
 async def try_webhook(webhook_id: str, team: AdminTeam, services: Services) -> DeliveryView:
     """Send a message of type `webhook.test`."""
-    return DeliveryView.of(await services.webhooks.check(team, webhook_id))
+    return DeliveryView.model_validate(await services.webhooks.check(team, webhook_id))
 
 
 @router.get("/{webhook_id}/deliveries", responses=responses(404, 422, 503))
@@ -142,10 +132,10 @@ async def list_deliveries(
     webhook_id: str, team: AdminTeam, services: Services, limit: Annotated[int, Query(ge=1, le=200)] = 50
 ) -> Page[DeliveryView]:
     """What was sent or is to be sent, newest first; ends are kept for 30 days."""
-    return page(DeliveryView.of(one) for one in await services.webhooks.deliveries(team, webhook_id, limit))
+    return page(DeliveryView.model_validate(one) for one in await services.webhooks.deliveries(team, webhook_id, limit))
 
 
 @router.post("/{webhook_id}/deliveries/{delivery_id}/resend", status_code=202, responses=responses(404, 422, 503))
 async def resend_delivery(webhook_id: str, delivery_id: str, team: AdminTeam, services: Services) -> DeliveryView:
     """Send a message once more, under its own id."""
-    return DeliveryView.of(await services.webhooks.resend(team, webhook_id, delivery_id))
+    return DeliveryView.model_validate(await services.webhooks.resend(team, webhook_id, delivery_id))

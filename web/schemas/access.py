@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, computed_field
 
-from services.domain.access import ApiToken, AuditEntry, Member, Role, Team, TokenScope
+from services.domain.access import ApiToken, Member, Role, Team, TokenScope
 from services.domain.quotas import Period, QuotaUsage, Resource
 from services.teams.access import MAX_TOKEN_DAYS, NewToken
 from web.schemas.base import Body, Name, Page, View, formerly
@@ -62,15 +62,7 @@ class MemberView(View):
     @classmethod
     def of(cls, member: Member) -> MemberView:
         """The list's entry about a member."""
-        user = member.user
-        return cls(
-            user_id=user.id,
-            login=user.login,
-            name=user.name,
-            role=member.role,
-            since=member.since,
-            signed_in=user.subject is not None,
-        )
+        return cls.from_parts(member, member.user, user_id=member.user.id, signed_in=member.user.subject is not None)
 
 
 class TokenBody(Body):
@@ -112,9 +104,7 @@ class TokenView(View):
     @classmethod
     def of(cls, token: ApiToken) -> TokenView:
         """The list's entry about a token."""
-        names = ("id", "name", "user_id", "created_at", "expires_at", "revoked_at", "used_at", "devices")
-        known = {name: getattr(token, name) for name in names}
-        return cls(prefix=f"kw_{token.id}_", scopes=in_order(token.scopes), **known)
+        return cls.from_parts(token, prefix=f"kw_{token.id}_", scopes=in_order(token.scopes))
 
 
 class NewTokenView(View):
@@ -138,11 +128,6 @@ class ActView(View):
     subject: str
     detail: str
     at: datetime
-
-    @classmethod
-    def of(cls, entry: AuditEntry) -> ActView:
-        """The list's entry about an act."""
-        return cls(**{name: getattr(entry, name) for name in ActView.model_fields})
 
 
 class ActPageView(Page[ActView]):
@@ -179,14 +164,7 @@ class QuotaView(View):
     @classmethod
     def of(cls, usage: QuotaUsage) -> QuotaView:
         """The list's entry about a quota."""
-        quota = usage.quota
-        return cls(
-            resource=quota.resource,
-            period=quota.period,
-            most=quota.most,
-            used=usage.used,
-            resets_at=usage.resets_at,
-        )
+        return cls.from_parts(usage, usage.quota)
 
 
 class SessionBody(Body):

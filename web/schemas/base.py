@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Self, TypeVar
 
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -28,6 +28,13 @@ class View(BaseModel):
     """Base of answers. `model_validate` takes a domain value whose attributes have the fields' names."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
+
+    @classmethod
+    def from_parts(cls, *parts: object, **own: Any) -> Self:
+        """An answer of `own` fields; each other one is an attribute of the first part that has one of its name."""
+        names = cls.model_fields.keys() - own.keys()
+        known = {name: getattr(next(part for part in parts if hasattr(part, name)), name) for name in names}
+        return cls(**known, **own)
 
 
 class Page(View, Generic[Item]):

@@ -64,24 +64,13 @@ class JobBody(TargetBody):
 
     def spec(self, *, compiler_draft: bool = False) -> JobSpec:
         """The domain's job specification; `compiler_draft` is the server's setting."""
-        return JobSpec(
-            problem=self.problem.problem(),
-            backend=self.backend,
-            device=self.device,
-            model=self.model,
-            strategy=self.strategy,
-            beam=self.beam,
-            agents=self.agents,
-            verify_first=self.verify_first,
-            budget=self.budget.budget(),
-            baselines=default_baselines(self.device) if self.baselines is None else self.baselines,
-            seed=self.seed,
-            seed_candidate=self.seed_candidate,
-            guidance=self.guidance,
-            compiler_draft=compiler_draft if self.compiler_draft is None else self.compiler_draft,
-            tags=self.tags,
-            priority=self.priority,
-        )
+        given = dict(self) | {
+            "problem": self.problem.problem(),
+            "budget": self.budget.budget(),
+            "baselines": default_baselines(self.device) if self.baselines is None else self.baselines,
+            "compiler_draft": compiler_draft if self.compiler_draft is None else self.compiler_draft,
+        }
+        return JobSpec(**given)
 
 
 class ResumeBody(Body):
@@ -105,13 +94,7 @@ class AnalysisView(View):
     def of(cls, analysis: ProblemAnalysis) -> AnalysisView:
         """The short form of an analysis."""
         operators = tuple(operator.target for operator in analysis.operators)
-        return cls(
-            family=analysis.family,
-            operators=operators,
-            bytes_moved=analysis.bytes_moved,
-            flops=analysis.flops,
-            floor_us=analysis.floor_us,
-        )
+        return cls.from_parts(analysis, operators=operators)
 
 
 class JobView(View):
@@ -154,36 +137,13 @@ class JobView(View):
     @classmethod
     def of(cls, job: Job, speedup: BestSpeedup | None) -> JobView:
         """The answer about a job."""
-        spec = job.spec
-        return cls(
-            id=job.id,
-            parent_id=job.parent_id,
-            status=job.status,
-            message=job.message,
-            problem=spec.problem.name,
-            backend=spec.backend,
-            device=spec.device,
-            model=spec.model,
-            strategy=spec.strategy,
-            beam=spec.beam,
-            agents=spec.agents,
-            verify_first=spec.verify_first,
-            guidance=spec.guidance,
-            budget=spec.budget,
-            baselines=spec.baselines,
-            seed=spec.seed,
-            tags=spec.tags,
-            created_at=job.created_at,
-            updated_at=job.updated_at,
-            started_at=job.started_at,
-            finished_at=job.finished_at,
-            steps_done=job.steps_done,
-            best_candidate_id=job.best_candidate_id,
+        return cls.from_parts(
+            job,
+            job.spec,
+            problem=job.spec.problem.name,
             best_speedup=None if speedup is None else speedup.ratio,
             best_ci95=None if speedup is None else speedup.ci95,
             best_gain=None if speedup is None else speedup.gain,
-            cancel_requested=job.cancel_requested,
-            pause_requested=job.pause_requested,
             analysis=None if job.analysis is None else AnalysisView.of(job.analysis),
         )
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, computed_field
 
 from services.domain.evaluations import Verdict
 from services.domain.experiences import (
-    Experience,
     ExperienceKind,
     ProvenanceEdge,
     ProvenanceNode,
@@ -53,7 +52,7 @@ class ExperienceSummary(View):
     @classmethod
     def of(cls, item: ValuedExperience) -> ExperienceSummary:
         """The list's entry."""
-        return cls(**_summary(item.experience), worth=item.worth)
+        return cls.from_parts(item.experience, item)
 
 
 class ExperiencePageView(Page[ExperienceSummary]):
@@ -80,7 +79,7 @@ class FoundExperienceView(View):
     @classmethod
     def found(cls, item: RecalledExperience) -> FoundExperienceView:
         """A search's line."""
-        summary = ExperienceSummary(**_summary(item.experience), worth=())
+        summary = ExperienceSummary.from_parts(item.experience, worth=())
         return cls(experience=summary, similarity=item.similarity)
 
 
@@ -107,20 +106,7 @@ class PracticeView(View):
     @classmethod
     def of(cls, item: ReviewedPractice) -> PracticeView:
         """The list's entry."""
-        made = item.practice
-        return cls(
-            id=made.id,
-            statement=made.title,
-            text=made.text,
-            family=made.family,
-            backend=made.backend,
-            job_id=made.job_id,
-            created_at=made.created_at,
-            state=item.state,
-            merged_into=item.merged_into,
-            standing=item.standing,
-            verdict=item.verdict,
-        )
+        return cls.from_parts(item, item.practice, statement=item.practice.title)
 
 
 class ChangeView(View):
@@ -141,17 +127,7 @@ class ChangeView(View):
     @classmethod
     def of(cls, change: Change) -> ChangeView:
         """A history's line."""
-        return cls(
-            seq=change.seq,
-            stage=change.stage,
-            family=change.scope.family,
-            site=change.scope.site,
-            reward=change.reward,
-            weight=change.weight,
-            before=change.before,
-            after=change.after,
-            visits=change.visits,
-        )
+        return cls.from_parts(change, change.scope)
 
 
 class ExperienceView(ExperienceSummary):
@@ -172,21 +148,7 @@ class ExperienceView(ExperienceSummary):
     @classmethod
     def of_card(cls, card: ExperienceCard) -> ExperienceView:
         """The answer about one experience."""
-        item = card.experience
-        return cls(
-            **_summary(item),
-            worth=card.worth,
-            text=item.text,
-            code=item.code,
-            toolchain=item.toolchain,
-            dtype=item.dtype,
-            shape_class=item.shape_class,
-            median_us=item.median_us,
-            used=item.used,
-            retracted=card.retracted,
-            history=tuple(map(ChangeView.of, card.history)),
-            uses=card.uses,
-        )
+        return cls.from_parts(card.experience, card, history=tuple(map(ChangeView.of, card.history)))
 
 
 class ProvenanceView(View):
@@ -251,8 +213,3 @@ class ShareView(View):
     reader: str
     granted_by: str
     at: datetime
-
-
-def _summary(item: Experience) -> dict[str, Any]:
-    names = set(ExperienceSummary.model_fields) - {"worth"}
-    return {name: getattr(item, name) for name in names}

@@ -25,13 +25,7 @@ class ProblemBody(Body):
 
     def problem(self) -> Problem:
         """The domain's problem."""
-        return Problem(
-            name=self.name,
-            source=self.source,
-            path=self.path,
-            allow_library=self.allow_library,
-            objective=self.objective,
-        )
+        return Problem(**dict(self))
 
 
 class LintView(View):

@@ -17,7 +17,6 @@ _WINDOW_WORDS = (
 _QUOTA_WORDS = ("insufficient_quota", "exceeded your current quota", "billing", "credit balance")
 _SETTING_WORDS = ("thinking", "effort", "reasoning")
 _OUTPUT_WORDS = ("max_output_tokens", "max_tokens", "max_completion_tokens")
-_OVERLOADED = 529
 
 
 class ProtocolError(Exception):
@@ -55,100 +54,31 @@ class Explainer:
         if isinstance(error, sdk.APIStatusError):
             return self._status(error)
         if isinstance(error, sdk.APITimeoutError | TimeoutError):
-            return Failure(
-                message=f"{self.provider} did not answer in time ({ledger.attempts} requests): "
-                f"try again later, or raise {self._option('idle_timeout_s')}"
-            )
+            message = f"{{provider}} did not answer in time ({ledger.attempts} requests): try again later, or raise "
+            return Failure(message=self._said(message + _option("idle_timeout_s"), ""))
         return self._unreachable(error)
 
     def _status(self, error: Any) -> Failure:
         words = self.redact(_words(error))
         low = f"{words} {error.body}".lower()
         status: int = error.status_code
-        for applies, answer in _ANSWERS:
-            if applies(status, low):
-                return answer(self, words, error)
-        return Failure(message=f"{self.provider} refused the request (HTTP {status}): {words}", retryable=False)
-
-    def wrong_key(self, words: str, _error: Any) -> Failure:
-        """The key is missing, wrong or not allowed."""
-        change = f"set another api_key (KERNELWRIGHT_{self.provider.upper()}_API_KEY)"
-        return Failure(message=f"{self.provider} refused the key: {change}. It said: {words}", retryable=False)
-
-    def no_quota(self, words: str, _error: Any) -> Failure:
-        """The account has no money left."""
-        change = "add credit there, or choose another model"
-        return Failure(
-            message=f"the account at {self.provider} is used up: {change}. It said: {words}", retryable=False
-        )
-
-    def no_model(self, words: str, _error: Any) -> Failure:
-        """The model or the path does not exist."""
-        if "model" not in words.lower():
-            return Failure(
-                message=f"{self.base_url} has no such API: check base_url{self.url_hint}. It said: {words}",
-                retryable=False,
-            )
-        return Failure(
-            message=f"{self.provider} has no model '{self.model}' for this key: choose another model. It said: {words}",
-            retryable=False,
-        )
-
-    def moved(self, words: str, _error: Any) -> Failure:
-        """The address leads elsewhere; keys do not follow."""
-        return Failure(
-            message=f"{self.base_url} redirects, and keys do not follow: set base_url to where it leads. "
-            f"It said: {words}",
-            retryable=False,
-        )
-
-    def window(self, words: str, _error: Any) -> Failure:
-        """The prompt does not fit."""
-        return Failure(
-            message=f"the prompt is longer than the window of '{self.model}': choose a model with a larger window, "
-            f"or a smaller problem. {self.provider} said: {words}",
-            retryable=False,
-        )
-
-    def output_limit(self, words: str, _error: Any) -> Failure:
-        """More output was asked for than the model gives."""
-        return Failure(
-            message=f"'{self.model}' gives less output than was asked for: lower {self._option('reasoning_tokens')}. "
-            f"{self.provider} said: {words}",
-            retryable=False,
-        )
-
-    def setting(self, words: str, _error: Any) -> Failure:
-        """The model does not know one of our settings."""
-        return Failure(
-            message=f"'{self.model}' does not take a setting of {self.provider}: leave effort unset "
-            f"({self._variable('effort')}), "
-            f"or switch thinking off ({self._variable('thinking')}=false). It said: {words}",
-            retryable=False,
-        )
-
-    def busy(self, words: str, error: Any) -> Failure:
-        """Too many requests."""
+        for applies, message in _PERMANENT:
+            if applies(status, low, words.lower()):
+                return Failure(message=self._said(message, words), retryable=False)
+        if status not in _BUSY and status < 500:
+            return Failure(message=f"{self.provider} refused the request (HTTP {status}): {words}", retryable=False)
         wait_s = _wait_s(error)
-        wait = "try again later" if wait_s is None else f"try again in {wait_s:.0f} s"
-        return Failure(
-            message=f"{self.provider} takes no more requests now: {wait}, or lower "
-            f"{self._option('requests_per_minute')}. It said: {words}",
-            retry_after_s=wait_s,
-        )
+        if status in _BUSY:
+            wait = "try again later" if wait_s is None else f"try again in {wait_s:.0f} s"
+            message = f"{{provider}} takes no more requests now: {wait}, or lower " + _option("requests_per_minute")
+        else:
+            message = f"{{provider}} failed (HTTP {status}): try again later"
+        return Failure(message=self._said(f"{message}. It said: {{words}}", words), retry_after_s=wait_s)
 
-    def down(self, words: str, error: Any) -> Failure:
-        """The service broke down."""
-        return Failure(
-            message=f"{self.provider} failed (HTTP {error.status_code}): try again later. It said: {words}",
-            retry_after_s=_wait_s(error),
-        )
-
-    def _option(self, name: str) -> str:
-        return f"{name} ({self._variable(name)})"
-
-    def _variable(self, name: str) -> str:
-        return f"KERNELWRIGHT_{self.provider.upper()}__{name.upper()}"
+    def _said(self, message: str, words: str) -> str:
+        """A message of the table below, in this model's and its provider's words."""
+        named = {"provider": self.provider, "model": self.model, "base_url": self.base_url, "url_hint": self.url_hint}
+        return message.format(**named, variable=f"KERNELWRIGHT_{self.provider.upper()}", words=words)
 
     def _garbled(self, error: Exception, ledger: CallLedger) -> Failure:
         detail = self.redact(str(error) or type(error).__name__)
@@ -171,21 +101,55 @@ class Explainer:
         )
 
 
-_Test = Callable[[int, str], bool]
-_Answer = Callable[[Explainer, str, Any], Failure]
-_ANSWERS: tuple[tuple[_Test, _Answer], ...] = (
-    (lambda status, _: 300 <= status < 400, Explainer.moved),
-    (lambda status, _: status in {401, 403}, Explainer.wrong_key),
-    (lambda status, low: status in {402, 429, 400} and any(w in low for w in _QUOTA_WORDS), Explainer.no_quota),
-    (lambda status, low: status < 500 and any(w in low for w in _WINDOW_WORDS), Explainer.window),
-    (lambda status, low: status == 400 and any(w in low for w in _OUTPUT_WORDS), Explainer.output_limit),
-    (lambda status, low: status == 400 and any(w in low for w in _SETTING_WORDS), Explainer.setting),
-    (lambda status, _: status == 413, Explainer.window),
-    (lambda status, _: status == 404, Explainer.no_model),
-    (lambda status, _: status in {408, 409, 429, _OVERLOADED}, Explainer.busy),
-    (lambda status, _: status >= 500, Explainer.down),
+def _option(name: str) -> str:
+    """A setting of the provider and its variable, in a message."""
+    return f"{name} ({{variable}}__{name.upper()})"
+
+
+_WINDOW = (
+    "the prompt is longer than the window of '{model}': choose a model with a larger window, or a smaller problem. "
+    "{provider} said: {words}"
 )
-"""Asked in order; the first that applies answers."""
+_PERMANENT: tuple[tuple[Callable[[int, str, str], bool], str], ...] = (
+    (
+        lambda status, _low, _said: 300 <= status < 400,
+        "{base_url} redirects, and keys do not follow: set base_url to where it leads. It said: {words}",
+    ),
+    (
+        lambda status, _low, _said: status in {401, 403},
+        "{provider} refused the key: set another api_key ({variable}_API_KEY). It said: {words}",
+    ),
+    (
+        lambda status, low, _said: status in {402, 429, 400} and any(w in low for w in _QUOTA_WORDS),
+        "the account at {provider} is used up: add credit there, or choose another model. It said: {words}",
+    ),
+    (lambda status, low, _said: status < 500 and any(w in low for w in _WINDOW_WORDS), _WINDOW),
+    (
+        lambda status, low, _said: status == 400 and any(w in low for w in _OUTPUT_WORDS),
+        (
+            f"'{{model}}' gives less output than was asked for: lower {_option('reasoning_tokens')}. "
+            "{provider} said: {words}"
+        ),
+    ),
+    (
+        lambda status, low, _said: status == 400 and any(w in low for w in _SETTING_WORDS),
+        (
+            "'{model}' does not take a setting of {provider}: leave effort unset ({variable}__EFFORT), "
+            "or switch thinking off ({variable}__THINKING=false). It said: {words}"
+        ),
+    ),
+    (lambda status, _low, _said: status == 413, _WINDOW),
+    (
+        lambda status, _low, said: status == 404 and "model" not in said,
+        "{base_url} has no such API: check base_url{url_hint}. It said: {words}",
+    ),
+    (
+        lambda status, _low, _said: status == 404,
+        "{provider} has no model '{model}' for this key: choose another model. It said: {words}",
+    ),
+)
+"""By status, body and the provider's words: what no further attempt would change. The first that applies answers."""
+_BUSY = {408, 409, 429, 529}
 
 
 def _words(error: Any) -> str:

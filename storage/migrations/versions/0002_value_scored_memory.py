@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from storage.migrations.columns import columns
+
 revision = "0002"
 down_revision = "0001"
-branch_labels = None
-depends_on = None
 
 NUMBERS = ("log_seq", "memory_epoch")
 KEYS = ("dtype", "shape_class")
@@ -49,9 +49,7 @@ def _memory_log() -> None:
         "memory_log",
         sa.Column("team_id", sa.Text(), nullable=False),
         sa.Column("seq", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("key", sa.Text(), nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("entry", sa.Text(), nullable=False),
+        *columns(sa.Text(), "key", "kind", "entry"),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name=op.f("fk_memory_log_team_id")),
         sa.PrimaryKeyConstraint("team_id", "seq", name=op.f("pk_memory_log")),
@@ -63,11 +61,7 @@ def _memory_audit() -> None:
     op.create_table(
         "memory_audit",
         sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("team_id", sa.Text(), nullable=False),
-        sa.Column("action", sa.Text(), nullable=False),
-        sa.Column("subject", sa.Text(), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("actor", sa.Text(), nullable=False),
+        *columns(sa.Text(), "team_id", "action", "subject", "reason", "actor"),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name=op.f("fk_memory_audit_team_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_memory_audit")),
@@ -78,9 +72,7 @@ def _memory_audit() -> None:
 def _memory_shares() -> None:
     op.create_table(
         "memory_shares",
-        sa.Column("team_id", sa.Text(), nullable=False),
-        sa.Column("reader_team_id", sa.Text(), nullable=False),
-        sa.Column("granted_by", sa.Text(), nullable=False),
+        *columns(sa.Text(), "team_id", "reader_team_id", "granted_by"),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name=op.f("fk_memory_shares_team_id")),
         sa.PrimaryKeyConstraint("team_id", "reader_team_id", name=op.f("pk_memory_shares")),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from storage.migrations.columns import columns
+
 revision = "0003"
 down_revision = "0002"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
@@ -16,14 +16,9 @@ def upgrade() -> None:
     op.create_table(
         "verifications",
         sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("team_id", sa.Text(), nullable=False),
-        sa.Column("evaluation_id", sa.Text(), nullable=False),
-        sa.Column("candidate_id", sa.Text(), nullable=False),
-        sa.Column("verdict", sa.Text(), nullable=False),
+        *columns(sa.Text(), "team_id", "evaluation_id", "candidate_id", "verdict"),
         sa.Column("failed_gate", sa.Text(), nullable=True),
-        sa.Column("report", sa.Text(), nullable=False),
-        sa.Column("before", sa.Text(), nullable=False),
-        sa.Column("actor", sa.Text(), nullable=False),
+        *columns(sa.Text(), "report", "before", "actor"),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name=op.f("fk_verifications_team_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_verifications")),

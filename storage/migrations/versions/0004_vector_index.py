@@ -12,8 +12,6 @@ from storage.db.pgvector_schema import install, uninstall
 
 revision = "0004"
 down_revision = "0003"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:

@@ -7,10 +7,10 @@ import json
 import sqlalchemy as sa
 from alembic import op
 
+from storage.migrations.columns import columns
+
 revision = "0005"
 down_revision = "0004"
-branch_labels = None
-depends_on = None
 
 OUT_OF_USE = sa.text("state != 'active'")
 BATCH = 1000
@@ -20,8 +20,7 @@ def upgrade() -> None:
     """Add them; outcomes that were logged before get the backend of their evaluation."""
     op.create_table(
         "memory_snapshots",
-        sa.Column("team_id", sa.Text(), nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False),
+        *columns(sa.Text(), "team_id", "kind"),
         sa.Column("part", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("upto", sa.Integer(), nullable=False),
         sa.Column("content", sa.LargeBinary(), nullable=False),

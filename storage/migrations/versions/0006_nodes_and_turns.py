@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from storage.migrations.columns import columns
+
 revision = "0006"
 down_revision = "0005"
-branch_labels = None
-depends_on = None
 
 HELD = sa.text("lease_owner IS NOT NULL")
 
@@ -40,23 +40,15 @@ def downgrade() -> None:
 def _nodes() -> None:
     op.create_table(
         "nodes",
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("team_id", sa.Text(), nullable=False),
-        sa.Column("role", sa.Text(), nullable=False),
-        sa.Column("version", sa.Text(), nullable=False),
-        sa.Column("state", sa.Text(), nullable=False),
+        *columns(sa.Text(), "name", "team_id", "role", "version", "state"),
         sa.Column("device", sa.Text(), nullable=True),
         sa.Column("backends", sa.Text(), nullable=False),
-        sa.Column("evaluator", sa.Text(), nullable=True),
-        sa.Column("toolchain", sa.Text(), nullable=True),
-        sa.Column("isolation", sa.Text(), nullable=True),
+        *columns(sa.Text(), "evaluator", "toolchain", "isolation", nullable=True),
         sa.Column("units", sa.Integer(), nullable=False),
         sa.Column("memory_bytes", sa.BigInteger(), nullable=False),
-        sa.Column("load", sa.Float(), nullable=False),
-        sa.Column("busy_s", sa.Float(), nullable=False),
+        *columns(sa.Float(), "load", "busy_s"),
         sa.Column("done", sa.Integer(), nullable=False),
-        sa.Column("started_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("seen_at", sa.DateTime(timezone=True), nullable=False),
+        *columns(sa.DateTime(timezone=True), "started_at", "seen_at"),
         sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name=op.f("fk_nodes_team_id")),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_nodes")),
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from storage.migrations.columns import columns
+
 revision = "0008"
 down_revision = "0007"
-branch_labels = None
-depends_on = None
 
 MOMENT = sa.DateTime(timezone=True)
 REFUSAL = "the audit log is append-only"
@@ -37,9 +37,7 @@ def downgrade() -> None:
 def _people() -> None:
     op.create_table(
         "users",
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("login", sa.Text(), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
+        *columns(sa.Text(), "id", "login", "name"),
         sa.Column("subject", sa.Text(), nullable=True),
         sa.Column("created_at", MOMENT, nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_users")),
@@ -48,9 +46,7 @@ def _people() -> None:
     )
     op.create_table(
         "members",
-        sa.Column("team_id", sa.Text(), nullable=False),
-        sa.Column("user_id", sa.Text(), nullable=False),
-        sa.Column("role", sa.Text(), nullable=False),
+        *columns(sa.Text(), "team_id", "user_id", "role"),
         sa.Column("since", MOMENT, nullable=False),
         sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name=op.f("fk_members_team_id")),
         sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_members_user_id")),
@@ -62,16 +58,11 @@ def _people() -> None:
 def _keys() -> None:
     op.create_table(
         "api_tokens",
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("team_id", sa.Text(), nullable=False),
+        *columns(sa.Text(), "id", "team_id"),
         sa.Column("user_id", sa.Text(), nullable=True),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("digest", sa.Text(), nullable=False),
-        sa.Column("scopes", sa.Text(), nullable=False),
+        *columns(sa.Text(), "name", "digest", "scopes"),
         sa.Column("created_at", MOMENT, nullable=False),
-        sa.Column("expires_at", MOMENT, nullable=True),
-        sa.Column("revoked_at", MOMENT, nullable=True),
-        sa.Column("used_at", MOMENT, nullable=True),
+        *columns(MOMENT, "expires_at", "revoked_at", "used_at", nullable=True),
         sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name=op.f("fk_api_tokens_team_id")),
         sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_api_tokens_user_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_api_tokens")),
@@ -79,11 +70,9 @@ def _keys() -> None:
     op.create_index(op.f("ix_api_tokens_team_id_created_at"), "api_tokens", ["team_id", "created_at"])
     op.create_table(
         "sessions",
-        sa.Column("digest", sa.Text(), nullable=False),
-        sa.Column("user_id", sa.Text(), nullable=False),
+        *columns(sa.Text(), "digest", "user_id"),
         sa.Column("team_id", sa.Text(), nullable=True),
-        sa.Column("created_at", MOMENT, nullable=False),
-        sa.Column("expires_at", MOMENT, nullable=False),
+        *columns(MOMENT, "created_at", "expires_at"),
         sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_sessions_user_id")),
         sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name=op.f("fk_sessions_team_id")),
         sa.PrimaryKeyConstraint("digest", name=op.f("pk_sessions")),
@@ -96,11 +85,7 @@ def _books() -> None:
     op.create_table(
         "audit_log",
         sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("team_id", sa.Text(), nullable=False),
-        sa.Column("actor", sa.Text(), nullable=False),
-        sa.Column("action", sa.Text(), nullable=False),
-        sa.Column("subject", sa.Text(), nullable=False),
-        sa.Column("detail", sa.Text(), nullable=False),
+        *columns(sa.Text(), "team_id", "actor", "action", "subject", "detail"),
         sa.Column("at", MOMENT, nullable=False),
         sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name=op.f("fk_audit_log_team_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_audit_log")),
@@ -108,9 +93,7 @@ def _books() -> None:
     op.create_index(op.f("ix_audit_log_team_id_id"), "audit_log", ["team_id", "id"])
     op.create_table(
         "quotas",
-        sa.Column("team_id", sa.Text(), nullable=False),
-        sa.Column("resource", sa.Text(), nullable=False),
-        sa.Column("period", sa.Text(), nullable=False),
+        *columns(sa.Text(), "team_id", "resource", "period"),
         sa.Column("most", sa.Float(), nullable=False),
         sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name=op.f("fk_quotas_team_id")),
         sa.PrimaryKeyConstraint("team_id", "resource", "period", name=op.f("pk_quotas")),

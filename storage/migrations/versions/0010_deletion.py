@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from storage.migrations.columns import columns
+
 revision = "0010"
 down_revision = "0008"
-branch_labels = None
-depends_on = None
 
 ENDED = sa.text("finished_at IS NOT NULL")
 
@@ -19,25 +19,20 @@ def upgrade() -> None:
     op.create_index("ix_jobs_ended", "jobs", ["finished_at"], sqlite_where=ENDED, postgresql_where=ENDED)
     op.create_table(
         "doomed_files",
-        sa.Column("team_id", sa.Text(), nullable=False),
-        sa.Column("hash", sa.Text(), nullable=False),
+        *columns(sa.Text(), "team_id", "hash"),
         sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name=op.f("fk_doomed_files_team_id")),
         sa.PrimaryKeyConstraint("team_id", "hash", name=op.f("pk_doomed_files")),
     )
     op.create_table(
         "deleted_jobs",
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("team_id", sa.Text(), nullable=False),
-        sa.Column("deleted_by", sa.Text(), nullable=False),
+        *columns(sa.Text(), "id", "team_id", "deleted_by"),
         sa.Column("deleted_at", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name=op.f("fk_deleted_jobs_team_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_deleted_jobs")),
     )
     op.create_table(
         "job_artefacts",
-        sa.Column("job_id", sa.Text(), nullable=False),
-        sa.Column("hash", sa.Text(), nullable=False),
-        sa.Column("team_id", sa.Text(), nullable=False),
+        *columns(sa.Text(), "job_id", "hash", "team_id"),
         sa.ForeignKeyConstraint(["job_id"], ["jobs.id"], name=op.f("fk_job_artefacts_job_id")),
         sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name=op.f("fk_job_artefacts_team_id")),
         sa.PrimaryKeyConstraint("job_id", "hash", name=op.f("pk_job_artefacts")),

@@ -5,22 +5,18 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from storage.migrations.columns import columns
+
 revision = "0012"
 down_revision = "0010"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
     """Add the tables."""
     op.create_table(
         "report_shares",
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("team_id", sa.Text(), nullable=False),
-        sa.Column("job_id", sa.Text(), nullable=False),
-        sa.Column("digest", sa.Text(), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
+        *columns(sa.Text(), "id", "team_id", "job_id", "digest"),
+        *columns(sa.DateTime(timezone=True), "created_at", "expires_at"),
         sa.Column("revoked_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name=op.f("fk_report_shares_team_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_report_shares")),
@@ -29,11 +25,7 @@ def upgrade() -> None:
     op.create_index(op.f("ix_report_shares_team_id_job_id"), "report_shares", ["team_id", "job_id"])
     op.create_table(
         "webhooks",
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("team_id", sa.Text(), nullable=False),
-        sa.Column("url", sa.Text(), nullable=False),
-        sa.Column("kinds", sa.Text(), nullable=False),
-        sa.Column("secret", sa.Text(), nullable=False),
+        *columns(sa.Text(), "id", "team_id", "url", "kinds", "secret"),
         sa.Column("enabled", sa.Boolean(), nullable=False),
         sa.Column("note", sa.Text(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
@@ -43,18 +35,13 @@ def upgrade() -> None:
     op.create_index(op.f("ix_webhooks_team_id"), "webhooks", ["team_id"])
     op.create_table(
         "webhook_deliveries",
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("team_id", sa.Text(), nullable=False),
-        sa.Column("webhook_id", sa.Text(), nullable=False),
+        *columns(sa.Text(), "id", "team_id", "webhook_id"),
         sa.Column("job_id", sa.Text(), nullable=True),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("body", sa.Text(), nullable=False),
-        sa.Column("status", sa.Text(), nullable=False),
+        *columns(sa.Text(), "kind", "body", "status"),
         sa.Column("attempts", sa.Integer(), nullable=False),
         sa.Column("answer", sa.Integer(), nullable=True),
         sa.Column("fault", sa.Text(), nullable=True),
-        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("due_at", sa.DateTime(timezone=True), nullable=False),
+        *columns(sa.DateTime(timezone=True), "created_at", "due_at"),
         sa.Column("ended_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name=op.f("fk_webhook_deliveries_team_id")),
         sa.ForeignKeyConstraint(

@@ -5,21 +5,18 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from storage.migrations.columns import columns
+
 revision = "0016"
 down_revision = "0015"
-branch_labels = None
-depends_on = None
 
 
 def upgrade() -> None:
     """Add the table, the columns and the index; orders that are there wait as before."""
     op.create_table(
         "device_shares",
-        sa.Column("team_id", sa.Text(), nullable=False),
-        sa.Column("device", sa.Text(), nullable=False),
-        sa.Column("used_s", sa.Float(), nullable=False),
-        sa.Column("began_s", sa.Float(), nullable=False),
-        sa.Column("mean_s", sa.Float(), nullable=False),
+        *columns(sa.Text(), "team_id", "device"),
+        *columns(sa.Float(), "used_s", "began_s", "mean_s"),
         sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name=op.f("fk_device_shares_team_id")),
         sa.PrimaryKeyConstraint("team_id", "device", name=op.f("pk_device_shares")),
     )

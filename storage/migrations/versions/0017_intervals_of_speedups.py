@@ -12,11 +12,10 @@ import sqlalchemy as sa
 from alembic import op
 
 from storage.db.pgvector_schema import drop_vectors
+from storage.migrations.columns import columns
 
 revision = "0017"
 down_revision = "0016"
-branch_labels = None
-depends_on = None
 
 BATCH = 500
 _EXPERIENCES = sa.table("experiences", *map(sa.column, ("id", "team_id", "kind", "state")))
@@ -39,10 +38,7 @@ def downgrade() -> None:
     """Undo the tables. What is forgotten stays so: earlier versions recall traces as well."""
     op.create_table(
         "idempotency_keys",
-        sa.Column("team_id", sa.Text(), nullable=False),
-        sa.Column("key", sa.Text(), nullable=False),
-        sa.Column("fingerprint", sa.Text(), nullable=False),
-        sa.Column("resource_id", sa.Text(), nullable=False),
+        *columns(sa.Text(), "team_id", "key", "fingerprint", "resource_id"),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(["team_id"], ["teams.id"], name=op.f("fk_idempotency_keys_team_id")),
         sa.PrimaryKeyConstraint("team_id", "key", name=op.f("pk_idempotency_keys")),

@@ -12,8 +12,6 @@ from services.domain.referees import referee_number
 
 revision = "0026"
 down_revision = "0025"
-branch_labels = None
-depends_on = None
 
 BATCH = 500
 _EVALUATIONS = sa.table(
