@@ -41,7 +41,7 @@ from workers.ipc.freezer import Freezer
 from workers.ipc.placement import TensorDevice, place_of
 from workers.ipc.tensors import TensorMeta, flatten
 from workers.ipc.wire import Channel
-from workers.referee.baselines.client import protocol_cost
+from workers.referee.baselines.measurement import protocol_cost
 from workers.referee.boundary.exchange import TimeLimit
 from workers.referee.boundary.runner_client import RunnerSession
 from workers.referee.errors import FaultKind, RunnerFault

@@ -12,7 +12,7 @@ from tests.doubles.builders import a_device, an_analysis
 from tests.isolated import isolated
 from workers.ipc.tensors import TensorMeta
 from workers.ipc.wire import Channel
-from workers.referee.baselines.client import BaselineBench
+from workers.referee.baselines.measurement import BaselineBench
 from workers.referee.baselines.process import BaselineSession
 from workers.referee.boundary.exchange import TimeLimit
 from workers.referee.boundary.runner_client import RunnerSession

@@ -15,7 +15,7 @@ from services.domain.measurements import Baselines
 from services.domain.problems import ProblemAnalysis
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta, flatten
-from workers.referee.baselines.client import STATIC_SETS, BaselineBench
+from workers.referee.baselines.measurement import STATIC_SETS, BaselineBench
 from workers.referee.baselines.overhead import ReferenceCost
 from workers.referee.boundary.isolated_problem import IsolatedProblem
 from workers.referee.boundary.problem_messages import Manners

@@ -22,7 +22,7 @@ from workers.referee.boundary.runner_client import RunnerSession, TimedCall
 from workers.referee.boundary.slots import Slot
 from workers.referee.comparison.call_outputs import Fetched
 from workers.referee.inputs.fresh_values import FreshValues, Inputs
-from workers.referee.timing.baseline_outputs import Beside
+from workers.referee.timing.output_checks import Beside
 from workers.referee.timing.statistics import EXACT, Uncertainty, quantile, relative_width
 
 LATER_CHECKS = 0.1

@@ -8,8 +8,8 @@ import torch
 
 from workers.referee.inputs.fresh_values import FreshValues
 from workers.referee.timing import cuda_events, single_calls
-from workers.referee.timing.baseline_outputs import Beside
 from workers.referee.timing.batches import batched, batched_alone, fits
+from workers.referee.timing.output_checks import Beside
 from workers.referee.timing.single_calls import Alone, Checked, ProtocolCost, Samples, SamplingBudget, Side
 from workers.referee.timing.statistics import is_told
 

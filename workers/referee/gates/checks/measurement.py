@@ -16,7 +16,7 @@ from workers.referee.gates.checks.deferred_work import hides, put_off, read_agai
 from workers.referee.gates.finding import GateFinding, failed
 from workers.referee.inputs.distributions import OWN, rebuilt
 from workers.referee.timing import stopwatch
-from workers.referee.timing.baseline_outputs import Beside
+from workers.referee.timing.output_checks import Beside
 from workers.referee.timing.single_calls import Checked, Samples, SamplingBudget
 from workers.referee.timing.statistics import is_stable, is_told
 from workers.referee.trial import Measured, Trial

@@ -11,8 +11,8 @@ import pytest
 
 from services.domain.measurements import Baselines
 from tests.doubles.builders import a_latency
-from workers.referee.baselines.client import BaselineBench
 from workers.referee.baselines.correctness import Reference
+from workers.referee.baselines.measurement import BaselineBench
 from workers.referee.boundary.isolated_problem import IsolatedProblem
 from workers.referee.boundary.worker_client import WorkerLink
 from workers.referee.gates.checks.backward_timing import _divided

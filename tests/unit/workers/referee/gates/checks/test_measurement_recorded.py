@@ -16,7 +16,7 @@ import pytest
 
 from services.domain.gates import GateStatus
 from services.domain.measurements import Baselines
-from workers.referee.baselines.client import DRIFT
+from workers.referee.baselines.measurement import DRIFT
 from workers.referee.gates.checks.background_work import ROUNDS, Window, judge_windows
 from workers.referee.gates.checks.deferred_work import put_off
 from workers.referee.gates.checks.figures import shape_result

@@ -4,8 +4,8 @@ from typing import cast
 
 from services.domain.measurements import Baselines
 from tests.doubles.builders import a_latency
-from workers.referee.baselines.client import DRIFT, LEAST_AGE_S, BaselineBench
 from workers.referee.baselines.correctness import Reference
+from workers.referee.baselines.measurement import DRIFT, LEAST_AGE_S, BaselineBench
 from workers.referee.boundary.isolated_problem import IsolatedProblem
 from workers.referee.boundary.worker_client import WorkerLink
 

@@ -10,8 +10,8 @@ from workers.ipc.tensors import TensorMeta
 from workers.referee.boundary.slots import POISON, Slot
 from workers.referee.comparison.call_outputs import Fetched, Output
 from workers.referee.comparison.tolerance import tolerances
-from workers.referee.timing import baseline_outputs as beside
-from workers.referee.timing.baseline_outputs import BLOCKS, Beside
+from workers.referee.timing import output_checks as beside
+from workers.referee.timing.output_checks import BLOCKS, Beside
 
 
 def returned(*values: torch.Tensor) -> Fetched:

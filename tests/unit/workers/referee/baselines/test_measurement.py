@@ -16,7 +16,7 @@ from tests.doubles.builders import a_latency
 from tests.threaded_baselines import Link, a_bench, asked
 from tests.unit.workers.referee.trials import a_trial
 from workers.ipc.tensors import TensorMeta
-from workers.referee.baselines.client import BaselineBench
+from workers.referee.baselines.measurement import BaselineBench
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.evaluation import _run
 from workers.referee.gates.order import GATES
