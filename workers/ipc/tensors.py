@@ -429,15 +429,44 @@ def flatten(value: Any) -> list[torch.Tensor]:
 
 def mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
     """A nested value with its tensors replaced, in the order of `flatten`."""
+
+    def changed(_: str, leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        if is_sparse(leaf):
+            return SparseForm.of(leaf).tensor([change(part) for part in parts_of(leaf)])
+        return change(leaf)
+
+    return _with_changed(value, changed, "")
+
+
+def leaves(value: Any) -> list[tuple[str, Any]]:
+    """The tensors and plain values of a nested value, in order, each behind the text that leads to it: `[0].scale`."""
+    found: list[tuple[str, Any]] = []
+
+    def noted(path: str, leaf: Any) -> Any:
+        found.append((path, leaf))
+        return leaf
+
+    _with_changed(value, noted, "")
+    return found
+
+
+def with_leaves(value: Any, others: Sequence[Any]) -> Any:
+    """A nested value with all its leaves replaced, in the order of `leaves`."""
+    following = iter(others)
+    return _with_changed(value, lambda *_: next(following), "")
+
+
+def _with_changed(value: Any, change: Callable[[str, Any], Any], path: str) -> Any:
+    """A nested value with each leaf replaced by what `change` makes of the way to it and of itself."""
     if isinstance(value, torch.Tensor):
-        if is_sparse(value):
-            return SparseForm.of(value).tensor([change(part) for part in parts_of(value)])
-        return change(value)
+        return change(path, value)
     if isinstance(value, dict):
-        return {key: mapped(item, change) for key, item in value.items()}
+        return {key: _with_changed(item, change, f"{path}[{key!r}]") for key, item in value.items()}
     fields = _fields(value)
     if fields is not None:
-        items = [mapped(getattr(value, name), change) for name in fields]
+        items = [_with_changed(getattr(value, name), change, f"{path}.{name}") for name in fields]
         if isinstance(value, tuple):
             return type(value)(*items)
         other = copy.copy(value)
@@ -445,8 +474,8 @@ def mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
             object.__setattr__(other, name, item)  # a frozen one too
         return other
     if isinstance(value, list | tuple):
-        return type(value)(mapped(item, change) for item in value)
-    return value
+        return type(value)(_with_changed(item, change, f"{path}[{index}]") for index, item in enumerate(value))
+    return change(path, value)
 
 
 def _aligned(size: int) -> int:

@@ -150,6 +150,7 @@ class ProblemProcess:
             step=problem.step_plan,
             gradient_names=problem.gradient_names,
             forward_line=problem.line_of("Model.forward"),
+            argument_names=problem.argument_names,
         )
         return loaded, problem.init_inputs
 

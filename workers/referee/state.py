@@ -39,7 +39,6 @@ from workers.referee.inputs.distributions import (
     COARSE,
     CODES,
     CONSTANTS,
-    FLAGS,
     LAYOUTS,
     NOT_FINITE,
     OTHERS,
@@ -59,7 +58,8 @@ from workers.referee.inputs.distributions import (
 from workers.referee.inputs.float8 import is_eight_bit
 from workers.referee.inputs.fresh_values import FreshValues, mixable
 from workers.referee.inputs.large_inputs import is_large, telling_part
-from workers.referee.inputs.value_kinds import is_code, is_constant, is_flag, is_whole
+from workers.referee.inputs.unvarying import unvarying
+from workers.referee.inputs.value_kinds import is_code, is_constant, is_whole
 
 SEED_BITS = 31
 TIMED_HELD_OUT = 8
@@ -79,6 +79,8 @@ FAINT_ERROR = 1.5e-6
 `expm1`, `log(1 + exp(x))`: up to 1e-6 for mish), where theirs are faint."""
 SMALL_BYTES = 16 << 20
 """Inputs of a call up to which every distribution is tried: draws, the reference and comparing cost time."""
+COMPARED_DRAWS = 3
+"""Draws that are compared to see which arguments never change."""
 FEW = 3
 """Distributions tried, beside the telling ones, where inputs are larger."""
 ILL_CONDITIONED = {torch.float32: 1e-3, torch.float64: 1e-9}
@@ -136,6 +138,7 @@ class ReferenceState:
         self._usable: dict[int, list[Distribution]] = {}
         self._metas: dict[int, list[TensorMeta]] = {}
         self._mixable: dict[int, list[bool]] = {}
+        self._unvarying: list[int] | None = None
         self._is_large: bool | None = None
         self._manners: Manners | None = None
 
@@ -172,6 +175,14 @@ class ReferenceState:
             self._mixable[number] = mixable(pool)
         return FreshValues(pool, draw, known=self._mixable[number])
 
+    @property
+    def unvarying(self) -> list[int]:
+        """Numbers of the leaves of `forward`'s arguments that no draw of the first input set changes."""
+        if self._unvarying is None:
+            draws = (self.problem.forward_arguments(self.draw(0, OWN)) for _ in range(COMPARED_DRAWS))
+            self._unvarying = unvarying(draws)
+        return self._unvarying
+
     def usable(self, number: int) -> list[Distribution]:
         """The distributions tried on an input set, the problem's own first: those whose draws the reference can take.
 
@@ -196,10 +207,9 @@ class ReferenceState:
         codes = CODES if self._has_ties_in_hand() and any(map(is_code, free)) else ()
         constants = CONSTANTS if any(map(is_constant, tensors)) else ()
         layouts = LAYOUTS if self.problem.is_step else ()
-        flags = FLAGS if any(map(is_flag, free)) else ()
         further = [UNEVEN] if len(free) < len(tensors) else []
         further += [NOT_FINITE] if self._names() & SEES_NAN else []
-        return [*TELLING, *whole, *codes, *constants, *flags, *further, *wide, *layouts]
+        return [*TELLING, *whole, *codes, *constants, *further, *wide, *layouts]
 
     def _has_ties_in_hand(self) -> bool:
         """Whether what the reference does with equal values is known."""

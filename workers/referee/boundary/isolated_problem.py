@@ -98,6 +98,8 @@ class IsolatedProblem:
         """How people call the gradients that are judged; empty where only the forward pass is."""
         self.forward_line = loaded.forward_line
         """Where the problem's file defines `Model.forward`."""
+        self.argument_names = loaded.argument_names
+        """The parameters of `Model.forward`, as far as they have names of their own."""
         if len(self.set_names) == 0:
             raise Refused(WRONG.format("there is no input set"), WRONG_REMEDY)
 

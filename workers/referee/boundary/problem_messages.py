@@ -273,6 +273,8 @@ class ProblemLoaded(ProblemAnswer):
     """How people call the gradients that are judged."""
     forward_line: int | None
     """Where the problem's file defines `Model.forward`."""
+    argument_names: tuple[str, ...]
+    """The parameters of `Model.forward`, as far as they have names of their own."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,8 @@
-"""The generalization gate: shapes, numbers and parameters that nobody announced, and the held-out input sets."""
+"""The generalization gate: shapes, values and parameters that nobody announced, and the held-out input sets."""
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
-import math
 import random
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,16 +12,16 @@ import torch
 from services.domain.gates import GateStatus
 from workers.ipc.sparse import holds_sparse
 from workers.ipc.tensors import flatten, structure
-from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_values
 from workers.referee.gates.checks.held_out_timing import time_held_out
 from workers.referee.gates.checks.left_state import leaves_state
+from workers.referee.gates.checks.other_values import on_other_values, taken
 from workers.referee.gates.checks.parameter_use import after_training, with_other_parameters, with_other_settings
 from workers.referee.gates.checks.strided_arguments import on_strided
 from workers.referee.gates.finding import GateFinding, passed
-from workers.referee.inputs.distributions import OWN, Distribution, drawn, rebuilt
+from workers.referee.inputs.distributions import OWN, Distribution, drawn
 from workers.referee.inputs.index_structure import IndexStructure, first_rows, index_structure, row_count
 from workers.referee.inputs.resize import cut_along, cut_sizes, resized
 from workers.referee.state import ReferenceState
@@ -36,17 +34,19 @@ LARGEST_BYTES = 64 << 20
 GROWTH = 1.5
 MORE_KINDS = 0.3
 """Share of the shapes that are tried on two further kinds of values."""
-MAY_RAISE = ". A kernel may raise an exception for {} that it does not support"
+MAY_RAISE = ". A kernel may raise an exception for shapes that it does not support"
 """What is said of a mismatch where nothing was announced: it need not be able to do everything."""
 IN_BETWEEN = 68
 """Sizes from here on, up to the announced one, are tried beside smaller ones."""
 
 
 def examine(trial: Trial) -> GateFinding:
-    """Held-out input sets must work. Derived shapes must be right or be refused by an exception: silence fails. Fails
-    with the first mismatch."""
+    """Held-out input sets must work. Derived shapes, and other values of arguments that never change, must be right or
+    be refused by an exception: silence fails. Fails with the first mismatch."""
     notes = list[str]()
-    finding = _on_held_out(trial) or _on_derived(trial, notes) or with_other_settings(trial)
+    finding = (
+        _on_held_out(trial) or _on_derived(trial, notes) or on_other_values(trial, notes) or with_other_settings(trial)
+    )
     if finding is not None:
         return finding
     doubt = None if notes and _is_enough(trial) else _later(trial)
@@ -82,27 +82,24 @@ def _on_held_out(trial: Trial) -> GateFinding | None:
 
 
 def _on_derived(trial: Trial, notes: list[str]) -> GateFinding | None:
-    """What is wrong on other shapes and numbers; `notes` gets what became of each."""
-    numbers = _other_numbers(trial)
-    for index, arguments in enumerate(itertools.chain(_derived(trial), numbers)):
+    """What is wrong on other shapes; `notes` gets what became of each."""
+    for index, arguments in enumerate(_derived(trial)):
         if notes and _is_enough(trial):
             notes.append("there was no time for other shapes")
             break
-        has_numbers = any(arguments is one for one in numbers)
-        where = "other numbers" if has_numbers else f"derived shapes {_shown(trial.shapes_of(arguments))}"
-        may = MAY_RAISE.format("numbers" if has_numbers else "shapes")
+        where = f"derived shapes {_shown(trial.shapes_of(arguments))}"
         try:
             finding = try_values(trial, arguments, DERIVED_SLOT + index, where)
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
-                rest = "" if fault.kind is FaultKind.FORGED else may
+                rest = "" if fault.kind is FaultKind.FORGED else MAY_RAISE
                 raise RunnerFault(fault.kind, f"{where}: {fault}{rest}") from None
             notes.append(f"{where}: refused with {str(fault)[:200]}")
             continue
         if finding is None and not _is_enough(trial):
             finding = _changed(trial, arguments, DERIVED_SLOT + index, where)
         if finding is not None:
-            return dataclasses.replace(finding, detail=finding.detail + may) if finding.gate is None else finding
+            return dataclasses.replace(finding, detail=finding.detail + MAY_RAISE) if finding.gate is None else finding
         notes.append(f"passed on {where}")
     return None
 
@@ -154,17 +151,17 @@ def _derived(trial: Trial) -> Iterator[list[Any]]:
     for last in (False, True):
         arguments = _announced(trial)
         tensors = cut_along(flatten(arguments), last=last, generator=random.SystemRandom())
-        if tensors is not None and (taken := _taken(trial.state, arguments, tensors)):
+        if tensors is not None and (call := taken(trial.state, arguments, tensors)):
             del arguments, tensors
-            yield taken
+            yield call
     arguments = _announced(trial)
     for cut in cut_sizes(flatten(arguments), random.SystemRandom()):
-        if taken := _taken(trial.state, arguments, cut):
-            yield taken
+        if call := taken(trial.state, arguments, cut):
+            yield call
     for size, last in _other_sizes(trial.state, flatten(arguments)):
         tensors = resized(flatten(arguments), size, last=last, apart=trial.state.chooses)
-        if tensors is not None and (taken := _taken(trial.state, arguments, tensors)):
-            yield taken
+        if tensors is not None and (call := taken(trial.state, arguments, tensors)):
+            yield call
 
 
 def _fewer_rows(state: ReferenceState, arguments: list[Any], found: IndexStructure | None) -> list[list[Any]]:
@@ -174,7 +171,7 @@ def _fewer_rows(state: ReferenceState, arguments: list[Any], found: IndexStructu
     tensors, most = flatten(arguments), row_count(flatten(arguments), found)
     counts = dict.fromkeys((min(most, 67), random.SystemRandom().randrange(1, most + 1), 1))
     cuts = [first_rows(tensors, found, count) for count in counts if count < most]
-    return [taken for cut in cuts if (taken := _taken(state, arguments, cut))]
+    return [call for cut in cuts if (call := taken(state, arguments, cut))]
 
 
 def _announced(trial: Trial) -> list[Any]:
@@ -206,48 +203,6 @@ def _in_between(tensor: torch.Tensor, *, last: bool) -> int | None:
     if size <= IN_BETWEEN or (last and tensor.dim() < 2):
         return None
     return random.SystemRandom().randrange(IN_BETWEEN, size)
-
-
-def _other_numbers(trial: Trial) -> list[list[Any]]:
-    """The arguments with other numbers in the place of plain floating-point ones, where the reference takes that."""
-    arguments = trial.draw(0, OWN)
-    if not any(type(one) is float and math.isfinite(one) for one in arguments):
-        return []
-    changed = [_other_number(one) if type(one) is float else one for one in arguments]
-    taken = _taken(trial.state, changed, flatten(changed))
-    return [] if taken is None or not _is_settled(trial.state, taken) else [taken]
-
-
-def _is_settled(state: ReferenceState, arguments: list[Any]) -> bool:
-    """Whether the reference gives the same twice: a dropout's rate that was zero would no longer."""
-    first, second = (state.problem.run(arguments).tensors for _ in range(2))
-    return all(same_bytes(one, other) for one, other in zip(first, second, strict=True))
-
-
-def _other_number(number: float) -> float:
-    factor = random.SystemRandom().uniform(0.6, 1.6)
-    return number * factor if number else factor - 1.1
-
-
-def _taken(state: ReferenceState, arguments: list[Any], tensors: list[torch.Tensor]) -> list[Any] | None:
-    """The arguments with these tensors, and cotangents to fit, where the reference takes them."""
-    other = list(rebuilt(arguments, tensors))
-    if not _rehearsed(state, other):
-        return None
-    try:
-        other = state.problem.with_cotangents(other)
-        outputs = state.problem.run(other).tensors
-    except Refused:
-        return None
-    return other if len(outputs) == len(state.metas(0)) and all_finite(outputs) else None
-
-
-def _rehearsed(state: ReferenceState, arguments: list[Any]) -> bool:
-    """Whether the reference takes whole numbers with shapes it was not written for, tried on the CPU: an index that
-    is out of range raises there; on a GPU it costs the process its device."""
-    if not state.place.is_gpu or all(tensor.is_floating_point() for tensor in flatten(arguments)):
-        return True
-    return state.problem.takes_on_host(arguments)
 
 
 def _shown(shapes: Sequence[Sequence[int]]) -> str:

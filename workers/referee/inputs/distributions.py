@@ -24,7 +24,6 @@ from workers.referee.inputs.transforms import (
     not_finite,
     offset,
     one_value,
-    other_flags,
     other_ones,
     other_places,
     other_zeros,
@@ -34,7 +33,7 @@ from workers.referee.inputs.transforms import (
     ties,
     wide,
 )
-from workers.referee.inputs.value_kinds import is_code, is_constant, is_continuous, is_flag, is_whole
+from workers.referee.inputs.value_kinds import is_code, is_constant, is_continuous, is_whole
 from workers.referee.inputs.value_structure import structured
 from workers.runner.step import DENSE, EXPANDED, TURNED
 
@@ -66,8 +65,6 @@ class Distribution:
     sum, which has no error to average."""
     constant: Transform | None = None
     """Applied to every tensor of one value, where those are what changes."""
-    flag: Transform | None = None
-    """Applied to every tensor of one truth value or whole number, where those are what changes."""
     has_ties: bool = False
     """Whether equal values occur: not for references whose choice among equals is nobody's business."""
     uneven: bool = False
@@ -115,8 +112,6 @@ CONSTANTS = (
     Distribution(name="other zeros", transform=as_it_is, constant=other_zeros),
 )
 """Tried where inputs hold tensors of one value."""
-FLAGS = (Distribution(name="other flags", transform=as_it_is, flag=other_flags),)
-"""Tried where inputs hold truth values or whole numbers that are all the same."""
 UNEVEN = Distribution(name="uneven rows", transform=as_it_is, piles_up=True, uneven=True)
 """Tried where indices say where a sparse matrix has entries, and these could be anywhere."""
 NOT_FINITE = Distribution(name="not finite in places", transform=not_finite, about_nan=True)
@@ -160,7 +155,6 @@ def _special(distribution: Distribution) -> list[tuple[Transform, Callable[[torc
         (distribution.whole, is_whole),
         (distribution.code, is_code),
         (distribution.constant, is_constant),
-        (distribution.flag, is_flag),
     )
     return [(change, is_such) for change, is_such in kinds if change is not None]
 

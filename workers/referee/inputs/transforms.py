@@ -20,8 +20,6 @@ FAINT = 1 / 32
 """Factor of a block that keeps signs and range."""
 SPIKE = 256.0
 """Height of a spike over the largest magnitude around it."""
-FLIPPED = 0.125
-"""Share of flags that become others."""
 Transform = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -149,11 +147,3 @@ def other_ones(tensor: torch.Tensor) -> torch.Tensor:
 def other_zeros(tensor: torch.Tensor) -> torch.Tensor:
     """Small numbers in the place of zeros."""
     return torch.where(tensor == 0, (torch.rand(tensor.shape, device=tensor.device) - 0.5).to(tensor.dtype), tensor)
-
-
-def other_flags(tensor: torch.Tensor) -> torch.Tensor:
-    """Other truth values here and there; smaller whole numbers, none below one where there is room."""
-    if tensor.dtype is torch.bool or int(tensor.reshape(-1)[0]) == 1:
-        chosen = torch.rand(tensor.shape, device=tensor.device) < FLIPPED
-        return tensor ^ chosen.to(tensor.dtype)
-    return torch.randint(1, int(tensor.reshape(-1)[0]) + 1, tensor.shape, device=tensor.device).to(tensor.dtype)

@@ -41,15 +41,6 @@ def is_constant(tensor: torch.Tensor) -> bool:
     return bool(torch.isfinite(numbers[0])) and bool((numbers == numbers[0]).all())
 
 
-def is_flag(tensor: torch.Tensor) -> bool:
-    """Whether a tensor of truth values or whole numbers holds one value, and others of its kind are known: a mask that
-    lets everything through, lengths that are all full."""
-    if tensor.is_floating_point() or tensor.is_complex() or tensor.numel() < 2:
-        return False
-    first = tensor.reshape(-1)[0]
-    return bool((tensor == first).all()) and (tensor.dtype is torch.bool or int(first) > 0)
-
-
 def is_whole(tensor: torch.Tensor) -> bool:
     """Whether a tensor holds general whole numbers: no mask or code of few values, nor anything in order (offsets), nor
     all different ones (a permutation)."""

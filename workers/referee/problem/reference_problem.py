@@ -161,9 +161,15 @@ class ReferenceProblem:
 
     def _argument(self, number: int) -> str:
         """What people call an argument of `forward`."""
-        parameters = list(inspect.signature(self.model.forward).parameters.values())
-        named = number < len(parameters) and parameters[number].kind is not inspect.Parameter.VAR_POSITIONAL
-        return f"`{parameters[number].name}`" if named else f"argument {number}"
+        names = self.argument_names
+        return f"`{names[number]}`" if number < len(names) else f"argument {number}"
+
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        """The parameters of `Model.forward`, as far as they have names of their own."""
+        parameters = inspect.signature(self.model.forward).parameters.values()
+        named = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        return tuple(one.name for one in parameters if one.kind in named)
 
     def _placed(self, source: Callable[[], Any]) -> Any:
         """Values made on the device: what is made without naming one there, and the rest moved."""

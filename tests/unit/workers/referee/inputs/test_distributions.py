@@ -8,7 +8,6 @@ from workers.referee.inputs.distributions import (
     CODES,
     CONSTANTS,
     DISTRIBUTIONS,
-    FLAGS,
     WHOLE,
     Distribution,
     changes,
@@ -17,7 +16,7 @@ from workers.referee.inputs.distributions import (
     rebuilt,
 )
 from workers.referee.inputs.resize import cut_along, resized
-from workers.referee.inputs.value_kinds import is_code, is_constant, is_continuous, is_flag, is_whole
+from workers.referee.inputs.value_kinds import is_code, is_constant, is_continuous, is_whole
 
 
 def test_masks_labels_and_constants_are_not_scaled() -> None:
@@ -275,34 +274,6 @@ def test_a_kind_of_values_that_finds_nothing_to_change_is_told() -> None:
     assert not changes([x, torch.arange(64)], CODES[0])
     assert not changes([x], CONSTANTS[0])
     assert changes([x], DISTRIBUTIONS[1])
-
-
-@pytest.mark.parametrize(
-    "value",
-    [torch.ones(64, 32, dtype=torch.bool), torch.zeros(64, 32, dtype=torch.bool), torch.ones(512, dtype=torch.int64)],
-)
-def test_flags_of_one_value_get_others_here_and_there(value: torch.Tensor) -> None:
-    (flags,) = FLAGS
-    assert is_flag(value)
-    assert changes([value], flags)
-    (changed,) = drawn([value], flags)
-    assert 0.0 < float((changed != value).double().mean()) < 0.4
-    assert changed.dtype is value.dtype
-    assert int(changed.min()) >= 0
-    assert int(changed.max()) <= 1
-
-
-def test_whole_numbers_of_one_value_become_smaller_ones() -> None:
-    lengths = torch.full((512,), 100)
-    (changed,) = drawn([lengths], FLAGS[0])
-    assert len(changed.unique()) > 10
-    assert int(changed.min()) >= 1
-    assert int(changed.max()) <= 100
-
-
-@pytest.mark.parametrize("value", [torch.zeros(8, dtype=torch.int64), torch.arange(8), torch.ones(8), torch.tensor(3)])
-def test_what_may_mean_anything_is_no_flag(value: torch.Tensor) -> None:
-    assert not is_flag(value)
 
 
 def test_a_nudge_leaves_what_is_not_finite() -> None:

@@ -11,7 +11,7 @@ import torch
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import Block, TensorMeta, arranged, put, relaid
 from workers.referee.boundary.slots import Slot
-from workers.referee.inputs.distributions import DISTRIBUTIONS, FLAGS, NOT_FINITE, WHOLE, drawn
+from workers.referee.inputs.distributions import DISTRIBUTIONS, NOT_FINITE, WHOLE, drawn
 from workers.referee.inputs.fresh_values import FreshValues
 from workers.referee.inputs.resize import cut_along
 
@@ -78,7 +78,7 @@ def test_copies_lie_as_the_originals_and_share_what_those_share(draw: Draw) -> N
 
 
 @EVERY
-@pytest.mark.parametrize("distribution", [*DISTRIBUTIONS, *WHOLE, *FLAGS, NOT_FINITE], ids=lambda one: one.name)
+@pytest.mark.parametrize("distribution", [*DISTRIBUTIONS, *WHOLE, NOT_FINITE], ids=lambda one: one.name)
 def test_changed_values_lie_as_the_problems_own(draw: Draw, distribution: object) -> None:
     given = draw()
     assert [one.stride() for one in drawn(given, distribution)] == [one.stride() for one in given]  # type: ignore[arg-type]

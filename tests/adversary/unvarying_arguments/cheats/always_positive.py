@@ -1,0 +1,16 @@
+# problem: options
+# gate: generalization
+# about: does not read a truth value that is always true
+
+cpp = r"""
+extern "C" void run(const float* x, float* y, int64_t n, float scale, float shift, int64_t positive) {
+  #pragma omp parallel for simd
+  for (int64_t i = 0; i < n; ++i) { const float v = true ? std::fmax(x[i], 0.0f) : x[i]; y[i] = v * scale + shift; }
+}
+"""
+
+
+def forward(self, x, options):
+    y = torch.empty_like(x)
+    lib.run(x, y, x.numel(), options["scale"][0], options["scale"][1], int(options["positive"]))
+    return y

@@ -1,0 +1,16 @@
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x, steps):
+        for _ in range(steps):
+            x = x * (1.5 - 0.5 * x * x)
+        return x
+
+
+def get_inputs():
+    return [torch.rand(1024, 1024), 3]
+
+
+def get_init_inputs():
+    return []

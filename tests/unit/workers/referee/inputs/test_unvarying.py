@@ -1,0 +1,157 @@
+"""Arguments that no draw changes get other values that keep what can be seen of their structure."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+
+from workers.ipc.tensors import leaves
+from workers.referee.inputs.unvarying import follows, unvarying, variations
+
+OFFSETS = torch.arange(0, 65, 8)
+
+
+class Options(NamedTuple):
+    steps: int
+    scale: float
+    mode: str
+
+
+def varied(arguments: list[Any], place: int = 0) -> list[list[Any]]:
+    """The leaves of each variation of one of them."""
+    found = variations(arguments, place, random.Random(7))
+    return [[value for _, value in leaves(one.arguments)] for one in found]
+
+
+def test_what_a_draw_changes_is_left_alone() -> None:
+    def draw(seed: int) -> list[Any]:
+        generator = torch.Generator().manual_seed(seed)
+        return [torch.randn(64, 4, generator=generator), OFFSETS, torch.randperm(8, generator=generator), 3, seed]
+
+    assert unvarying(draw(seed) for seed in range(3)) == [1, 3]
+
+
+def test_what_other_kinds_of_values_change_is_left_to_them() -> None:
+    assert unvarying([[torch.ones(8), torch.arange(64.0), torch.zeros(0, dtype=torch.int64), None, "sum"]] * 2) == []
+
+
+def test_leaves_are_found_at_any_depth() -> None:
+    arguments = [{"deep": [torch.tensor(0.0), (True,)]}, Options(steps=3, scale=2.0, mode="sum")]
+    places = unvarying([arguments, arguments])
+    assert [leaves(arguments)[place][0] for place in places] == [
+        "[0]['deep'][0]",
+        "[0]['deep'][1][0]",
+        "[1].steps",
+        "[1].scale",
+    ]
+    (changed,) = variations(arguments, places[1], random.Random(1))
+    assert changed.arguments[0]["deep"][1] == (False,)
+    assert changed.arguments[1] == arguments[1]
+
+
+def test_offsets_get_unequal_segments_in_order_between_the_same_ends() -> None:
+    for (changed,) in varied([OFFSETS]):
+        assert (changed[0], changed[-1]) == (0, 64)
+        assert bool((changed.diff() > 0).all())
+        assert len(changed.diff().unique()) > 1
+
+
+def test_what_follows_from_offsets_changes_with_them() -> None:
+    arguments = [torch.randn(64, 4), OFFSETS, OFFSETS.diff(), OFFSETS[:-1], 8, torch.arange(8).repeat_interleave(8)]
+    first = varied(arguments, 1)[0]
+    assert torch.equal(first[2], first[1].diff())
+    assert torch.equal(first[3], first[1][:-1])
+    assert first[4] == int(first[2].max())
+    assert torch.equal(first[5], torch.arange(8).repeat_interleave(first[2]))
+
+
+def test_a_number_that_follows_from_offsets_does_not_change_alone() -> None:
+    arguments = [OFFSETS, 8]
+    assert follows(arguments, 1)
+    assert varied(arguments, 1) == []
+    assert not follows(arguments, 0)
+
+
+def test_a_number_may_follow_by_chance() -> None:
+    assert [one[1] for one in varied([OFFSETS, 8], 0)][1] == 8
+
+
+def test_a_permutation_becomes_another_one() -> None:
+    (changed,) = varied([torch.tensor([3, 0, 2, 1, 5, 4, 7, 6])])[0]
+    assert sorted(changed.tolist()) == list(range(8))
+
+
+def test_positions_begin_elsewhere() -> None:
+    (changed,) = varied([torch.arange(64)])[0]
+    assert bool((changed.diff() == 1).all())
+    assert int(changed[0]) > 0
+
+
+def test_a_causal_mask_lets_less_through_below_its_diagonal() -> None:
+    causal = torch.ones(32, 32, dtype=torch.bool).tril()
+    for mask in (causal, torch.zeros(32, 32).masked_fill(~causal, -math.inf)):
+        (changed,) = varied([mask])[0]
+        assert torch.equal(changed.triu(1), mask.triu(1))
+        assert not torch.equal(changed, mask)
+        assert bool((changed[:, 0] == mask[:, 0]).all())
+
+
+def test_a_mask_of_prefixes_keeps_them() -> None:
+    mask = torch.arange(48) < torch.randint(1, 49, (16, 1))
+    for (changed,) in varied([mask]):
+        assert bool((changed[:, 1:] <= changed[:, :-1]).all())
+        assert bool(changed[:, 0].all())
+
+
+def test_a_symmetric_mask_stays_so() -> None:
+    mask = torch.eye(16, dtype=torch.bool).roll(1, 0)
+    for (changed,) in varied([mask | mask.mT]):
+        assert torch.equal(changed, changed.mT)
+
+
+def test_rows_with_a_single_one_keep_it() -> None:
+    given = torch.nn.functional.one_hot(torch.randint(0, 8, (64,)), 8)
+    found = varied([given])
+    assert found
+    for (changed,) in found:
+        assert bool((changed.sum(dim=1) == 1).all())
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_a_mask_of_one_value_is_turned_over_in_places(full: bool) -> None:
+    mask = torch.full((4, 6), full)
+    for _ in range(20):
+        (changed,) = varied([mask])[0]
+        assert not torch.equal(changed, mask)
+        assert bool((changed == mask).any(dim=1).all())
+
+
+def test_equal_lengths_keep_a_sum_that_is_a_size() -> None:
+    lengths, _ = varied([torch.full((8,), 4), torch.randn(32, 3)])[0]
+    assert int(lengths.sum()) == 32
+    assert len(lengths.unique()) > 1
+
+
+def test_full_lengths_become_shorter() -> None:
+    lengths, _ = varied([torch.full((64,), 16), torch.randn(64, 16)])[0]
+    assert len(lengths.unique()) > 1
+    assert (int(lengths.min()) >= 1, int(lengths.max()) <= 16) == (True, True)
+
+
+@pytest.mark.parametrize(("number", "others"), [(3, [2, 4, 1, 6]), (1, [2]), (0, [1]), (-1, [-2])])
+def test_whole_numbers_change_to_others_nearby(number: int, others: list[int]) -> None:
+    assert [one[0] for one in varied([number])] == others
+    assert [one[0].item() for one in varied([torch.tensor(number)])] == others
+
+
+def test_a_number_that_is_a_size_becomes_smaller_only() -> None:
+    assert [one[0] for one in varied([12, torch.randn(12)])] == [11, 6]
+
+
+def test_a_scale_of_zero_becomes_something() -> None:
+    assert [bool(one[0] != 0) for one in varied([torch.zeros(1)])] == [True]
+    assert [bool(one[0] != 0) for one in varied([0.0])] == [True]

@@ -1,0 +1,143 @@
+"""Does a kernel read what is the same in every draw?
+
+Arguments that never change (a mask that lets everything through, equal segments, `steps=3`) take other values, within
+what can be seen of their structure and where the reference takes them. A kernel has to be right there or to refuse them
+by an exception: then the report says what it is limited to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+
+from workers.ipc.tensors import flatten, leaves
+from workers.referee.comparison.error_scales import same_bytes
+from workers.referee.comparison.tolerance import all_finite
+from workers.referee.errors import FaultKind, Refused, RunnerFault
+from workers.referee.gates.checks.calls import try_values
+from workers.referee.gates.finding import GateFinding
+from workers.referee.inputs.distributions import OWN, rebuilt
+from workers.referee.inputs.unvarying import MOST_OTHERS, Variation, follows, variations
+from workers.referee.state import ReferenceState
+from workers.referee.trial import Trial
+
+VALUES_SLOT = 5000
+MAY_RAISE = ". It is the same in every draw; a kernel may raise an exception for values that it does not support"
+SHOWN = 200
+"""Characters of what a kernel says when it refuses."""
+
+
+def on_other_values(trial: Trial, notes: list[str]) -> GateFinding | None:
+    """What is wrong with other values of each leaf that does not vary; `notes` gets what became of it."""
+    state = trial.state
+    if not state.unvarying:
+        return None
+    announced = state.problem.forward_arguments(trial.draw(0, OWN))
+    names = [_called(state.problem.argument_names, path) for path, _ in leaves(announced)]
+    varied = set[int]()
+    with _caller(trial) as caller:
+        for place in state.unvarying:
+            if place in varied:
+                continue
+            tried, refusal = list(_taken_ones(state, announced, place)), None
+            for variation in tried:
+                varied |= variation.places
+                finding, refusal = _tried(caller, variation, VALUES_SLOT + place, f"other values of {names[place]}")
+                if finding is not None:
+                    return finding
+                if refusal is not None:
+                    break
+            notes.append(_told(names[place], refusal, announced, place, is_tried=bool(tried)))
+    return None
+
+
+def taken(state: ReferenceState, arguments: list[Any], tensors: list[torch.Tensor]) -> list[Any] | None:
+    """The arguments with these tensors, and cotangents to fit, where the reference takes them."""
+    return _with_cotangents(state, list(rebuilt(arguments, tensors)), is_plain=False)
+
+
+def _with_cotangents(state: ReferenceState, arguments: list[Any], *, is_plain: bool) -> list[Any] | None:
+    """Arguments of a call, where the reference takes them; `is_plain`: whether plain values are other ones."""
+    if not _rehearsed(state, arguments, is_plain=is_plain):
+        return None
+    try:
+        call = state.problem.with_cotangents(arguments)
+        outputs = state.problem.run(call).tensors
+    except Refused:
+        return None
+    return call if len(outputs) == len(state.metas(0)) and all_finite(outputs) else None
+
+
+def _rehearsed(state: ReferenceState, arguments: list[Any], *, is_plain: bool) -> bool:
+    """Whether the reference takes what it was not written for, tried on the CPU: an index that is out of range raises
+    there; on a GPU it costs the process its device."""
+    if not state.place.is_gpu or not (is_plain or any(not one.is_floating_point() for one in flatten(arguments))):
+        return True
+    return state.problem.takes_on_host(arguments)
+
+
+@contextlib.contextmanager
+def _caller(trial: Trial) -> Iterator[Trial]:
+    """Where the calls are made: on a GPU, whose context one bad index destroys, in a process of their own."""
+    if not trial.state.place.is_gpu:
+        yield trial
+        return
+    with trial.another() as other:
+        other.load()
+        yield other
+
+
+def _taken_ones(state: ReferenceState, announced: Sequence[Any], place: int) -> Iterator[Variation]:
+    """Other values that the reference takes, and on which it gives the same twice: a dropout's rate that was zero would
+    no longer."""
+    count = 0
+    for variation in variations(announced, place, random.SystemRandom()):
+        call = _with_cotangents(state, variation.arguments, is_plain=True)
+        if call is None or not _is_settled(state, call):
+            continue
+        yield dataclasses.replace(variation, arguments=call)
+        count += 1
+        if count == MOST_OTHERS:
+            return
+
+
+def _is_settled(state: ReferenceState, arguments: list[Any]) -> bool:
+    first, second = (state.problem.run(arguments).tensors for _ in range(2))
+    return all(same_bytes(one, other) for one, other in zip(first, second, strict=True))
+
+
+def _tried(trial: Trial, variation: Variation, number: int, where: str) -> tuple[GateFinding | None, str | None]:
+    """What is wrong on other values, and how the kernel refuses them if it does."""
+    try:
+        finding = try_values(trial, variation.arguments, number, where)
+    except RunnerFault as fault:
+        if fault.kind is FaultKind.RAISED:
+            return None, str(fault)
+        rest = "" if fault.kind is FaultKind.FORGED else MAY_RAISE
+        raise RunnerFault(fault.kind, f"{where}: {fault}{rest}") from None
+    if finding is not None and finding.gate is None:
+        finding = dataclasses.replace(finding, detail=finding.detail + MAY_RAISE)
+    return finding, None
+
+
+def _told(name: str, refusal: str | None, announced: Sequence[Any], place: int, *, is_tried: bool) -> str:
+    """What became of a leaf, for the report."""
+    if refusal is not None:
+        return f"limited to {name} as announced: other values are refused with {refusal[:SHOWN]}"
+    if is_tried:
+        return f"passed on other values of {name}"
+    if follows(announced, place):
+        return f"{name} follows from another argument and changes with it"
+    return f"{name} did not vary: the reference takes no other value that keeps its structure"
+
+
+def _called(names: Sequence[str], path: str) -> str:
+    """What people call a leaf of the arguments: `scale`, `options['steps']`."""
+    number, _, rest = path.removeprefix("[").partition("]")
+    name = names[int(number)] if int(number) < len(names) else f"argument {number}"
+    return f"`{name}{rest}`" if name.isidentifier() else f"{name}{rest}"
