@@ -39,6 +39,11 @@ KINKED = CHOOSERS | _words(
     relu relu6 smooth_l1_loss softshrink threshold triplet_margin_loss where"""
 )
 """Operators whose gradient jumps, or is one of several at equal values."""
+BOUNDED = _words(
+    """clamp clamp_max clamp_min eq ge gt hardshrink hardtanh huber_loss le lt ne relu6 smooth_l1_loss softplus
+    softshrink threshold"""
+)
+"""Operators that do something else beyond a number that they are given, or at it."""
 VIEWS = _words(
     "alias broadcast_tensors chunk contiguous detach detach_ diagonal expand expand_as flatten movedim "
     "permute reshape select slice split squeeze t transpose unbind unflatten unsqueeze view view_as"

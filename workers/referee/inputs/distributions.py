@@ -33,7 +33,7 @@ from workers.referee.inputs.transforms import (
     ties,
     wide,
 )
-from workers.referee.inputs.value_kinds import is_code, is_constant, is_continuous, is_whole
+from workers.referee.inputs.value_kinds import is_code, is_constant, is_continuous, is_whole, may_repeat
 from workers.referee.inputs.value_structure import structured
 from workers.runner.step import DENSE, EXPANDED, TURNED
 
@@ -65,6 +65,8 @@ class Distribution:
     sum, which has no error to average."""
     constant: Transform | None = None
     """Applied to every tensor of one value, where those are what changes."""
+    marked: Transform | None = None
+    """Applied to every tensor of whole numbers that may repeat each other, where those are what changes."""
     has_ties: bool = False
     """Whether equal values occur: not for references whose choice among equals is nobody's business."""
     uneven: bool = False
@@ -155,6 +157,7 @@ def _special(distribution: Distribution) -> list[tuple[Transform, Callable[[torc
         (distribution.whole, is_whole),
         (distribution.code, is_code),
         (distribution.constant, is_constant),
+        (distribution.marked, may_repeat),
     )
     return [(change, is_such) for change, is_such in kinds if change is not None]
 

@@ -17,6 +17,8 @@ WIDEST_WHOLE = {torch.int16: 1 << 12, torch.int32: 1 << 15, torch.int64: 1 << 20
 """Largest whole numbers that are drawn where a problem's are smaller: their products fit into the dtype."""
 MOST_CHANCE = 16
 """Squared count over range, from which on independent whole numbers are never all different (about e^-8)."""
+FEW_MAY_REPEAT = 4
+"""Whole numbers below which nothing is known of their order."""
 LEAST_SLICES = 4
 """Leading size from which on one slice may hold what is not finite: the others have to be right."""
 
@@ -53,6 +55,17 @@ def is_whole(tensor: torch.Tensor) -> bool:
         return False  # so few of so many that they are all different by chance, or now and then not
     is_in_order = bool((rows[:, 1:] >= rows[:, :-1]).all()) or bool((rows[:, 1:] <= rows[:, :-1]).all())
     return not is_in_order and int(torch.unique(tensor).numel()) < tensor.numel()
+
+
+def may_repeat(tensor: torch.Tensor) -> bool:
+    """Whether a tensor holds whole numbers in no order that are no permutation: labels, tokens, indices."""
+    if tensor.dtype not in WIDEST_WHOLE or tensor.numel() < FEW_MAY_REPEAT:
+        return False
+    rows = rows_of(tensor)
+    steps = rows.diff()
+    if bool((steps >= 0).all()) or bool((steps <= 0).all()):
+        return False
+    return int(torch.unique(tensor).numel()) < tensor.numel() or int(tensor.max() - tensor.min()) >= tensor.numel()
 
 
 def rows_of(tensor: torch.Tensor) -> torch.Tensor:

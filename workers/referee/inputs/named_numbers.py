@@ -1,0 +1,76 @@
+"""Numbers that a model names: an index that a loss ignores, what values are compared with, where they are cut off.
+
+A draw hardly ever contains them by chance, so a kernel that leaves their case out is right on all other draws.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import torch
+
+from services.domain.problems import Operator
+from workers.referee.costs.operator_costs import BOUNDED, base_name
+from workers.referee.inputs.distributions import Distribution
+from workers.referee.inputs.transforms import as_it_is
+
+MARKS = ("ignore_index", "padding_idx")
+"""Parameters of operators that say which index means something else."""
+MOST = 8
+"""Numbers of either kind."""
+SHARE = 1 / 8
+"""Of elements in whose place a named number is put."""
+LARGEST = 1e4
+"""Magnitude up to which a number is drawn: as large as other draws' are."""
+
+
+def named_numbers(operators: Sequence[Operator]) -> tuple[tuple[float, ...], tuple[int, ...]]:
+    """The numbers of a traced graph that values of arguments may meet, and the whole ones that indices may."""
+    bounds, marks = list[float](), list[int]()
+    for operator in operators:
+        name = base_name(operator.target)
+        for parameter, number in _numbers(operator):
+            if parameter in MARKS and isinstance(number, int):
+                marks.append(number)
+            elif name in BOUNDED and math.isfinite(number) and abs(number) <= LARGEST:
+                bounds.append(float(number))
+                marks += [int(number)] if name in ("eq", "ne") and number == int(number) else []
+    return tuple(dict.fromkeys(bounds))[:MOST], tuple(dict.fromkeys(marks))[:MOST]
+
+
+def with_numbers(numbers: Sequence[float]) -> Distribution:
+    """The problem's own values with these numbers among them."""
+    return Distribution(name="named", transform=lambda tensor: _planted(tensor, numbers), has_ties=True)
+
+
+def with_mark(number: int) -> Distribution:
+    """The problem's own values, whole ones here and there another number."""
+    return Distribution(name=f"own with {number}", transform=as_it_is, marked=lambda tensor: _planted(tensor, [number]))
+
+
+def _planted(tensor: torch.Tensor, numbers: Sequence[float]) -> torch.Tensor:
+    """A tensor with numbers in the place of some elements, at least one."""
+    chosen = torch.rand(tensor.shape, device=tensor.device) < SHARE
+    chosen.view(-1)[int(torch.randint(0, chosen.numel(), ()))] = True
+    which = torch.randint(0, len(numbers), tensor.shape, device=tensor.device)
+    return torch.where(chosen, torch.tensor(numbers, dtype=tensor.dtype, device=tensor.device)[which], tensor)
+
+
+def _numbers(operator: Operator) -> Iterator[tuple[str, int | float]]:
+    """The numbers that an operator is given, each behind its parameter's name; those that it has by itself too."""
+    given = dict(operator.keywords)
+    for number, parameter in enumerate(_parameters(operator.target)):
+        default = parameter.default_value if parameter.has_default_value() else None
+        value = operator.arguments[number] if number < len(operator.arguments) else given.get(parameter.name, default)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            yield parameter.name, value
+
+
+def _parameters(target: str) -> Sequence[torch.Argument]:
+    """The parameters of an operator; none of one that PyTorch does not know here."""
+    names = target.split(".")
+    found: object = torch.ops
+    for name in names if len(names) > 2 else [*names, "default"]:
+        found = getattr(found, name, None)
+    return found._schema.arguments if isinstance(found, torch._ops.OpOverload) else ()
