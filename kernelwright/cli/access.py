@@ -38,11 +38,6 @@ Login = Annotated[str, typer.Argument(help="Email address at the identity provid
 RoleOption = Annotated[Role, typer.Option("--role", help="The member's role.")]
 
 
-@team.callback()
-def team_root() -> None:
-    """Teams."""
-
-
 @team.command("create")
 def create_team(name: Annotated[str, typer.Argument(help="Name: 1 to 63 characters from a-z, 0-9 and -.")]) -> None:
     """Create a team."""
@@ -106,11 +101,6 @@ def quota(
     print_table(("resource", "period", "most", "used", "resets"), rows)
 
 
-@user.callback()
-def user_root() -> None:
-    """Members of a team."""
-
-
 @user.command("add")
 def add_user(
     login: Login,
@@ -160,11 +150,6 @@ def remove_user(login: Login, of_team: OfTeam = LOCAL_TEAM) -> None:
 
     _with_access(work)
     typer.echo(f"Removed {login} from {of_team}")
-
-
-@token.callback()
-def token_root() -> None:
-    """API tokens."""
 
 
 @token.command("create")

@@ -10,11 +10,6 @@ import typer
 app = typer.Typer(help="The database.", no_args_is_help=True)
 
 
-@app.callback()
-def root() -> None:
-    """The database."""
-
-
 @app.command("upgrade")
 def upgrade() -> None:
     """Upgrade the database schema to this version."""

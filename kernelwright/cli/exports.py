@@ -40,11 +40,6 @@ async def _export_operators(jobs: list[str], package: str, folder: Path, team: s
         return await installation.exporter.to_package(team, jobs, package, folder)
 
 
-@trajectories.callback()
-def root() -> None:
-    """Recorded jobs as training data."""
-
-
 @trajectories.command("export")
 def export_trajectories(
     form: Annotated[TrainingFormat, typer.Option("--format", help="Training format.")] = TrainingFormat.RL,

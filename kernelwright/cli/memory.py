@@ -29,11 +29,6 @@ Team = Annotated[str, typer.Option(help="Team that owns the experiences.")]
 Limit = Annotated[int, typer.Option(min=1, max=200, help="Maximum number of entries.")]
 
 
-@app.callback()
-def root() -> None:
-    """The experience memory."""
-
-
 @app.command("list")
 def list_(
     kind: Annotated[str | None, typer.Option(help="api_template, best_practice, success, failure or trace.")] = None,

@@ -27,11 +27,6 @@ def report(
     typer.echo(str(path))
 
 
-@app.callback()
-def root() -> None:
-    """Read-only links to a job's report."""
-
-
 @app.command("create")
 def create(
     job_id: JobId,

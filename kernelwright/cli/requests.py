@@ -17,11 +17,6 @@ app = typer.Typer(help="Requests of manual models that wait for an answer.", no_
 RequestId = Annotated[str, typer.Argument(metavar="REQUEST", help="Request id.")]
 
 
-@app.callback()
-def root() -> None:
-    """Requests of manual models that wait for an answer."""
-
-
 @app.command("list")
 def list_(
     job: Annotated[str | None, typer.Option(help="Show only this job's requests.")] = None,

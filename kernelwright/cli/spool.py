@@ -36,11 +36,6 @@ KeyOption = Annotated[
 MOST_DETAIL = 100
 
 
-@app.callback()
-def root() -> None:
-    """Judge on nodes without a network, through a directory."""
-
-
 @app.command("key")
 def key(
     file: Annotated[

@@ -15,11 +15,6 @@ CONDITIONS = "Conditions"
 WebhookId = Annotated[str, typer.Argument(metavar="WEBHOOK", help="Webhook id.")]
 
 
-@app.callback()
-def root() -> None:
-    """Signed messages about jobs, to addresses of your own."""
-
-
 @app.command("create")
 def create(
     url: Annotated[str, typer.Argument(metavar="URL", help="URL to send messages to.")],
