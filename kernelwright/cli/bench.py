@@ -45,26 +45,20 @@ def bench(
         ),
     ] = None,
     suite: Annotated[
-        str | None,
-        typer.Option("--suite", help="Published suite, for example kernelbench.", rich_help_panel=PROBLEMS),
+        str | None, typer.Option(help="Published suite, for example kernelbench.", rich_help_panel=PROBLEMS)
     ] = None,
     level: Annotated[
-        int | None, typer.Option("--level", min=1, max=4, help="Level of the suite, 1 to 4.", rich_help_panel=PROBLEMS)
+        int | None, typer.Option(min=1, max=4, help="Level of the suite, 1 to 4.", rich_help_panel=PROBLEMS)
     ] = None,
-    path: Annotated[
-        Path | None, typer.Option("--path", help="Folder of the suite's checkout.", rich_help_panel=PROBLEMS)
-    ] = None,
+    path: Annotated[Path | None, typer.Option(help="Folder of the suite's checkout.", rich_help_panel=PROBLEMS)] = None,
     part: Annotated[
-        str | None,
-        typer.Option("--part", help="Only problems in this folder of the checkout.", rich_help_panel=PROBLEMS),
+        str | None, typer.Option(help="Only problems in this folder of the checkout.", rich_help_panel=PROBLEMS)
     ] = None,
     problems: Annotated[
-        str | None,
-        typer.Option("--problems", help="Only these, by number: 1-20,33.", rich_help_panel=PROBLEMS),
+        str | None, typer.Option(help="Only these, by number: 1-20,33.", rich_help_panel=PROBLEMS)
     ] = None,
     server: Annotated[
-        str | None,
-        typer.Option("--server", help="Run the jobs on this server instead of here.", rich_help_panel="Target"),
+        str | None, typer.Option(help="Run the jobs on this server instead of here.", rich_help_panel="Target")
     ] = None,
     backend: options.BackendOption = "cpp",
     device: options.DeviceOption = "cpu",
@@ -102,7 +96,6 @@ def bench(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out",
             help="Folder for the results; a second call with the same folder continues (default: a new one in "
             "KERNELWRIGHT_HOME/bench).",
             rich_help_panel=RESULTS,

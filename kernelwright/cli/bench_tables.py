@@ -48,8 +48,8 @@ def compare(
 
 def page(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR…", help="Folders of results.")],
-    out: Annotated[Path, typer.Option("--out", help="File to write.")] = Path("leaderboard.html"),
-    title: Annotated[str, typer.Option("--title", help="Its heading.")] = "Leaderboard",
+    out: Annotated[Path, typer.Option(help="File to write.")] = Path("leaderboard.html"),
+    title: Annotated[str, typer.Option(help="Its heading.")] = "Leaderboard",
 ) -> None:
     """Write a leaderboard.
 
