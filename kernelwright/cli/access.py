@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from kernelwright.cli.output import print_json, print_table, say
+from kernelwright.cli.output import AsJson, print_json, print_table, say
 from services.domain.access import ALL_SCOPES, Principal, Role, TokenScope
 from services.domain.errors import ConfigurationError, NotFoundError
 from services.domain.jobs import LOCAL_TEAM
@@ -32,7 +32,6 @@ _LIMIT = re.compile(rf"(?P<resource>{'|'.join(Resource)})=(?P<most>none|\d+(?:\.
 team = typer.Typer(help="Teams.", no_args_is_help=True)
 user = typer.Typer(help="Members of a team.", no_args_is_help=True)
 token = typer.Typer(help="API tokens.", no_args_is_help=True)
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 OfTeam = Annotated[str, typer.Option("--team", help="Team.")]
 Login = Annotated[str, typer.Argument(help="Email address at the identity provider.")]
 RoleOption = Annotated[Role, typer.Option("--role", help="The member's role.")]

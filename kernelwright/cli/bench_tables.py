@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from kernelwright.cli.output import answers, print_json, print_table, say
+from kernelwright.cli.output import AsJson, answers, print_json, print_table, say
 from services.domain.errors import UserError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class BenchGroup(TyperGroup):
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="Folder of results.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="Folder of results to compare with A.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare two runs of a suite.
 

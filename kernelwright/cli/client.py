@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelwright.cli.output import print_json, say
+from kernelwright.cli.output import AsJson, print_json, say
 from services.domain.errors import NotFoundError, UserError
 from services.domain.jobs import ExportFormat
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 Server = Annotated[str, typer.Option(envvar="KERNELWRIGHT_SERVER", help="Server address.", show_default=True)]
 JobId = Annotated[str, typer.Argument(metavar="JOB", help="Job id.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 LOCAL = "http://127.0.0.1:8000"
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from kernelwright.cli.output import answers, print_json, say
+from kernelwright.cli.output import AsJson, answers, print_json, say
 from services.domain.errors import UserError
 from services.domain.jobs import LOCAL_TEAM
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 app = typer.Typer(help="The experience memory.", no_args_is_help=True)
 T = TypeVar("T")
 _STATES = {"active": "in use", "forgotten": "retired"}
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Team = Annotated[str, typer.Option(help="Team that owns the experiences.")]
 Limit = Annotated[int, typer.Option(min=1, max=200, help="Maximum number of entries.")]
 

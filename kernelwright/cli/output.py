@@ -8,7 +8,7 @@ import sys
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,7 @@ from services.domain.measurements import Gain
 if TYPE_CHECKING:
     from rich.console import Console
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 GAINS: dict[str, str] = {
     Gain.SURELY: "[green]faster[/]",
     Gain.WITHIN_NOISE: "[yellow]within noise[/]",

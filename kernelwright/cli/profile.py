@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelwright.cli import options
-from kernelwright.cli.output import errors, interruptible, print_json, say
+from kernelwright.cli.output import AsJson, errors, interruptible, print_json, say
 from services.domain.errors import UserError
 from services.domain.jobs import DEFAULT_STRATEGY
 from services.domain.measurements import BASELINES
@@ -67,7 +67,7 @@ def profile(
     seed: Annotated[int, typer.Option(min=0, help="Random seed.", rich_help_panel=options.SEARCH)] = 0,
     out: Annotated[Path | None, typer.Option(help="Output folder for problems and results.")] = None,
     resume: Annotated[str | None, typer.Option(metavar="JOB", help="Resume an interrupted --run.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find a model's bottlenecks; with --run, optimise them.
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from kernelwright.cli.client import LOCAL, AsJson, JobId, Server, open_client
-from kernelwright.cli.output import print_json, print_table, say
+from kernelwright.cli.client import LOCAL, JobId, Server, open_client
+from kernelwright.cli.output import AsJson, print_json, print_table, say
 
 app = typer.Typer(help="Read-only links to a job's report.", no_args_is_help=True)
 

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from kernelwright.cli.client import LOCAL, AsJson, Server, open_client
-from kernelwright.cli.output import answers, print_json, say
+from kernelwright.cli.client import LOCAL, Server, open_client
+from kernelwright.cli.output import AsJson, answers, print_json, say
 from services.domain.errors import UserError
 
 app = typer.Typer(help="Requests of manual models that wait for an answer.", no_args_is_help=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelwright.cli.output import interruptible, print_json, say
+from kernelwright.cli.output import AsJson, interruptible, print_json, say
 from services.domain.jobs import LOCAL_TEAM
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def reverify(
     listing: Annotated[bool, typer.Option("--list", help="List what would be re-evaluated, and exit.")] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of results (default: all).")] = None,
     team: Annotated[str, typer.Option(help="Team that owns the results.")] = LOCAL_TEAM,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Judge earlier results again; retract those that fail.
 

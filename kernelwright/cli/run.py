@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelwright.cli import options
-from kernelwright.cli.output import errors, interruptible, print_json, say
+from kernelwright.cli.output import AsJson, errors, interruptible, print_json, say
 from services.domain.errors import UserError
 from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode
 
@@ -71,7 +71,7 @@ def run(
     resume: Annotated[
         str | None, typer.Option(metavar="JOB", help="Resume an interrupted job, or a failed one with --model.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Search for a fast, verified kernel.
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelwright.cli import options
-from kernelwright.cli.client import LOCAL, AsJson, JobId, Server, open_client
-from kernelwright.cli.output import errors, interruptible, print_json, say
+from kernelwright.cli.client import LOCAL, JobId, Server, open_client
+from kernelwright.cli.output import AsJson, errors, interruptible, print_json, say
 from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode
 
 if TYPE_CHECKING:

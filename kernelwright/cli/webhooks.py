@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from kernelwright.cli.client import LOCAL, AsJson, Server, open_client
-from kernelwright.cli.output import print_json, print_table, say
+from kernelwright.cli.client import LOCAL, Server, open_client
+from kernelwright.cli.output import AsJson, print_json, print_table, say
 from services.domain.jobs import JobStatus
 
 app = typer.Typer(help="Signed messages about jobs, to addresses of your own.", no_args_is_help=True)
