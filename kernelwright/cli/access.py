@@ -5,7 +5,6 @@ These commands need no token: access to the database makes their user the operat
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import getpass
 import re
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from kernelwright.cli.local import run_over
 from kernelwright.cli.output import AsJson, print_json, print_table, say
 from services.domain.access import ALL_SCOPES, Principal, Role, TokenScope
 from services.domain.errors import ConfigurationError, NotFoundError
@@ -278,14 +278,9 @@ def _limit(text: str) -> tuple[Resource, Period, float | None]:
 
 
 def _with_quotas(work: Callable[[QuotaService], Awaitable[T]]) -> T:
-    from kernelwright.settings import load_settings
     from kernelwright.wiring.access import open_quotas
 
-    async def run() -> T:
-        async with open_quotas(load_settings()) as quotas:
-            return await work(quotas)
-
-    return asyncio.run(run())
+    return run_over(open_quotas, work)
 
 
 async def _check_team(access: AccessService, name: str) -> None:
@@ -294,14 +289,9 @@ async def _check_team(access: AccessService, name: str) -> None:
 
 
 def _with_access(work: Callable[[AccessService], Awaitable[T]]) -> T:
-    from kernelwright.settings import load_settings
     from kernelwright.wiring.access import open_access
 
-    async def run() -> T:
-        async with open_access(load_settings()) as access:
-            return await work(access)
-
-    return asyncio.run(run())
+    return run_over(open_access, work)
 
 
 def _plain(token: ApiToken) -> dict[str, object]:

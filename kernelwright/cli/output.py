@@ -8,11 +8,13 @@ import sys
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from services.domain import codec
+from services.domain.errors import UserError
 from services.domain.measurements import Gain
 
 if TYPE_CHECKING:
@@ -77,6 +79,15 @@ def interruptible(hint: str = "") -> Iterator[None]:
     except KeyboardInterrupt:
         say(f"\ninterrupted{hint and f': {hint}'}")
         raise typer.Exit(130) from None
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn an `OSError` about a file that the user named into a `UserError`."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def debugging() -> bool:

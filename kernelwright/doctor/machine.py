@@ -178,17 +178,14 @@ def _home(settings: Settings) -> Finding:
 
 
 def _database(settings: Settings) -> Finding:
+    from kernelwright.wiring.database import open_database
     from services.runtime.clock import SystemClock
-    from storage.database import Database
     from storage.jobs.verdicts import SqlVerdictStore
 
     async def check() -> int:
-        database = Database(settings.database)
-        try:
+        async with open_database(settings) as database:
             await database.check()
             return await SqlVerdictStore(database, SystemClock()).unproven()
-        finally:
-            await database.close()
 
     if settings.database_url is None and not (settings.directory / "kernelwright.db").exists():
         return Finding(name="database", state="ok", detail="SQLite; created on first use")

@@ -158,19 +158,17 @@ def check_membership(settings: Settings) -> Finding:
 
 async def _member(settings: Settings) -> Finding:
     from kernelwright.distribution import version
+    from kernelwright.wiring.database import open_database
     from services.domain.nodes import NodeRole, NodeState
     from services.runtime.clock import SystemClock
-    from storage.database import Database
     from storage.jobs.work_orders import SqlWorkStore
     from storage.nodes import SqlNodeRegistry
 
-    database, clock = Database(settings.database), SystemClock()
-    try:
+    clock = SystemClock()
+    async with open_database(settings) as database:
         await database.check()
         nodes = await SqlNodeRegistry(database, clock).living()
         waiting = dict(await SqlWorkStore(database, clock).waiting())
-    finally:
-        await database.close()
     orchestrators = [node for node in nodes if node.role is NodeRole.ORCHESTRATOR]
     check_version(version(), orchestrators)
     workers = [node for node in nodes if node.role is NodeRole.WORKER and node.state is not NodeState.REFUSED]
@@ -238,14 +236,8 @@ def orchestrator_lives(settings: Settings) -> Finding:
 
 
 async def _orchestrators(settings: Settings) -> list[str]:
+    from kernelwright.wiring.workers import open_registry
     from services.domain.nodes import NodeRole
-    from services.runtime.clock import SystemClock
-    from storage.database import Database
-    from storage.nodes import SqlNodeRegistry
 
-    database = Database(settings.database)
-    try:
-        living = await SqlNodeRegistry(database, SystemClock()).living(NodeRole.ORCHESTRATOR)
-        return [node.name for node in living]
-    finally:
-        await database.close()
+    async with open_registry(settings) as registry:
+        return [node.name for node in await registry.living(NodeRole.ORCHESTRATOR)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import os
@@ -14,7 +15,8 @@ from kernelwright.distribution import runtime_module, version
 from kernelwright.orchestrator_names import is_gone, own_name
 from kernelwright.provider_options import ProviderOptions
 from kernelwright.settings import Settings
-from kernelwright.wiring.access import bring_up, make_access, make_quotas
+from kernelwright.wiring.access import make_access, make_quotas
+from kernelwright.wiring.database import open_current_database
 from kernelwright.wiring.reply_events import delta_events
 from kernelwright.wiring.spool import spool_devices, spool_nodes
 from kernelwright.wiring.workbench import backends, devices
@@ -79,25 +81,20 @@ class Installation:
 @asynccontextmanager
 async def open_installation(settings: Settings) -> AsyncIterator[Installation]:
     """Connect to the database; an embedded one is made and brought up to date first. Raises `StorageError`."""
-    from storage.database import Database
     from storage.jobs.events import SqlEventLog
     from storage.jobs.requests import SqlRequestStore
 
-    database = Database(settings.database)
     clock = SystemClock()
-    requests = SqlRequestStore(database, clock)
-    models = make_models(settings, clock, delta_events(SqlEventLog(database, clock)), requests)
-    try:
-        await bring_up(database)
-        installation = _installation(settings, database, models, clock)
-        await installation.records.seed(seed_experiences(LOCAL_TEAM))
-        try:
-            yield installation
-        finally:
-            await installation.memory.close()
-    finally:
-        await models.aclose()
-        await database.close()
+    async with open_current_database(settings) as database:
+        requests = SqlRequestStore(database, clock)
+        models = make_models(settings, clock, delta_events(SqlEventLog(database, clock)), requests)
+        async with contextlib.aclosing(models):
+            installation = _installation(settings, database, models, clock)
+            await installation.records.seed(seed_experiences(LOCAL_TEAM))
+            try:
+                yield installation
+            finally:
+                await installation.memory.close()
 
 
 def make_models(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kernelwright.distribution import version
 from kernelwright.settings import Settings
+from kernelwright.wiring.database import open_database
 from kernelwright.wiring.sandboxes import sandbox_maker
 from kernelwright.wiring.workbench import (
     MEMORY_BYTES,
@@ -128,14 +129,10 @@ def worker_node(device: str, name: str) -> ServiceNode:
 @asynccontextmanager
 async def open_registry(settings: Settings) -> AsyncIterator[NodeRegistry]:
     """The registry of nodes over a database connection of its own."""
-    from storage.database import Database
     from storage.nodes import SqlNodeRegistry
 
-    database = Database(settings.database)
-    try:
+    async with open_database(settings) as database:
         yield SqlNodeRegistry(database, SystemClock())
-    finally:
-        await database.close()
 
 
 @asynccontextmanager
