@@ -218,12 +218,11 @@ def _benched(
 ) -> BenchDocument:
     from kernelwright.bench.outputs import document_of
 
-    hint = f"finished problems are kept; the same command with --out {results.folder} goes on"
     with results.held():
         kept = results.begin(terms, datetime.now(UTC))
         say(f"results: {results.folder}")
         progress = _Progress(results, terms)
-        with interruptible(hint):
+        with interruptible(lambda: f"finished problems are kept; the same command with --out {results.folder} goes on"):
             try:
                 end = asyncio.run(_run(wanted, kept, limits, results, server, settings, progress))
             finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -72,12 +72,13 @@ def say(line: str) -> None:
 
 
 @contextmanager
-def interruptible(hint: str = "") -> Iterator[None]:
-    """Turn Ctrl-C into exit code 130, with a hint for how to go on."""
+def interruptible(hint: Callable[[], str] = str) -> Iterator[None]:
+    """Turn Ctrl-C into exit code 130, with a hint for how to go on, which is asked for then."""
     try:
         yield
     except KeyboardInterrupt:
-        say(f"\ninterrupted{hint and f': {hint}'}")
+        how = hint()
+        say(f"\ninterrupted{how and f': {how}'}")
         raise typer.Exit(130) from None
 
 

@@ -162,7 +162,7 @@ def _solved(
 ) -> tuple[ModelProfile, ModelOutcome]:
     """Run the jobs of a plan, or go on with those of a job, and show the card; Ctrl-C says how to go on."""
     from kernelwright.cli.model_card import outcome_card
-    from kernelwright.local_job import Listener, open_installed_solver
+    from kernelwright.local_job import Listener, open_solver
     from kernelwright.progress import Progress
     from kernelwright.whole_model.run import ModelRun, taken_up
 
@@ -171,24 +171,20 @@ def _solved(
 
     async def work(listener: Listener) -> tuple[ModelProfile, ModelOutcome]:
         specs = [] if plan is None else [plan.spec]
-        async with open_installed_solver(settings, *specs, resume=resume) as (here, solver):
+        async with open_solver(settings, *specs, resume=resume) as solver:
             if plan is not None:
-                run = await ModelRun.begin(here, solver, plan)
+                run = await ModelRun.begin(solver, plan)
             else:
-                run = await taken_up(here, solver, known["job"], where)
+                run = await taken_up(solver, known["job"], where)
             known["job"] = run.job_id
             say(f"job {run.job_id}")
             return run.profile, await run.finish(listener, say)
 
-    try:
-        with Progress(errors()) as progress:
-            found, outcome = asyncio.run(
-                work(lambda event, report: progress.show(event.kind.value, event.data, report))
-            )
-    except KeyboardInterrupt:
-        with interruptible(f"continue with: kernelwright profile --resume {known['job']}" if known else ""):
-            raise
-        raise AssertionError("unreachable") from None
+    def hint() -> str:
+        return f"continue with: kernelwright profile --resume {known['job']}" if known else ""
+
+    with interruptible(hint), Progress(errors()) as progress:
+        found, outcome = asyncio.run(work(progress.listen))
     errors().print(outcome_card(found, outcome))
     if outcome.source_path is not None:
         say(f"model       {outcome.source_path}")

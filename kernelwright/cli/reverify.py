@@ -44,7 +44,7 @@ def reverify(
     Accepted results of an older referee or toolchain are evaluated again. What an older referee accepted is
     not recalled, shared or exported before.
     Exit code 0 if all hold, 1 if some fail, 2 if some could not be evaluated."""
-    with interruptible("what was judged is kept; run it again for the rest"):
+    with interruptible(lambda: "what was judged is kept; run it again for the rest"):
         code = asyncio.run(_reverify(team, job, everything=everything, listing=listing, limit=limit, as_json=as_json))
     raise typer.Exit(code)
 

@@ -173,14 +173,11 @@ def solve(
                 say(f"{lease.owner} holds the job; taking over at {lease.expires_at:%H:%M:%S} UTC unless it responds")
             return await solver.finish(known["job"], out=out, listener=listener, after=after)
 
-    try:
-        with Progress(errors()) as progress:
-            return asyncio.run(work(lambda event, report: progress.show(event.kind.value, event.data, report)))
-    except KeyboardInterrupt:
-        hint = f"continue with: kernelwright run --resume {known['job']}" if known else ""
-        with interruptible(hint):
-            raise
-        raise AssertionError("unreachable") from None
+    def hint() -> str:
+        return f"continue with: kernelwright run --resume {known['job']}" if known else ""
+
+    with interruptible(hint), Progress(errors()) as progress:
+        return asyncio.run(work(progress.listen))
 
 
 def show(outcome: SolveResult) -> None:

@@ -99,7 +99,7 @@ def _watch(client: Client, job_id: str, as_json: bool) -> None:
     from services.domain.evaluations import EvaluationReport
 
     with (
-        interruptible(f"the job continues; watch it again with: kernelwright watch {job_id}"),
+        interruptible(lambda: f"the job continues; watch it again with: kernelwright watch {job_id}"),
         Progress(errors()) as progress,
     ):
         for event in client.events(job_id):
