@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kernelwright.bench.results import Results
     from kernelwright.bench.rows import BenchRow
     from kernelwright.bench.runner import BenchEnd, BenchLimits
-    from kernelwright.bench.terms import BenchTerms, KeptTerms
+    from kernelwright.bench.terms import BenchTerms
     from kernelwright.bench.totals import BenchDocument
     from kernelwright.settings import Settings
     from kernelwright.suites.suite import Suite, SuiteProblem
@@ -127,7 +127,7 @@ def bench(
         raise UserError("use either --json or --markdown")
     results = Results(out or _new_folder(settings))
     if merging:
-        _refuse_beside_merge(context)
+        options.refuse_but(context, MERGING, "--merge runs nothing")
         document = _merged(paths or [], results)
     else:
         chosen = _suite(paths or [], suite, level, path, part)
@@ -187,14 +187,6 @@ def _referee_version() -> str:
     return REFEREE_VERSION
 
 
-def _refuse_beside_merge(context: typer.Context) -> None:
-    """Raise `UserError` for an option that would change nothing."""
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if source is not None and source.name == "COMMANDLINE" and parameter.name not in MERGING:
-            raise UserError(f"--merge runs nothing: leave out {parameter.opts[0]}")
-
-
 def _merged(folders: Sequence[Path], results: Results) -> BenchDocument:
     from kernelwright.bench.outputs import document_of
     from kernelwright.bench.results import Results, merge
@@ -216,15 +208,25 @@ def _benched(
     server: str | None,
     settings: Settings,
 ) -> BenchDocument:
+    from kernelwright.bench.jobs import open_jobs
     from kernelwright.bench.outputs import document_of
+    from kernelwright.bench.runner import Bench
+    from services.runtime.clock import SystemClock
 
+    clock = SystemClock()
     with results.held():
-        kept = results.begin(terms, datetime.now(UTC))
+        kept = results.begin(terms, clock.now())
         say(f"results: {results.folder}")
         progress = _Progress(results, terms)
+
+        async def run() -> BenchEnd:
+            with contextlib.nullcontext() if server is None else open_client(server) as client:
+                async with open_jobs(client, settings, terms, clock) as jobs:
+                    return await Bench(jobs, results, kept, clock, progress).run(wanted, limits)
+
         with interruptible(lambda: f"finished problems are kept; the same command with --out {results.folder} goes on"):
             try:
-                end = asyncio.run(_run(wanted, kept, limits, results, server, settings, progress))
+                end = asyncio.run(run())
             finally:
                 progress.write()
         document = document_of(results, terms, end.remaining)
@@ -235,25 +237,6 @@ def _benched(
             f"device seconds are spent; the same command with --out {results.folder} goes on"
         )
     return document
-
-
-async def _run(
-    wanted: Sequence[SuiteProblem],
-    kept: KeptTerms,
-    limits: BenchLimits,
-    results: Results,
-    server: str | None,
-    settings: Settings,
-    progress: _Progress,
-) -> BenchEnd:
-    from kernelwright.bench.jobs import open_jobs
-    from kernelwright.bench.runner import Bench
-    from services.runtime.clock import SystemClock
-
-    clock = SystemClock()
-    with contextlib.nullcontext() if server is None else open_client(server) as client:
-        async with open_jobs(client, settings, kept.terms, clock) as jobs:
-            return await Bench(jobs, results, kept, clock, progress).run(wanted, limits)
 
 
 class _Progress:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
 
@@ -53,10 +54,15 @@ def listed(text: str) -> tuple[str, ...]:
 
 def refuse_beside_resume(context: typer.Context, *kept: str) -> None:
     """Raise `UserError` for an option beside --resume that would change nothing; `kept` are parameters that do."""
+    refuse_but(context, (*kept, "resume"), "a resumed job keeps what it was started with")
+
+
+def refuse_but(context: typer.Context, kept: Collection[str], reason: str) -> None:
+    """Raise `UserError` with a reason for an option on the command line whose parameter is not among `kept`."""
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
-        if source is not None and source.name == "COMMANDLINE" and parameter.name not in (*kept, "resume"):
-            raise UserError(f"a resumed job keeps what it was started with: leave out {parameter.opts[0]}")
+        if source is not None and source.name == "COMMANDLINE" and parameter.name not in kept:
+            raise UserError(f"{reason}: leave out {parameter.opts[0]}")
 
 
 def _check(what: str, name: str, known: tuple[str, ...]) -> None:
