@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,17 +15,6 @@ if TYPE_CHECKING:
     from services.domain.evaluations import EvaluationReport, EvaluationRequest
     from services.domain.verdicts import Verification
     from services.jobs.reverification import Judge, Outdated, Reverification
-
-
-@dataclass(frozen=True, kw_only=True)
-class Listed:
-    """A result that would be judged again."""
-
-    evaluation_id: str
-    candidate_id: str
-    job_id: str
-    problem: str
-    why: str
 
 
 def reverify(
@@ -98,20 +86,20 @@ def _outcome(verification: Verification) -> str:
 
 def _print_list(found: Sequence[Outdated], *, as_json: bool) -> None:
     rows = [
-        Listed(
-            evaluation_id=item.stored.request.evaluation_id,
-            candidate_id=item.stored.request.candidate_id,
-            job_id=item.stored.request.job_id,
-            problem=item.stored.request.problem.name,
-            why=item.why,
-        )
+        {
+            "evaluation_id": item.stored.request.evaluation_id,
+            "candidate_id": item.stored.request.candidate_id,
+            "job_id": item.stored.request.job_id,
+            "problem": item.stored.request.problem.name,
+            "why": item.why,
+        }
         for item in found
     ]
     if as_json:
         print_json(rows)
         return
     for row in rows:
-        typer.echo(f"{row.candidate_id}  {row.problem}  {row.why}")
+        typer.echo(f"{row['candidate_id']}  {row['problem']}  {row['why']}")
     say(f"{len(rows)} accepted results would be re-evaluated")
 
 
