@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from kernelwright.cli.local import run_over
+from kernelwright.cli.options import listed
 from kernelwright.cli.output import AsJson, print_json, print_table, say
 from services.domain.access import ALL_SCOPES, Principal, Role, TokenScope
 from services.domain.errors import ConfigurationError, NotFoundError
@@ -177,7 +178,7 @@ def create_token(
         raise ConfigurationError("use either --days or --for-ever")
     if node is not None and scopes is not None:
         raise ConfigurationError("use either --scopes or --node")
-    of_devices = () if node is None else tuple(part.strip() for part in node.split(",") if part.strip())
+    of_devices = listed(node or "")
     wanted = frozenset({TokenScope.NODE}) if node is not None else _scopes(scopes or "read,write")
     lives = None if for_ever else days or 90
 
@@ -248,7 +249,7 @@ def audit(
 
 
 def _scopes(text: str) -> frozenset[TokenScope]:
-    given = {part.strip() for part in text.split(",") if part.strip()}
+    given = set(listed(text))
     if TokenScope.NODE in given:
         raise ConfigurationError("the scope node is only for the tokens of nodes: use --node DEVICES")
     if unknown := sorted(given - set(TokenScope)):

@@ -16,7 +16,7 @@ from kernelwright.settings import LOOPBACK
 from kernelwright.wiring.access import make_identity, public_names
 from kernelwright.wiring.installation import Installation, make_requests, make_shares, make_trajectories, make_webhooks
 from kernelwright.wiring.spool import spool_devices
-from kernelwright.wiring.workbench import backends, devices, known_sheet
+from kernelwright.wiring.workbench import devices, known_sheet
 from kernelwright.wiring.workers import worker_node
 from services.domain.nodes import NodeRole, ServiceNode
 from services.teams.rate_limits import LocalBuckets, RateLimiter
@@ -50,7 +50,7 @@ async def limiting(installation: Installation) -> AsyncIterator[RateLimiter]:
 def make_web_services(installation: Installation, *, host: str, local_worker: bool, rates: RateLimiter) -> WebServices:
     """What the REST API needs."""
     from agents.strategies.population import population
-    from web.context import WebServices, WorkerInfo
+    from web.context import WebServices
 
     settings, started = installation.settings, installation.clock.now()
 
@@ -59,14 +59,7 @@ def make_web_services(installation: Installation, *, host: str, local_worker: bo
         if settings.queue == "celery" or not local_worker:
             return apart
         here = tuple(
-            WorkerInfo(
-                name=socket.gethostname(),
-                device=device,
-                backends=backends(device),
-                isolation=None,
-                sheet=known_sheet(settings.directory, device),
-                node=_here(device, started),
-            )
+            replace(_worker_info(_here(device, started)), sheet=known_sheet(settings.directory, device))
             for device in devices()
             if device not in spool_devices(settings)
         )
