@@ -16,14 +16,14 @@ import typer
 
 from kernelwright.cli.local import run_over
 from kernelwright.cli.options import listed
-from kernelwright.cli.output import AsJson, print_json, print_table, say
+from kernelwright.cli.output import AsJson, print_json, print_list, print_table, say
 from services.domain.access import ALL_SCOPES, Principal, Role, TokenScope
 from services.domain.errors import ConfigurationError, NotFoundError
 from services.domain.jobs import LOCAL_TEAM
 from services.domain.quotas import Period, Quota, Resource
 
 if TYPE_CHECKING:
-    from services.domain.access import ApiToken, Member
+    from services.domain.access import ApiToken, AuditEntry, Member
     from services.domain.quotas import QuotaUsage
     from services.teams.access import AccessService, NewToken
     from services.teams.quotas import QuotaService
@@ -48,9 +48,8 @@ def create_team(name: Annotated[str, typer.Argument(help="Name: 1 to 63 characte
 def list_teams(as_json: AsJson = False) -> None:
     """List all teams."""
     found = _with_access(lambda access: access.teams())
-    print_json(found) if as_json else print_table(
-        ("team", "since", "weight"), [(item.id, _day(item.created_at), f"{item.weight:g}") for item in found]
-    )
+    headings = ("team", "since", "weight")
+    print_list(found, headings, lambda item: (item.id, _day(item.created_at), f"{item.weight:g}"), as_json=as_json)
 
 
 @team.command("weight")
@@ -90,15 +89,11 @@ def quota(
                 await quotas.set(name, Quota(resource=resource, period=period, most=most), _actor())
         return await quotas.usage(name)
 
-    found = _with_quotas(work)
-    if as_json:
-        print_json(found)
-        return
-    rows = [
-        (item.quota.resource, item.quota.period, f"{item.quota.most:g}", f"{item.used:g}", _day(item.resets_at))
-        for item in found
-    ]
-    print_table(("resource", "period", "most", "used", "resets"), rows)
+    def cells(item: QuotaUsage) -> tuple[str, ...]:
+        limit = item.quota
+        return limit.resource, limit.period, f"{limit.most:g}", f"{item.used:g}", _day(item.resets_at)
+
+    print_list(_with_quotas(work), ("resource", "period", "most", "used", "resets"), cells, as_json=as_json)
 
 
 @user.command("add")
@@ -121,12 +116,10 @@ def list_users(of_team: OfTeam = LOCAL_TEAM, as_json: AsJson = False) -> None:
         await _check_team(access, of_team)
         return await access.members(of_team)
 
-    found = _with_access(work)
-    if as_json:
-        print_json(found)
-        return
-    rows = [(item.user.login, item.role, _day(item.since), "yes" if item.user.subject else "no") for item in found]
-    print_table(("login", "role", "since", "signed in"), rows)
+    def cells(item: Member) -> tuple[str, ...]:
+        return item.user.login, item.role, _day(item.since), "yes" if item.user.subject else "no"
+
+    print_list(_with_access(work), ("login", "role", "since", "signed in"), cells, as_json=as_json)
 
 
 @user.command("role")
@@ -237,15 +230,12 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Print a team's audit log, newest first."""
+
+    def cells(item: AuditEntry) -> tuple[str, ...]:
+        return str(item.id), f"{item.at:%Y-%m-%d %H:%M:%S}", item.actor, item.action, item.subject, item.detail
+
     found = _with_access(lambda access: access.audit(of_team, before=before, limit=limit))
-    if as_json:
-        print_json(found)
-        return
-    rows = [
-        (str(item.id), f"{item.at:%Y-%m-%d %H:%M:%S}", item.actor, item.action, item.subject, item.detail)
-        for item in found
-    ]
-    print_table(("number", "time (UTC)", "actor", "action", "target", "detail"), rows)
+    print_list(found, ("number", "time (UTC)", "actor", "action", "target", "detail"), cells, as_json=as_json)
 
 
 def _scopes(text: str) -> frozenset[TokenScope]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -20,6 +20,7 @@ from services.domain.measurements import Gain
 if TYPE_CHECKING:
     from rich.console import Console
 
+T = TypeVar("T")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 GAINS: dict[str, str] = {
     Gain.SURELY: "[green]faster[/]",
@@ -59,10 +60,33 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, foldi
     answers().print(table)
 
 
+def print_list(
+    found: Sequence[T],
+    headings: Sequence[str],
+    cells: Callable[[T], Sequence[str]],
+    *,
+    as_json: bool,
+    folding: Container[str] = (),
+    none: str = "",
+) -> None:
+    """What was found, as JSON or as a table with a row for each; `none` is said below an empty table."""
+    if as_json:
+        print_json(found)
+        return
+    print_table(headings, map(cells, found), folding=folding)
+    if none and not found:
+        say(none)
+
+
 def print_json(value: object) -> None:
     """One JSON document on standard output."""
     sys.stdout.write(json.dumps(codec.to_data(value), indent=2) + "\n")
     sys.stdout.flush()
+
+
+def minute(moment: str) -> str:
+    """A moment of a document, to the minute."""
+    return moment[:16].replace("T", " ")
 
 
 def say(line: str) -> None:
