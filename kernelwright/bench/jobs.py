@@ -10,9 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelwright.bench.results import replace_text
 from kernelwright.bench.rows import JobFacts
 from kernelwright.bench.terms import BenchTerms
+from kernelwright.whole_files import replace_text
 from services.client import Client
 from services.domain import codec
 from services.domain.digests import CandidateDigest

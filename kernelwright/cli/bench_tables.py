@@ -56,7 +56,7 @@ def page(
     One HTML file of several results folders; nothing is loaded from elsewhere."""
     from kernelwright.bench.leaderboard import NamedRun, leaderboard
     from kernelwright.bench.outputs import document_of
-    from kernelwright.bench.results import replace_text
+    from kernelwright.whole_files import replace_text
 
     runs = []
     for folder in folders:

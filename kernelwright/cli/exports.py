@@ -11,6 +11,7 @@ import typer
 
 from kernelwright.cli.local import run_over
 from kernelwright.cli.output import say, writing
+from kernelwright.whole_files import replace_text
 from services.domain.jobs import LOCAL_TEAM, TrainingFormat
 
 if TYPE_CHECKING:
@@ -56,7 +57,5 @@ def export_trajectories(
         sys.stdout.writelines(lines)
     else:
         with writing(out):
-            partial = out.with_name(out.name + ".partial")
-            partial.write_text("".join(lines), encoding="utf-8")
-            partial.replace(out)
+            replace_text(out, "".join(lines))
     say(f"{len(lines)} lines{'' if out is None else f' in {out.absolute()}'}")

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from storage.memory.records import SqlMemoryRecords
     from storage.memory.store import SqlMemory
     from storage.teams.encryption import SecretSealer
+    from storage.teams.webhooks import SqlWebhookStore
 
 
 log = logging.getLogger(__name__)
@@ -166,14 +167,15 @@ def make_webhooks(installation: Installation) -> WebhookService:
     """A team's webhooks."""
     from services.adapters.webhooks.sender import check_address
     from services.teams.webhooks import WebhookService
-    from storage.teams.webhooks import SqlWebhookStore
 
     check = functools.partial(check_address, private_hosts=installation.settings.webhook_private_hosts)
-    return WebhookService(
-        SqlWebhookStore(installation.database, installation.clock, open_sealer(installation.settings)),
-        check,
-        installation.clock,
-    )
+    return WebhookService(_webhook_store(installation), check, installation.clock)
+
+
+def _webhook_store(installation: Installation) -> SqlWebhookStore:
+    from storage.teams.webhooks import SqlWebhookStore
+
+    return SqlWebhookStore(installation.database, installation.clock, open_sealer(installation.settings))
 
 
 @asynccontextmanager
@@ -182,11 +184,9 @@ async def dispatching(installation: Installation) -> AsyncIterator[None]:
     from services.adapters.webhooks.sender import WebhookSender
     from services.runtime.periodic import repeating
     from services.teams.webhooks import POLL_S, Dispatcher
-    from storage.teams.webhooks import SqlWebhookStore
 
-    store = SqlWebhookStore(installation.database, installation.clock, open_sealer(installation.settings))
     sender = WebhookSender(f"kernelwright/{version()}", private_hosts=installation.settings.webhook_private_hosts)
-    dispatcher = Dispatcher(store, sender, installation.clock)
+    dispatcher = Dispatcher(_webhook_store(installation), sender, installation.clock)
     try:
         async with repeating("webhooks", dispatcher.begin_all, POLL_S, installation.clock):
             yield
