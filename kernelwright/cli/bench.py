@@ -121,6 +121,7 @@ def bench(
     from kernelwright.bench.runner import BenchLimits
     from kernelwright.bench.terms import BenchTerms
     from kernelwright.settings import load_settings
+    from services.domain.referees import REFEREE_VERSION
 
     settings = load_settings()
     if as_json and as_markdown:
@@ -146,7 +147,7 @@ def bench(
             compiler_draft=_drafted(compiler_draft, server, settings),
             budget=Budget(rounds=rounds, wall_s=wall, tokens=tokens, dollars=dollars, device_s=job_device_seconds),
             baselines=options.chosen_baselines(baselines, device),
-            referee_version=None if server else _referee_version(),
+            referee_version=None if server else REFEREE_VERSION,
             objective=objective,
         )
         limits = BenchLimits(device_seconds=device_seconds, retry_failed=retry_failed)
@@ -179,12 +180,6 @@ def _new_folder(settings: Settings) -> Path:
 def _drafted(wanted: bool | None, server: str | None, settings: Settings) -> bool | None:
     """Whether the compiler's draft comes first; None leaves that to the server."""
     return settings.compiler_draft if wanted is None and server is None else wanted
-
-
-def _referee_version() -> str:
-    from services.domain.referees import REFEREE_VERSION
-
-    return REFEREE_VERSION
 
 
 def _merged(folders: Sequence[Path], results: Results) -> BenchDocument:
@@ -286,12 +281,6 @@ def _print(document: BenchDocument, results: Results, *, as_json: bool, as_markd
     elif as_markdown:
         sys.stdout.write(tables.as_markdown(document))
     else:
-        _print_table(document)
-
-
-def _print_table(document: BenchDocument) -> None:
-    from kernelwright.bench import tables
-
-    print_table(tables.HEADINGS, map(tables.cells, document.problems), folding=_FOLDING)
-    for line in tables.totals_lines(document):
-        answers().print(line, markup=False)
+        print_table(tables.HEADINGS, map(tables.cells, document.problems), folding=_FOLDING)
+        for line in tables.totals_lines(document):
+            answers().print(line, markup=False)

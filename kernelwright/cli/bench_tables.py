@@ -14,7 +14,6 @@ from services.domain.errors import UserError
 if TYPE_CHECKING:
     from kernelwright.bench.comparison import Compared
     from kernelwright.bench.results import Results
-    from kernelwright.bench.rows import BenchRow
 
 DEFAULT = "run"
 
@@ -39,7 +38,7 @@ def compare(
     Over the problems that both have, with 95 % intervals."""
     from kernelwright.bench.comparison import compare as compared
 
-    found = compared(_rows(a), _rows(b))
+    found = compared(_results(a).rows(), _results(b).rows())
     if as_json:
         print_json(found)
     else:
@@ -74,10 +73,6 @@ def _results(folder: Path) -> Results:
     if not (folder / "terms.json").is_file():
         raise UserError(f"{folder}: no results of bench (terms.json is missing): name folders that --out made")
     return Results(folder)
-
-
-def _rows(folder: Path) -> tuple[BenchRow, ...]:
-    return _results(folder).rows()
 
 
 def _show(found: Compared) -> None:

@@ -22,8 +22,6 @@ from services.domain.nodes import NodeRole, ServiceNode
 from services.teams.rate_limits import LocalBuckets, RateLimiter
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
-
     from services.client import Client
     from services.jobs.node_work import NodeWork
     from services.jobs.playground import PlaygroundService
@@ -165,13 +163,6 @@ def _metrics(installation: Installation) -> Callable[[], Awaitable[bytes]]:
     return answer
 
 
-def make_app(services: WebServices) -> FastAPI:
-    """The ASGI app."""
-    from web.app import create_app
-
-    return create_app(services)
-
-
 @asynccontextmanager
 async def open_local_client(installation: Installation) -> AsyncIterator[Client]:
     """A client of the REST API in this process, as its one user; call it in other threads than the event loop's."""
@@ -179,10 +170,11 @@ async def open_local_client(installation: Installation) -> AsyncIterator[Client]
 
     from services.client import Client
     from services.client.in_process import AppTransport
+    from web.app import create_app
 
     address = LOOPBACK[0]
     async with limiting(installation) as rates:
         services = make_web_services(installation, host=address, local_worker=True, rates=rates)
-        app = httpx.ASGITransport(make_app(replace(services, token=None, open_here=True)))
+        app = httpx.ASGITransport(create_app(replace(services, token=None, open_here=True)))
         with Client(f"http://{address}", transport=AppTransport(app, asyncio.get_running_loop())) as client:
             yield client
