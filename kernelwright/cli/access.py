@@ -79,6 +79,8 @@ def quota(
     """Set a team's quotas and show its usage.
 
     Quotas are of jobs, tokens, dollars and device_s, per day or month (UTC)."""
+    from kernelwright.wiring.access import open_quotas
+
     wanted = [_limit(text) for text in limits or ()]
 
     async def work(quotas: QuotaService) -> tuple[QuotaUsage, ...]:
@@ -93,7 +95,7 @@ def quota(
         limit = item.quota
         return limit.resource, limit.period, f"{limit.most:g}", f"{item.used:g}", _day(item.resets_at)
 
-    print_list(_with_quotas(work), ("resource", "period", "most", "used", "resets"), cells, as_json=as_json)
+    print_list(run_over(open_quotas, work), ("resource", "period", "most", "used", "resets"), cells, as_json=as_json)
 
 
 @user.command("add")
@@ -266,12 +268,6 @@ def _limit(text: str) -> tuple[Resource, Period, float | None]:
         )
     most = None if found["most"] == "none" else float(found["most"])
     return Resource(found["resource"]), Period(found["period"]), most
-
-
-def _with_quotas(work: Callable[[QuotaService], Awaitable[T]]) -> T:
-    from kernelwright.wiring.access import open_quotas
-
-    return run_over(open_quotas, work)
 
 
 async def _check_team(access: AccessService, name: str) -> None:

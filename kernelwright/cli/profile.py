@@ -74,6 +74,7 @@ def profile(
     The model's parts are ranked by possible gain and written as problems, which --run solves.
     Exit code 0; with --run, 1 without a kernel or an accepted, surely faster model."""
     from kernelwright.settings import load_settings
+    from kernelwright.whole_model.plan import ModelPlan, Wish
     from services.domain.jobs import Budget
 
     if (file is None) == (resume is None):
@@ -95,7 +96,9 @@ def profile(
             found = _profiled(settings, spec)
             paths = _written(found, out or settings.directory / "models" / found.name)
         if run:
-            _, outcome = _solved(settings, _plan(found, spec, parts, swap_all, out), None, out)
+            wish = Wish(parts=parts, swap_all=swap_all)
+            plan = ModelPlan(profile=found, spec=spec, wish=wish, out=_absolute(out))
+            _, outcome = _solved(settings, plan, None, out)
     if as_json:
         print_json(_document(found, paths, outcome))
     raise typer.Exit(0 if outcome is None or outcome.gained else 1)
@@ -120,12 +123,6 @@ def _spec(
         baselines=options.listed(baselines),
         seed=seed,
     )
-
-
-def _plan(found: ModelProfile, spec: JobSpec, parts: int, swap_all: bool, out: Path | None) -> ModelPlan:
-    from kernelwright.whole_model.plan import ModelPlan, Wish
-
-    return ModelPlan(profile=found, spec=spec, wish=Wish(parts=parts, swap_all=swap_all), out=_absolute(out))
 
 
 def _absolute(out: Path | None) -> str | None:

@@ -21,6 +21,8 @@ from services.domain.errors import KernelwrightError, QueueError
 WAITING = re.compile(r'^kernelwright_orders\{device="([^"]+)",status="queued"\} ([0-9.e+]+)$', re.MULTILINE)
 START_AGAIN = "Do what it says on that node, then start its worker again."
 _TIMEOUT_S = 10.0
+WORKER_ANSWER_S = 20.0
+API_ANSWER_S = 8.0
 
 
 def diagnose_remote(
@@ -178,13 +180,7 @@ async def _member(settings: Settings) -> Finding:
     return ok("installation", f"{len(orchestrators)} orchestrators, {len(workers)} workers, {queues.detail}")
 
 
-WORKER_ANSWER_S = 20.0
-
-
-API_ANSWER_S = 8.0
-
-
-def worker_answers(settings: Settings, device: str, timeout_s: float = WORKER_ANSWER_S) -> Finding:
+def worker_answers(settings: Settings, device: str) -> Finding:
     """Sends a task that does nothing to the workers of a device and waits for the answer."""
     from kernelwright.wiring.workers import celery_settings
     from workers.queue.health_check import ask
@@ -194,22 +190,22 @@ def worker_answers(settings: Settings, device: str, timeout_s: float = WORKER_AN
     if settings.queue != "celery":
         return missing(name, "no queue", "Set KERNELWRIGHT_QUEUE=celery.")
     try:
-        worker = ask(create_app(celery_settings(settings)), device, timeout_s)
+        worker = ask(create_app(celery_settings(settings)), device, WORKER_ANSWER_S)
     except QueueError as error:
         remedy = "Start the message broker, or set KERNELWRIGHT_REDIS_URL or KERNELWRIGHT_BROKER_URL."
         return missing(name, str(error), remedy)
     if worker is None:
-        detail = f"no worker did a task within {timeout_s:g} s, and none is at work"
+        detail = f"no worker did a task within {WORKER_ANSWER_S:g} s, and none is at work"
         return missing(name, detail, f"kernelwright worker --device {device}")
     return ok(name, f"{worker} does tasks")
 
 
-def api_answers(url: str, timeout_s: float = API_ANSWER_S) -> Finding:
+def api_answers(url: str) -> Finding:
     """Asks an API whether it reaches its database."""
     import httpx
 
     try:
-        answer = httpx.get(f"{url.rstrip('/')}/readyz", timeout=timeout_s)
+        answer = httpx.get(f"{url.rstrip('/')}/readyz", timeout=API_ANSWER_S)
     except httpx.HTTPError as error:
         return missing("api", f"{url}: {error}", "kernelwright api")
     if answer.status_code != 200:

@@ -48,7 +48,7 @@ class KernelBenchCom:
         text, tree = module_tree(reference, "reference")
         _check_drivable(tree, reference)
         shapes = [_renamed(shape, tree, item) for shape in _shapes(item / "shapes.py")]
-        groups = split_by(shapes, _building_names(tree))
+        groups = split_by(shapes, names_used(tree, ["get_init_inputs", "Model"]))
         return [
             Reading(
                 source=_source(text, group),
@@ -110,11 +110,6 @@ def _renamed(shape: Shape, tree: ast.Module, item: Path) -> dict[str, Any]:
             raise ProblemError(reason, remedy=_ANOTHER, path=str(item / "shapes.py"))
         found[known] = value
     return found
-
-
-def _building_names(tree: ast.Module) -> set[str]:
-    """What building and calling the model reads."""
-    return names_used(tree, ["get_init_inputs", "Model"])
 
 
 def _source(text: str, group: Sequence[Shape]) -> str:
