@@ -28,7 +28,7 @@ import torch
 
 from agents.playbook.model import answer
 from benchmarks.prompt_sections import by_section, table
-from kernelwright.wiring.access import bring_up
+from kernelwright.wiring.database import bring_up
 from orchestrator import Orchestrator, Stores
 from services.adapters.embeddings.hashing import HashingEmbedder
 from services.domain.chat import AgentRole, ChatRequest

@@ -293,12 +293,13 @@ async def submit_and_finish(report: Path) -> str:
     from kernelwright.settings import load_settings
     from kernelwright.wiring.installation import make_orchestrator, open_installation
     from kernelwright.wiring.queues import open_queue
-    from kernelwright.wiring.web import limiting, make_app, make_web_services
+    from kernelwright.wiring.web import limiting, make_web_services
+    from web.app import create_app
 
     Tracer(os.open(report, os.O_WRONLY | os.O_APPEND)).start()  # before the database's threads begin
     settings = load_settings()
     async with open_installation(settings) as here, limiting(here) as rates, open_queue(here) as queue:
-        app = make_app(make_web_services(here, host="127.0.0.1", local_worker=True, rates=rates))
+        app = create_app(make_web_services(here, host="127.0.0.1", local_worker=True, rates=rates))
         orchestrator = make_orchestrator(here, queue)
         transport = httpx.ASGITransport(app=app)
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:

@@ -90,11 +90,6 @@ def state_directory() -> Path:
     return Path(os.environ.get("KERNELWRIGHT_HOME") or ".kernelwright").absolute()
 
 
-def report_json(report: EvaluationReport) -> str:
-    """The report as the JSON document that the command prints."""
-    return json.dumps(codec.to_data(report), indent=2)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; its exit code: 0 accepted, 1 not, 2 wrong use or broken environment, 130 interrupted."""
     given = _parser().parse_args(arguments)
@@ -112,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
-    sys.stdout.write((report_json(report) if given.json else summary(report)) + "\n")
+    sys.stdout.write((json.dumps(codec.to_data(report), indent=2) if given.json else summary(report)) + "\n")
     return exit_code(report)
 
 

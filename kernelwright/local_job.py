@@ -43,12 +43,13 @@ class Solver:
     """Runs jobs in this process, one at a time."""
 
     def __init__(self, installation: Installation, orchestrator: Orchestrator) -> None:
-        self._here = installation
+        self.here = installation
+        """What it works over."""
         self._orchestrator = orchestrator
 
     async def submit(self, spec: JobSpec) -> Job:
         """Store a new job. Raises `UserError`."""
-        return (await self._here.service.submit(LOCAL_TEAM, spec))[0]
+        return (await self.here.service.submit(LOCAL_TEAM, spec))[0]
 
     async def finish(
         self, job_id: str, *, out: Path | None, listener: Listener = _nobody, after: int = 0
@@ -67,45 +68,45 @@ class Solver:
 
     async def outcome(self, job_id: str, out: Path | None) -> SolveResult:
         """The results of a finished job, written again. Raises `NotFoundError`."""
-        return await self._outcome(await self._here.service.get(LOCAL_TEAM, job_id), out)
+        return await self._outcome(await self.here.service.get(LOCAL_TEAM, job_id), out)
 
     async def resumable(self, job_id: str, *, model: str | None = None, rounds: int | None = None) -> tuple[Job, int]:
         """A job to continue, unpaused, and the number of its last event so far; a failed one goes on, and so does a
         paused one with another model or number of rounds. Raises `NotFoundError`, `ConflictError`,
         `ConfigurationError`."""
-        job = await self._here.service.get(LOCAL_TEAM, job_id)
+        job = await self.here.service.get(LOCAL_TEAM, job_id)
         if model is not None or rounds is not None:
-            job = await self._here.service.resume(LOCAL_TEAM, job_id, model=model, rounds=rounds)
+            job = await self.here.service.resume(LOCAL_TEAM, job_id, model=model, rounds=rounds)
         elif not job.status.is_final and (job.pause_requested or job.status is JobStatus.PAUSED):
-            job = await self._here.service.resume(LOCAL_TEAM, job_id)
+            job = await self.here.service.resume(LOCAL_TEAM, job_id)
         return job, await self._last_event(job_id)
 
     async def awaited_lease(self, job_id: str) -> Lease | None:
         """The lease of another orchestrator that may still be at work on a job, and will be waited for."""
-        lease = await self._here.stores.jobs.holder(job_id)
+        lease = await self.here.stores.jobs.holder(job_id)
         return None if lease is None or is_gone(lease.owner) else lease
 
     async def _last_event(self, job_id: str) -> int:
         last = 0
-        while page := await self._here.stores.events.read(job_id, last):
+        while page := await self.here.stores.events.read(job_id, last):
             last = page[-1].seq
         return last
 
     async def _follow(self, job_id: str, after: int, listener: Listener) -> None:
-        async for event in self._here.stores.events.follow(job_id, after):
+        async for event in self.here.stores.events.follow(job_id, after):
             listener(event, await self._report(event))
 
     async def _report(self, event: Event) -> EvaluationReport | None:
         if event.kind is not EventKind.EVALUATION_FINISHED:
             return None
         try:
-            found = await self._here.service.candidate(LOCAL_TEAM, str(event.data["candidate_id"]))
+            found = await self.here.service.candidate(LOCAL_TEAM, str(event.data["candidate_id"]))
         except NotFoundError:
             return None
         return found.report
 
     async def _outcome(self, job: Job, out: Path | None) -> SolveResult:
-        here = self._here
+        here = self.here
         export = await here.exporter.to_folder(LOCAL_TEAM, job.id, out or here.settings.results(job.id))
         best = await here.service.best(LOCAL_TEAM, job.id)
         document = await here.service.result(
@@ -120,15 +121,6 @@ class Solver:
 @asynccontextmanager
 async def open_solver(settings: Settings, *specs: JobSpec, resume: str | None = None) -> AsyncIterator[Solver]:
     """A solver over this machine's worker; the specs, and that the job to resume exists, are checked first."""
-    async with open_installed_solver(settings, *specs, resume=resume) as (_, solver):
-        yield solver
-
-
-@asynccontextmanager
-async def open_installed_solver(
-    settings: Settings, *specs: JobSpec, resume: str | None = None
-) -> AsyncIterator[tuple[Installation, Solver]]:
-    """As `open_solver`, with the installation that it works over."""
     if settings.queue != "in-process":
         raise UserError("run, bench and profile work in this process: unset KERNELWRIGHT_QUEUE, or submit to a server")
     async with open_installation(settings) as installation:
@@ -137,4 +129,4 @@ async def open_installed_solver(
         if resume is not None:
             await installation.service.get(LOCAL_TEAM, resume)
         async with open_queue(installation) as queue:
-            yield installation, Solver(installation, make_orchestrator(installation, queue))
+            yield Solver(installation, make_orchestrator(installation, queue))

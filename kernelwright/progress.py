@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from services.domain.evaluations import EvaluationReport
+from services.domain.events import Event
 from services.domain.gates import GateStatus
 from services.domain.measurements import Gain
 from services.domain.texts import microseconds, percent, ratio
@@ -45,6 +46,10 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         if self._spinner:
             self._spinner.stop()
+
+    def listen(self, event: Event, report: EvaluationReport | None) -> None:
+        """One event of a job in this process."""
+        self.show(event.kind.value, event.data, report)
 
     def show(self, kind: str, data: dict[str, Any], report: EvaluationReport | None = None) -> None:
         """One event; `report` is its candidate's, for `evaluation.finished`."""

@@ -10,9 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelwright.bench.results import replace_text
 from kernelwright.bench.rows import JobFacts
 from kernelwright.bench.terms import BenchTerms
+from kernelwright.whole_files import replace_text
 from services.client import Client
 from services.domain import codec
 from services.domain.digests import CandidateDigest
@@ -28,7 +28,6 @@ from services.problems.lint import lint_problem
 if TYPE_CHECKING:
     from kernelwright.local_job import Solver
     from kernelwright.settings import Settings
-    from services.jobs.service import JobService
 
 POLL_S = 1.0
 GIVE_UP_S = 300.0
@@ -146,14 +145,13 @@ class ServerJobs(BenchJobs):
 class EmbeddedJobs(BenchJobs):
     """Runs jobs over this machine's worker; one that was interrupted goes on from its last step."""
 
-    def __init__(self, client: Client, terms: BenchTerms, service: JobService, solver: Solver) -> None:
+    def __init__(self, client: Client, terms: BenchTerms, solver: Solver) -> None:
         super().__init__(client, terms)
-        self._service = service
         self._solver = solver
 
     def check(self, problem: Problem) -> None:
         """Raise `ProblemError` or `ConfigurationError`."""
-        self._service.check(self._spec(problem))
+        self._solver.here.service.check(self._spec(problem))
 
     async def _kernel(self, job_id: str, folder: Path) -> Path | None:
         await self._solver.resumable(job_id)
@@ -168,8 +166,8 @@ async def open_jobs(
     if server is not None:
         yield ServerJobs(server, terms, clock)
         return
-    from kernelwright.local_job import open_installed_solver
+    from kernelwright.local_job import open_solver
     from kernelwright.wiring.web import open_local_client
 
-    async with open_installed_solver(settings) as (here, solver), open_local_client(here) as client:
-        yield EmbeddedJobs(client, terms, here.service, solver)
+    async with open_solver(settings) as solver, open_local_client(solver.here) as client:
+        yield EmbeddedJobs(client, terms, solver)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import jinja2
 
 from kernelwright.bench.rows import STRONGEST
-from kernelwright.bench.tables import totals_lines
+from kernelwright.bench.tables import mean, totals_lines
 from kernelwright.bench.totals import BenchDocument
 from services.domain.texts import interval, ratio
 
@@ -81,7 +81,6 @@ def _rank(run: NamedRun) -> tuple[float, int]:
 def _run(run: NamedRun, anchor: str) -> dict[str, object]:
     document = run.document
     totals, standing = document.totals, document.totals.against[STRONGEST]
-    mean = "–" if standing.geometric_mean is None else f"{ratio(standing.geometric_mean)} (of {standing.measured})"
     cells = (
         document.hardware or document.terms.device,
         document.terms.model,
@@ -89,7 +88,7 @@ def _run(run: NamedRun, anchor: str) -> dict[str, object]:
         f"{totals.accepted}",
         f"{standing.fast_p['1']:.0%}",
         f"{standing.fast_p['2']:.0%}",
-        mean,
+        mean(standing),
         f"{totals.sol_score:.2f}",
     )
     rows = [

@@ -9,11 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kernelwright.bench.results import Results, replace_text
+from kernelwright.bench.results import Results
 from kernelwright.bench.rows import STRONGEST, BenchRow
 from kernelwright.bench.tables import COLUMNS, as_csv, as_markdown
 from kernelwright.bench.terms import BenchTerms
 from kernelwright.bench.totals import BenchDocument, accepted_figures, share_faster, summarise
+from kernelwright.whole_files import replace_text
 from services.domain import codec
 
 INSTALL = "pip install 'kernelwright[benchmark]'"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 import uuid
 from collections.abc import Iterator, Sequence
@@ -14,6 +12,7 @@ from typing import TypeVar
 
 from kernelwright.bench.rows import BenchRow
 from kernelwright.bench.terms import BenchTerms, KeptTerms, check_same_machine, check_same_terms
+from kernelwright.whole_files import held, replace_text
 from services.domain import codec
 from services.domain.errors import ConflictError, UserError
 
@@ -39,14 +38,8 @@ class Results:
         """Be the only process that writes here; the lock ends with the process. Raises `ConflictError`."""
         if self.folder.exists() and not self.folder.is_dir():
             raise UserError(f"{self.folder}: is a file: name a folder with --out")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / _LOCK).open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise ConflictError(
-                    f"another process writes to {self.folder}: wait for its end, or name another folder with --out"
-                ) from None
+        busy = f"another process writes to {self.folder}: wait for its end, or name another folder with --out"
+        with held(self.folder / _LOCK, busy):
             yield
 
     def begin(self, terms: BenchTerms, at: datetime) -> KeptTerms:
@@ -95,16 +88,6 @@ class Results:
 
 def _write(path: Path, value: object) -> None:
     replace_text(path, codec.dumps(value))
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    with partial.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
 
 
 def _read(kind: type[T], path: Path) -> T:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -73,7 +73,7 @@ class Versions:
 
 @dataclass(frozen=True, kw_only=True)
 class BenchRow:
-    """One problem's outcome."""
+    """One problem's outcome; defaults are those of a problem that no job was made for."""
 
     key: str
     """Name of the row within its results."""
@@ -89,50 +89,50 @@ class BenchRow:
     status: JobStatus
     accepted: bool
     """Whether there is a kernel that is correct and honest."""
-    verdict: Verdict | None
+    verdict: Verdict | None = None
     """On the best kernel, or on the last candidate where none was accepted."""
-    failed_gate: GateName | None
+    failed_gate: GateName | None = None
     message: str | None
     """Why the job ended as it did; for what is unsolved or refused, the reason."""
-    family: str | None
+    family: str | None = None
     """Operator family of the traced reference."""
     category: Category
     group: str | None = None
     """The suite's own category."""
-    latency_us: float | None
+    latency_us: float | None = None
     """Median of the best kernel."""
-    latency_ci95_us: Bounds | None
-    baselines_us: dict[str, float]
+    latency_ci95_us: Bounds | None = None
+    baselines_us: dict[str, float] = field(default_factory=dict)
     """Baseline to its median."""
-    speedup: Speedup
-    bounds: dict[str, Bounds]
+    speedup: Speedup = field(default_factory=Speedup)
+    bounds: dict[str, Bounds] = field(default_factory=dict)
     """Baseline, and `strongest`, to the 95 % interval of the speedup over it."""
-    gain: Gain | None
+    gain: Gain | None = None
     """Whether the best kernel is faster than the strongest baseline, by the interval."""
-    roofline_fraction: float | None
+    roofline_fraction: float | None = None
     """Of the first input set, like `roofline_bound`."""
     first_set_speedup: float | None = None
     """Over the strongest baseline on that set, whatever the objective; None where the kernel collapses on others."""
-    roofline_bound: str | None
-    rounds: int
-    candidates: int
-    device_s: DeviceSpending
-    wall_s: float | None
-    tokens: int
+    roofline_bound: str | None = None
+    rounds: int = 0
+    candidates: int = 0
+    device_s: DeviceSpending = DeviceSpending()
+    wall_s: float | None = None
+    tokens: int = 0
     dollars: float | None
     """None where a price is unknown."""
-    author: Author | None
+    author: Author | None = None
     """Who wrote the best kernel."""
-    from_compiler: bool
+    from_compiler: bool = False
     """Whether it descends from the compiler's draft, or is it."""
-    kernel_path: str | None
+    kernel_path: str | None = None
     """Its file, within the results' folder."""
     device: str
-    hardware: str | None
+    hardware: str | None = None
     """The device's own name; None where no worker saw the problem."""
-    referee_version: str | None
+    referee_version: str | None = None
     """None where no candidate was judged."""
-    versions: Versions
+    versions: Versions = Versions()
     finished_at: datetime
 
     @property
@@ -229,33 +229,11 @@ def refused_row(item: SuiteProblem, error: ProblemError, *, device: str, at: dat
         job_id=None,
         status=JobStatus.REFUSED,
         accepted=False,
-        verdict=None,
-        failed_gate=None,
         message=str(error),
-        family=None,
         category=Category.OTHER,
         group=item.group,
-        latency_us=None,
-        latency_ci95_us=None,
-        baselines_us={},
-        speedup=Speedup(),
-        bounds={},
-        gain=None,
-        roofline_fraction=None,
-        roofline_bound=None,
-        rounds=0,
-        candidates=0,
-        device_s=DeviceSpending(),
-        wall_s=None,
-        tokens=0,
         dollars=0.0,
-        author=None,
-        from_compiler=False,
-        kernel_path=None,
         device=device,
-        hardware=None,
-        referee_version=None,
-        versions=Versions(),
         finished_at=at,
     )
 

@@ -133,7 +133,7 @@ def totals_lines(document: BenchDocument) -> list[str]:
         f"fast_p vs eager: {_shares(eager)}",
         f"fast_p vs strongest: {_shares(strongest)}",
         f"SOL score, mean of all problems: {totals.sol_score:.2f}",
-        f"geometric means of accepted kernels: {_mean(eager)} vs eager, {_mean(strongest)} vs strongest",
+        f"geometric means of accepted kernels: {mean(eager)} vs eager, {mean(strongest)} vs strongest",
     ]
     spent = totals.device_s
     lines.append(
@@ -171,7 +171,7 @@ def _standings(totals: Totals) -> Iterator[tuple[str, ...]]:
     for name, standing in totals.against.items():
         if standing.measured:
             shares = (f"{share:.0%}" for share in standing.fast_p.values())
-            yield (name, *shares, str(standing.surely_faster), _mean(standing))
+            yield (name, *shares, str(standing.surely_faster), mean(standing))
 
 
 def _category_cells(entry: tuple[str, Totals]) -> tuple[str, ...]:
@@ -180,9 +180,9 @@ def _category_cells(entry: tuple[str, Totals]) -> tuple[str, ...]:
     return (
         name,
         f"{totals.accepted} of {totals.problems}",
-        _mean(eager),
+        mean(eager),
         f"{eager.fast_p['1']:.0%}",
-        _mean(strongest),
+        mean(strongest),
         f"{strongest.fast_p['1']:.0%}",
     )
 
@@ -192,7 +192,8 @@ def _groups(document: BenchDocument) -> Iterator[str]:
     yield ""
 
 
-def _mean(standing: Standing) -> str:
+def mean(standing: Standing) -> str:
+    """A geometric mean, and how many kernels it is of."""
     return "–" if standing.geometric_mean is None else f"{ratio(standing.geometric_mean)} (of {standing.measured})"
 
 

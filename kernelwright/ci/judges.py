@@ -18,7 +18,6 @@ from services.domain.evaluations import EvaluationReport
 from services.domain.jobs import FINAL_STATUSES, JobStatus
 
 POLL_S = 1.0
-_FINAL = {status.value for status in FINAL_STATUSES}
 
 
 class TaskJudge(Protocol):
@@ -66,7 +65,7 @@ class ServerJudge:
 
     def _awaited(self, read: Callable[[str], dict[str, Any]], name: str) -> dict[str, Any]:
         until = time.monotonic() + self._wait_s
-        while (found := read(name))["status"] not in _FINAL:
+        while (found := read(name))["status"] not in FINAL_STATUSES:
             if time.monotonic() > until:
                 raise InfrastructureError(f"job {name} did not end within {self._wait_s:.0f} s: raise wait_s")
             time.sleep(POLL_S)

@@ -88,7 +88,7 @@ class Task:
     allow_library: tuple[str, ...]
     min_speedup: float
     max_regression: float
-    recorded: float | None
+    recorded: float | None = None
     """Speedup against the fastest baseline at the last `--update`."""
 
     @property
@@ -173,7 +173,6 @@ def _task(folder: Path, defaults: Defaults, entry: Entry, recorded: Mapping[str,
         allow_library=entry.allow_library,
         min_speedup=defaults.min_speedup if entry.min_speedup is None else entry.min_speedup,
         max_regression=defaults.max_regression,
-        recorded=None,
     )
     for path in filter(None, (task.problem, task.kernel)):
         if not path.is_file():

@@ -5,7 +5,6 @@ These commands need no token: access to the database makes their user the operat
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import getpass
 import re
@@ -15,14 +14,16 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from kernelwright.cli.output import print_json, print_table, say
+from kernelwright.cli.local import run_over
+from kernelwright.cli.options import listed
+from kernelwright.cli.output import AsJson, print_json, print_list, print_table, say
 from services.domain.access import ALL_SCOPES, Principal, Role, TokenScope
 from services.domain.errors import ConfigurationError, NotFoundError
 from services.domain.jobs import LOCAL_TEAM
 from services.domain.quotas import Period, Quota, Resource
 
 if TYPE_CHECKING:
-    from services.domain.access import ApiToken, Member
+    from services.domain.access import ApiToken, AuditEntry, Member
     from services.domain.quotas import QuotaUsage
     from services.teams.access import AccessService, NewToken
     from services.teams.quotas import QuotaService
@@ -32,15 +33,9 @@ _LIMIT = re.compile(rf"(?P<resource>{'|'.join(Resource)})=(?P<most>none|\d+(?:\.
 team = typer.Typer(help="Teams.", no_args_is_help=True)
 user = typer.Typer(help="Members of a team.", no_args_is_help=True)
 token = typer.Typer(help="API tokens.", no_args_is_help=True)
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 OfTeam = Annotated[str, typer.Option("--team", help="Team.")]
 Login = Annotated[str, typer.Argument(help="Email address at the identity provider.")]
 RoleOption = Annotated[Role, typer.Option("--role", help="The member's role.")]
-
-
-@team.callback()
-def team_root() -> None:
-    """Teams."""
 
 
 @team.command("create")
@@ -53,9 +48,8 @@ def create_team(name: Annotated[str, typer.Argument(help="Name: 1 to 63 characte
 def list_teams(as_json: AsJson = False) -> None:
     """List all teams."""
     found = _with_access(lambda access: access.teams())
-    print_json(found) if as_json else print_table(
-        ("team", "since", "weight"), [(item.id, _day(item.created_at), f"{item.weight:g}") for item in found]
-    )
+    headings = ("team", "since", "weight")
+    print_list(found, headings, lambda item: (item.id, _day(item.created_at), f"{item.weight:g}"), as_json=as_json)
 
 
 @team.command("weight")
@@ -85,6 +79,8 @@ def quota(
     """Set a team's quotas and show its usage.
 
     Quotas are of jobs, tokens, dollars and device_s, per day or month (UTC)."""
+    from kernelwright.wiring.access import open_quotas
+
     wanted = [_limit(text) for text in limits or ()]
 
     async def work(quotas: QuotaService) -> tuple[QuotaUsage, ...]:
@@ -95,20 +91,11 @@ def quota(
                 await quotas.set(name, Quota(resource=resource, period=period, most=most), _actor())
         return await quotas.usage(name)
 
-    found = _with_quotas(work)
-    if as_json:
-        print_json(found)
-        return
-    rows = [
-        (item.quota.resource, item.quota.period, f"{item.quota.most:g}", f"{item.used:g}", _day(item.resets_at))
-        for item in found
-    ]
-    print_table(("resource", "period", "most", "used", "resets"), rows)
+    def cells(item: QuotaUsage) -> tuple[str, ...]:
+        limit = item.quota
+        return limit.resource, limit.period, f"{limit.most:g}", f"{item.used:g}", _day(item.resets_at)
 
-
-@user.callback()
-def user_root() -> None:
-    """Members of a team."""
+    print_list(run_over(open_quotas, work), ("resource", "period", "most", "used", "resets"), cells, as_json=as_json)
 
 
 @user.command("add")
@@ -131,12 +118,10 @@ def list_users(of_team: OfTeam = LOCAL_TEAM, as_json: AsJson = False) -> None:
         await _check_team(access, of_team)
         return await access.members(of_team)
 
-    found = _with_access(work)
-    if as_json:
-        print_json(found)
-        return
-    rows = [(item.user.login, item.role, _day(item.since), "yes" if item.user.subject else "no") for item in found]
-    print_table(("login", "role", "since", "signed in"), rows)
+    def cells(item: Member) -> tuple[str, ...]:
+        return item.user.login, item.role, _day(item.since), "yes" if item.user.subject else "no"
+
+    print_list(_with_access(work), ("login", "role", "since", "signed in"), cells, as_json=as_json)
 
 
 @user.command("role")
@@ -160,11 +145,6 @@ def remove_user(login: Login, of_team: OfTeam = LOCAL_TEAM) -> None:
 
     _with_access(work)
     typer.echo(f"Removed {login} from {of_team}")
-
-
-@token.callback()
-def token_root() -> None:
-    """API tokens."""
 
 
 @token.command("create")
@@ -193,7 +173,7 @@ def create_token(
         raise ConfigurationError("use either --days or --for-ever")
     if node is not None and scopes is not None:
         raise ConfigurationError("use either --scopes or --node")
-    of_devices = () if node is None else tuple(part.strip() for part in node.split(",") if part.strip())
+    of_devices = listed(node or "")
     wanted = frozenset({TokenScope.NODE}) if node is not None else _scopes(scopes or "read,write")
     lives = None if for_ever else days or 90
 
@@ -252,19 +232,16 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Print a team's audit log, newest first."""
+
+    def cells(item: AuditEntry) -> tuple[str, ...]:
+        return str(item.id), f"{item.at:%Y-%m-%d %H:%M:%S}", item.actor, item.action, item.subject, item.detail
+
     found = _with_access(lambda access: access.audit(of_team, before=before, limit=limit))
-    if as_json:
-        print_json(found)
-        return
-    rows = [
-        (str(item.id), f"{item.at:%Y-%m-%d %H:%M:%S}", item.actor, item.action, item.subject, item.detail)
-        for item in found
-    ]
-    print_table(("number", "time (UTC)", "actor", "action", "target", "detail"), rows)
+    print_list(found, ("number", "time (UTC)", "actor", "action", "target", "detail"), cells, as_json=as_json)
 
 
 def _scopes(text: str) -> frozenset[TokenScope]:
-    given = {part.strip() for part in text.split(",") if part.strip()}
+    given = set(listed(text))
     if TokenScope.NODE in given:
         raise ConfigurationError("the scope node is only for the tokens of nodes: use --node DEVICES")
     if unknown := sorted(given - set(TokenScope)):
@@ -293,31 +270,15 @@ def _limit(text: str) -> tuple[Resource, Period, float | None]:
     return Resource(found["resource"]), Period(found["period"]), most
 
 
-def _with_quotas(work: Callable[[QuotaService], Awaitable[T]]) -> T:
-    from kernelwright.settings import load_settings
-    from kernelwright.wiring.access import open_quotas
-
-    async def run() -> T:
-        async with open_quotas(load_settings()) as quotas:
-            return await work(quotas)
-
-    return asyncio.run(run())
-
-
 async def _check_team(access: AccessService, name: str) -> None:
     if name not in {known.id for known in await access.teams()}:
         raise NotFoundError(f"no team {name}: kernelwright team create {name}")
 
 
 def _with_access(work: Callable[[AccessService], Awaitable[T]]) -> T:
-    from kernelwright.settings import load_settings
     from kernelwright.wiring.access import open_access
 
-    async def run() -> T:
-        async with open_access(load_settings()) as access:
-            return await work(access)
-
-    return asyncio.run(run())
+    return run_over(open_access, work)
 
 
 def _plain(token: ApiToken) -> dict[str, object]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kernelwright.bench.results import Results
     from kernelwright.bench.rows import BenchRow
     from kernelwright.bench.runner import BenchEnd, BenchLimits
-    from kernelwright.bench.terms import BenchTerms, KeptTerms
+    from kernelwright.bench.terms import BenchTerms
     from kernelwright.bench.totals import BenchDocument
     from kernelwright.settings import Settings
     from kernelwright.suites.suite import Suite, SuiteProblem
@@ -45,26 +45,20 @@ def bench(
         ),
     ] = None,
     suite: Annotated[
-        str | None,
-        typer.Option("--suite", help="Published suite, for example kernelbench.", rich_help_panel=PROBLEMS),
+        str | None, typer.Option(help="Published suite, for example kernelbench.", rich_help_panel=PROBLEMS)
     ] = None,
     level: Annotated[
-        int | None, typer.Option("--level", min=1, max=4, help="Level of the suite, 1 to 4.", rich_help_panel=PROBLEMS)
+        int | None, typer.Option(min=1, max=4, help="Level of the suite, 1 to 4.", rich_help_panel=PROBLEMS)
     ] = None,
-    path: Annotated[
-        Path | None, typer.Option("--path", help="Folder of the suite's checkout.", rich_help_panel=PROBLEMS)
-    ] = None,
+    path: Annotated[Path | None, typer.Option(help="Folder of the suite's checkout.", rich_help_panel=PROBLEMS)] = None,
     part: Annotated[
-        str | None,
-        typer.Option("--part", help="Only problems in this folder of the checkout.", rich_help_panel=PROBLEMS),
+        str | None, typer.Option(help="Only problems in this folder of the checkout.", rich_help_panel=PROBLEMS)
     ] = None,
     problems: Annotated[
-        str | None,
-        typer.Option("--problems", help="Only these, by number: 1-20,33.", rich_help_panel=PROBLEMS),
+        str | None, typer.Option(help="Only these, by number: 1-20,33.", rich_help_panel=PROBLEMS)
     ] = None,
     server: Annotated[
-        str | None,
-        typer.Option("--server", help="Run the jobs on this server instead of here.", rich_help_panel="Target"),
+        str | None, typer.Option(help="Run the jobs on this server instead of here.", rich_help_panel="Target")
     ] = None,
     backend: options.BackendOption = "cpp",
     device: options.DeviceOption = "cpu",
@@ -102,7 +96,6 @@ def bench(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out",
             help="Folder for the results; a second call with the same folder continues (default: a new one in "
             "KERNELWRIGHT_HOME/bench).",
             rich_help_panel=RESULTS,
@@ -128,13 +121,14 @@ def bench(
     from kernelwright.bench.runner import BenchLimits
     from kernelwright.bench.terms import BenchTerms
     from kernelwright.settings import load_settings
+    from services.domain.referees import REFEREE_VERSION
 
     settings = load_settings()
     if as_json and as_markdown:
         raise UserError("use either --json or --markdown")
     results = Results(out or _new_folder(settings))
     if merging:
-        _refuse_beside_merge(context)
+        options.refuse_but(context, MERGING, "--merge runs nothing")
         document = _merged(paths or [], results)
     else:
         chosen = _suite(paths or [], suite, level, path, part)
@@ -153,7 +147,7 @@ def bench(
             compiler_draft=_drafted(compiler_draft, server, settings),
             budget=Budget(rounds=rounds, wall_s=wall, tokens=tokens, dollars=dollars, device_s=job_device_seconds),
             baselines=options.chosen_baselines(baselines, device),
-            referee_version=None if server else _referee_version(),
+            referee_version=None if server else REFEREE_VERSION,
             objective=objective,
         )
         limits = BenchLimits(device_seconds=device_seconds, retry_failed=retry_failed)
@@ -188,20 +182,6 @@ def _drafted(wanted: bool | None, server: str | None, settings: Settings) -> boo
     return settings.compiler_draft if wanted is None and server is None else wanted
 
 
-def _referee_version() -> str:
-    from services.domain.referees import REFEREE_VERSION
-
-    return REFEREE_VERSION
-
-
-def _refuse_beside_merge(context: typer.Context) -> None:
-    """Raise `UserError` for an option that would change nothing."""
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if source is not None and source.name == "COMMANDLINE" and parameter.name not in MERGING:
-            raise UserError(f"--merge runs nothing: leave out {parameter.opts[0]}")
-
-
 def _merged(folders: Sequence[Path], results: Results) -> BenchDocument:
     from kernelwright.bench.outputs import document_of
     from kernelwright.bench.results import Results, merge
@@ -223,16 +203,25 @@ def _benched(
     server: str | None,
     settings: Settings,
 ) -> BenchDocument:
+    from kernelwright.bench.jobs import open_jobs
     from kernelwright.bench.outputs import document_of
+    from kernelwright.bench.runner import Bench
+    from services.runtime.clock import SystemClock
 
-    hint = f"finished problems are kept; the same command with --out {results.folder} goes on"
+    clock = SystemClock()
     with results.held():
-        kept = results.begin(terms, datetime.now(UTC))
+        kept = results.begin(terms, clock.now())
         say(f"results: {results.folder}")
         progress = _Progress(results, terms)
-        with interruptible(hint):
+
+        async def run() -> BenchEnd:
+            with contextlib.nullcontext() if server is None else open_client(server) as client:
+                async with open_jobs(client, settings, terms, clock) as jobs:
+                    return await Bench(jobs, results, kept, clock, progress).run(wanted, limits)
+
+        with interruptible(lambda: f"finished problems are kept; the same command with --out {results.folder} goes on"):
             try:
-                end = asyncio.run(_run(wanted, kept, limits, results, server, settings, progress))
+                end = asyncio.run(run())
             finally:
                 progress.write()
         document = document_of(results, terms, end.remaining)
@@ -243,25 +232,6 @@ def _benched(
             f"device seconds are spent; the same command with --out {results.folder} goes on"
         )
     return document
-
-
-async def _run(
-    wanted: Sequence[SuiteProblem],
-    kept: KeptTerms,
-    limits: BenchLimits,
-    results: Results,
-    server: str | None,
-    settings: Settings,
-    progress: _Progress,
-) -> BenchEnd:
-    from kernelwright.bench.jobs import open_jobs
-    from kernelwright.bench.runner import Bench
-    from services.runtime.clock import SystemClock
-
-    clock = SystemClock()
-    with contextlib.nullcontext() if server is None else open_client(server) as client:
-        async with open_jobs(client, settings, kept.terms, clock) as jobs:
-            return await Bench(jobs, results, kept, clock, progress).run(wanted, limits)
 
 
 class _Progress:
@@ -311,12 +281,6 @@ def _print(document: BenchDocument, results: Results, *, as_json: bool, as_markd
     elif as_markdown:
         sys.stdout.write(tables.as_markdown(document))
     else:
-        _print_table(document)
-
-
-def _print_table(document: BenchDocument) -> None:
-    from kernelwright.bench import tables
-
-    print_table(tables.HEADINGS, map(tables.cells, document.problems), folding=_FOLDING)
-    for line in tables.totals_lines(document):
-        answers().print(line, markup=False)
+        print_table(tables.HEADINGS, map(tables.cells, document.problems), folding=_FOLDING)
+        for line in tables.totals_lines(document):
+            answers().print(line, markup=False)

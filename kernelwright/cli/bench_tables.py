@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from kernelwright.cli.output import answers, print_json, print_table, say
+from kernelwright.cli.output import AsJson, answers, print_json, print_table, say
 from services.domain.errors import UserError
 
 if TYPE_CHECKING:
     from kernelwright.bench.comparison import Compared
     from kernelwright.bench.results import Results
-    from kernelwright.bench.rows import BenchRow
 
 DEFAULT = "run"
 
@@ -32,14 +31,14 @@ class BenchGroup(TyperGroup):
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="Folder of results.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="Folder of results to compare with A.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare two runs of a suite.
 
     Over the problems that both have, with 95 % intervals."""
     from kernelwright.bench.comparison import compare as compared
 
-    found = compared(_rows(a), _rows(b))
+    found = compared(_results(a).rows(), _results(b).rows())
     if as_json:
         print_json(found)
     else:
@@ -48,15 +47,15 @@ def compare(
 
 def page(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR…", help="Folders of results.")],
-    out: Annotated[Path, typer.Option("--out", help="File to write.")] = Path("leaderboard.html"),
-    title: Annotated[str, typer.Option("--title", help="Its heading.")] = "Leaderboard",
+    out: Annotated[Path, typer.Option(help="File to write.")] = Path("leaderboard.html"),
+    title: Annotated[str, typer.Option(help="Its heading.")] = "Leaderboard",
 ) -> None:
     """Write a leaderboard.
 
     One HTML file of several results folders; nothing is loaded from elsewhere."""
     from kernelwright.bench.leaderboard import NamedRun, leaderboard
     from kernelwright.bench.outputs import document_of
-    from kernelwright.bench.results import replace_text
+    from kernelwright.whole_files import replace_text
 
     runs = []
     for folder in folders:
@@ -74,10 +73,6 @@ def _results(folder: Path) -> Results:
     if not (folder / "terms.json").is_file():
         raise UserError(f"{folder}: no results of bench (terms.json is missing): name folders that --out made")
     return Results(folder)
-
-
-def _rows(folder: Path) -> tuple[BenchRow, ...]:
-    return _results(folder).rows()
 
 
 def _show(found: Compared) -> None:

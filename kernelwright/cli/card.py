@@ -28,7 +28,7 @@ ERRORS_SHOWN = 6
 
 def result_card(job: Job, report: EvaluationReport | None) -> RenderableType:
     """What came of a job: verdict, speedups with intervals, roofline. `file_lines` go below it."""
-    table = _table()
+    table = facts_table()
     if report is None:
         table.add_row("result", f"[red]no accepted candidate[/] ({job.status.value})")
         if job.message:
@@ -56,7 +56,7 @@ def report_card(report: EvaluationReport) -> RenderableType:
         gates.add_column(name, overflow="fold")
     for gate in report.gates:
         gates.add_row(gate.name.value, gate.status.value, f"{gate.seconds:.2f}", escape(gate.detail))
-    figures = _table()
+    figures = facts_table()
     _add_figures(figures, report)
     parts = [gates, "", *([_errors(report.errors), ""] if report.errors else []), figures]
     return Panel(Group(*parts), border_style=_colour(report))
@@ -83,7 +83,8 @@ def _colour(report: EvaluationReport | None) -> str:
     return "green" if gain_of(report.speedup) is Gain.SURELY else "yellow"
 
 
-def _table() -> Table:
+def facts_table() -> Table:
+    """An empty table of names and what they say."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")

@@ -12,8 +12,8 @@ import typer
 
 from kernelwright.cli.client import open_client
 from kernelwright.cli.options import DeviceSeconds, Dollars, Tokens
-from kernelwright.cli.output import interruptible, print_json, say
-from services.domain.errors import InfrastructureError, UserError
+from kernelwright.cli.output import interruptible, print_json, say, writing
+from services.domain.errors import InfrastructureError
 
 if TYPE_CHECKING:
     from kernelwright.ci.plan import CiPlan
@@ -53,7 +53,8 @@ def ci(
             typer.echo(line, err=as_json)  # GitHub reads both streams; whoever asked for JSON gets nothing else
     shown = os.environ.get("GITHUB_STEP_SUMMARY")
     for path in filter(None, (summary, Path(shown) if shown else None)):
-        _append(path, text)
+        with writing(path), path.open("a") as file:
+            file.write(text)
     if comment:
         _comment(text)
     if update:
@@ -77,14 +78,6 @@ def _judge_all(plan: CiPlan, server: str | None) -> list[Result]:
     return results
 
 
-def _append(path: Path, text: str) -> None:
-    try:
-        with path.open("a") as file:
-            file.write(text)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None
-
-
 def _comment(text: str) -> None:
     """A comment that GitHub does not take must not turn a green run red."""
     from kernelwright.ci.comment import keep_comment
@@ -104,8 +97,6 @@ def _record(plan: CiPlan, results: list[Result]) -> None:
         if result.holds and result.speedup is not None and result.speedup.best_baseline is not None:
             figures[result.task.key] = round(result.speedup.best_baseline, 4)
     document = {"kernels": {key: {"speedup": value} for key, value in sorted(figures.items())}}
-    try:
+    with writing(plan.record):
         plan.record.write_text(json.dumps(document, indent=2) + "\n")
-    except OSError as error:
-        raise UserError(f"{plan.record}: cannot be written: {error.strerror or error}") from None
     say(f"recorded in {plan.record}")

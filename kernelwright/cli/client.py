@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelwright.cli.output import print_json, say
+from kernelwright.cli.output import AsJson, print_json, say, writing
 from services.domain.errors import NotFoundError, UserError
 from services.domain.jobs import ExportFormat
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 Server = Annotated[str, typer.Option(envvar="KERNELWRIGHT_SERVER", help="Server address.", show_default=True)]
 JobId = Annotated[str, typer.Argument(metavar="JOB", help="Job id.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 LOCAL = "http://127.0.0.1:8000"
 
 
@@ -44,9 +43,11 @@ def best(
             raise typer.Exit(1) from None
         record = client.profiler_file(found["id"]) if profile is not None else b""
     if out is not None:
-        _write(out, found["source"].encode(errors="surrogatepass"))
+        with writing(out):
+            out.write_bytes(found["source"].encode(errors="surrogatepass"))
     if profile is not None:
-        _write(profile, record)
+        with writing(profile):
+            profile.write_bytes(record)
     if as_json:
         print_json(found)
     elif out is None and profile is None:
@@ -105,10 +106,3 @@ def open_client(server: str) -> Client:
         raise UserError(f"--server needs a URL with a scheme, e.g. http://{host}")
 
     return Client(server, token=os.environ.get("KERNELWRIGHT_TOKEN"))
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None

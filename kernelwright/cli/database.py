@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 import typer
 
+from kernelwright.cli.local import run_over
+
 app = typer.Typer(help="The database.", no_args_is_help=True)
-
-
-@app.callback()
-def root() -> None:
-    """The database."""
 
 
 @app.command("upgrade")
 def upgrade() -> None:
     """Upgrade the database schema to this version."""
-    from kernelwright.settings import load_settings
-    from storage.database import Database
+    from kernelwright.wiring.database import open_database
 
-    settings = load_settings()
-
-    async def work() -> None:
-        database = Database(settings.database)
-        try:
-            await database.upgrade()
-        finally:
-            await database.close()
-
-    asyncio.run(work())
+    run_over(open_database, lambda database: database.upgrade())
     typer.echo("the database is up to date")
 
 
@@ -48,21 +34,14 @@ def seal() -> None:
 
     With the first key of KERNELWRIGHT_SECRETS_KEY."""
     from kernelwright.settings import load_settings
+    from kernelwright.wiring.database import open_database
     from kernelwright.wiring.installation import open_sealer
     from services.runtime.clock import SystemClock
-    from storage.database import Database
     from storage.teams.webhooks import SqlWebhookStore
 
-    settings = load_settings()
-
-    async def work() -> int:
-        database = Database(settings.database)
-        try:
-            return await SqlWebhookStore(database, SystemClock(), open_sealer(settings)).seal_all()
-        finally:
-            await database.close()
-
-    typer.echo(f"{asyncio.run(work())} webhook secrets are encrypted with the first key")
+    sealer = open_sealer(load_settings())
+    count = run_over(open_database, lambda database: SqlWebhookStore(database, SystemClock(), sealer).seal_all())
+    typer.echo(f"{count} webhook secrets are encrypted with the first key")
 
 
 @app.command("downgrade")
@@ -73,19 +52,9 @@ def downgrade(
     """Take the database schema back to an earlier version.
 
     Stop every process of the installation first."""
-    from kernelwright.settings import load_settings
-    from storage.database import Database
+    from kernelwright.wiring.database import open_database
 
-    settings = load_settings()
     if not yes:
         typer.confirm("What only later versions keep is lost. Go on?", abort=True)
-
-    async def work() -> None:
-        database = Database(settings.database)
-        try:
-            await database.downgrade(version)
-        finally:
-            await database.close()
-
-    asyncio.run(work())
+    run_over(open_database, lambda database: database.downgrade(version))
     typer.echo(f"the database has schema version {version}")

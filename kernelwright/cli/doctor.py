@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from kernelwright.cli.output import answers, print_json
+from kernelwright.cli.output import AsJson, answers, print_json
 from services.domain.errors import ConfigurationError
 
 _MARKS = {"ok": "[green]ok[/]", "warning": "[yellow]warning[/]", "missing": "[red]missing[/]"}
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     remote: Annotated[str | None, typer.Option(metavar="URL", help="Check a server instead of this machine.")] = None,
     check_worker: Annotated[
         str | None,

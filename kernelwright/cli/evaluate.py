@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kernelwright.cli import options
-from kernelwright.cli.output import errors, interruptible, print_json
+from kernelwright.cli.output import AsJson, errors, interruptible, print_json
 from services.domain.measurements import BASELINES
 
 
@@ -27,7 +27,7 @@ def evaluate(
     ] = "eager,compile",
     allow_library: options.AllowLibrary = "",
     objective: options.ObjectiveOption = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Evaluate a kernel: gates, latency, baselines, verdict.
 

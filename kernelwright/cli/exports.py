@@ -3,16 +3,19 @@ data."""
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelwright.cli.output import say
-from services.domain.errors import UserError
+from kernelwright.cli.local import run_over
+from kernelwright.cli.output import say, writing
+from kernelwright.whole_files import replace_text
 from services.domain.jobs import LOCAL_TEAM, TrainingFormat
+
+if TYPE_CHECKING:
+    from kernelwright.wiring.installation import Installation
 
 trajectories = typer.Typer(help="Recorded jobs as training data.", no_args_is_help=True)
 
@@ -26,23 +29,12 @@ def export(
     """Write a package of PyTorch operators with jobs' kernels.
 
     A kernel runs where it was proven, the original everywhere else."""
-    folder = (out or Path(package)).absolute()
-    operators = asyncio.run(_export_operators(jobs, package, folder, team))
-    say(f"{', '.join(operators)}: install with pip install {folder}")
-    typer.echo(str(folder))
-
-
-async def _export_operators(jobs: list[str], package: str, folder: Path, team: str) -> tuple[str, ...]:
-    from kernelwright.settings import load_settings
     from kernelwright.wiring.installation import open_installation
 
-    async with open_installation(load_settings()) as installation:
-        return await installation.exporter.to_package(team, jobs, package, folder)
-
-
-@trajectories.callback()
-def root() -> None:
-    """Recorded jobs as training data."""
+    folder = (out or Path(package)).absolute()
+    operators = run_over(open_installation, lambda here: here.exporter.to_package(team, jobs, package, folder))
+    say(f"{', '.join(operators)}: install with pip install {folder}")
+    typer.echo(str(folder))
 
 
 @trajectories.command("export")
@@ -55,23 +47,15 @@ def export_trajectories(
     """Export multi-turn trajectories with rewards as JSON lines.
 
     Refuted verdicts and secrets are left out."""
-    count = asyncio.run(_export_trajectories(form, out, job, team))
-    say(f"{count} lines{'' if out is None else f' in {out.absolute()}'}")
-
-
-async def _export_trajectories(form: TrainingFormat, out: Path | None, job: str | None, team: str) -> int:
-    from kernelwright.settings import load_settings
     from kernelwright.wiring.installation import make_trajectories, open_installation
 
-    async with open_installation(load_settings()) as installation:
-        lines = [line async for line in await make_trajectories(installation).export(team, form, job_id=job)]
+    async def work(here: Installation) -> list[str]:
+        return [line async for line in await make_trajectories(here).export(team, form, job_id=job)]
+
+    lines = run_over(open_installation, work)
     if out is None:
         sys.stdout.writelines(lines)
-        return len(lines)
-    partial = out.with_name(out.name + ".partial")
-    try:
-        partial.write_text("".join(lines), encoding="utf-8")
-        partial.replace(out)
-    except OSError as error:
-        raise UserError(f"{out}: cannot be written: {error.strerror or error}") from None
-    return len(lines)
+    else:
+        with writing(out):
+            replace_text(out, "".join(lines))
+    say(f"{len(lines)} lines{'' if out is None else f' in {out.absolute()}'}")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kernelwright.cli.client import LOCAL, AsJson, JobId, Server, open_client
-from kernelwright.cli.output import GAINS, answers, print_json, say
+from kernelwright.cli.client import LOCAL, JobId, Server, open_client
+from kernelwright.cli.output import GAINS, AsJson, answers, print_json, say
 from services.domain.errors import ConflictError
 from services.domain.jobs import JobStatus
 from services.domain.texts import ratio

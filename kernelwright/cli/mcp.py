@@ -14,7 +14,7 @@ import typer
 
 from kernelwright.cli.client import LOCAL, Server, open_client
 from services.domain.errors import KernelwrightError, NotFoundError
-from services.domain.jobs import DEFAULT_STRATEGY
+from services.domain.jobs import DEFAULT_STRATEGY, FINAL_STATUSES
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -142,7 +142,7 @@ class Tools:
 
         def judge() -> dict[str, Any]:
             found, left = self._client.evaluate(body), min(max(wait_s, 0.0), 600.0)
-            while found.get("report") is None and left > 0 and found["status"] not in _FINAL:
+            while found.get("report") is None and left > 0 and found["status"] not in FINAL_STATUSES:
                 found = self._client.evaluations([found["id"]], wait_s=min(left, _LONGEST_WAIT_S))[0]
                 left -= _LONGEST_WAIT_S
             return found
@@ -164,9 +164,6 @@ class Tools:
     async def search_memory(self, text: str, limit: int = 5) -> dict[str, Any]:
         """Experiences of earlier jobs nearest to a text (an operator, an error, an idea), with their learned values."""
         return await _call(lambda: {"experiences": self._client.search_memory(text, min(max(limit, 1), 50))})
-
-
-_FINAL = ("solved", "no_gain", "unsolved", "refused", "failed", "cancelled")
 
 
 async def _call(work: Callable[[], T]) -> T:

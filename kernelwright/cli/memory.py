@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import getpass
 import json
 import sys
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from kernelwright.cli.output import answers, print_json, say
+from kernelwright.cli.local import run_over
+from kernelwright.cli.output import AsJson, answers, print_json, say
 from services.domain.errors import UserError
 from services.domain.jobs import LOCAL_TEAM
 
@@ -24,14 +24,8 @@ if TYPE_CHECKING:
 app = typer.Typer(help="The experience memory.", no_args_is_help=True)
 T = TypeVar("T")
 _STATES = {"active": "in use", "forgotten": "retired"}
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Team = Annotated[str, typer.Option(help="Team that owns the experiences.")]
 Limit = Annotated[int, typer.Option(min=1, max=200, help="Maximum number of entries.")]
-
-
-@app.callback()
-def root() -> None:
-    """The experience memory."""
 
 
 @app.command("list")
@@ -312,14 +306,9 @@ def shares(team: Team = LOCAL_TEAM, as_json: AsJson = False) -> None:
 
 
 def _with_memory(work: Callable[[ExperienceService], Awaitable[T]]) -> T:
-    from kernelwright.settings import load_settings
     from kernelwright.wiring.installation import open_installation
 
-    async def run() -> T:
-        async with open_installation(load_settings()) as installation:
-            return await work(installation.experiences)
-
-    return asyncio.run(run())
+    return run_over(open_installation, lambda installation: work(installation.experiences))
 
 
 def _actor() -> str:

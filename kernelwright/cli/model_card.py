@@ -7,6 +7,7 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
+from kernelwright.cli.card import facts_table
 from kernelwright.whole_model.run import ModelOutcome, PartOutcome
 from services.domain.measurements import Gain, gain_within
 from services.domain.models import ModelPart, ModelProfile, amdahl
@@ -50,9 +51,7 @@ def outcome_card(profile: ModelProfile, outcome: ModelOutcome) -> RenderableType
         parts.add_column(name, overflow="fold", no_wrap=name == "part")
     for part in outcome.parts:
         parts.add_row(*_result_cells(part))
-    whole = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    whole.add_column(style="dim", no_wrap=True)
-    whole.add_column(overflow="fold")
+    whole = facts_table()
     for name, text in _whole(outcome):
         whole.add_row(name, text)
     faster = gain_within(outcome.eager_ci95) is Gain.SURELY and outcome.source_path is not None

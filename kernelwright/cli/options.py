@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
 
@@ -53,10 +54,15 @@ def listed(text: str) -> tuple[str, ...]:
 
 def refuse_beside_resume(context: typer.Context, *kept: str) -> None:
     """Raise `UserError` for an option beside --resume that would change nothing; `kept` are parameters that do."""
+    refuse_but(context, (*kept, "resume"), "a resumed job keeps what it was started with")
+
+
+def refuse_but(context: typer.Context, kept: Collection[str], reason: str) -> None:
+    """Raise `UserError` with a reason for an option on the command line whose parameter is not among `kept`."""
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
-        if source is not None and source.name == "COMMANDLINE" and parameter.name not in (*kept, "resume"):
-            raise UserError(f"a resumed job keeps what it was started with: leave out {parameter.opts[0]}")
+        if source is not None and source.name == "COMMANDLINE" and parameter.name not in kept:
+            raise UserError(f"{reason}: leave out {parameter.opts[0]}")
 
 
 def _check(what: str, name: str, known: tuple[str, ...]) -> None:
@@ -66,39 +72,28 @@ def _check(what: str, name: str, known: tuple[str, ...]) -> None:
 
 ItemOption = Annotated[
     str | None,
-    typer.Option(
-        "--item", help="Problem to take from a suite's item that holds several: its number, or the end of its name."
-    ),
+    typer.Option(help="Problem to take from a suite's item that holds several: its number, or the end of its name."),
 ]
 BackendOption = Annotated[
     str,
     typer.Option(
-        "--backend",
         help=f"Kernel language: {', '.join(BACKENDS)} or a plug-in's.",
         autocompletion=lambda: list(BACKENDS),
         rich_help_panel=TARGET,
     ),
 ]
 DeviceOption = Annotated[
-    str,
-    typer.Option(
-        "--device", help="Device to run on: cpu, or a GPU's short name, for example h200.", rich_help_panel=TARGET
-    ),
+    str, typer.Option(help="Device to run on: cpu, or a GPU's short name, for example h200.", rich_help_panel=TARGET)
 ]
 MODELS = (
     "Chat model: playbook (offline; cpp and triton), manual, openai:NAME, anthropic:NAME or compatible:NAME; "
     "by role: playbook,coder=openai:NAME."
 )
-ModelOption = Annotated[str, typer.Option("--model", help=MODELS, rich_help_panel=SEARCH)]
+ModelOption = Annotated[str, typer.Option(help=MODELS, rich_help_panel=SEARCH)]
 BeamOption = Annotated[
-    int,
-    typer.Option(
-        "--beam", min=1, max=16, help="Candidates per step; each counts as one round.", rich_help_panel=SEARCH
-    ),
+    int, typer.Option(min=1, max=16, help="Candidates per step; each counts as one round.", rich_help_panel=SEARCH)
 ]
-SeedCandidate = Annotated[
-    Path | None, typer.Option("--seed-candidate", help="Seed kernel to start from.", rich_help_panel=START)
-]
+SeedCandidate = Annotated[Path | None, typer.Option(help="Seed kernel to start from.", rich_help_panel=START)]
 Guidance = Annotated[
     str,
     typer.Option(
@@ -107,13 +102,10 @@ Guidance = Annotated[
         rich_help_panel=START,
     ),
 ]
-AllowLibrary = Annotated[
-    str, typer.Option("--allow-library", help="Allowed library operators, comma-separated.", rich_help_panel=TARGET)
-]
+AllowLibrary = Annotated[str, typer.Option(help="Allowed library operators, comma-separated.", rich_help_panel=TARGET)]
 ObjectiveOption = Annotated[
     str,
     typer.Option(
-        "--objective",
         help="Figure that counts over input sets: geometric_mean, geometric_mean:NAME=WEIGHT,…, worst, or set:NAME.",
         show_default="the problem's own, else geometric_mean",
         rich_help_panel=TARGET,
@@ -122,7 +114,6 @@ ObjectiveOption = Annotated[
 StrategyOption = Annotated[
     str,
     typer.Option(
-        "--strategy",
         help=f"Search strategy: {', '.join(STRATEGIES)}.",
         callback=check_strategy,
         autocompletion=lambda: list(STRATEGIES),
@@ -132,7 +123,6 @@ StrategyOption = Annotated[
 BaselinesOption = Annotated[
     str | None,
     typer.Option(
-        "--baselines",
         help=f"Baselines to beat, comma-separated: {', '.join(BASELINES)} (default: eager,compile; on GPUs all three).",
         callback=check_baselines,
         rich_help_panel=TARGET,
@@ -141,9 +131,7 @@ BaselinesOption = Annotated[
 AgentsOption = Annotated[
     AgentsMode,
     typer.Option(
-        "--agents",
-        help="Model calls per round: lean (2: one both diagnoses and plans) or full (3-4).",
-        rich_help_panel=SEARCH,
+        help="Model calls per round: lean (2: one both diagnoses and plans) or full (3-4).", rich_help_panel=SEARCH
     ),
 ]
 VerifyFirst = Annotated[
@@ -155,7 +143,6 @@ VerifyFirst = Annotated[
 Wall = Annotated[
     float | None,
     typer.Option(
-        "--wall",
         min=1,
         help="Maximum wall-clock time of each job in seconds, including pauses (default: no limit).",
         rich_help_panel=BUDGET,

@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from services.domain import codec
+from services.domain.errors import UserError
 from services.domain.measurements import Gain
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+T = TypeVar("T")
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 GAINS: dict[str, str] = {
     Gain.SURELY: "[green]faster[/]",
     Gain.WITHIN_NOISE: "[yellow]within noise[/]",
@@ -56,10 +60,33 @@ def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, foldi
     answers().print(table)
 
 
+def print_list(
+    found: Sequence[T],
+    headings: Sequence[str],
+    cells: Callable[[T], Sequence[str]],
+    *,
+    as_json: bool,
+    folding: Container[str] = (),
+    none: str = "",
+) -> None:
+    """What was found, as JSON or as a table with a row for each; `none` is said below an empty table."""
+    if as_json:
+        print_json(found)
+        return
+    print_table(headings, map(cells, found), folding=folding)
+    if none and not found:
+        say(none)
+
+
 def print_json(value: object) -> None:
     """One JSON document on standard output."""
     sys.stdout.write(json.dumps(codec.to_data(value), indent=2) + "\n")
     sys.stdout.flush()
+
+
+def minute(moment: str) -> str:
+    """A moment of a document, to the minute."""
+    return moment[:16].replace("T", " ")
 
 
 def say(line: str) -> None:
@@ -69,13 +96,23 @@ def say(line: str) -> None:
 
 
 @contextmanager
-def interruptible(hint: str = "") -> Iterator[None]:
-    """Turn Ctrl-C into exit code 130, with a hint for how to go on."""
+def interruptible(hint: Callable[[], str] = str) -> Iterator[None]:
+    """Turn Ctrl-C into exit code 130, with a hint for how to go on, which is asked for then."""
     try:
         yield
     except KeyboardInterrupt:
-        say(f"\ninterrupted{hint and f': {hint}'}")
+        how = hint()
+        say(f"\ninterrupted{how and f': {how}'}")
         raise typer.Exit(130) from None
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn an `OSError` about a file that the user named into a `UserError`."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def debugging() -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelwright.cli import options
-from kernelwright.cli.output import errors, interruptible, print_json, say
+from kernelwright.cli.output import AsJson, errors, interruptible, print_json, say
 from services.domain.errors import UserError
 from services.domain.jobs import DEFAULT_STRATEGY
 from services.domain.measurements import BASELINES
@@ -67,13 +67,14 @@ def profile(
     seed: Annotated[int, typer.Option(min=0, help="Random seed.", rich_help_panel=options.SEARCH)] = 0,
     out: Annotated[Path | None, typer.Option(help="Output folder for problems and results.")] = None,
     resume: Annotated[str | None, typer.Option(metavar="JOB", help="Resume an interrupted --run.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find a model's bottlenecks; with --run, optimise them.
 
     The model's parts are ranked by possible gain and written as problems, which --run solves.
     Exit code 0; with --run, 1 without a kernel or an accepted, surely faster model."""
     from kernelwright.settings import load_settings
+    from kernelwright.whole_model.plan import ModelPlan, Wish
     from services.domain.jobs import Budget
 
     if (file is None) == (resume is None):
@@ -95,7 +96,9 @@ def profile(
             found = _profiled(settings, spec)
             paths = _written(found, out or settings.directory / "models" / found.name)
         if run:
-            _, outcome = _solved(settings, _plan(found, spec, parts, swap_all, out), None, out)
+            wish = Wish(parts=parts, swap_all=swap_all)
+            plan = ModelPlan(profile=found, spec=spec, wish=wish, out=_absolute(out))
+            _, outcome = _solved(settings, plan, None, out)
     if as_json:
         print_json(_document(found, paths, outcome))
     raise typer.Exit(0 if outcome is None or outcome.gained else 1)
@@ -120,12 +123,6 @@ def _spec(
         baselines=options.listed(baselines),
         seed=seed,
     )
-
-
-def _plan(found: ModelProfile, spec: JobSpec, parts: int, swap_all: bool, out: Path | None) -> ModelPlan:
-    from kernelwright.whole_model.plan import ModelPlan, Wish
-
-    return ModelPlan(profile=found, spec=spec, wish=Wish(parts=parts, swap_all=swap_all), out=_absolute(out))
 
 
 def _absolute(out: Path | None) -> str | None:
@@ -162,7 +159,7 @@ def _solved(
 ) -> tuple[ModelProfile, ModelOutcome]:
     """Run the jobs of a plan, or go on with those of a job, and show the card; Ctrl-C says how to go on."""
     from kernelwright.cli.model_card import outcome_card
-    from kernelwright.local_job import Listener, open_installed_solver
+    from kernelwright.local_job import Listener, open_solver
     from kernelwright.progress import Progress
     from kernelwright.whole_model.run import ModelRun, taken_up
 
@@ -171,24 +168,20 @@ def _solved(
 
     async def work(listener: Listener) -> tuple[ModelProfile, ModelOutcome]:
         specs = [] if plan is None else [plan.spec]
-        async with open_installed_solver(settings, *specs, resume=resume) as (here, solver):
+        async with open_solver(settings, *specs, resume=resume) as solver:
             if plan is not None:
-                run = await ModelRun.begin(here, solver, plan)
+                run = await ModelRun.begin(solver, plan)
             else:
-                run = await taken_up(here, solver, known["job"], where)
+                run = await taken_up(solver, known["job"], where)
             known["job"] = run.job_id
             say(f"job {run.job_id}")
             return run.profile, await run.finish(listener, say)
 
-    try:
-        with Progress(errors()) as progress:
-            found, outcome = asyncio.run(
-                work(lambda event, report: progress.show(event.kind.value, event.data, report))
-            )
-    except KeyboardInterrupt:
-        with interruptible(f"continue with: kernelwright profile --resume {known['job']}" if known else ""):
-            raise
-        raise AssertionError("unreachable") from None
+    def hint() -> str:
+        return f"continue with: kernelwright profile --resume {known['job']}" if known else ""
+
+    with interruptible(hint), Progress(errors()) as progress:
+        found, outcome = asyncio.run(work(progress.listen))
     errors().print(outcome_card(found, outcome))
     if outcome.source_path is not None:
         say(f"model       {outcome.source_path}")

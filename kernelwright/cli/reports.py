@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from kernelwright.cli.client import LOCAL, AsJson, JobId, Server, open_client
-from kernelwright.cli.output import print_json, print_table, say
+from kernelwright.cli.client import LOCAL, JobId, Server, open_client
+from kernelwright.cli.output import AsJson, minute, print_json, print_list, say
 
 app = typer.Typer(help="Read-only links to a job's report.", no_args_is_help=True)
 
@@ -27,11 +28,6 @@ def report(
     typer.echo(str(path))
 
 
-@app.callback()
-def root() -> None:
-    """Read-only links to a job's report."""
-
-
 @app.command("create")
 def create(
     job_id: JobId,
@@ -48,7 +44,7 @@ def create(
         print_json(made)
         return
     typer.echo(made["url"])
-    say(f"expires {made['expires_at'][:16].replace('T', ' ')}")
+    say(f"expires {minute(made['expires_at'])}")
     say(f"revoke it: kernelwright shares revoke {job_id} {made['id']}")
 
 
@@ -57,16 +53,12 @@ def list_(job_id: JobId, as_json: AsJson = False, server: Server = LOCAL) -> Non
     """List a job's links, newest first."""
     with open_client(server) as client:
         found = client.shares(job_id)
-    if as_json:
-        print_json(found)
-        return
-    rows = []
-    for share in found:
-        times = (share["created_at"], share["expires_at"], share["revoked_at"] or "")
-        rows.append([share["id"], *(time[:16].replace("T", " ") for time in times)])
-    print_table(("link", "created", "expires", "revoked"), rows)
-    if not found:
-        say(f"No links yet. Create one: kernelwright shares create {job_id}")
+
+    def cells(share: dict[str, Any]) -> Sequence[str]:
+        return [share["id"], *(minute(share[name] or "") for name in ("created_at", "expires_at", "revoked_at"))]
+
+    none = f"No links yet. Create one: kernelwright shares create {job_id}"
+    print_list(found, ("link", "created", "expires", "revoked"), cells, as_json=as_json, none=none)
 
 
 @app.command("revoke")

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import getpass
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from kernelwright.cli.client import LOCAL, AsJson, Server, open_client
-from kernelwright.cli.output import answers, print_json, say
+from kernelwright.cli.client import LOCAL, Server, open_client
+from kernelwright.cli.output import AsJson, minute, print_json, print_list, say
 from services.domain.errors import UserError
 
 app = typer.Typer(help="Requests of manual models that wait for an answer.", no_args_is_help=True)
 RequestId = Annotated[str, typer.Argument(metavar="REQUEST", help="Request id.")]
-
-
-@app.callback()
-def root() -> None:
-    """Requests of manual models that wait for an answer."""
 
 
 @app.command("list")
@@ -33,20 +29,13 @@ def list_(
     """List open requests, oldest first."""
     with open_client(server) as client:
         found = client.requests(job_id=job, role=role, wait_s=wait)
-    if as_json:
-        print_json(found)
-        return
-    from rich.table import Table
 
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("request", "job", "step", "role", "wanted", "expires"):
-        table.add_column(heading, no_wrap=heading in ("request", "job"))
-    for item in found:
-        cells = (item["id"], item["job_id"], str(item["step"]), item["role"], item["schema_name"])
-        table.add_row(*cells, item["expires_at"][:16].replace("T", " "))
-    answers().print(table)
-    if not found:
-        say("No open requests")
+    def cells(item: dict[str, Any]) -> Sequence[str]:
+        names = ("id", "job_id", "step", "role", "schema_name")
+        return [*(str(item[name]) for name in names), minute(item["expires_at"])]
+
+    headings = ("request", "job", "step", "role", "wanted", "expires")
+    print_list(found, headings, cells, as_json=as_json, folding=headings[2:], none="No open requests")
 
 
 @app.command("show")

@@ -4,29 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelwright.cli.output import interruptible, print_json, say
+from kernelwright.cli.output import AsJson, interruptible, print_json, say
 from services.domain.jobs import LOCAL_TEAM
 
 if TYPE_CHECKING:
     from services.domain.evaluations import EvaluationReport, EvaluationRequest
     from services.domain.verdicts import Verification
     from services.jobs.reverification import Judge, Outdated, Reverification
-
-
-@dataclass(frozen=True, kw_only=True)
-class Listed:
-    """A result that would be judged again."""
-
-    evaluation_id: str
-    candidate_id: str
-    job_id: str
-    problem: str
-    why: str
 
 
 def reverify(
@@ -37,14 +25,14 @@ def reverify(
     listing: Annotated[bool, typer.Option("--list", help="List what would be re-evaluated, and exit.")] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of results (default: all).")] = None,
     team: Annotated[str, typer.Option(help="Team that owns the results.")] = LOCAL_TEAM,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Judge earlier results again; retract those that fail.
 
     Accepted results of an older referee or toolchain are evaluated again. What an older referee accepted is
     not recalled, shared or exported before.
     Exit code 0 if all hold, 1 if some fail, 2 if some could not be evaluated."""
-    with interruptible("what was judged is kept; run it again for the rest"):
+    with interruptible(lambda: "what was judged is kept; run it again for the rest"):
         code = asyncio.run(_reverify(team, job, everything=everything, listing=listing, limit=limit, as_json=as_json))
     raise typer.Exit(code)
 
@@ -98,20 +86,20 @@ def _outcome(verification: Verification) -> str:
 
 def _print_list(found: Sequence[Outdated], *, as_json: bool) -> None:
     rows = [
-        Listed(
-            evaluation_id=item.stored.request.evaluation_id,
-            candidate_id=item.stored.request.candidate_id,
-            job_id=item.stored.request.job_id,
-            problem=item.stored.request.problem.name,
-            why=item.why,
-        )
+        {
+            "evaluation_id": item.stored.request.evaluation_id,
+            "candidate_id": item.stored.request.candidate_id,
+            "job_id": item.stored.request.job_id,
+            "problem": item.stored.request.problem.name,
+            "why": item.why,
+        }
         for item in found
     ]
     if as_json:
         print_json(rows)
         return
     for row in rows:
-        typer.echo(f"{row.candidate_id}  {row.problem}  {row.why}")
+        typer.echo(f"{row['candidate_id']}  {row['problem']}  {row['why']}")
     say(f"{len(rows)} accepted results would be re-evaluated")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelwright.cli import options
-from kernelwright.cli.output import errors, interruptible, print_json, say
+from kernelwright.cli.output import AsJson, errors, interruptible, print_json, say
 from services.domain.errors import UserError
 from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode
 
@@ -71,7 +71,7 @@ def run(
     resume: Annotated[
         str | None, typer.Option(metavar="JOB", help="Resume an interrupted job, or a failed one with --model.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Search for a fast, verified kernel.
 
@@ -173,14 +173,11 @@ def solve(
                 say(f"{lease.owner} holds the job; taking over at {lease.expires_at:%H:%M:%S} UTC unless it responds")
             return await solver.finish(known["job"], out=out, listener=listener, after=after)
 
-    try:
-        with Progress(errors()) as progress:
-            return asyncio.run(work(lambda event, report: progress.show(event.kind.value, event.data, report)))
-    except KeyboardInterrupt:
-        hint = f"continue with: kernelwright run --resume {known['job']}" if known else ""
-        with interruptible(hint):
-            raise
-        raise AssertionError("unreachable") from None
+    def hint() -> str:
+        return f"continue with: kernelwright run --resume {known['job']}" if known else ""
+
+    with interruptible(hint), Progress(errors()) as progress:
+        return asyncio.run(work(progress.listen))
 
 
 def show(outcome: SolveResult) -> None:

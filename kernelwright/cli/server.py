@@ -273,10 +273,10 @@ async def _calling_roll(installation: Installation) -> AsyncIterator[None]:
 async def _answer(settings: Settings, services: WebServices, listener: socket.socket, stop: asyncio.Event) -> None:
     import uvicorn
 
-    from kernelwright.wiring.web import make_app
+    from web.app import create_app
 
     config = uvicorn.Config(
-        make_app(services),
+        create_app(services),
         log_config=None,  # uvicorn's lines look like all others
         timeout_graceful_shutdown=GRACE_S,
         access_log=False,  # `web.access_log` says more

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelwright.cli.options import (
-    AllowLibrary,
-    BackendOption,
-    BaselinesOption,
-    DeviceOption,
-    ObjectiveOption,
-    chosen_baselines,
-    listed,
-)
+from kernelwright.cli import options
 from kernelwright.cli.output import print_json, print_table, say
 from services.domain.errors import UserError
 
@@ -34,11 +26,6 @@ KeyOption = Annotated[
     typer.Option("--key", metavar="FILE", help="Key file (default: KERNELWRIGHT_SPOOL_KEY, or spool.key at home)."),
 ]
 MOST_DETAIL = 100
-
-
-@app.callback()
-def root() -> None:
-    """Judge on nodes without a network, through a directory."""
 
 
 @app.command("key")
@@ -69,11 +56,11 @@ def add(
     directory: Directory,
     problem: Annotated[Path, typer.Option(metavar="FILE", help="Problem file.")],
     candidate: Annotated[list[Path], typer.Option(metavar="FILE", help="Candidate to judge; can be repeated.")],
-    backend: BackendOption = "cpp",
-    device: DeviceOption = "cpu",
-    baselines: BaselinesOption = None,
-    allow_library: AllowLibrary = "",
-    objective: ObjectiveOption = "",
+    backend: options.BackendOption = "cpp",
+    device: options.DeviceOption = "cpu",
+    baselines: options.BaselinesOption = None,
+    allow_library: options.AllowLibrary = "",
+    objective: options.ObjectiveOption = "",
     key_path: KeyOption = None,
 ) -> None:
     """Place orders for candidates of a problem.
@@ -86,11 +73,11 @@ def add(
     orders = _orders(directory, key_path)
     found = add_candidates(
         orders,
-        read_problem(problem, listed(allow_library), objective),
+        read_problem(problem, options.listed(allow_library), objective),
         [(path.name, read_source(path, "candidate")) for path in candidate],
         device=device,
         backend=backend,
-        baselines=chosen_baselines(baselines, device),
+        baselines=options.chosen_baselines(baselines, device),
     )
     waiting, done = found[SpoolPlace.WAITING], found[SpoolPlace.ANSWERED]
     say(f"{waiting} orders wait in {directory}, {found[SpoolPlace.CLAIMED]} are being done, {done} have reports")

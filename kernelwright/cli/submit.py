@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernelwright.cli import options
-from kernelwright.cli.client import LOCAL, AsJson, JobId, Server, open_client
-from kernelwright.cli.output import errors, interruptible, print_json, say
+from kernelwright.cli.client import LOCAL, JobId, Server, open_client
+from kernelwright.cli.output import AsJson, errors, interruptible, print_json, say
 from services.domain.jobs import DEFAULT_STRATEGY, AgentsMode
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _watch(client: Client, job_id: str, as_json: bool) -> None:
     from services.domain.evaluations import EvaluationReport
 
     with (
-        interruptible(f"the job continues; watch it again with: kernelwright watch {job_id}"),
+        interruptible(lambda: f"the job continues; watch it again with: kernelwright watch {job_id}"),
         Progress(errors()) as progress,
     ):
         for event in client.events(job_id):

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
-from kernelwright.cli.client import LOCAL, AsJson, Server, open_client
-from kernelwright.cli.output import print_json, print_table, say
+from kernelwright.cli.client import LOCAL, Server, open_client
+from kernelwright.cli.output import AsJson, print_json, print_list, say
 from services.domain.jobs import JobStatus
 
 app = typer.Typer(help="Signed messages about jobs, to addresses of your own.", no_args_is_help=True)
 CONDITIONS = "Conditions"
 WebhookId = Annotated[str, typer.Argument(metavar="WEBHOOK", help="Webhook id.")]
-
-
-@app.callback()
-def root() -> None:
-    """Signed messages about jobs, to addresses of your own."""
 
 
 @app.command("create")
@@ -78,14 +74,13 @@ def list_(as_json: AsJson = False, server: Server = LOCAL) -> None:
     """List webhooks, oldest first."""
     with open_client(server) as client:
         found = client.webhooks()
-    if as_json:
-        print_json(found)
-        return
-    rows = [[one["id"], one["url"], ", ".join(one["kinds"]), _conditions(one), _state(one)] for one in found]
+
+    def cells(one: dict[str, Any]) -> Sequence[str]:
+        return one["id"], one["url"], ", ".join(one["kinds"]), _conditions(one), _state(one)
+
     headings = ("webhook", "URL", "events", "conditions", "state")
-    print_table(headings, rows, folding=headings[1:])
-    if not found:
-        say("No webhooks yet. Create one: kernelwright webhooks create URL")
+    none = "No webhooks yet. Create one: kernelwright webhooks create URL"
+    print_list(found, headings, cells, as_json=as_json, folding=headings[1:], none=none)
 
 
 @app.command("log")
@@ -98,15 +93,12 @@ def log(
     """List a webhook's deliveries, newest first."""
     with open_client(server) as client:
         found = client.deliveries(webhook_id, limit)
-    if as_json:
-        print_json(found)
-        return
-    rows = [
-        [one["id"], one["kind"], one["job_id"] or "", one["status"], str(one["attempts"]), one["fault"] or ""]
-        for one in found
-    ]
+
+    def cells(one: dict[str, Any]) -> Sequence[str]:
+        return one["id"], one["kind"], one["job_id"] or "", one["status"], str(one["attempts"]), one["fault"] or ""
+
     headings = ("message", "event", "job", "status", "attempts", "last fault")
-    print_table(headings, rows, folding=("event", "status", "attempts", "last fault"))
+    print_list(found, headings, cells, as_json=as_json, folding=("event", "status", "attempts", "last fault"))
 
 
 @app.command("test")

@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelwright.doctor.findings import Finding
+from kernelwright.doctor.findings import Finding, missing, ok, warning
 from kernelwright.settings import Settings
 from services.domain.errors import ConfigurationError, InfrastructureError, KernelwrightError
 
@@ -39,43 +39,30 @@ def _guarded(check: Check, settings: Settings) -> Finding:
         return check(settings)
     except Exception as error:  # noqa: BLE001 - a doctor that falls over helps nobody
         name = check.__name__.removeprefix("_")
-        return Finding(name=name, state="warning", detail=f"could not be checked: {type(error).__name__}: {error}")
+        return warning(name, f"could not be checked: {type(error).__name__}: {error}")
 
 
 def _python(_settings: Settings) -> Finding:
-    good = sys.version_info >= (3, 11)
-    return Finding(
-        name="python",
-        state="ok" if good else "missing",
-        detail=f"{platform.python_version()} ({sys.executable})",
-        remedy=None if good else "Install Python 3.11 or newer.",
-    )
+    return ok("python", f"{platform.python_version()} ({sys.executable})")
 
 
 def _torch(_settings: Settings) -> Finding:
     if importlib.util.find_spec("torch") is None:
-        return Finding(
-            name="torch", state="missing", detail="not installed", remedy="pip install 'kernelwright[worker]'"
-        )
-    return Finding(name="torch", state="ok", detail=metadata.version("torch"))
+        return missing("torch", "not installed", "pip install 'kernelwright[worker]'")
+    return ok("torch", metadata.version("torch"))
 
 
 def _compiler(_settings: Settings) -> Finding:
     found = shutil.which("g++")
     if found is None:
-        return Finding(
-            name="g++",
-            state="missing",
-            detail="not on the PATH",
-            remedy="Install it: apt-get install g++ (Debian, Ubuntu).",
-        )
+        return missing("g++", "not on the PATH", "Install it: apt-get install g++ (Debian, Ubuntu).")
     lines = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=20, check=False).stdout
-    return Finding(name="g++", state="ok", detail=f"{lines.splitlines()[0]} ({found})")
+    return ok("g++", f"{lines.splitlines()[0]} ({found})")
 
 
 def _openmp(_settings: Settings) -> Finding:
     if shutil.which("g++") is None:
-        return Finding(name="openmp", state="missing", detail="needs g++", remedy="Install g++ first.")
+        return missing("openmp", "needs g++", "Install g++ first.")
     source = "#include <omp.h>\nint main() { return omp_get_max_threads() < 1; }\n"
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "probe"
@@ -89,21 +76,18 @@ def _openmp(_settings: Settings) -> Finding:
         )
         works = built.returncode == 0 and subprocess.run([program], timeout=20, check=False).returncode == 0
     if works:
-        return Finding(name="openmp", state="ok", detail="programs with -fopenmp build and run")
+        return ok("openmp", "programs with -fopenmp build and run")
     detail = (built.stderr.splitlines() or ["the built program fails"])[0]
-    return Finding(name="openmp", state="missing", detail=detail, remedy="Install libgomp (it comes with g++).")
+    return missing("openmp", detail, "Install libgomp (it comes with g++).")
 
 
 def _bubblewrap(_settings: Settings) -> Finding:
     found = shutil.which("bwrap")
     if found is None:
-        return Finding(
-            name="bubblewrap",
-            state="warning",
-            detail="not installed; compilers run in the process sandbox",
-            remedy="apt-get install bubblewrap",
+        return warning(
+            "bubblewrap", "not installed; compilers run in the process sandbox", "apt-get install bubblewrap"
         )
-    return Finding(name="bubblewrap", state="ok", detail=found)
+    return ok("bubblewrap", found)
 
 
 def _docker(settings: Settings) -> Finding:
@@ -113,18 +97,18 @@ def _docker(settings: Settings) -> Finding:
     from workers.sandboxes.docker.sandbox import connect
 
     if settings.sandbox != "docker":
-        return Finding(name="docker", state="ok", detail="not used (sandbox: process)", used=False)
+        return ok("docker", "not used (sandbox: process)", used=False)
     try:
         found = {image_name(settings, device): check_sandbox(settings, device) for device in devices()}
         with contextlib.closing(connect(settings.docker_host)) as api:
             engine = api.version()["Version"]
     except ConfigurationError as error:
-        return Finding(name="docker", state="missing", detail=str(error), remedy="make sandbox-image")
+        return missing("docker", str(error), "make sandbox-image")
     except KernelwrightError as error:
         remedy = "Start Docker or set DOCKER_HOST; the worker's user must be in the group docker."
-        return Finding(name="docker", state="missing", detail=str(error), remedy=remedy)
+        return missing("docker", str(error), remedy)
     images = ", ".join(f"{name} ({(key or '').removeprefix('sha256:')[:12]})" for name, key in found.items())
-    return Finding(name="docker", state="ok", detail=f"engine {engine}, image {images}")
+    return ok("docker", f"engine {engine}, image {images}")
 
 
 def _isolation(settings: Settings) -> Finding:
@@ -138,24 +122,24 @@ def _isolation(settings: Settings) -> Finding:
             sandbox.close()
     except KernelwrightError as error:
         what = "Allow user namespaces, or run as root." if settings.sandbox == "process" else "See docker above."
-        return Finding(name="isolation", state="missing", detail=str(error), remedy=what)
-    strong = level != "limits"
-    remedy = None if strong else "Allow user namespaces: sysctl kernel.unprivileged_userns_clone=1"
-    return Finding(name="isolation", state="ok" if strong else "warning", detail=detail, remedy=remedy)
+        return missing("isolation", str(error), what)
+    if level == "limits":
+        return warning("isolation", detail, "Allow user namespaces: sysctl kernel.unprivileged_userns_clone=1")
+    return ok("isolation", detail)
 
 
 def _attribution(_settings: Settings) -> Finding:
     """Whether a candidate's threads can be sampled from outside: else nobody sees whose code does the work."""
     if importlib.util.find_spec("torch") is None:
-        return Finding(name="attribution", state="ok", detail="not needed: nothing is evaluated here without torch")
+        return ok("attribution", "not needed: nothing is evaluated here without torch")
     from workers.sampler.handle import missing_permission
 
     why = missing_permission()
     if not why:
-        return Finding(name="attribution", state="ok", detail="candidates' time can be sampled from outside")
+        return ok("attribution", "candidates' time can be sampled from outside")
     detail = f"time that a candidate spends in libraries cannot be seen: {why}"
     remedy = "Run workers as root or with CAP_PERFMON, or: sysctl kernel.perf_event_paranoid=2"
-    return Finding(name="attribution", state="warning", detail=detail, remedy=remedy)
+    return warning("attribution", detail, remedy)
 
 
 def _home(settings: Settings) -> Finding:
@@ -168,47 +152,37 @@ def _home(settings: Settings) -> Finding:
             pass
     except OSError as error:
         detail = f"{settings.directory}: {error.strerror}"
-        return Finding(
-            name="home", state="missing", detail=detail, remedy="Set KERNELWRIGHT_HOME to a folder you may write."
-        )
+        return missing("home", detail, "Set KERNELWRIGHT_HOME to a folder you may write.")
     detail = f"{settings.directory}, {free / (1 << 30):.1f} GiB free"
     if free < LEAST_FREE_BYTES:
-        return Finding(name="home", state="warning", detail=detail, remedy="Free some disk space.")
-    return Finding(name="home", state="ok", detail=detail)
+        return warning("home", detail, "Free some disk space.")
+    return ok("home", detail)
 
 
 def _database(settings: Settings) -> Finding:
+    from kernelwright.wiring.database import open_database
     from services.runtime.clock import SystemClock
-    from storage.database import Database
     from storage.jobs.verdicts import SqlVerdictStore
 
     async def check() -> int:
-        database = Database(settings.database)
-        try:
+        async with open_database(settings) as database:
             await database.check()
             return await SqlVerdictStore(database, SystemClock()).unproven()
-        finally:
-            await database.close()
 
     if settings.database_url is None and not (settings.directory / "kernelwright.db").exists():
-        return Finding(name="database", state="ok", detail="SQLite; created on first use")
+        return ok("database", "SQLite; created on first use")
     try:
         unproven = asyncio.run(check())
     except KernelwrightError as error:
         known = error.remedy if isinstance(error, InfrastructureError) else None
         remedy = known or "Start the database, or set KERNELWRIGHT_DATABASE_URL."
-        return Finding(name="database", state="missing", detail=str(error), remedy=remedy)
+        return missing("database", str(error), remedy)
     kind = "SQLite" if settings.database.startswith("sqlite") else "PostgreSQL"
     detail = f"{kind} answers, schema is current"
     if unproven:
         detail += f"; {unproven} accepted results are of an older referee"
-        return Finding(
-            name="database",
-            state="warning",
-            detail=detail,
-            remedy="Run kernelwright reverify (--team NAME for another team's).",
-        )
-    return Finding(name="database", state="ok", detail=detail)
+        return warning("database", detail, "Run kernelwright reverify (--team NAME for another team's).")
+    return ok("database", detail)
 
 
 def _embedder(settings: Settings) -> Finding:
@@ -218,12 +192,12 @@ def _embedder(settings: Settings) -> Finding:
     try:
         embedder = make_embedder(settings)
     except KernelwrightError as error:
-        return Finding(name="embedder", state="missing", detail=str(error), remedy="Set KERNELWRIGHT_EMBEDDER=auto.")
+        return missing("embedder", str(error), "Set KERNELWRIGHT_EMBEDDER=auto.")
     detail = f"{embedder.name}, {embedder.dimensions} dimensions"
     if settings.embedder == "auto" and embedder.name.startswith("hashing"):
         detail += ": the MiniLM model is not installed, so memory compares words, not meanings"
-        return Finding(name="embedder", state="warning", detail=detail, remedy=REMEDY)
-    return Finding(name="embedder", state="ok", detail=detail)
+        return warning("embedder", detail, REMEDY)
+    return ok("embedder", detail)
 
 
 def _redis(settings: Settings) -> Finding:
@@ -235,14 +209,9 @@ def _redis(settings: Settings) -> Finding:
         with redis.Redis.from_url(settings.redis_url, socket_connect_timeout=2, socket_timeout=2) as client:
             client.ping()
     except (redis.RedisError, ValueError) as error:
-        return Finding(
-            name="redis",
-            state="missing" if needed else "ok",
-            detail=f"unreachable ({error})" if needed else unused,
-            remedy="Start Redis, or set KERNELWRIGHT_REDIS_URL." if needed else None,
-            used=needed,
-        )
-    return Finding(name="redis", state="ok", detail="answers" if needed else unused, used=needed)
+        if needed:
+            return missing("redis", f"unreachable ({error})", "Start Redis, or set KERNELWRIGHT_REDIS_URL.")
+    return ok("redis", "answers" if needed else unused, used=needed)
 
 
 def _spool(settings: Settings) -> Finding:
@@ -264,13 +233,8 @@ def _port(settings: Settings) -> Finding:
             probe.bind(("127.0.0.1", settings.port))
         except OSError as error:
             detail = f"{settings.port}: {error.strerror}"
-            return Finding(
-                name="port",
-                state="warning",
-                detail=detail,
-                remedy="Use serve --port N, or stop the process that uses it.",
-            )
-    return Finding(name="port", state="ok", detail=f"{settings.port} is free")
+            return warning("port", detail, "Use serve --port N, or stop the process that uses it.")
+    return ok("port", f"{settings.port} is free")
 
 
 def _gpu(_settings: Settings) -> Finding:
@@ -278,17 +242,18 @@ def _gpu(_settings: Settings) -> Finding:
     from workers.devices.cards import CONTROL_NODE, all_gpus, usable_gpus
 
     if shutil.which("nvidia-smi") is None and not CONTROL_NODE.exists():
-        return Finding(name="gpu", state="ok", detail="not found (only needed for cuda and triton)", used=False)
+        return ok("gpu", "not found (only needed for cuda and triton)", used=False)
     if not all_gpus():
         remedy = "Check the NVIDIA driver (dmesg, nvidia-smi); in a container, that it was given the cards."
-        return Finding(name="gpu", state="warning", detail="nvidia-smi names no GPU that answers", remedy=remedy)
+        return warning("gpu", "nvidia-smi names no GPU that answers", remedy)
     try:
         usable = usable_gpus()
     except ConfigurationError as error:
-        return Finding(name="gpu", state="missing", detail=str(error), remedy="Set KERNELWRIGHT_GPU.")
-    told = [f"{gpu} as {gpu.name}{_unused(gpu, usable)}" for gpu in all_gpus()]
-    how = None if usable else "Switch MIG off (nvidia-smi -mig 0), or name a card in KERNELWRIGHT_GPU."
-    return Finding(name="gpu", state="ok" if usable else "warning", detail="; ".join(told), remedy=how)
+        return missing("gpu", str(error), "Set KERNELWRIGHT_GPU.")
+    detail = "; ".join(f"{gpu} as {gpu.name}{_unused(gpu, usable)}" for gpu in all_gpus())
+    if not usable:
+        return warning("gpu", detail, "Switch MIG off (nvidia-smi -mig 0), or name a card in KERNELWRIGHT_GPU.")
+    return ok("gpu", detail)
 
 
 def _unused(gpu: Gpu, usable: Sequence[Gpu]) -> str:
@@ -303,15 +268,15 @@ def _cuda(_settings: Settings) -> Finding:
     from workers.devices.cards import all_gpus
 
     if not all_gpus():
-        return Finding(name="cuda", state="ok", detail="not needed (no GPU)", used=False)
+        return ok("cuda", "not needed (no GPU)", used=False)
     if "+cpu" in metadata.version("torch"):
         detail = f"torch {metadata.version('torch')} is a build without CUDA: no candidate can run on the GPU"
-        return Finding(name="cuda", state="missing", detail=detail, remedy="pip install PyPI's own torch.")
+        return missing("cuda", detail, "pip install PyPI's own torch.")
     try:
-        return Finding(name="cuda", state="ok", detail=kernelwright_rt.cuda_toolchain())
+        return ok("cuda", kernelwright_rt.cuda_toolchain())
     except kernelwright_rt.CompileError as error:
         remedy = "Install the CUDA toolkit, or set CUDA_HOME; without it only triton candidates can be judged."
-        return Finding(name="cuda", state="warning", detail=str(error), remedy=remedy)
+        return warning("cuda", str(error), remedy)
 
 
 CHECKS: tuple[Check, ...] = (

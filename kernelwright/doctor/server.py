@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from kernelwright.admission import MOST_SKEW_S, broker_time, check_clock, check_version
-from kernelwright.doctor.findings import Finding
+from kernelwright.doctor.findings import Finding, missing, ok, warning
 from kernelwright.orchestrator_names import host_of
 from kernelwright.settings import Settings
 from services.domain.errors import KernelwrightError, QueueError
@@ -21,6 +21,8 @@ from services.domain.errors import KernelwrightError, QueueError
 WAITING = re.compile(r'^kernelwright_orders\{device="([^"]+)",status="queued"\} ([0-9.e+]+)$', re.MULTILINE)
 START_AGAIN = "Do what it says on that node, then start its worker again."
 _TIMEOUT_S = 10.0
+WORKER_ANSWER_S = 20.0
+API_ANSWER_S = 8.0
 
 
 def diagnose_remote(
@@ -39,58 +41,56 @@ def diagnose_remote(
                 _version(client, own_version),
             )
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        remedy = "Check the address, the server and any firewall in between."
-        return (Finding(name="server", state="missing", detail=f"{url}: {error}", remedy=remedy),)
+        return (missing("server", f"{url}: {error}", "Check the address, the server and any firewall in between."),)
     except (ValueError, KeyError, TypeError):
         detail = f"{url} answers, but not as a Kernelwright server does"
-        return (Finding(name="server", state="missing", detail=detail, remedy="Check the address and its port."),)
+        return (missing("server", detail, "Check the address and its port."),)
 
 
 def _reached(url: str, health: httpx.Response) -> Finding:
     if health.status_code == 200:
-        return Finding(name="server", state="ok", detail=f"{url} answers")
+        return ok("server", f"{url} answers")
     detail = f"{url}/healthz answers {health.status_code}: is that a Kernelwright server?"
-    return Finding(name="server", state="missing", detail=detail, remedy="Check the address and its port.")
+    return missing("server", detail, "Check the address and its port.")
 
 
 def _clock(health: httpx.Response) -> Finding:
     date = health.headers.get("date")
     if date is None:
-        return Finding(name="clock", state="warning", detail="the server sends no Date header")
+        return warning("clock", "the server sends no Date header")
     skew_s = (datetime.now(UTC) - parsedate_to_datetime(date)).total_seconds()
-    good = abs(skew_s) <= MOST_SKEW_S + 1  # the header has whole seconds
-    remedy = None if good else "Set both clocks (NTP)."
     detail = f"{abs(skew_s):.0f} s apart"
-    return Finding(name="clock", state="ok" if good else "warning", detail=detail, remedy=remedy)
+    if abs(skew_s) > MOST_SKEW_S + 1:  # the header has whole seconds
+        return warning("clock", detail, "Set both clocks (NTP).")
+    return ok("clock", detail)
 
 
 def _ready(client: httpx.Client) -> Finding:
     answer = client.get("/readyz")
     if answer.status_code == 200:
-        return Finding(name="database", state="ok", detail="the server's database answers, schema is current")
-    return Finding(name="database", state="missing", detail=_detail(answer), remedy="See the server's log.")
+        return ok("database", "the server's database answers, schema is current")
+    return missing("database", _detail(answer), "See the server's log.")
 
 
 def _access(client: httpx.Client) -> Finding:
     answer = client.get("/api/v1/me")
     if answer.status_code == 200:
-        return Finding(name="access", state="ok", detail=f"as team {answer.json()['team']}")
-    return Finding(name="access", state="missing", detail=_detail(answer), remedy="Set KERNELWRIGHT_TOKEN.")
+        return ok("access", f"as team {answer.json()['team']}")
+    return missing("access", _detail(answer), "Set KERNELWRIGHT_TOKEN.")
 
 
 def _workers(client: httpx.Client) -> Finding:
     answer = client.get("/api/v1/workers")
     if answer.status_code != 200:
-        return Finding(name="workers", state="warning", detail=_detail(answer))
+        return warning("workers", _detail(answer))
     found = _items(answer)
     if not found:
-        remedy = "Start one: kernelwright worker --device NAME"
-        return Finding(name="workers", state="warning", detail="none connected; jobs will wait", remedy=remedy)
+        return warning("workers", "none connected; jobs will wait", "Start one: kernelwright worker --device NAME")
     refused = [f"{worker['name']}: {worker['node']['fault']}" for worker in found if _has_fault(worker)]
     if refused:
-        return Finding(name="workers", state="warning", detail="; ".join(refused), remedy=START_AGAIN)
+        return warning("workers", "; ".join(refused), START_AGAIN)
     names = ", ".join(f"{worker['name']} ({worker['device']}: {'+'.join(worker['backends'])})" for worker in found)
-    return Finding(name="workers", state="ok", detail=names)
+    return ok("workers", names)
 
 
 def _has_fault(worker: dict[str, Any]) -> bool:
@@ -111,7 +111,7 @@ def _items(answer: httpx.Response) -> list[dict[str, Any]]:
 def _queues(client: httpx.Client) -> Finding:
     answer, workers = client.get("/metrics"), client.get("/api/v1/workers")
     if answer.status_code != 200 or workers.status_code != 200:
-        return Finding(name="queues", state="warning", detail=_detail(answer))
+        return warning("queues", _detail(answer))
     waiting = {device: int(float(count)) for device, count in WAITING.findall(answer.text)}
     return unserved(waiting, {worker["device"] for worker in _items(workers) if _takes_orders(worker)})
 
@@ -120,21 +120,21 @@ def unserved(waiting: dict[str, int], served: set[str]) -> Finding:
     """Whether orders wait for devices that no worker serves."""
     alone = {device: count for device, count in waiting.items() if count and device not in served}
     if not alone:
-        return Finding(name="queues", state="ok", detail=f"{sum(waiting.values())} evaluations queued")
+        return ok("queues", f"{sum(waiting.values())} evaluations queued")
     shown = ", ".join(f"{count} for {device}" for device, count in sorted(alone.items()))
     remedy = f"Start a worker: kernelwright worker --device {min(alone)}"
-    return Finding(name="queues", state="warning", detail=f"queued without a worker: {shown}", remedy=remedy)
+    return warning("queues", f"queued without a worker: {shown}", remedy)
 
 
 def _version(client: httpx.Client, own: str) -> Finding:
     answer = client.get("/api/v1/me")
     theirs = answer.json()["version"] if answer.status_code == 200 else None
     if theirs is None:
-        return Finding(name="version", state="warning", detail="the server does not report its version")
+        return warning("version", "the server does not report its version")
     if theirs == own:
-        return Finding(name="version", state="ok", detail=own)
+        return ok("version", own)
     remedy = "Install the server's version here; workers of another version are refused."
-    return Finding(name="version", state="warning", detail=f"{own} here, {theirs} there", remedy=remedy)
+    return warning("version", f"{own} here, {theirs} there", remedy)
 
 
 def _detail(answer: httpx.Response) -> str:
@@ -147,30 +147,28 @@ def _detail(answer: httpx.Response) -> str:
 def check_membership(settings: Settings) -> Finding:
     """Whether this machine's worker would be let into the installation: clock, version, and queues that wait."""
     if settings.queue != "celery":
-        return Finding(name="installation", state="ok", detail="single process (queue: in-process)")
+        return ok("installation", "single process (queue: in-process)")
     try:
         if (told := broker_time(settings.broker, attempts_s=0)) is not None:
             check_clock(datetime.now(UTC), told, "the message broker's")
         return asyncio.run(_member(settings))
     except KernelwrightError as error:
-        return Finding(name="installation", state="missing", detail=str(error))
+        return missing("installation", str(error))
 
 
 async def _member(settings: Settings) -> Finding:
     from kernelwright.distribution import version
+    from kernelwright.wiring.database import open_database
     from services.domain.nodes import NodeRole, NodeState
     from services.runtime.clock import SystemClock
-    from storage.database import Database
     from storage.jobs.work_orders import SqlWorkStore
     from storage.nodes import SqlNodeRegistry
 
-    database, clock = Database(settings.database), SystemClock()
-    try:
+    clock = SystemClock()
+    async with open_database(settings) as database:
         await database.check()
         nodes = await SqlNodeRegistry(database, clock).living()
         waiting = dict(await SqlWorkStore(database, clock).waiting())
-    finally:
-        await database.close()
     orchestrators = [node for node in nodes if node.role is NodeRole.ORCHESTRATOR]
     check_version(version(), orchestrators)
     workers = [node for node in nodes if node.role is NodeRole.WORKER and node.state is not NodeState.REFUSED]
@@ -178,18 +176,11 @@ async def _member(settings: Settings) -> Finding:
     if queues.state != "ok":
         return queues
     if refused := [f"{node.name}: {node.fault}" for node in nodes if node.state is NodeState.REFUSED]:
-        return Finding(name="installation", state="warning", detail="; ".join(refused), remedy=START_AGAIN)
-    detail = f"{len(orchestrators)} orchestrators, {len(workers)} workers, {queues.detail}"
-    return Finding(name="installation", state="ok", detail=detail)
+        return warning("installation", "; ".join(refused), START_AGAIN)
+    return ok("installation", f"{len(orchestrators)} orchestrators, {len(workers)} workers, {queues.detail}")
 
 
-WORKER_ANSWER_S = 20.0
-
-
-API_ANSWER_S = 8.0
-
-
-def worker_answers(settings: Settings, device: str, timeout_s: float = WORKER_ANSWER_S) -> Finding:
+def worker_answers(settings: Settings, device: str) -> Finding:
     """Sends a task that does nothing to the workers of a device and waits for the answer."""
     from kernelwright.wiring.workers import celery_settings
     from workers.queue.health_check import ask
@@ -197,30 +188,29 @@ def worker_answers(settings: Settings, device: str, timeout_s: float = WORKER_AN
 
     name = f"worker {device}"
     if settings.queue != "celery":
-        return Finding(name=name, state="missing", detail="no queue", remedy="Set KERNELWRIGHT_QUEUE=celery.")
+        return missing(name, "no queue", "Set KERNELWRIGHT_QUEUE=celery.")
     try:
-        worker = ask(create_app(celery_settings(settings)), device, timeout_s)
+        worker = ask(create_app(celery_settings(settings)), device, WORKER_ANSWER_S)
     except QueueError as error:
         remedy = "Start the message broker, or set KERNELWRIGHT_REDIS_URL or KERNELWRIGHT_BROKER_URL."
-        return Finding(name=name, state="missing", detail=str(error), remedy=remedy)
+        return missing(name, str(error), remedy)
     if worker is None:
-        detail = f"no worker did a task within {timeout_s:g} s, and none is at work"
-        return Finding(name=name, state="missing", detail=detail, remedy=f"kernelwright worker --device {device}")
-    return Finding(name=name, state="ok", detail=f"{worker} does tasks")
+        detail = f"no worker did a task within {WORKER_ANSWER_S:g} s, and none is at work"
+        return missing(name, detail, f"kernelwright worker --device {device}")
+    return ok(name, f"{worker} does tasks")
 
 
-def api_answers(url: str, timeout_s: float = API_ANSWER_S) -> Finding:
+def api_answers(url: str) -> Finding:
     """Asks an API whether it reaches its database."""
     import httpx
 
     try:
-        answer = httpx.get(f"{url.rstrip('/')}/readyz", timeout=timeout_s)
+        answer = httpx.get(f"{url.rstrip('/')}/readyz", timeout=API_ANSWER_S)
     except httpx.HTTPError as error:
-        return Finding(name="api", state="missing", detail=f"{url}: {error}", remedy="kernelwright api")
+        return missing("api", f"{url}: {error}", "kernelwright api")
     if answer.status_code != 200:
-        detail = f"{url}: HTTP {answer.status_code}: {answer.text[:300]}"
-        return Finding(name="api", state="missing", detail=detail, remedy="Make its database reachable.")
-    return Finding(name="api", state="ok", detail=f"{url} reaches its database")
+        return missing("api", f"{url}: HTTP {answer.status_code}: {answer.text[:300]}", "Make its database reachable.")
+    return ok("api", f"{url} reaches its database")
 
 
 def orchestrator_lives(settings: Settings) -> Finding:
@@ -229,23 +219,16 @@ def orchestrator_lives(settings: Settings) -> Finding:
     try:
         names = asyncio.run(_orchestrators(settings))
     except KernelwrightError as error:
-        return Finding(name="orchestrator", state="missing", detail=str(error), remedy="Make its database reachable.")
+        return missing("orchestrator", str(error), "Make its database reachable.")
     own = [name for name in names if host_of(name) == host]
     if not own:
-        detail = f"no orchestrator on {host} was seen lately"
-        return Finding(name="orchestrator", state="missing", detail=detail, remedy="kernelwright orchestrator")
-    return Finding(name="orchestrator", state="ok", detail=f"{own[0]} is there")
+        return missing("orchestrator", f"no orchestrator on {host} was seen lately", "kernelwright orchestrator")
+    return ok("orchestrator", f"{own[0]} is there")
 
 
 async def _orchestrators(settings: Settings) -> list[str]:
+    from kernelwright.wiring.workers import open_registry
     from services.domain.nodes import NodeRole
-    from services.runtime.clock import SystemClock
-    from storage.database import Database
-    from storage.nodes import SqlNodeRegistry
 
-    database = Database(settings.database)
-    try:
-        living = await SqlNodeRegistry(database, SystemClock()).living(NodeRole.ORCHESTRATOR)
-        return [node.name for node in living]
-    finally:
-        await database.close()
+    async with open_registry(settings) as registry:
+        return [node.name for node in await registry.living(NodeRole.ORCHESTRATOR)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from kernelwright.doctor.findings import Finding
+from kernelwright.doctor.findings import Finding, missing, ok, warning
 from kernelwright.settings import Settings
 from services.adapters.spool.layout import SpoolLayout
 from services.domain.errors import ConfigurationError, KernelwrightError
@@ -15,12 +15,12 @@ def check_spool(settings: Settings, directory: Path | None = None) -> Finding:
     """Whether orders and reports pass through a spool: the given one, else the one that is set."""
     root = directory or settings.spool
     if root is None:
-        return Finding(name="spool", state="ok", detail="not used (KERNELWRIGHT_SPOOL is unset)", used=False)
+        return ok("spool", "not used (KERNELWRIGHT_SPOOL is unset)", used=False)
     try:
         return _examined(settings, root.absolute())
     except KernelwrightError as error:
         remedy = "Make the spool as docs/how-to/spool.md says, and give both sides the same key and version."
-        return Finding(name="spool", state="missing", detail=str(error), remedy=remedy)
+        return missing("spool", str(error), remedy)
 
 
 def _examined(settings: Settings, root: Path) -> Finding:
@@ -44,9 +44,10 @@ def _examined(settings: Settings, root: Path) -> Finding:
         warnings.append("no hard links: of two reports in the same instant the later may stay")
     if condition.free_bytes < LEAST_FREE_BYTES:
         warnings.append(f"{condition.free_bytes >> 20} MiB free")
-    remedy = "Read the texts in refused/; see docs/how-to/spool.md." if warnings else None
-    state = "warning" if warnings else "ok"
-    return Finding(name="spool", state=state, detail="; ".join([*told, *warnings]), remedy=remedy)
+    if warnings:
+        detail = "; ".join([*told, *warnings])
+        return warning("spool", detail, "Read the texts in refused/; see docs/how-to/spool.md.")
+    return ok("spool", "; ".join(told))
 
 
 def _counts(layout: SpoolLayout) -> str:

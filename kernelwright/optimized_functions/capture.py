@@ -119,16 +119,14 @@ class _Collector:
     def function(self, function: Any) -> types.FunctionType:
         """Add a function after everything that it refers to."""
         found = _checked(function)
-        tree = _tree(found)
-        if self._is_new(found.__name__, found, found):
-            for name in _free_names(tree):
-                self._global(name, found)
-            self.texts.append(ast.unparse(tree))
+        self._define(found, _tree(found))
         return found
 
     def cls(self, found: type) -> None:
         """Add a class after everything that it refers to, its bases included."""
-        tree = _class_tree(found)
+        self._define(found, _class_tree(found))
+
+    def _define(self, found: Definition, tree: ast.FunctionDef | ast.ClassDef) -> None:
         if self._is_new(found.__name__, found, found):
             for name in _free_names(tree):
                 self._global(name, found)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from kernelwright.local_job import Listener, Solver, SolveResult, open_installed_solver
+from kernelwright.local_job import Solver, SolveResult, open_solver
 from kernelwright.optimized_functions.problem import make_problem
 from kernelwright.optimized_functions.solution import Solution
 from kernelwright.settings import Settings, load_settings
@@ -67,9 +67,10 @@ def solve(
 
 async def _run(settings: Settings, spec: JobSpec, *, out: Path | None, reuse: bool, progress: bool) -> SolveResult:
     tagged = _tagged(spec)
-    async with open_installed_solver(settings, tagged) as (here, solver):
+    async with open_solver(settings, tagged) as solver:
         if reuse:
-            page = await here.service.list(LOCAL_TEAM, wanted=JobFilter(statuses=_USABLE, tags=tagged.tags), limit=1)
+            wanted = JobFilter(statuses=_USABLE, tags=tagged.tags)
+            page = await solver.here.service.list(LOCAL_TEAM, wanted=wanted, limit=1)
             for job in page.jobs:
                 return await solver.outcome(job.id, out)
         job = await solver.submit(tagged)
@@ -84,8 +85,7 @@ async def _watched(solver: Solver, job: Job, out: Path | None) -> SolveResult:
     console = Console(file=sys.stderr, highlight=False, soft_wrap=not sys.stderr.isatty())
     console.print(f"job {job.id}")
     with Progress(console) as shown:
-        listener: Listener = lambda event, report: shown.show(event.kind.value, event.data, report)  # noqa: E731
-        return await solver.finish(job.id, out=out, listener=listener)
+        return await solver.finish(job.id, out=out, listener=shown.listen)
 
 
 def _tagged(spec: JobSpec) -> JobSpec:

@@ -10,8 +10,7 @@ from typing import Any
 from kernelwright.suites.composition import Shape, init_function, input_functions, module, split_by, variant
 from kernelwright.suites.literals import json_file, module_tree
 from kernelwright.suites.modules import bundled, portable
-from kernelwright.suites.suite import Reading
-from services.domain.errors import ProblemError
+from kernelwright.suites.suite import Reading, outdated
 
 _ARGUMENTS = '''def _arguments(**shape):
     """The suite passes inputs by name; here they go by place."""
@@ -20,7 +19,6 @@ _ARGUMENTS = '''def _arguments(**shape):
     assert set(made) <= set(names), f"inputs that forward does not take: {{set(made) - set(names)}}"
     return [made[name] for name in names if name in made]'''
 _FILES = ("reference.py", "input.py", "shapes.json")
-_OTHER_VERSION = "Check the suite out anew."
 
 
 class AtrexBench:
@@ -69,12 +67,12 @@ def _variant(init: Shape, groups: Sequence[Sequence[Shape]]) -> str:
 def _shapes(path: Path) -> list[dict[str, Any]]:
     data = json_file(path)
     if not isinstance(data, dict) or not data or not all(isinstance(one, dict) for one in data.values()):
-        raise ProblemError("it holds no shapes by number", remedy=_OTHER_VERSION, path=str(path))
+        raise outdated("it holds no shapes by number", path)
     found = []
     for number, one in data.items():
         init, inputs = one.get("init_kwargs") or {}, one.get("input_kwargs")
         if not isinstance(init, dict) or not isinstance(inputs, dict):
-            raise ProblemError(f"the shape {number} has no input_kwargs", remedy=_OTHER_VERSION, path=str(path))
+            raise outdated(f"the shape {number} has no input_kwargs", path)
         found.append({"init_kwargs": init, "input_kwargs": inputs})
     return found
 
@@ -90,4 +88,4 @@ def _forward_names(path: Path) -> list[str]:
             for one in node.body:
                 if isinstance(one, ast.FunctionDef) and one.name == "forward":
                     return [argument.arg for argument in one.args.args[1:]]
-    raise ProblemError("it defines no Model with a forward", remedy=_OTHER_VERSION, path=str(path))
+    raise outdated("it defines no Model with a forward", path)

@@ -20,7 +20,6 @@ _WHOLE = {"int8": (-128, 128), "int16": (-1024, 1024), "int32": (-1024, 1024), "
 _FLOATS = ("float64", "float32", "float16", "bfloat16")
 _SMALL_FLOATS = ("float8_e4m3fn", "float8_e5m2")
 _POSITIVE = ("rstd", "std", "variance", "var")
-_OTHER_VERSION = "Check the suite out anew."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +33,7 @@ class Definition:
     blobs: Path
     """The folder that paths of tensor files are relative to."""
 
-    def error(self, reason: str, remedy: str = _OTHER_VERSION) -> ProblemError:
+    def error(self, reason: str, remedy: str = "Check the suite out anew.") -> ProblemError:
         """An error that points at the file."""
         return ProblemError(reason, remedy=remedy, path=str(self.path))
 

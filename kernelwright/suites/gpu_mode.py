@@ -13,7 +13,7 @@ from typing import Any
 from kernelwright.suites.composition import Shape, init_function, input_functions, module
 from kernelwright.suites.literals import module_tree, yaml_file
 from kernelwright.suites.modules import bundled, portable
-from kernelwright.suites.suite import Reading
+from kernelwright.suites.suite import Reading, outdated
 from services.domain.errors import ProblemError
 
 _BY_ELEMENT = ("make_match_reference", "match_reference", "verbose_allclose", "verbose_allequal")
@@ -31,7 +31,6 @@ _MODEL = """class Model(torch.nn.Module):
     def forward(self, {parameters}):
         return ref_kernel({data})"""
 _ANOTHER = "Submit to the leaderboard itself."
-_OTHER_VERSION = "Check the suite out anew."
 
 
 class GpuMode:
@@ -52,7 +51,7 @@ class GpuMode:
         """The task's one problem."""
         task = yaml_file(item / "task.yml")
         if not isinstance(task, dict):
-            raise _error("it holds no mapping", item / "task.yml")
+            raise outdated("it holds no mapping", item / "task.yml")
         benchmarks, tests = (_cases(task, kind, item) for kind in ("benchmarks", "tests"))
         files = _files(task, item)
         _, tree = module_tree(files["reference"], "reference")
@@ -79,10 +78,10 @@ def _files(task: dict[str, Any], item: Path) -> dict[str, Path]:
         if name.endswith(".py") and not source.startswith("@"):
             found[name.removesuffix(".py")] = item / source
     if "reference" not in found:
-        raise _error("it lists no reference.py", item / "task.yml")
+        raise outdated("it lists no reference.py", item / "task.yml")
     for path in found.values():
         if not path.is_file():
-            raise _error(f"its file {path.relative_to(item)} is missing", item / "task.yml")
+            raise outdated(f"its file {path.relative_to(item)} is missing", item / "task.yml")
     return found
 
 
@@ -91,14 +90,14 @@ def _cases(task: dict[str, Any], kind: str, item: Path) -> list[Shape]:
     found: list[Shape] = []
     for case in task.get(kind) or []:
         if not isinstance(case, dict):
-            raise _error(f"a case of {kind} is no mapping", item / "task.yml")
+            raise outdated(f"a case of {kind} is no mapping", item / "task.yml")
         if "world_size" in case or task.get("multi_gpu"):
             raise ProblemError("it needs several GPUs", remedy=_ANOTHER, path=str(item / "task.yml"))
         shape = {str(name): value for name, value in case.items() if name != "seed"}
         if shape not in found:
             found.append(shape)
     if kind == "tests" and not (found or task.get("benchmarks")):
-        raise _error("it has neither benchmarks nor tests", item / "task.yml")
+        raise outdated("it has neither benchmarks nor tests", item / "task.yml")
     return found
 
 
@@ -116,7 +115,7 @@ def _check_checker(tree: ast.Module, path: Path) -> None:
 def _function(tree: ast.Module, name: str, path: Path) -> ast.FunctionDef:
     found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
     if not found:
-        raise _error(f"it defines no {name}", path)
+        raise outdated(f"it defines no {name}", path)
     return found[-1]
 
 
@@ -179,7 +178,3 @@ def _inputs(timed: Sequence[Shape], held_out: Sequence[Shape]) -> str:
     names = ", ".join(f"_test_{index}" for index in range(len(hidden)))
     parts = [input_functions([f"_arguments({shape!r})" for shape in timed]), *functions]
     return "\n\n\n".join([*parts, f"HELD_OUT = [{names}]"] if hidden else parts)
-
-
-def _error(reason: str, path: Path) -> ProblemError:
-    return ProblemError(reason, remedy=_OTHER_VERSION, path=str(path))

@@ -14,7 +14,7 @@ from typing import Any
 from kernelwright.suites.composition import Shape, input_functions, module, names_used, split_by, variant
 from kernelwright.suites.literals import NotConstantError, constants, evaluated, module_tree
 from kernelwright.suites.modules import portable
-from kernelwright.suites.suite import Reading
+from kernelwright.suites.suite import Reading, outdated
 from services.domain.errors import ProblemError
 from services.problems.source import bound_names
 
@@ -48,7 +48,7 @@ class KernelBenchCom:
         text, tree = module_tree(reference, "reference")
         _check_drivable(tree, reference)
         shapes = [_renamed(shape, tree, item) for shape in _shapes(item / "shapes.py")]
-        groups = split_by(shapes, _building_names(tree))
+        groups = split_by(shapes, names_used(tree, ["get_init_inputs", "Model"]))
         return [
             Reading(
                 source=_source(text, group),
@@ -74,7 +74,7 @@ def _shapes(path: Path) -> list[dict[str, Any]]:
         reason = f"SHAPES is not a plain list: {error}"
         raise ProblemError(reason, remedy="Write the shapes out.", path=str(path)) from None
     if not isinstance(shapes, list) or not shapes or not all(isinstance(shape, dict) for shape in shapes):
-        raise ProblemError("it defines no list SHAPES of dicts", remedy="Check the suite out anew.", path=str(path))
+        raise outdated("it defines no list SHAPES of dicts", path)
     return shapes
 
 
@@ -110,11 +110,6 @@ def _renamed(shape: Shape, tree: ast.Module, item: Path) -> dict[str, Any]:
             raise ProblemError(reason, remedy=_ANOTHER, path=str(item / "shapes.py"))
         found[known] = value
     return found
-
-
-def _building_names(tree: ast.Module) -> set[str]:
-    """What building and calling the model reads."""
-    return names_used(tree, ["get_init_inputs", "Model"])
 
 
 def _source(text: str, group: Sequence[Shape]) -> str:

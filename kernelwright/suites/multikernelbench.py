@@ -11,7 +11,7 @@ from kernelwright.suites.composition import input_functions, module
 from kernelwright.suites.definitions import MOST_TIMED
 from kernelwright.suites.literals import json_lines, module_tree
 from kernelwright.suites.modules import portable
-from kernelwright.suites.suite import Reading
+from kernelwright.suites.suite import Reading, outdated
 from services.domain.errors import ProblemError
 
 FOLDER = "reference"
@@ -65,7 +65,7 @@ def _with_cases(item: Path) -> list[str]:
     json_lines(path)
     cases = [line for line in read_source(path, "list of cases").splitlines() if line.strip()]
     if not cases:
-        raise ProblemError("it has no cases", remedy="Check the suite out anew.", path=str(path))
+        raise outdated("it has no cases", path)
     timed = [f"_arguments({number})" for number in range(min(len(cases), MOST_TIMED))]
     hidden = range(MOST_TIMED, len(cases))
     functions = [f"def _held_out_{number}():\n    return _arguments({number})\n" for number in hidden]

@@ -15,12 +15,10 @@ from typing import Any
 from kernelwright.suites.composition import init_function, input_functions, module, split_by, variant
 from kernelwright.suites.literals import json_file
 from kernelwright.suites.modules import bundled, portable
-from kernelwright.suites.suite import Reading
-from services.domain.errors import ProblemError
+from kernelwright.suites.suite import Reading, outdated
 
 _CONFIG = re.compile(r"config_(forward|backward)\.json")
 _KINDS = ("single", "multi")
-_OTHER_VERSION = "Check the suite out anew."
 
 
 class RobustKBench:
@@ -44,7 +42,7 @@ class RobustKBench:
             {"init": init, "inputs": inputs} for kind in _KINDS for init, inputs in _settings(config, kind, item)
         ]
         if not settings:
-            raise ProblemError("it has no settings", remedy=_OTHER_VERSION, path=str(item))
+            raise outdated("it has no settings", item)
         text = bundled(_function(item), ["Model", "get_inputs"], {})
         groups = split_by(settings, ["init"])
         backward = "BACKWARD = True" if item.name == "config_backward.json" else ""
@@ -66,7 +64,7 @@ def _settings(config: Any, kind: str, item: Path) -> Iterator[tuple[dict[str, An
     """Constructor's and inputs' arguments, shared ones in both; `multi` settings that are all empty say nothing."""
     lists = [config.get(f"{kind}_{what}_configs") if isinstance(config, dict) else None for what in _WHAT]
     if any(not isinstance(one, list) or not all(isinstance(entry, Mapping) for entry in one) for one in lists):
-        raise ProblemError(f"it has no lists of {kind} settings", remedy=_OTHER_VERSION, path=str(item))
+        raise outdated(f"it has no lists of {kind} settings", item)
     if kind == "multi" and not any(entry for one in lists for entry in one or []):
         return
     for inputs, init, shared in product(*(one or [{}] for one in lists)):

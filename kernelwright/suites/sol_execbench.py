@@ -8,8 +8,7 @@ from pathlib import Path
 from kernelwright.problem_files import read_source
 from kernelwright.suites.definitions import Definition, problem_source
 from kernelwright.suites.literals import json_file, json_lines
-from kernelwright.suites.suite import Reading
-from services.domain.errors import ProblemError
+from kernelwright.suites.suite import Reading, outdated
 
 
 class SolExecBench:
@@ -31,7 +30,7 @@ class SolExecBench:
         path = item / "definition.json"
         data = json_file(path)
         if not isinstance(data, dict):
-            raise ProblemError("it holds no object", remedy="Check the suite out anew.", path=str(path))
+            raise outdated("it holds no object", path)
         text = data.get("reference") or read_source(item / "reference.py", "reference")
         definition = Definition(path=path, data=data, reference=str(text), blobs=item)
         source = problem_source(definition, json_lines(item / "workload.jsonl"))

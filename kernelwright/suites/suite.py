@@ -34,6 +34,11 @@ class SuiteProblem:
         return content_hash(self.problem.source)
 
 
+def outdated(reason: str, path: Path) -> ProblemError:
+    """What to say of a file that is not as the suite has it today."""
+    return ProblemError(reason, remedy="Check the suite out anew.", path=str(path))
+
+
 class Suite(Protocol):
     """A published set of problems on this machine, or the user's own files."""
 
@@ -153,4 +158,4 @@ def _problem(name: str, source: str, item: Path) -> Problem:
 
 
 def _as_refusal(error: UserError, item: Path) -> ProblemError:
-    return ProblemError(str(error).removeprefix(f"{item}: "), remedy="Check the suite out anew.", path=str(item))
+    return outdated(str(error).removeprefix(f"{item}: "), item)

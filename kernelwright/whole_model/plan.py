@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernelwright.whole_files import held, replace_text
 from services.domain import codec
 from services.domain.errors import ConflictError
 from services.domain.jobs import JobSpec
@@ -43,9 +41,7 @@ class ModelPlan:
 def keep_plan(folder: Path, plan: ModelPlan) -> None:
     """Write a plan into the folder of its job's results, whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    partial = folder / f"{_FILE}.{os.getpid()}"
-    partial.write_text(codec.dumps(plan), encoding="utf-8")
-    partial.replace(folder / _FILE)
+    replace_text(folder / _FILE, codec.dumps(plan))
 
 
 def kept_plan(folder: Path, job_id: str) -> ModelPlan:
@@ -61,13 +57,6 @@ def kept_plan(folder: Path, job_id: str) -> ModelPlan:
         raise ConflictError(f"the plan of job {job_id} in {folder} cannot be read: {error}") from None
 
 
-@contextmanager
-def sole_worker(folder: Path, job_id: str) -> Iterator[None]:
+def sole_worker(folder: Path, job_id: str) -> AbstractContextManager[None]:
     """Be the only process that works on a plan; the lock ends with the process. Raises `ConflictError`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / _LOCK).open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ConflictError(f"another process works on the parts of job {job_id}: stop that one first") from None
-        yield
+    return held(folder / _LOCK, f"another process works on the parts of job {job_id}: stop that one first")

@@ -104,23 +104,24 @@ class ModelRun:
     Killed at any point it goes on: parts whose jobs have ended are not solved again, and one in the middle is taken up
     there."""
 
-    def __init__(self, here: Installation, solver: Solver, job_id: str, plan: ModelPlan) -> None:
+    def __init__(self, solver: Solver, job_id: str, plan: ModelPlan) -> None:
         """`job_id` is that of the whole model's job, see `begin` and `taken_up`."""
-        self._here = here
+        self._here = solver.here
         self._solver = solver
         self.job_id = job_id
         self.profile = plan.profile
         self._spec = plan.spec
         self._wish = plan.wish
         self._out = None if plan.out is None else Path(plan.out)
-        self._child_jobs = _child_jobs(here)
+        self._child_jobs = _child_jobs(solver.here)
 
     @classmethod
-    async def begin(cls, here: Installation, solver: Solver, plan: ModelPlan) -> ModelRun:
+    async def begin(cls, solver: Solver, plan: ModelPlan) -> ModelRun:
         """Store the whole model's job, and the plan beside its results. Raises `UserError`."""
+        here = solver.here
         parent = await _child_jobs(here).open(LOCAL_TEAM, replace(plan.spec, tags=(*plan.spec.tags, WHOLE_MODEL)))
         keep_plan(here.settings.results(parent.id), plan)
-        return cls(here, solver, parent.id, plan)
+        return cls(solver, parent.id, plan)
 
     async def finish(self, listener: Listener, tell: Tell) -> ModelOutcome:
         """Take it to its end. Raises what jobs raise, and `ConflictError` where another process works on it or it was
@@ -230,11 +231,11 @@ class ModelRun:
         return found[0].report if found else None
 
 
-async def taken_up(here: Installation, solver: Solver, job_id: str, out: str | None) -> ModelRun:
+async def taken_up(solver: Solver, job_id: str, out: str | None) -> ModelRun:
     """A run that was interrupted; `out` is another folder for its results. Raises `NotFoundError`, `ConflictError`."""
-    await here.service.get(LOCAL_TEAM, job_id)
-    plan = kept_plan(here.settings.results(job_id), job_id)
-    return ModelRun(here, solver, job_id, plan if out is None else replace(plan, out=out))
+    await solver.here.service.get(LOCAL_TEAM, job_id)
+    plan = kept_plan(solver.here.settings.results(job_id), job_id)
+    return ModelRun(solver, job_id, plan if out is None else replace(plan, out=out))
 
 
 def _child_jobs(here: Installation) -> ChildJobService:

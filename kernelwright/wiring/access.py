@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from kernelwright.settings import Settings
+from kernelwright.wiring.database import open_current_database
 from services.domain.errors import ConfigurationError
 from services.runtime.clock import SystemClock
 from services.teams.access import AccessService
@@ -22,35 +23,15 @@ if TYPE_CHECKING:
 @asynccontextmanager
 async def open_access(settings: Settings) -> AsyncIterator[AccessService]:
     """Users, teams and tokens over a database connection of its own. Raises `StorageError`."""
-    async with _open_database(settings) as database:
+    async with open_current_database(settings) as database:
         yield make_access(database, SystemClock())
 
 
 @asynccontextmanager
 async def open_quotas(settings: Settings) -> AsyncIterator[QuotaService]:
     """The teams' quotas over a database connection of its own. Raises `StorageError`."""
-    async with _open_database(settings) as database:
+    async with open_current_database(settings) as database:
         yield make_quotas(database, SystemClock())
-
-
-@asynccontextmanager
-async def _open_database(settings: Settings) -> AsyncIterator[Database]:
-    from storage.database import Database
-
-    database = Database(settings.database)
-    try:
-        await bring_up(database)
-        yield database
-    finally:
-        await database.close()
-
-
-async def bring_up(database: Database) -> None:
-    """An embedded database is made and brought up to date; any other one must be."""
-    if database.url.get_backend_name() == "sqlite":
-        await database.upgrade()
-    else:
-        await database.check()
 
 
 def make_access(database: Database, clock: Clock) -> AccessService:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import os
@@ -14,7 +15,8 @@ from kernelwright.distribution import runtime_module, version
 from kernelwright.orchestrator_names import is_gone, own_name
 from kernelwright.provider_options import ProviderOptions
 from kernelwright.settings import Settings
-from kernelwright.wiring.access import bring_up, make_access, make_quotas
+from kernelwright.wiring.access import make_access, make_quotas
+from kernelwright.wiring.database import open_current_database
 from kernelwright.wiring.reply_events import delta_events
 from kernelwright.wiring.spool import spool_devices, spool_nodes
 from kernelwright.wiring.workbench import backends, devices
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from storage.memory.records import SqlMemoryRecords
     from storage.memory.store import SqlMemory
     from storage.teams.encryption import SecretSealer
+    from storage.teams.webhooks import SqlWebhookStore
 
 
 log = logging.getLogger(__name__)
@@ -79,25 +82,20 @@ class Installation:
 @asynccontextmanager
 async def open_installation(settings: Settings) -> AsyncIterator[Installation]:
     """Connect to the database; an embedded one is made and brought up to date first. Raises `StorageError`."""
-    from storage.database import Database
     from storage.jobs.events import SqlEventLog
     from storage.jobs.requests import SqlRequestStore
 
-    database = Database(settings.database)
     clock = SystemClock()
-    requests = SqlRequestStore(database, clock)
-    models = make_models(settings, clock, delta_events(SqlEventLog(database, clock)), requests)
-    try:
-        await bring_up(database)
-        installation = _installation(settings, database, models, clock)
-        await installation.records.seed(seed_experiences(LOCAL_TEAM))
-        try:
-            yield installation
-        finally:
-            await installation.memory.close()
-    finally:
-        await models.aclose()
-        await database.close()
+    async with open_current_database(settings) as database:
+        requests = SqlRequestStore(database, clock)
+        models = make_models(settings, clock, delta_events(SqlEventLog(database, clock)), requests)
+        async with contextlib.aclosing(models):
+            installation = _installation(settings, database, models, clock)
+            await installation.records.seed(seed_experiences(LOCAL_TEAM))
+            try:
+                yield installation
+            finally:
+                await installation.memory.close()
 
 
 def make_models(
@@ -169,14 +167,15 @@ def make_webhooks(installation: Installation) -> WebhookService:
     """A team's webhooks."""
     from services.adapters.webhooks.sender import check_address
     from services.teams.webhooks import WebhookService
-    from storage.teams.webhooks import SqlWebhookStore
 
     check = functools.partial(check_address, private_hosts=installation.settings.webhook_private_hosts)
-    return WebhookService(
-        SqlWebhookStore(installation.database, installation.clock, open_sealer(installation.settings)),
-        check,
-        installation.clock,
-    )
+    return WebhookService(_webhook_store(installation), check, installation.clock)
+
+
+def _webhook_store(installation: Installation) -> SqlWebhookStore:
+    from storage.teams.webhooks import SqlWebhookStore
+
+    return SqlWebhookStore(installation.database, installation.clock, open_sealer(installation.settings))
 
 
 @asynccontextmanager
@@ -185,11 +184,9 @@ async def dispatching(installation: Installation) -> AsyncIterator[None]:
     from services.adapters.webhooks.sender import WebhookSender
     from services.runtime.periodic import repeating
     from services.teams.webhooks import POLL_S, Dispatcher
-    from storage.teams.webhooks import SqlWebhookStore
 
-    store = SqlWebhookStore(installation.database, installation.clock, open_sealer(installation.settings))
     sender = WebhookSender(f"kernelwright/{version()}", private_hosts=installation.settings.webhook_private_hosts)
-    dispatcher = Dispatcher(store, sender, installation.clock)
+    dispatcher = Dispatcher(_webhook_store(installation), sender, installation.clock)
     try:
         async with repeating("webhooks", dispatcher.begin_all, POLL_S, installation.clock):
             yield

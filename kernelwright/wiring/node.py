@@ -12,15 +12,13 @@ from contextlib import asynccontextmanager
 from kernelwright.admission import acquire_slot
 from kernelwright.distribution import version
 from kernelwright.settings import Settings
-from kernelwright.wiring.workers import device_check, open_compile_bench, open_workbench, worker_node
+from kernelwright.wiring.workers import worker_context, worker_node
 from services.adapters.node_api.claims import ApiClaims
 from services.adapters.node_api.connection import NodeConnection
 from services.adapters.node_api.presence import ApiPresence
 from services.domain.errors import ConfigurationError, InfrastructureError
-from services.domain.work import COMPILE
 from services.ports.work import NodePresence, WorkClaims
 from workers.queue.api_worker import ApiWorker
-from workers.queue.compile_worker import CompileBench
 from workers.queue.heartbeat import Heartbeat
 from workers.queue.orders import ClaimPace, WorkerContext
 
@@ -40,7 +38,7 @@ async def work_for_server(
             "--server needs a node's token in KERNELWRIGHT_TOKEN_FILE or KERNELWRIGHT_TOKEN: "
             "create one with `kernelwright token create NAME --node DEVICE` on the server"
         )
-    open_context = open_context or functools.partial(_context, settings, device)
+    open_context = open_context or functools.partial(worker_context, settings, device)
     async with NodeConnection(server, settings.token) as connection:
         await _admitted(connection, device)
         slot = acquire_slot(device)
@@ -70,22 +68,6 @@ async def _admitted(connection: NodeConnection, device: str) -> None:
         )
     if device not in told["devices"]:
         raise ConfigurationError(f"this token is for {', '.join(told['devices'])}, not for the device {device!r}")
-
-
-def _context(settings: Settings, device: str, claims: WorkClaims) -> WorkerContext:
-    """What this machine works with."""
-    bench = open_compile_bench(settings) if device == COMPILE else open_workbench(settings, device)
-    sheet = None if isinstance(bench, CompileBench) else bench.device
-    lacking = None if isinstance(bench, CompileBench) else bench.lacking
-    return WorkerContext(
-        orders=claims,
-        workbench=bench,
-        offer=bench.offer,
-        sheet=sheet,
-        isolation=bench.isolation,
-        lacking=lacking,
-        device=device_check(bench),
-    )
 
 
 def _heartbeat(token: str, server: str, device: str, name: str) -> Heartbeat:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,21 +27,13 @@ async def open_queue(installation: Installation) -> AsyncIterator[EvaluationQueu
 
 
 def _make_queue(installation: Installation) -> EvaluationQueue:
-    others = _queue_of_settings(installation)
     settings = installation.settings
+    others = _celery_queue(installation) if settings.queue == "celery" else _in_process_queue(installation)
     if settings.spool is None:
         return others
     from services.adapters.queues.by_device import DeviceRouter
 
     return DeviceRouter(settings.spool_device, _spool_queue(installation, settings.spool), others)
-
-
-def _queue_of_settings(installation: Installation) -> EvaluationQueue:
-    factories: Mapping[str, Callable[[Installation], EvaluationQueue]] = {
-        "in-process": _in_process_queue,
-        "celery": _celery_queue,
-    }
-    return factories[installation.settings.queue](installation)
 
 
 def _in_process_queue(installation: Installation) -> EvaluationQueue:

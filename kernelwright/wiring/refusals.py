@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 from kernelwright.admission import acquire_slot, broker_time, check_clock, check_version
 from kernelwright.distribution import version
 from kernelwright.settings import Settings
+from kernelwright.wiring.database import open_database
 from kernelwright.wiring.workers import open_registry, worker_node
 from services.domain.errors import ConfigurationError, InfrastructureError, KernelwrightError, UserError
 from services.domain.nodes import NodeRole, as_fault
@@ -46,20 +47,16 @@ def check_device_left(device: str) -> None:
 async def admit(settings: Settings) -> None:
     """Refuse a worker that would harm the installation. Raises `ConfigurationError`, `InfrastructureError`."""
     from services.runtime.clock import SystemClock
-    from storage.database import Database
     from storage.nodes import SqlNodeRegistry
 
     clock = SystemClock()
     if (told := broker_time(settings.broker)) is not None:
         check_clock(clock.now(), told, "the message broker's")
-    database = Database(settings.database)
-    try:
+    async with open_database(settings) as database:
         await database.check()
         if (server := await database.server_time()) is not None:
             check_clock(clock.now(), server, "the database's")
         check_version(version(), await SqlNodeRegistry(database, clock).living(NodeRole.ORCHESTRATOR))
-    finally:
-        await database.close()
 
 
 @contextmanager

@@ -30,7 +30,6 @@ from services.domain.errors import (
     ConfigurationError,
     DeviceLostError,
     InfrastructureError,
-    KernelwrightError,
     StorageError,
     UserError,
 )
@@ -118,11 +117,11 @@ def open_spool_worker(
     slot = acquire_slot(device)
     node = worker_node(device, slot.name)
     with slot.socket:
-        with _refusal_listed(layout, key, node):
+        with _listed(layout, key, node, UserError, InfrastructureError):
             check_machine(settings, device)
             _admit(layout, key, node)
             bench = open_workbench(settings, device)
-        with _loss_listed(layout, key, node), contextlib.closing(bench):
+        with _listed(layout, key, node, DeviceLostError), contextlib.closing(bench):
             presence = SpoolPresence(layout, key, clock, _measured(node, bench))
             presence.start()
             claims = SpoolClaims(
@@ -150,30 +149,18 @@ def _admit(layout: SpoolLayout, key: SpoolKey, node: ServiceNode) -> None:
 
 
 @contextmanager
-def _refusal_listed(layout: SpoolLayout, key: SpoolKey, node: ServiceNode) -> Iterator[None]:
-    """What keeps a node from beginning stands in the spool, where the service sees it; then it is raised."""
+def _listed(
+    layout: SpoolLayout, key: SpoolKey, node: ServiceNode, *faults: type[UserError | InfrastructureError]
+) -> Iterator[None]:
+    """An error of these kinds stands in the spool, where the service sees it; then it is raised."""
     try:
         yield
-    except (UserError, InfrastructureError) as error:
-        _refuse(layout, key, node, error)
+    except faults as error:
+        try:
+            SpoolPresence(layout, key, SystemClock(), node).refuse(as_fault(error))
+        except StorageError as unwritten:
+            log.warning("the service does not learn that this node is refused: %s", unwritten)
         raise
-
-
-@contextmanager
-def _loss_listed(layout: SpoolLayout, key: SpoolKey, node: ServiceNode) -> Iterator[None]:
-    """The same for a node that has begun, and whose device is gone."""
-    try:
-        yield
-    except DeviceLostError as error:
-        _refuse(layout, key, node, error)
-        raise
-
-
-def _refuse(layout: SpoolLayout, key: SpoolKey, node: ServiceNode, error: KernelwrightError) -> None:
-    try:
-        SpoolPresence(layout, key, SystemClock(), node).refuse(as_fault(error))
-    except StorageError as unwritten:
-        log.warning("the service does not learn that this node is refused: %s", unwritten)
 
 
 def _measured(node: ServiceNode, bench: Evaluator) -> ServiceNode:

@@ -16,14 +16,12 @@ from kernelwright.settings import LOOPBACK
 from kernelwright.wiring.access import make_identity, public_names
 from kernelwright.wiring.installation import Installation, make_requests, make_shares, make_trajectories, make_webhooks
 from kernelwright.wiring.spool import spool_devices
-from kernelwright.wiring.workbench import backends, devices, known_sheet
+from kernelwright.wiring.workbench import devices, known_sheet
 from kernelwright.wiring.workers import worker_node
 from services.domain.nodes import NodeRole, ServiceNode
 from services.teams.rate_limits import LocalBuckets, RateLimiter
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI
-
     from services.client import Client
     from services.jobs.node_work import NodeWork
     from services.jobs.playground import PlaygroundService
@@ -50,7 +48,7 @@ async def limiting(installation: Installation) -> AsyncIterator[RateLimiter]:
 def make_web_services(installation: Installation, *, host: str, local_worker: bool, rates: RateLimiter) -> WebServices:
     """What the REST API needs."""
     from agents.strategies.population import population
-    from web.context import WebServices, WorkerInfo
+    from web.context import WebServices
 
     settings, started = installation.settings, installation.clock.now()
 
@@ -59,14 +57,7 @@ def make_web_services(installation: Installation, *, host: str, local_worker: bo
         if settings.queue == "celery" or not local_worker:
             return apart
         here = tuple(
-            WorkerInfo(
-                name=socket.gethostname(),
-                device=device,
-                backends=backends(device),
-                isolation=None,
-                sheet=known_sheet(settings.directory, device),
-                node=_here(device, started),
-            )
+            replace(_worker_info(_here(device, started)), sheet=known_sheet(settings.directory, device))
             for device in devices()
             if device not in spool_devices(settings)
         )
@@ -172,13 +163,6 @@ def _metrics(installation: Installation) -> Callable[[], Awaitable[bytes]]:
     return answer
 
 
-def make_app(services: WebServices) -> FastAPI:
-    """The ASGI app."""
-    from web.app import create_app
-
-    return create_app(services)
-
-
 @asynccontextmanager
 async def open_local_client(installation: Installation) -> AsyncIterator[Client]:
     """A client of the REST API in this process, as its one user; call it in other threads than the event loop's."""
@@ -186,10 +170,11 @@ async def open_local_client(installation: Installation) -> AsyncIterator[Client]
 
     from services.client import Client
     from services.client.in_process import AppTransport
+    from web.app import create_app
 
     address = LOOPBACK[0]
     async with limiting(installation) as rates:
         services = make_web_services(installation, host=address, local_worker=True, rates=rates)
-        app = httpx.ASGITransport(make_app(replace(services, token=None, open_here=True)))
+        app = httpx.ASGITransport(create_app(replace(services, token=None, open_here=True)))
         with Client(f"http://{address}", transport=AppTransport(app, asyncio.get_running_loop())) as client:
             yield client

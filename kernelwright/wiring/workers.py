@@ -7,10 +7,12 @@ import functools
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernelwright.distribution import version
 from kernelwright.settings import Settings
+from kernelwright.wiring.database import open_database
 from kernelwright.wiring.sandboxes import sandbox_maker
 from kernelwright.wiring.workbench import (
     MEMORY_BYTES,
@@ -28,12 +30,13 @@ from services.runtime.periodic import repeating
 if TYPE_CHECKING:
     from celery import Celery
 
+    from services.ports.jobs import ArtefactStore
     from services.ports.runtime import Clock
-    from services.ports.work import NodeRegistry
+    from services.ports.work import NodeRegistry, WorkClaims
     from workers.evaluation.evaluator import Evaluator
     from workers.queue.compile_worker import CompileBench
-    from workers.queue.device_check import DeviceCheck
     from workers.queue.heartbeat import Heartbeat
+    from workers.queue.orders import WorkerContext
     from workers.queue.tasks import CelerySettings
 
 BEAT_S = 5.0
@@ -67,7 +70,6 @@ def celery_settings(settings: Settings) -> CelerySettings:
 
 def make_celery_worker(settings: Settings, device: str, name: str) -> Celery:
     """The Celery application of this machine's worker; its context opens in the child that works."""
-    from workers.queue.orders import WorkerContext
     from workers.queue.tasks import create_app
 
     def open_context() -> WorkerContext:
@@ -75,20 +77,10 @@ def make_celery_worker(settings: Settings, device: str, name: str) -> Celery:
         from storage.contents.files import open_files
         from storage.database import Database
         from storage.jobs.work_orders import SqlWorkStore
-        from workers.queue.compile_worker import CompileBench
 
-        bench = open_compile_bench(settings) if device == COMPILE else open_workbench(settings, device)
         database, clock = Database(settings.database), SystemClock()
-        return WorkerContext(
-            orders=SqlWorkStore(database, clock),
-            workbench=bench,
-            offer=bench.offer,
-            sheet=None if isinstance(bench, CompileBench) else bench.device,
-            isolation=bench.isolation,
-            lacking=None if isinstance(bench, CompileBench) else bench.lacking,
-            artefacts=SqlArtefactStore(database, clock, files=open_files(settings.artefacts)),
-            device=device_check(bench),
-        )
+        artefacts = SqlArtefactStore(database, clock, files=open_files(settings.artefacts))
+        return worker_context(settings, device, SqlWorkStore(database, clock), artefacts)
 
     def open_heartbeat() -> Heartbeat:
         from workers.queue.heartbeat import Heartbeat
@@ -100,12 +92,21 @@ def make_celery_worker(settings: Settings, device: str, name: str) -> Celery:
     return create_app(celery_settings(settings), open_context, open_heartbeat, ready=device == COMPILE)
 
 
-def device_check(bench: Evaluator | CompileBench) -> DeviceCheck | None:
-    """Whether a worker's device is still there; None for one that only compiles."""
+def worker_context(
+    settings: Settings, device: str, orders: WorkClaims, artefacts: ArtefactStore | None = None
+) -> WorkerContext:
+    """What this machine works with. One that only compiles has no device to know or to look after."""
     from workers.queue.compile_worker import CompileBench
     from workers.queue.device_check import DeviceCheck
+    from workers.queue.orders import WorkerContext
 
-    return None if isinstance(bench, CompileBench) else DeviceCheck(bench.check_device)
+    bench = open_compile_bench(settings) if device == COMPILE else open_workbench(settings, device)
+    context = WorkerContext(
+        orders=orders, workbench=bench, offer=bench.offer, isolation=bench.isolation, artefacts=artefacts
+    )
+    if isinstance(bench, CompileBench):
+        return context
+    return replace(context, sheet=bench.device, lacking=bench.lacking, device=DeviceCheck(bench.check_device))
 
 
 def worker_node(device: str, name: str) -> ServiceNode:
@@ -128,14 +129,10 @@ def worker_node(device: str, name: str) -> ServiceNode:
 @asynccontextmanager
 async def open_registry(settings: Settings) -> AsyncIterator[NodeRegistry]:
     """The registry of nodes over a database connection of its own."""
-    from storage.database import Database
     from storage.nodes import SqlNodeRegistry
 
-    database = Database(settings.database)
-    try:
+    async with open_database(settings) as database:
         yield SqlNodeRegistry(database, SystemClock())
-    finally:
-        await database.close()
 
 
 @asynccontextmanager

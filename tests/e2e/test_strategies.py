@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agents.strategies.registry import STRATEGIES
-from kernelwright.local_job import open_installed_solver
+from kernelwright.local_job import open_solver
 from kernelwright.settings import Settings
 from services.domain.candidates import EvaluatedCandidate
 from services.domain.jobs import LOCAL_TEAM, Budget, Job, JobSpec, Stage
@@ -49,14 +49,14 @@ def solve(home: Path, specs: Mapping[str, JobSpec]) -> dict[str, Solved]:
 
     async def work() -> dict[str, Solved]:
         found = {}
-        async with open_installed_solver(Settings(home=home), *specs.values()) as (here, solver):
+        async with open_solver(Settings(home=home), *specs.values()) as solver:
             for name, spec in specs.items():
                 job = await solver.submit(spec)
                 outcome = await solver.finish(job.id, out=None, listener=lambda _event, _report: None)
                 found[name] = Solved(
                     job=outcome.job,
-                    steps=await here.stores.jobs.steps(LOCAL_TEAM, job.id),
-                    candidates=await here.stores.candidates.list(LOCAL_TEAM, job.id),
+                    steps=await solver.here.stores.jobs.steps(LOCAL_TEAM, job.id),
+                    candidates=await solver.here.stores.candidates.list(LOCAL_TEAM, job.id),
                 )
         return found
 
