@@ -18,6 +18,7 @@ from services.domain.steps import NewEvent
 from services.domain.webhooks import DELIVERABLE
 from services.ports.runtime import Clock
 from storage.database import Database
+from storage.db.mapping import row_of
 from storage.jobs.event_polling import Followers, as_event
 from storage.tables import events, jobs
 from storage.teams.webhooks import listening, place_messages
@@ -84,7 +85,7 @@ def _written(
         Event(job_id=job_id, seq=first + offset, kind=item.kind, data=dict(item.data), at=at)
         for offset, item in enumerate(new)
     )
-    connection.execute(_INSERT, [_to_row(event, team_id) for event in log])
+    connection.execute(_INSERT, [row_of(events, event, team_id=team_id, data=dumps(event.data)) for event in log])
     place_messages(connection, team_id, log)
     return log
 
@@ -179,14 +180,3 @@ async def _wait(changed: asyncio.Event, seconds: float) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await changed.wait()
-
-
-def _to_row(event: Event, team_id: str) -> dict[str, object]:
-    return {
-        "job_id": event.job_id,
-        "seq": event.seq,
-        "team_id": team_id,
-        "kind": str(event.kind),
-        "data": dumps(event.data),
-        "at": event.at,
-    }
