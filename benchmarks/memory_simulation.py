@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.selection_rules import BySimilarity, ThompsonBeta
+from benchmarks.selection_rules import BySimilarity, EpsilonGreedy, ThompsonBeta
 from services.domain.jobs import Stage
 from services.domain.value_log import ContextItem, OutcomeEntry
 from services.memory.drift import Forgetting
@@ -31,7 +31,6 @@ from services.memory.keys import Keys
 from services.memory.learner import Learner
 from services.memory.recall import Recall, VectorTable
 from services.memory.selection import (
-    EpsilonGreedy,
     EpsilonSchedule,
     PoolSchedule,
     SelectionRule,

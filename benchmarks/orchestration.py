@@ -32,6 +32,7 @@ from services.domain.jobs import Budget, JobStatus
 from services.runtime.clock import SystemClock
 from services.runtime.garbage import collect_less
 from storage.contents.blobs import SqlArtefactStore
+from storage.contents.files import Directory
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
 from storage.jobs.checkpoints import SqlCheckpointSaver
@@ -75,7 +76,7 @@ async def sqlite(folder: Path, embedder: str) -> AsyncIterator[Ground]:
             candidates=SqlCandidateStore(database, clock),
             events=SqlEventLog(database, clock),
             memory=SqlMemory(database, make_embedder(Settings(embedder=embedder))),
-            artefacts=SqlArtefactStore(database, clock, directory=folder),
+            artefacts=SqlArtefactStore(database, clock, files=Directory(folder)),
         ),
         checkpoints=SqlCheckpointSaver(database),
     )

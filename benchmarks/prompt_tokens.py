@@ -42,6 +42,7 @@ from services.domain.validations import ValidationReport
 from services.runtime.clock import SystemClock
 from services.team_memory.seeds import seed_experiences
 from storage.contents.blobs import SqlArtefactStore
+from storage.contents.files import Directory
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
 from storage.jobs.checkpoints import SqlCheckpointSaver
@@ -114,7 +115,7 @@ class Team:
             candidates=SqlCandidateStore(self._database, self._clock),
             events=SqlEventLog(self._database, self._clock),
             memory=self._memory,
-            artefacts=SqlArtefactStore(self._database, self._clock, directory=self._folder),
+            artefacts=SqlArtefactStore(self._database, self._clock, files=Directory(self._folder)),
         )
         model = MeteredPlaybook()
         return Orchestrator(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from services.memory.selection import NO_EVIDENCE, Evidence, SelectionRequest
+from services.memory.selection import NO_EVIDENCE, EpsilonSchedule, Evidence, SelectionRequest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +22,30 @@ class BySimilarity:
 
     def digest(self, request: SelectionRequest, rng: np.random.Generator) -> Evidence:
         """Nothing is learned."""
+        del request, rng
+        return NO_EVIDENCE
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpsilonGreedy:
+    """The paper's rule (EvoKernel section 3.2): each place goes to the highest Q left, or with probability ε to a
+    random item of the pool."""
+
+    name: str = "epsilon_greedy"
+    schedule: EpsilonSchedule = field(default_factory=EpsilonSchedule)
+
+    def choose(self, request: SelectionRequest, rng: np.random.Generator) -> tuple[str, ...]:
+        """Ties are broken at random, so that untried items share the places."""
+        epsilon = self.schedule.epsilon(request.step)
+        worth = np.array([item.value for item in request.pool]) + 1e-6 * rng.random(len(request.pool))
+        left = [request.pool[index].experience_id for index in np.argsort(-worth)]
+        return tuple(
+            left.pop(int(rng.integers(len(left))) if rng.random() < epsilon else 0)
+            for _ in range(min(request.count, len(left)))
+        )
+
+    def digest(self, request: SelectionRequest, rng: np.random.Generator) -> Evidence:
+        """The values hold everything it knows."""
         del request, rng
         return NO_EVIDENCE
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Scope
 
 from services.telemetry.logs import log_context
 from services.telemetry.metrics import REQUEST_SECONDS
+from web.answers import AtEachAnswer
 from web.routers.reports import SHARED
 
 log = logging.getLogger("kernelwright.access")
@@ -20,25 +22,13 @@ HELD = f"{NODES}claims"
 """Held until there is an order: how long says nothing of the server, and does not count as waiting for it."""
 
 
-class AccessLog:
-    """ASGI middleware. Paths are logged without their queries, and without the secrets in links to shared reports."""
+class AccessLog(AtEachAnswer):
+    """Paths are logged without their queries, and without the secrets in links to shared reports."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    def asked(self, scope: Scope) -> Callable[[Message], None]:
+        """See `AtEachAnswer`."""
         began = time.perf_counter()
-
-        async def noted(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                _note(scope, message["status"], time.perf_counter() - began)
-            await send(message)
-
-        await self._app(scope, receive, noted)
+        return lambda message: _note(scope, message["status"], time.perf_counter() - began)
 
 
 def _note(scope: Scope, status: int, seconds: float) -> None:

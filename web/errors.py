@@ -29,6 +29,8 @@ from services.domain.errors import (
 from web.error_types import INVALID_REQUEST, PROBLEM_FILE, ErrorType, type_of
 
 MEDIA_TYPE = "application/problem+json"
+_STATUSES = {DeletedError: 410, NotFoundError: 404, ConflictError: 409, ForbiddenError: 403, UserError: 422}
+"""Of errors that say all in their message, the more special first."""
 _log = logging.getLogger(__name__)
 
 
@@ -99,20 +101,13 @@ async def _known_error(request: Request, error: Exception) -> Response:
         _log.warning("unavailable: %s: %s", request.url.path, error)
         known = getattr(request.state, "caller", None) is not None
         return problem_response(503, str(error) if known else _nameless(error), headers={"Retry-After": "5"})
-    if isinstance(error, DeletedError):
-        return problem_response(410, str(error))
-    if isinstance(error, NotFoundError):
-        return problem_response(404, str(error))
-    if isinstance(error, ConflictError):
-        return problem_response(409, str(error))
     if isinstance(error, AuthenticationError):
         return problem_response(401, str(error), headers={"WWW-Authenticate": "Bearer"})
-    if isinstance(error, ForbiddenError):
-        return problem_response(403, str(error))
     if isinstance(error, LimitError):
         return problem_response(429, str(error), headers=_refill(error))
-    if isinstance(error, UserError):
-        return problem_response(422, str(error))
+    for kind, status in _STATUSES.items():
+        if isinstance(error, kind):
+            return problem_response(status, str(error))
     return await _unknown_error(request, error)
 
 

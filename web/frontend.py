@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from fastapi import FastAPI
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Scope
+
+from web.answers import AtEachAnswer
 
 API_PATHS = "/api/{rest:path}"
 NOT_BUILT = """Kernelwright answers, but its web UI was not built.
@@ -36,25 +39,13 @@ def add_frontend(app: FastAPI, build: Path | None) -> None:
     app.frontend("/", directory=build, fallback="index.html", check_dir=True)
 
 
-class SafeHeaders:
-    """ASGI middleware: content security, no sniffing, no referrers, and how long a file may be kept."""
+class SafeHeaders(AtEachAnswer):
+    """Content security, no sniffing, no referrers, and how long a file may be kept."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    def asked(self, scope: Scope) -> Callable[[Message], None]:
+        """See `AtEachAnswer`."""
         path = scope["path"]
-
-        async def dressed(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                _dress(MutableHeaders(scope=message), path, message["status"])
-            await send(message)
-
-        await self._app(scope, receive, dressed)
+        return lambda message: _dress(MutableHeaders(scope=message), path, message["status"])
 
 
 def _dress(headers: MutableHeaders, path: str, status: int) -> None:

@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Scope
 
 from services.teams.rate_limits import Allowance
+from web.answers import AtEachAnswer
 
 _STATE = "rate_headers"
 
 
-class RateHeaders:
-    """ASGI middleware: adds what `note_policies` and `note_allowances` said of a request to its answer, whatever kind
+class RateHeaders(AtEachAnswer):
+    """Adds what `note_policies` and `note_allowances` said of a request to its answer, whatever kind
     of answer that is."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+    def asked(self, scope: Scope) -> Callable[[Message], None]:
+        """See `AtEachAnswer`."""
         noted: dict[str, str] = scope.setdefault("state", {}).setdefault(_STATE, {})
 
-        async def told(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(raw=message["headers"])
-                for name, value in noted.items():
-                    headers.setdefault(name, value)
-            await send(message)
+        def tell(message: Message) -> None:
+            headers = MutableHeaders(raw=message["headers"])
+            for name, value in noted.items():
+                headers.setdefault(name, value)
 
-        await self._app(scope, receive, told)
+        return tell
 
 
 def note_policies(request: Request, policies: Mapping[str, int]) -> None:

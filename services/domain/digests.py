@@ -12,7 +12,7 @@ from services.domain.evaluations import EvaluationReport, Verdict
 from services.domain.experiences import ExperienceKind
 from services.domain.gates import GateName
 from services.domain.jobs import Stage
-from services.domain.measurements import Baselines, Gain, Speedup, gain_of, gain_within
+from services.domain.measurements import Gain, Speedup, gain_of, gain_within
 from services.domain.steps import ModelCall, Step
 from services.domain.usage import Usage
 
@@ -164,7 +164,7 @@ def with_report(bare: CandidateDigest, report: EvaluationReport) -> CandidateDig
         median_us=None if report.latency is None else report.latency.median_us,
         ci95_us=None if report.latency is None else report.latency.ci95_us,
         speedup=report.speedup,
-        baselines_us=_medians(report.baselines),
+        baselines_us=report.baselines.medians_us(),
         self_attested=report.self_attested,
         input_sets=len(report.shapes),
         roofline_fraction=None if report.roofline is None else report.roofline.fraction,
@@ -195,11 +195,6 @@ def sum_costs(
 
 
 _IDENTITY = ("id", "job_id", "step", "parent_id", "origin", "backend", "summary", "created_at")
-
-
-def _medians(baselines: Baselines) -> dict[str, float]:
-    named = {"eager": baselines.eager, "compile": baselines.compile, "compile_max": baselines.compile_max}
-    return {name: latency.median_us for name, latency in named.items() if latency is not None}
 
 
 def digest_call(call: ModelCall) -> CallDigest:

@@ -42,6 +42,11 @@ class Baselines:
     compile_max: Latency | None = None
     """The faster of `torch.compile` with mode `max-autotune-no-cudagraphs` and with its tuned options."""
 
+    def medians_us(self) -> dict[str, float]:
+        """Medians of those that were measured, by name."""
+        named = {name: getattr(self, name) for name in BASELINES}
+        return {name: latency.median_us for name, latency in named.items() if latency is not None}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Speedup:

@@ -140,6 +140,5 @@ def _over_baseline(report: EvaluationReport, seed: SeedFigures) -> tuple[float, 
 
 
 def _fastest(baselines: Baselines) -> str | None:
-    named = {"eager": baselines.eager, "compile": baselines.compile, "compile_max": baselines.compile_max}
-    known = {name: latency.median_us for name, latency in named.items() if latency is not None}
+    known = baselines.medians_us()
     return min(known, key=known.__getitem__, default=None)

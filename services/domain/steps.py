@@ -62,10 +62,7 @@ class Step:
     @property
     def usage(self) -> Usage:
         """Tokens and price of all its calls."""
-        total = Usage()
-        for call in self.calls:
-            total = total + call.usage
-        return total
+        return sum((call.usage for call in self.calls), Usage())
 
 
 @dataclass(frozen=True, kw_only=True)

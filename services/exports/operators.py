@@ -15,26 +15,10 @@ from services.domain.errors import ConflictError, UserError
 from services.domain.gates import GateName, GateStatus
 from services.domain.measurements import Gain, gain_of
 from services.exports.evidence import evidence_files, figures
+from services.exports.packages import PYPROJECT
 from services.exports.winner import RUNTIME_MODULE, Winner
 
-_PYPROJECT = """[build-system]
-requires = ["setuptools>=77"]
-build-backend = "setuptools.build_meta"
-
-[project]
-name = "{distribution}"
-version = "0.1.0"
-description = "Kernels written and judged by Kernelwright, as PyTorch operators"
-readme = "README.md"
-requires-python = ">=3.10"
-dependencies = [{dependencies}]
-
-[tool.setuptools]
-package-dir = {{ "" = "src" }}
-
-[tool.setuptools.packages.find]
-where = ["src"]
-"""
+_DESCRIPTION = "Kernels written and judged by Kernelwright, as PyTorch operators"
 
 _INIT = f'''"""PyTorch operators that run proven kernels, and the originals where none was proven."""
 
@@ -120,8 +104,9 @@ def operator_package(winners: Sequence[Winner], package: str, modules: dict[str,
     for winner in winners:
         files |= {f"evidence/{winner.job.id}/{name}": text for name, text in evidence_files(winner).items()}
     triton = any(winner.candidate.backend == "triton" for winner in winners)
-    files["pyproject.toml"] = _PYPROJECT.format(
+    files["pyproject.toml"] = PYPROJECT.format(
         distribution=package.replace("_", "-"),
+        description=json.dumps(_DESCRIPTION),
         dependencies=", ".join([json.dumps(_torch(winners)), *(['"triton"'] if triton else [])]),
     )
     files["README.md"] = _readme(package, problems)

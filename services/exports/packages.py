@@ -12,7 +12,7 @@ from services.exports.evidence import KERNEL, REPORT, RUNTIME, evidence_files, f
 from services.exports.proven_calls import delivered
 from services.exports.winner import RUNTIME_MODULE, Winner
 
-_PYPROJECT = """[build-system]
+PYPROJECT = """[build-system]
 requires = ["setuptools>=77"]
 build-backend = "setuptools.build_meta"
 
@@ -77,7 +77,7 @@ def python_package(winner: Winner) -> dict[str, str]:
     dependencies = ['"torch"', *(['"triton"'] if winner.candidate.backend == "triton" else [])]
     evidence = {f"evidence/{name}": text for name, text in evidence_files(winner).items()}
     return {
-        "pyproject.toml": _PYPROJECT.format(
+        "pyproject.toml": PYPROJECT.format(
             distribution=_distribution(winner),
             description=json.dumps(description, ensure_ascii=False),
             dependencies=", ".join(dependencies),

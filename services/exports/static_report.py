@@ -15,6 +15,7 @@ from services.domain.error_words import allowance, number, tensor_of, units
 from services.domain.evaluations import EvaluationReport
 from services.domain.jobs import Job
 from services.domain.measurements import Latency
+from services.domain.texts import microseconds, ratio
 from services.exports import pictures
 from services.exports.winner import exported_source
 
@@ -86,22 +87,13 @@ def _template() -> jinja2.Template:
         autoescape=True,  # everything here was written by people, models or compilers
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {"micros": _micros, "ratio": _ratio, "allowance": allowance, "number": number}
+    environment.filters |= {"micros": _micros, "ratio": ratio, "allowance": allowance, "number": number}
     environment.filters |= {"ulp": units, "draw": tensor_of}
     return environment.get_template(TEMPLATE)
 
 
 def _micros(value: float | None) -> str:
-    """A duration with a fitting unit: `532 µs`, `12.3 ms`."""
-    if value is None:
-        return "–"
-    if value < 1000:
-        return f"{value:.3g} µs"
-    return f"{value / 1000:.3g} ms" if value < 1e6 else f"{value / 1e6:.3g} s"
-
-
-def _ratio(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}×"
+    return "–" if value is None else microseconds(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,15 +125,15 @@ def _latencies(report: EvaluationReport) -> list[_Row]:
         ("torch.compile, max-autotune-no-cudagraphs", there.compile_max, speedup.compile_max),
     )
     return [_Row(name="this kernel", latency=report.latency)] + [
-        _Row(name=name, latency=latency, speedup=ratio, of_medians=latency.median_us / own if own else None)
-        for name, latency, ratio in compared
+        _Row(name=name, latency=latency, speedup=gain, of_medians=latency.median_us / own if own else None)
+        for name, latency, gain in compared
         if latency is not None
     ]
 
 
 def _reason(rows: Sequence[_Row]) -> str | None:
     """Why speedups are not the ratios of the medians beside them; None where they are."""
-    given = [f"{_ratio(one.of_medians)} ({one.name})" for one in rows if one.differs]
+    given = [f"{ratio(one.of_medians)} ({one.name})" for one in rows if one.differs]
     return (
         "Speedup is the median over pairs of calls taken in turns with the fastest baseline, which cancels the "
         f"machine's drift; the medians alone give {' and '.join(given)}."

@@ -14,6 +14,8 @@ from services.memory.ranking import Vectors
 _BY_HAND = frozenset({ExperienceKind.API_TEMPLATE, ExperienceKind.BEST_PRACTICE})
 BLOCK = 1024
 """Rows compared at once, which bounds the memory a search for duplicates takes."""
+Pair = tuple[str, str]
+"""The kept and the absorbed one of two near-duplicates: a `MergeEntry` of the log, which keeps the history of both."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,17 +27,6 @@ class Holding:
     """Learned value in deviations (`Values.normalised`), the higher of its stages."""
     visits: float
     """Rewards it took in, over all stages."""
-    last_used_at: datetime | None
-    """None when it was never in a context."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Merge:
-    """A near-duplicate pair; becomes a `MergeEntry` of the log, which keeps the history of both."""
-
-    kept: str
-    absorbed: str
-    similarity: float
 
 
 def is_protected(experience: Experience) -> bool:
@@ -57,7 +48,7 @@ def to_forget(holdings: Sequence[Holding], cap: int) -> tuple[str, ...]:
     return tuple(holding.experience.id for holding in candidates[:excess])
 
 
-def near_duplicates(holdings: Sequence[Holding], vectors: Vectors, *, threshold: float = 0.98) -> tuple[Merge, ...]:
+def near_duplicates(holdings: Sequence[Holding], vectors: Vectors, *, threshold: float = 0.98) -> list[Pair]:
     """Pairs to merge: equal in kind, keys, device, verdict and moves, and with vectors at least `threshold` alike.
 
     `vectors` has shape (holdings, d), unit rows in the same order. Of a pair the more used one is kept, then the older
@@ -67,17 +58,17 @@ def near_duplicates(holdings: Sequence[Holding], vectors: Vectors, *, threshold:
     for index, holding in enumerate(holdings):
         if not is_protected(holding.experience):
             groups.setdefault(identity(holding.experience), []).append(index)
-    merges: list[Merge] = []
+    merges: list[Pair] = []
     for members in groups.values():
         members.sort(key=lambda index: _seniority(holdings[index]))
         merges += _merge_group(holdings, vectors, members, threshold)
-    return tuple(merges)
+    return merges
 
 
-def _merge_group(holdings: Sequence[Holding], vectors: Vectors, members: list[int], threshold: float) -> list[Merge]:
+def _merge_group(holdings: Sequence[Holding], vectors: Vectors, members: list[int], threshold: float) -> list[Pair]:
     """Greedy: each member, most senior first, absorbs the juniors that are alike and not absorbed yet."""
     absorbed: set[int] = set()
-    merges: list[Merge] = []
+    merges: list[Pair] = []
     for start in range(0, len(members), BLOCK):
         block = members[start : start + BLOCK]
         similarity = vectors[block] @ vectors[members].T
@@ -89,20 +80,13 @@ def _merge_group(holdings: Sequence[Holding], vectors: Vectors, members: list[in
                 if column <= start + row or junior in absorbed:
                     continue
                 absorbed.add(junior)
-                merges.append(
-                    Merge(
-                        kept=holdings[keeper].experience.id,
-                        absorbed=holdings[junior].experience.id,
-                        similarity=float(similarity[row, column]),
-                    )
-                )
+                merges.append((holdings[keeper].experience.id, holdings[junior].experience.id))
     return merges
 
 
 def _worth(holding: Holding) -> tuple[bool, float, datetime, str]:
     """What goes first sorts first."""
-    used = holding.last_used_at is not None or holding.visits > 0
-    return used, holding.value, holding.experience.created_at, holding.experience.id
+    return holding.visits > 0, holding.value, holding.experience.created_at, holding.experience.id
 
 
 def _seniority(holding: Holding) -> tuple[float, datetime, str]:

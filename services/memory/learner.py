@@ -20,7 +20,6 @@ from services.memory.joint import JointPosterior
 from services.memory.log import amendments
 from services.memory.selection import (
     NO_EVIDENCE,
-    EpsilonGreedy,
     Evidence,
     PoolItem,
     RewardedStep,
@@ -116,16 +115,6 @@ class Learner:
         """The experiences for the context, best first; the same for the same log, query and seed."""
         rng = np.random.default_rng([seed & 0xFFFFFFFF, self.last_seq, _number(f"{stage}/{family}")])
         return self.rule.choose(self.request(stage, family, site, nearest, count), rng)
-
-    def start_point(
-        self, points: Sequence[str], family: str, site: str, seed: int, rule: SelectionRule | None = None
-    ) -> str | None:
-        """One of P(x) by Q₂ (ε-greedy unless told otherwise); `points` are the trace experiences of the job's accepted
-        candidates, an unvisited one worth the running mean. None when there are none."""
-        rng = np.random.default_rng([seed & 0xFFFFFFFF, self.last_seq, _number("start point")])
-        request = self.request(Stage.REFINE, family, site, [(point, 1.0) for point in points], 1)
-        chosen = (rule or EpsilonGreedy()).choose(request, rng)
-        return chosen[0] if chosen else None
 
     def children(self, start_point: str) -> tuple[str, ...]:
         """The start point's observable children: experiences about what was derived from it, oldest first."""

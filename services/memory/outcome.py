@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from services.domain.evaluations import EvaluationReport, Verdict
-from services.domain.steps import Step
+from services.domain.evaluations import Verdict
+from services.domain.steps import Lesson, Step
 from services.domain.value_log import ContextItem, OutcomeEntry
 
 
@@ -17,20 +17,18 @@ def site(device: str, toolchain: str) -> str:
 def outcome_entry(
     seq: int,
     step: Step,
-    report: EvaluationReport,
+    lesson: Lesson,
     *,
-    family: str,
-    site: str,
     similarities: Mapping[str, float],
     start_point: str | None,
     made: tuple[str, ...],
-    holdout: bool = False,
 ) -> OutcomeEntry | None:
     """What a step teaches; None where nothing is learned: doubtful verdicts, the machine's failures, no evaluation.
 
     `similarities` are those of recall, by experience; `start_point` is the trace experience of the candidate the step
     started from, `made` the ids of the experiences written about its candidate.
     """
+    report = lesson.report
     if step.evaluation_id is None or report.verdict not in (Verdict.ACCEPTED, Verdict.REJECTED):
         return None
     if report.accepted and report.latency is None:
@@ -40,8 +38,8 @@ def outcome_entry(
         evaluation_id=step.evaluation_id,
         job_id=step.job_id,
         step=step.index,
-        family=family,
-        site=site,
+        family=lesson.family,
+        site=lesson.site,
         accepted=report.accepted,
         median_us=report.latency.median_us if report.accepted and report.latency else None,
         speedup=report.speedup.best_baseline if report.accepted else None,
@@ -50,5 +48,7 @@ def outcome_entry(
         ),
         start_point=start_point,
         made=made,
-        holdout=holdout,
+        holdout=lesson.holdout,
+        searched=lesson.searched,
+        backend=lesson.backend,
     )

@@ -32,6 +32,13 @@ SPARE = 3
 """Experiences chosen beyond those asked for: the start point and near-duplicates may be among them."""
 VARIANTS = 20
 """Fast variants that complementary ones are picked from."""
+SHEETS = 1
+"""Places for API sheets."""
+PLACES = 1
+"""Places for what was derived from the start point before, and as many for fast variants made by other moves, when
+refining."""
+FEWEST = 4
+"""Contexts smaller than this hold value-selected experiences only."""
 
 
 class VectorTable:
@@ -137,23 +144,6 @@ class Recall:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecallRules:
-    """How a context is put together."""
-
-    schedule: PoolSchedule = field(default_factory=PoolSchedule)
-    filtered: bool = True
-    """Whether structured keys filter before vectors rank; without, only the backend does."""
-    sheets: int = 1
-    """Places for API sheets."""
-    children: int = 1
-    """Places for what was derived from the start point before, when refining."""
-    variants: int = 1
-    """Places for fast variants made by other moves, when refining."""
-    fewest: int = 4
-    """Contexts smaller than this hold value-selected experiences only."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Choice:
     """What the two stages gave for a query."""
 
@@ -193,9 +183,6 @@ class StoredExperiences(Protocol):
 
 class ContextRecall:
     """Puts the context of a step together: chosen by value, then what has places of its own."""
-
-    def __init__(self, rules: RecallRules | None = None) -> None:
-        self._rules = rules or RecallRules()
 
     async def recall(
         self,
@@ -264,35 +251,32 @@ class ContextRecall:
             site=query.site or query.device,
             count=query.limit + SPARE,
             seed=query.seed,
-            schedule=self._rules.schedule,
-            filtered=self._rules.filtered,
         )
 
     def _compose(
         self, query: RecallQuery, choice: Choice, known: Mapping[str, Experience], variants: Sequence[Experience]
     ) -> tuple[str, ...]:
         """The context: the value-selected first, then sheets, children and variants in places of their own."""
-        rules = self._rules
         names = [item.experience_id for item in choice.chosen]
         names += [*choice.children, *(variant.id for variant in variants)]
         wanted = [known[name] for name in dict.fromkeys(names) if name in known and name not in query.left_out]
         shown = set(distinct(wanted))
         chosen = [item.experience_id for item in choice.chosen if item.experience_id in shown]
-        if query.limit < rules.fewest:
+        if query.limit < FEWEST:
             return tuple(chosen[: query.limit])
         code = [known[name].code or "" for name in chosen]
         sheets = [Sheet(experience=known[name], similarity=at) for name, at in choice.sheets.items() if name in known]
         extra = [
-            Part(ids=select_sheets(sheets, query.backend, code, limit=rules.sheets), places=rules.sheets),
-            Part(ids=[name for name in choice.children if name in shown], places=rules.children),
-            Part(ids=[variant.id for variant in variants if variant.id in shown], places=rules.variants),
+            Part(ids=select_sheets(sheets, query.backend, code, limit=SHEETS), places=SHEETS),
+            Part(ids=[name for name in choice.children if name in shown], places=PLACES),
+            Part(ids=[variant.id for variant in variants if variant.id in shown], places=PLACES),
         ]
         taken = sum(min(part.places, len(part.ids)) for part in extra)
         return compose([Part(ids=chosen, places=max(1, query.limit - taken)), *extra], query.limit)
 
     async def _variants(self, query: RecallQuery, choice: Choice, stored: StoredExperiences) -> tuple[Experience, ...]:
         """Fast variants that used a move which the start point does not have; with its bottleneck where there are."""
-        if query.stage is not Stage.REFINE or not self._rules.variants:
+        if query.stage is not Stage.REFINE:
             return ()
         found = await stored.fastest(query.family, query.backend, VARIANTS)
         start = None

@@ -1,7 +1,6 @@
 """The second stage of recall: which experiences of the similarity pool go into the context.
 
-Every rule is deterministic for one request and one seed. Sources: EvoKernel section 3.2 (ε-greedy over Q); posterior
-sampling after Thompson. `joint.py` holds the default.
+Every rule is deterministic for one request and one seed. `joint.py` holds the default.
 """
 
 from __future__ import annotations
@@ -120,26 +119,3 @@ class EpsilonSchedule:
         """Probability of a random choice after the given number of outcomes."""
         share = 1.0 if self.decay_steps <= 0 else step / self.decay_steps
         return self.start * max(0.1, 1.0 - share)
-
-
-@dataclass(frozen=True, kw_only=True)
-class EpsilonGreedy:
-    """The paper's rule: each place goes to the highest Q left, or with probability ε to a random item of the pool."""
-
-    name: str = "epsilon_greedy"
-    schedule: EpsilonSchedule = field(default_factory=EpsilonSchedule)
-
-    def choose(self, request: SelectionRequest, rng: np.random.Generator) -> tuple[str, ...]:
-        """Ties are broken at random, so that untried items share the places."""
-        epsilon = self.schedule.epsilon(request.step)
-        worth = np.array([item.value for item in request.pool]) + 1e-6 * rng.random(len(request.pool))
-        left = [request.pool[index].experience_id for index in np.argsort(-worth)]
-        return tuple(
-            left.pop(int(rng.integers(len(left))) if rng.random() < epsilon else 0)
-            for _ in range(min(request.count, len(left)))
-        )
-
-    def digest(self, request: SelectionRequest, rng: np.random.Generator) -> Evidence:
-        """The values hold everything it knows."""
-        del request, rng
-        return NO_EVIDENCE

@@ -168,9 +168,9 @@ class Values:
                 value += share * (estimate.value - value)
         return value
 
-    def visits(self, stage: Stage, experience_id: str, family: str | None = None) -> float:
-        """How many rewards an experience has taken in, overall or in one family."""
-        scope = self._scopes(EVERYWHERE, EVERYWHERE)[0] if family is None else ValueScope(family=family)
+    def visits(self, stage: Stage, experience_id: str) -> float:
+        """How many rewards an experience has taken in."""
+        scope = self._scopes(EVERYWHERE, EVERYWHERE)[0]
         estimate = self.estimates.get((stage, experience_id, scope))
         return 0.0 if estimate is None else estimate.visits
 
@@ -277,10 +277,10 @@ def read(entries: Iterable[LogEntry], rules: ValueRules | None = None) -> Values
     return values
 
 
-def history(entries: Iterable[LogEntry], experience_id: str, rules: ValueRules | None = None) -> tuple[Change, ...]:
+def history(entries: Iterable[LogEntry], experience_id: str) -> tuple[Change, ...]:
     """Every change of one experience's values, in the order of the log."""
     log = tuple(entries)
-    values = Values(rules=rules or ValueRules(), amendments=amendments(log))
+    values = Values(amendments=amendments(log))
     changes: list[Change] = []
     for entry in log:
         if isinstance(entry, OutcomeEntry | PriorEntry) and (applied := values.apply(entry)) is not None:

@@ -28,8 +28,8 @@ class LearnedValues(Protocol):
     def value(self, stage: Stage, experience_id: str, family: str, site: str = "*") -> float:
         """Learned value on the reward's own scale, for a family and site; `*` stands for all of them."""
 
-    def visits(self, stage: Stage, experience_id: str, family: str | None = None) -> float:
-        """How many rewards an experience has taken in, overall or in one family."""
+    def visits(self, stage: Stage, experience_id: str) -> float:
+        """How many rewards an experience has taken in."""
 
     def normalised(self, stage: Stage, experience_id: str, family: str, site: str = "*") -> float:
         """The value in deviations from its stage's and family's running mean: comparable across stages and families."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from services.domain import objectives, shape_lists
@@ -234,14 +235,6 @@ def _check_functions(name: str, text: ProblemText, nodes: list[ast.stmt]) -> Non
                 raise text.error(f"`{function.name}` of {name} takes arguments", remedy, function)
 
 
-def _check_input_sets(text: ProblemText, nodes: list[ast.stmt]) -> None:
-    _check_functions("INPUT_SETS", text, nodes)
-
-
-def _check_init_sets(text: ProblemText, nodes: list[ast.stmt]) -> None:
-    _check_functions("INIT_SETS", text, nodes)
-
-
 def _check_shapes(text: ProblemText, nodes: list[ast.stmt]) -> None:
     """A list of shapes is written out: sizes by name, or in order, that `get_inputs` takes."""
     for node in nodes:
@@ -322,10 +315,10 @@ def _check_library(text: ProblemText, nodes: list[ast.stmt]) -> None:
                 raise text.error("an entry of LIBRARY is not a name", remedy, entry)
 
 
-_CHECKS = {
+_CHECKS: dict[str, Callable[[ProblemText, list[ast.stmt]], None]] = {
     "TOLERANCE": _check_tolerance,
-    "INPUT_SETS": _check_input_sets,
-    "INIT_SETS": _check_init_sets,
+    "INPUT_SETS": partial(_check_functions, "INPUT_SETS"),
+    "INIT_SETS": partial(_check_functions, "INIT_SETS"),
     "SHAPES": _check_shapes,
     "HELD_OUT": _check_held_out,
     "OBJECTIVE": _check_objective,

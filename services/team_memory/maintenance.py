@@ -6,14 +6,11 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from services.domain.errors import InfrastructureError
 from services.domain.experiences import Experience, ExperienceKind
-from services.domain.jobs import Stage
-from services.memory.hygiene import Holding, identity, is_protected, near_duplicates, to_forget
-from services.ports.memory import LearnedValues, MemoryRecords
-from services.team_memory.practice_review import PracticeReview
+from services.memory.hygiene import Pair, identity, is_protected, to_forget
+from services.ports.memory import MemoryRecords
+from services.team_memory.practice_review import PracticeReview, alike, holding_of
 
 log = logging.getLogger(__name__)
 
@@ -65,37 +62,30 @@ class MemoryMaintenance:
         finally:
             self._tidying.discard(team_id)
 
-    async def tidy(self, team_id: str, actor: str, cap: int | None = None) -> Tidied:
+    async def tidy(self, team_id: str, actor: str) -> Tidied:
         """Review the learned practices, merge what is nearly the same among what is new, then forget above the cap."""
         alike, retired = await self._practices.review(team_id, actor)
         grown = await self._records.untidied(team_id)
         merged = alike + await self._merge(team_id, grown, actor)
-        forgotten = await self._forget(team_id, cap or self._cap, actor)
+        forgotten = await self._forget(team_id, actor)
         await self._records.tidied(team_id)
         return Tidied(merged=merged, forgotten=forgotten, retired=retired)
 
     async def _merge(self, team_id: str, grown: int, actor: str) -> int:
         outline = await self._records.outline(team_id)
         values = await self._records.values(team_id)
-        pairs: list[tuple[str, str]] = []
+        pairs: list[Pair] = []
         for group in _groups(outline, grown):
-            vectors = await self._records.vectors(team_id, [item.id for item in group])
-            known = [item for item in group if item.id in vectors]
-            if len(known) > 1:
-                matrix = np.array([vectors[item.id] for item in known], dtype=np.float32)
-                held = [_holding(values, item) for item in known]
-                pairs += [
-                    (merge.kept, merge.absorbed) for merge in near_duplicates(held, matrix, threshold=SAME_SIMILARITY)
-                ]
+            pairs += await alike(self._records, values, team_id, group, SAME_SIMILARITY)
         return await self._records.merge(team_id, pairs, actor) if pairs else 0
 
-    async def _forget(self, team_id: str, cap: int, actor: str) -> int:
+    async def _forget(self, team_id: str, actor: str) -> int:
         outline = await self._records.outline(team_id)
         values = await self._records.values(team_id)
         going: list[str] = []
         for backend in sorted({item.backend for item in outline}):
-            going += to_forget([_holding(values, item) for item in outline if item.backend == backend], cap)
-        reason = f"more than {cap} experiences of a backend"
+            going += to_forget([holding_of(values, item) for item in outline if item.backend == backend], self._cap)
+        reason = f"more than {self._cap} experiences of a backend"
         return await self._records.forget(team_id, going, reason, actor) if going else 0
 
 
@@ -111,14 +101,3 @@ def _groups(outline: Sequence[Experience], grown: int) -> Iterator[list[Experien
     for group in groups.values():
         if len(group) > 1 and any(item.id in new for item in group):
             yield group[-LARGEST_GROUP:]
-
-
-def _holding(values: LearnedValues, experience: Experience) -> Holding:
-    visits = {stage: values.visits(stage, experience.id) for stage in Stage}
-    learned = [values.normalised(at, experience.id, experience.family) for at, seen in visits.items() if seen]
-    return Holding(
-        experience=experience,
-        value=max(learned, default=0.0),
-        visits=sum(visits.values()),
-        last_used_at=None,
-    )

@@ -11,7 +11,7 @@ from services.domain.experiences import Experience
 from services.domain.jobs import Stage
 from services.domain.practices import PracticeVersion
 from services.domain.value_log import LogEntry, MergeEntry
-from services.memory.hygiene import Holding, near_duplicates
+from services.memory.hygiene import Holding, Pair, near_duplicates
 from services.memory.standing import PracticeStanding, StandingVerdict, standings
 from services.ports.memory import LearnedValues, MemoryRecords
 
@@ -65,15 +65,10 @@ class PracticeReview:
         return len(absorbed), await self._retire(team_id, left, actor)
 
     async def _merge(self, team_id: str, active: Sequence[Experience], actor: str) -> set[str]:
-        vectors = await self._records.vectors(team_id, [item.id for item in active]) if len(active) > 1 else {}
-        known = [item for item in active if item.id in vectors]
-        if len(known) < 2:
+        if len(active) < 2:
             return set()
         values = await self._records.values(team_id)
-        held = [_holding(values, item) for item in known]
-        matrix = np.array([vectors[item.id] for item in known], dtype=np.float32)
-        pairs = [(one.kept, one.absorbed) for one in near_duplicates(held, matrix, threshold=ALIKE)]
-        if pairs:
+        if pairs := await alike(self._records, values, team_id, active, ALIKE):
             await self._records.merge(team_id, pairs, actor)
         return {absorbed for _, absorbed in pairs}
 
@@ -86,9 +81,23 @@ class PracticeReview:
         return await self._records.forget(team_id, refuted, reason, actor) if refuted else 0
 
 
-def _holding(values: LearnedValues, item: Experience) -> Holding:
-    uses = sum(values.visits(stage, item.id) for stage in Stage)
-    return Holding(experience=item, value=0.0, visits=uses, last_used_at=None)
+async def alike(
+    records: MemoryRecords, values: LearnedValues, team_id: str, items: Sequence[Experience], threshold: float
+) -> list[Pair]:
+    """Near-duplicates among some experiences of a team; one without a vector is like no other."""
+    vectors = await records.vectors(team_id, [item.id for item in items])
+    known = [item for item in items if item.id in vectors]
+    if len(known) < 2:
+        return []
+    matrix = np.array([vectors[item.id] for item in known], dtype=np.float32)
+    return near_duplicates([holding_of(values, item) for item in known], matrix, threshold=threshold)
+
+
+def holding_of(values: LearnedValues, item: Experience) -> Holding:
+    """An experience with what was learned about it."""
+    visits = {stage: values.visits(stage, item.id) for stage in Stage}
+    learned = [values.normalised(at, item.id, item.family) for at, seen in visits.items() if seen]
+    return Holding(experience=item, value=max(learned, default=0.0), visits=sum(visits.values()))
 
 
 def _merged_into(log: Sequence[LogEntry]) -> dict[str, str]:

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, select, text, union_all
@@ -15,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from services.domain.errors import NotFoundError, StorageError
 from services.ports.runtime import Clock
-from storage.contents.files import ArtefactFiles, Directory
+from storage.contents.files import ArtefactFiles
 from storage.database import Database
 from storage.db.statements import insert_new
 from storage.tables import blobs, doomed_files, job_artefacts, teams
@@ -141,17 +140,10 @@ def _all_of(wanted: set[str], found: dict[str, str]) -> dict[str, str]:
 class SqlArtefactStore:
     """The `ArtefactStore` port: small contents in the database, large ones as files where a place is given."""
 
-    def __init__(
-        self,
-        database: Database,
-        clock: Clock,
-        *,
-        directory: Path | None = None,
-        files: ArtefactFiles | None = None,
-    ) -> None:
+    def __init__(self, database: Database, clock: Clock, *, files: ArtefactFiles | None = None) -> None:
         self._database = database
         self._clock = clock
-        self._files = Directory(directory) if directory is not None else files
+        self._files = files
 
     async def put(self, team_id: str, content: bytes, *, job_id: str | None = None) -> str:
         """Keep an artefact, with `job_id` until that job is deleted; its SHA-256. Raises `StorageError`."""

@@ -81,14 +81,6 @@ class SqliteRunner:
         """Run on a reading thread; readers never wait for the writer."""
         return await asyncio.get_running_loop().run_in_executor(self._reading, _transact, self._reader, work)
 
-    async def read_in_transaction(self, work: Work[T]) -> T:
-        """The same."""
-        return await self.read(work)
-
-    async def write_one(self, work: Work[T]) -> T:
-        """As every writer."""
-        return await self.write(work)
-
     async def write(self, work: Work[T]) -> T:
         """Run on the writing thread, in one transaction with the writers that wait at the same time. A caller that is
         cancelled meanwhile leaves its part whole: all or none."""
@@ -99,6 +91,9 @@ class SqliteRunner:
             self._called = True
             self._writing.submit(self._drain)
         return cast("T", await waiting.future)
+
+    read_in_transaction = read
+    write_one = write
 
     def _drain(self) -> None:
         """Write until nobody waits. The flag falls first: while it is up, a drain is queued that has not looked yet."""

@@ -19,8 +19,8 @@ from storage.database import Database
 from storage.db.mapping import row_of, value_of
 from storage.db.statements import insert_one_new, upsert
 from storage.db.transactions import reads, writes
-from storage.jobs import leases
 from storage.jobs.digests import candidate_digests
+from storage.jobs.leases import fence
 from storage.tables import candidates, evaluations, jobs
 
 
@@ -36,7 +36,7 @@ class SqlCandidateStore:
         """Store a candidate; a second call with the same id changes nothing. Raises `LeaseLostError`."""
         if (candidate.job_id, candidate.team_id) != (lease.job_id, lease.team_id):
             raise ValueError(f"a candidate of job {candidate.job_id} under the lease of job {lease.job_id}")
-        leases.fence(connection, lease)
+        fence(connection, lease)
         known = select(candidates.c.id).where(candidates.c.id == candidate.id)
         if connection.execute(known).first() is None:
             (source_hash,) = put_texts(connection, candidate.team_id, [candidate.source])

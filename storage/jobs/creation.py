@@ -16,7 +16,7 @@ from services.domain.steps import NewEvent
 from services.ports.runtime import Clock
 from storage.contents.blobs import KEPT, ensure_team, put_texts, text_row
 from storage.database import Database
-from storage.jobs.events import first_events
+from storage.jobs.events import write_events
 from storage.jobs.rows import row_of
 from storage.tables import events, jobs
 from storage.teams.webhooks import listening
@@ -53,25 +53,24 @@ class JobCreation:
     async def create(self, job: Job) -> None:
         """Store a new job with its first event. Raises `ConflictError` where its id is taken."""
         try:
-            await _store_new(self._database, job, self._clock.now())
+            await self._store_new(job, self._clock.now())
         except IntegrityError:
             raise ConflictError(f"job {job.id} exists already") from None
         self._database.known_teams.add(job.team_id)
         self._database.changes.notify(job.id)
 
+    async def _store_new(self, job: Job, at: datetime) -> None:
+        """Raises `IntegrityError` where the job's id is taken."""
+        first = status_event(job.status, job.message)
 
-async def _store_new(database: Database, job: Job, at: datetime) -> None:
-    """Raises `IntegrityError` where the job's id is taken."""
-    first = status_event(job.status, job.message)
+        def work(connection: Connection) -> None:
+            if job.team_id not in self._database.known_teams:
+                ensure_team(connection, job.team_id, job.created_at)
+            connection.execute(_INSERT, {**job_to_row(connection, job), "event_seq": 1})
+            write_events(connection, job.team_id, job.id, 1, [first], at)
 
-    def work(connection: Connection) -> None:
-        if job.team_id not in database.known_teams:
-            ensure_team(connection, job.team_id, job.created_at)
-        connection.execute(_INSERT, {**job_to_row(connection, job), "event_seq": 1})
-        first_events(connection, job.team_id, job.id, [first], at)
-
-    if not await _stored_at_once(database, job, first, at):
-        await database.write(work)
+        if not await _stored_at_once(self._database, job, first, at):
+            await self._database.write(work)
 
 
 def job_to_row(connection: Connection, job: Job) -> dict[str, Any]:

@@ -8,12 +8,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
+from services.domain.codec import from_data
 from services.domain.digests import CallDigest, CandidateDigest, RecordedUse, StepDigest
 from services.domain.evaluations import Verdict
 from services.domain.gates import GateName
 from services.domain.measurements import Speedup
+from services.domain.usage import Usage
 from storage.db.mapping import value_of
-from storage.jobs.steps import usage_of
 from storage.tables import candidates, evaluations, experiences, model_calls, step_experiences, steps
 
 
@@ -67,7 +68,7 @@ def _candidate(row: Row[Any]) -> CandidateDigest:
         failed_gate=None if gate is None else GateName(gate),
         median_us=_number(latency["median_us"]) if latency else None,
         ci95_us=_pair(latency["ci95_us"]) if latency else None,
-        speedup=_speedup(report["speedup"]) if report else None,
+        speedup=from_data(Speedup, report["speedup"]) if report else None,
         baselines_us=_medians(report["baselines"]) if report else None,
         self_attested=report.get("self_attested"),
         input_sets=len(report.get("shapes", ())),
@@ -92,24 +93,6 @@ def _part(report: dict[str, Any], part: str, name: str) -> float | None:
     return None if not found or found.get(name) is None else _number(found[name])
 
 
-def _speedup(document: dict[str, Any]) -> Speedup:
-    def ratio(name: str) -> float | None:
-        return None if document.get(name) is None else _number(document[name])
-
-    def bounds(name: str) -> tuple[float, float] | None:
-        return None if document.get(name) is None else _pair(document[name])
-
-    return Speedup(
-        eager=ratio("eager"),
-        compile=ratio("compile"),
-        compile_max=ratio("compile_max"),
-        best_baseline=ratio("best_baseline"),
-        ci95=bounds("ci95"),
-        seed=ratio("seed"),
-        seed_ci95=bounds("seed_ci95"),
-    )
-
-
 def _medians(document: dict[str, Any]) -> dict[str, float]:
     return {name: _number(latency["median_us"]) for name, latency in document.items() if latency is not None}
 
@@ -118,7 +101,7 @@ def _calls(connection: Connection, job_id: str) -> dict[int, list[CallDigest]]:
     query = select(model_calls).where(model_calls.c.job_id == job_id)
     found: dict[int, list[CallDigest]] = defaultdict(list)
     for row in connection.execute(query.order_by(model_calls.c.step, model_calls.c.position)):
-        found[row.step].append(value_of(CallDigest, row, usage=usage_of(row)))
+        found[row.step].append(value_of(CallDigest, row, usage=value_of(Usage, row)))
     return found
 
 

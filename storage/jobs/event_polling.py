@@ -15,9 +15,10 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, select, tuple_
 
 from services.domain.errors import StorageError
-from services.domain.events import Event, EventKind
+from services.domain.events import Event
 from services.domain.jobs import JobStatus
 from storage.database import Database
+from storage.db.mapping import value_of
 from storage.tables import events, jobs
 
 log = logging.getLogger(__name__)
@@ -108,7 +109,7 @@ class Followers:
 
 def as_event(row: Row[Any]) -> Event:
     """An event of the log."""
-    return Event(job_id=row.job_id, seq=row.seq, kind=EventKind(row.kind), data=json.loads(row.data), at=row.at)
+    return value_of(Event, row, data=json.loads(row.data))
 
 
 def _read(

@@ -18,6 +18,7 @@ from services.domain.steps import NewEvent
 from services.domain.webhooks import DELIVERABLE
 from services.ports.runtime import Clock
 from storage.database import Database
+from storage.db.mapping import row_of
 from storage.jobs.event_polling import Followers, as_event
 from storage.tables import events, jobs
 from storage.teams.webhooks import listening, place_messages
@@ -67,24 +68,18 @@ def append_events(connection: Connection, job_id: str, new: Sequence[NewEvent], 
     row = connection.execute(_COUNT, {"job": job_id, "more": len(new)}).one_or_none()
     if row is None:
         raise NotFoundError(f"no job {job_id}")
-    return _written(connection, row.team_id, job_id, row.event_seq - len(new) + 1, new, at)
+    return write_events(connection, row.team_id, job_id, row.event_seq - len(new) + 1, new, at)
 
 
-def first_events(
-    connection: Connection, team_id: str, job_id: str, new: Sequence[NewEvent], at: datetime
-) -> tuple[Event, ...]:
-    """Begin the log of a job that this very transaction has inserted with `event_seq` as the number of these events."""
-    return _written(connection, team_id, job_id, 1, new, at)
-
-
-def _written(
+def write_events(
     connection: Connection, team_id: str, job_id: str, first: int, new: Sequence[NewEvent], at: datetime
 ) -> tuple[Event, ...]:
+    """Write events from the number `first` on, which the job's row has counted in this very transaction."""
     log = tuple(
         Event(job_id=job_id, seq=first + offset, kind=item.kind, data=dict(item.data), at=at)
         for offset, item in enumerate(new)
     )
-    connection.execute(_INSERT, [_to_row(event, team_id) for event in log])
+    connection.execute(_INSERT, [row_of(events, event, team_id=team_id, data=dumps(event.data)) for event in log])
     place_messages(connection, team_id, log)
     return log
 
@@ -152,7 +147,9 @@ class SqlEventLog:
 
     async def _ended_in_silence(self, job_id: str, after: int, changed: asyncio.Event) -> bool:
         """Wait for something new. True when the job is final and no more events will come."""
-        await _wait(changed, self._orphan_s)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._orphan_s):
+                await changed.wait()
         if changed.is_set():
             return False
         position = self._followers.position(job_id)
@@ -173,20 +170,3 @@ class SqlEventLog:
         if status is None:
             raise NotFoundError(f"no job {job_id}")
         return JobStatus(status).is_final
-
-
-async def _wait(changed: asyncio.Event, seconds: float) -> None:
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await changed.wait()
-
-
-def _to_row(event: Event, team_id: str) -> dict[str, object]:
-    return {
-        "job_id": event.job_id,
-        "seq": event.seq,
-        "team_id": team_id,
-        "kind": str(event.kind),
-        "data": dumps(event.data),
-        "at": event.at,
-    }

@@ -1,16 +1,20 @@
-"""Leases: who may write to a job. Functions over the caller's transaction."""
+"""Leases: who may write to a job."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, bindparam, func, or_, select, tuple_, update
 
 from services.domain.errors import LeaseLostError
 from services.domain.jobs import FINAL_STATUSES, ControlFlags, Lease
+from services.ports.runtime import Clock
+from storage.database import Database
+from storage.db.mapping import value_of
+from storage.db.transactions import reads, writes, writes_one
 from storage.tables import jobs, teams
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
@@ -21,7 +25,7 @@ _LOCKED = (
     .with_for_update(key_share=True)
 )
 
-_CONTROL_FLAGS = select(
+_CONTROL_FLAGS: Select[Any] = select(
     jobs.c.id, jobs.c.lease_token, jobs.c.cancel_requested, jobs.c.pause_requested, jobs.c.started_at
 ).where(jobs.c.lease_owner == bindparam("owner"))
 
@@ -64,26 +68,91 @@ def fence(connection: Connection, lease: Lease) -> Row[Any]:
     return row
 
 
-def acquire(
-    connection: Connection,
-    owner: str,
-    now: datetime,
-    ttl_s: float,
-    job_id: str | None,
-    team_cap: int | None = None,
-    busy: Collection[str] = (),
-) -> Lease | None:
-    """Lease the named job, or the next one that is claimable; None where there is none."""
-    row = _next(connection, now, team_cap, busy) if job_id is None else _named(connection, now, job_id)
-    if row is None:
-        return None
-    token, expires_at = row.lease_token + 1, now + timedelta(seconds=ttl_s)
-    connection.execute(
-        update(jobs)
-        .where(jobs.c.id == row.id)
-        .values(lease_owner=owner, lease_token=token, lease_expires_at=expires_at)
-    )
-    return Lease(job_id=row.id, team_id=row.team_id, owner=owner, token=token, expires_at=expires_at)
+class JobLeases:
+    """The part of the `JobStore` port that lends jobs to orchestrators."""
+
+    _database: Database
+    _clock: Clock
+
+    @writes
+    def acquire(
+        self,
+        connection: Connection,
+        owner: str,
+        ttl_s: float,
+        job_id: str | None = None,
+        *,
+        team_cap: int | None = None,
+        busy: Collection[str] = (),
+    ) -> Lease | None:
+        """Lease one job that is free: the named one, or the next, by teams in turn, priority and age."""
+        now = self._clock.now()
+        row = _next(connection, now, team_cap, busy) if job_id is None else _named(connection, now, job_id)
+        if row is None:
+            return None
+        token, expires_at = row.lease_token + 1, now + timedelta(seconds=ttl_s)
+        connection.execute(
+            update(jobs)
+            .where(jobs.c.id == row.id)
+            .values(lease_owner=owner, lease_token=token, lease_expires_at=expires_at)
+        )
+        return Lease(job_id=row.id, team_id=row.team_id, owner=owner, token=token, expires_at=expires_at)
+
+    @reads
+    def control_flags(self, connection: Connection, owner: str) -> Mapping[str, ControlFlags]:
+        """What is wanted of all jobs that an orchestrator holds, by job id."""
+        rows = connection.execute(_CONTROL_FLAGS, {"owner": owner})
+        return {row.id: value_of(ControlFlags, row, token=row.lease_token) for row in rows}
+
+    @writes_one
+    def renew(self, connection: Connection, lease: Lease, ttl_s: float) -> Lease:
+        """Extend a lease. Raises `LeaseLostError`."""
+        expires_at = self._clock.now() + timedelta(seconds=ttl_s)
+        if connection.execute(_RENEW, {**_held(lease), "until": expires_at}).rowcount != 1:
+            raise _lost(lease)
+        return replace(lease, expires_at=expires_at)
+
+    async def renew_all(self, held: Sequence[Lease], ttl_s: float) -> tuple[Lease, ...]:
+        """Extend leases of one orchestrator in one go; those that were."""
+        if not held:
+            return ()
+        until = self._clock.now() + timedelta(seconds=ttl_s)
+        given = {"owner": held[0].owner, "held": [(lease.job_id, lease.token) for lease in held], "until": until}
+        renewed = await self._database.write_one(lambda connection: set(connection.execute(_RENEWED, given).scalars()))
+        return tuple(replace(lease, expires_at=until) for lease in held if lease.job_id in renewed)
+
+    @writes_one
+    def release(self, connection: Connection, lease: Lease) -> None:
+        """Give a lease back; harmless when it is lost already."""
+        connection.execute(_RELEASE, _held(lease))
+
+    @reads
+    def holder(self, connection: Connection, job_id: str) -> Lease | None:
+        """The lease under which a job is held now; None where it is free or unknown."""
+        columns = (jobs.c.team_id, jobs.c.lease_owner, jobs.c.lease_token, jobs.c.lease_expires_at)
+        query = select(*columns).where(jobs.c.id == job_id, *_held_at(self._clock.now()))
+        row = connection.execute(query).one_or_none()
+        if row is None:
+            return None
+        return Lease(
+            job_id=job_id,
+            team_id=row.team_id,
+            owner=row.lease_owner,
+            token=row.lease_token,
+            expires_at=row.lease_expires_at,
+        )
+
+    @reads
+    def holders(self, connection: Connection) -> frozenset[str]:
+        """The names of all orchestrators that hold jobs now."""
+        held = _held_at(self._clock.now())
+        return frozenset(connection.execute(select(jobs.c.lease_owner).where(*held).distinct()).scalars())
+
+    @writes_one
+    def release_all(self, connection: Connection, owner: str) -> int:
+        """Give back all leases of an orchestrator that has ended; how many jobs that frees."""
+        held = update(jobs).where(jobs.c.lease_owner == owner)
+        return connection.execute(held.values(lease_owner=None, lease_expires_at=None)).rowcount
 
 
 def _named(connection: Connection, now: datetime, job_id: str) -> Row[Any] | None:
@@ -123,75 +192,17 @@ def _turns(connection: Connection, now: datetime) -> list[str]:
 
 def _running(connection: Connection, now: datetime) -> dict[str, int]:
     """Running jobs a team; teams without any are left out."""
-    query = select(jobs.c.team_id, func.count()).where(jobs.c.lease_owner.is_not(None), jobs.c.lease_expires_at > now)
-    return {row[0]: row[1] for row in connection.execute(query.group_by(jobs.c.team_id))}
+    query = select(jobs.c.team_id, func.count()).where(*_held_at(now)).group_by(jobs.c.team_id)
+    return {row[0]: row[1] for row in connection.execute(query)}
+
+
+def _held_at(now: datetime) -> tuple[ColumnElement[bool], ...]:
+    return jobs.c.lease_owner.is_not(None), jobs.c.lease_expires_at > now
 
 
 def _free(now: datetime) -> Select[Any]:
     free = or_(jobs.c.lease_owner.is_(None), jobs.c.lease_expires_at <= now)
     return select(jobs.c.id, jobs.c.team_id, jobs.c.lease_token).where(free)
-
-
-def control_flags(connection: Connection, owner: str) -> dict[str, ControlFlags]:
-    """What is wanted of all jobs that an orchestrator holds."""
-    return {
-        row.id: ControlFlags(
-            token=row.lease_token,
-            cancel_requested=row.cancel_requested,
-            pause_requested=row.pause_requested,
-            started_at=row.started_at,
-        )
-        for row in connection.execute(_CONTROL_FLAGS, {"owner": owner})
-    }
-
-
-def holder(connection: Connection, job_id: str, now: datetime) -> Lease | None:
-    """The lease under which a job is held; None where nobody holds it."""
-    columns = (jobs.c.team_id, jobs.c.lease_owner, jobs.c.lease_token, jobs.c.lease_expires_at)
-    row = connection.execute(select(*columns).where(jobs.c.id == job_id, jobs.c.lease_expires_at > now)).one_or_none()
-    if row is None or row.lease_owner is None:
-        return None
-    return Lease(
-        job_id=job_id,
-        team_id=row.team_id,
-        owner=row.lease_owner,
-        token=row.lease_token,
-        expires_at=row.lease_expires_at,
-    )
-
-
-def renew(connection: Connection, lease: Lease, now: datetime, ttl_s: float) -> Lease:
-    """Extend a lease. Raises `LeaseLostError`."""
-    expires_at = now + timedelta(seconds=ttl_s)
-    if connection.execute(_RENEW, {**_held(lease), "until": expires_at}).rowcount != 1:
-        raise _lost(lease)
-    return replace(lease, expires_at=expires_at)
-
-
-def renew_all(connection: Connection, leases: Sequence[Lease], now: datetime, ttl_s: float) -> tuple[Lease, ...]:
-    """Extend leases of one orchestrator; those that were."""
-    until = now + timedelta(seconds=ttl_s)
-    held = [(lease.job_id, lease.token) for lease in leases]
-    given = {"owner": leases[0].owner, "held": held, "until": until}
-    renewed = set(connection.execute(_RENEWED, given).scalars())
-    return tuple(replace(lease, expires_at=until) for lease in leases if lease.job_id in renewed)
-
-
-def release(connection: Connection, lease: Lease) -> None:
-    """Give a lease back, if it is still ours."""
-    connection.execute(_RELEASE, _held(lease))
-
-
-def holders(connection: Connection, now: datetime) -> frozenset[str]:
-    """Who holds jobs."""
-    held = select(jobs.c.lease_owner).where(jobs.c.lease_owner.is_not(None), jobs.c.lease_expires_at > now)
-    return frozenset(str(owner) for owner in connection.execute(held.distinct()).scalars())
-
-
-def release_all(connection: Connection, owner: str) -> int:
-    """Give all leases of an owner back; how many there were."""
-    held = update(jobs).where(jobs.c.lease_owner == owner)
-    return connection.execute(held.values(lease_owner=None, lease_expires_at=None)).rowcount
 
 
 def _held(lease: Lease) -> dict[str, object]:

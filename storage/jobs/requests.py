@@ -15,12 +15,11 @@ from services.domain.jobs import FINAL_STATUSES, JobStatus
 from services.ports.runtime import Clock
 from storage.contents.blobs import get_texts, put_texts
 from storage.database import Database
-from storage.db.mapping import value_of
+from storage.db.mapping import row_of, value_of
 from storage.db.statements import insert_one_new
 from storage.db.transactions import reads, writes
 from storage.tables import jobs, model_requests
 
-_FINAL = tuple(str(status) for status in FINAL_STATUSES)
 _WITH_STATUS = select(model_requests, jobs.c.status.label("job_status")).join(
     jobs, jobs.c.id == model_requests.c.job_id
 )
@@ -95,7 +94,7 @@ class SqlRequestStore:
 def _open(team_id: str, now: datetime) -> Select[Any]:
     return (
         _WITH_STATUS.where(model_requests.c.team_id == team_id, model_requests.c.reply_blob.is_(None))
-        .where(model_requests.c.expires_at > now, jobs.c.status.not_in(_FINAL))
+        .where(model_requests.c.expires_at > now, jobs.c.status.not_in(FINAL_STATUSES))
         .order_by(model_requests.c.created_at, model_requests.c.id)
     )
 
@@ -122,20 +121,19 @@ def _new_row(connection: Connection, request: ChatRequest, now: datetime, expire
         raise NotFoundError(f"no job {facts.job_id}")
     source = facts.start_point.source if facts.start_point is not None else None
     prompt, *start = put_texts(connection, team_id, [dumps(request.messages), *([] if source is None else [source])])
-    return {
-        "id": request_id(request),
-        "team_id": team_id,
-        "job_id": facts.job_id,
-        "key": request.key,
-        "step": facts.step,
-        "role": str(request.role),
-        "schema_name": request.schema_name,
-        "schema": json.dumps(request.schema),
-        "prompt_blob": prompt,
-        "start_blob": start[0] if start else None,
-        "created_at": now,
-        "expires_at": expires_at,
-    }
+    return row_of(
+        model_requests,
+        request,
+        id=request_id(request),
+        team_id=team_id,
+        job_id=facts.job_id,
+        step=facts.step,
+        schema=json.dumps(request.schema),
+        prompt_blob=prompt,
+        start_blob=start[0] if start else None,
+        created_at=now,
+        expires_at=expires_at,
+    )
 
 
 def _request(connection: Connection, row: Row[Any]) -> ModelRequest:

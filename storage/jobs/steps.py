@@ -30,11 +30,6 @@ def step_exists(connection: Connection, job_id: str, index: int) -> bool:
     return connection.execute(_STEP, {"job": job_id, "index": index}).first() is not None
 
 
-def usage_of(row: Row[Any]) -> Usage:
-    """What a model call took, from its row."""
-    return value_of(Usage, row)
-
-
 def insert_step(connection: Connection, record: StepRecord) -> None:
     """Write a step, its model calls (in place of those that were kept until now) and the experiences it used."""
     step = record.step
@@ -143,7 +138,7 @@ def _read_used(connection: Connection, job_id: str) -> dict[int, list[str]]:
 
 def _call(row: Row[Any], texts: dict[str, str]) -> ModelCall:
     prompt = from_data(tuple[ChatMessage, ...], json.loads(texts[row.prompt_blob]))
-    return value_of(ModelCall, row, prompt=prompt, reply=texts[row.reply_blob], usage=usage_of(row))
+    return value_of(ModelCall, row, prompt=prompt, reply=texts[row.reply_blob], usage=value_of(Usage, row))
 
 
 def _step(row: Row[Any], calls: tuple[ModelCall, ...], used: tuple[str, ...]) -> Step:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,6 @@ from services.domain.deletion import Deletion
 from services.domain.digests import RecordedStep, StepDigest
 from services.domain.errors import ConfigurationError, ConflictError, NotFoundError
 from services.domain.jobs import (
-    ControlFlags,
     Job,
     JobFilter,
     JobPage,
@@ -28,12 +27,12 @@ from services.domain.problems import ProblemAnalysis
 from services.domain.steps import ModelCall, Step, StepRecord
 from storage.db.runners import T, Work
 from storage.db.transactions import reads, writes
-from storage.jobs import leases
 from storage.jobs.candidates import revise
 from storage.jobs.creation import JobCreation
 from storage.jobs.deletion import check_not_deleted, erase_job
 from storage.jobs.digests import recorded_uses, step_digests
 from storage.jobs.events import append_events
+from storage.jobs.leases import JobLeases, fence
 from storage.jobs.rows import handed_in, jobs_from_rows, jobs_of, page_of
 from storage.jobs.steps import insert_kept_call, insert_step, read_kept_calls, read_step, read_steps, step_exists
 from storage.jobs.transitions import ACTIONS, move, request
@@ -45,7 +44,7 @@ _AFRESH = {"cancel_requested": False, "pause_requested": False, "message": None}
 """What a job that failed forgets when it goes on."""
 
 
-class SqlJobStore(JobCreation):
+class SqlJobStore(JobCreation, JobLeases):
     """Jobs, leases and steps; each method is one transaction."""
 
     async def get(self, team_id: str, job_id: str) -> Job:
@@ -66,62 +65,13 @@ class SqlJobStore(JobCreation):
         query = jobs_of(team_id, status, wanted)
         return await self._database.read(lambda connection: page_of(connection, query, wanted, limit, cursor))
 
-    async def acquire(
-        self,
-        owner: str,
-        ttl_s: float,
-        job_id: str | None = None,
-        *,
-        team_cap: int | None = None,
-        busy: Collection[str] = (),
-    ) -> Lease | None:
-        """Lease one job that is free: the named one, or the next, by teams in turn, priority and age."""
-        now = self._clock.now()
-        return await self._database.write(
-            lambda connection: leases.acquire(connection, owner, now, ttl_s, job_id, team_cap, busy)
-        )
-
-    async def control_flags(self, owner: str) -> Mapping[str, ControlFlags]:
-        """What is wanted of all jobs that an orchestrator holds, by job id."""
-        return await self._database.read(lambda connection: leases.control_flags(connection, owner))
-
-    async def renew(self, lease: Lease, ttl_s: float) -> Lease:
-        """Extend a lease. Raises `LeaseLostError`."""
-        now = self._clock.now()
-        return await self._database.write_one(lambda connection: leases.renew(connection, lease, now, ttl_s))
-
-    async def renew_all(self, held: Sequence[Lease], ttl_s: float) -> tuple[Lease, ...]:
-        """Extend leases of one orchestrator in one go; those that were."""
-        if not held:
-            return ()
-        now = self._clock.now()
-        return await self._database.write_one(lambda connection: leases.renew_all(connection, held, now, ttl_s))
-
-    async def release(self, lease: Lease) -> None:
-        """Give a lease back; harmless when it is lost already."""
-        await self._database.write_one(lambda connection: leases.release(connection, lease))
-
-    async def holder(self, job_id: str) -> Lease | None:
-        """The lease under which a job is held now; None where it is free or unknown."""
-        now = self._clock.now()
-        return await self._database.read(lambda connection: leases.holder(connection, job_id, now))
-
-    async def holders(self) -> frozenset[str]:
-        """The names of all orchestrators that hold jobs now."""
-        now = self._clock.now()
-        return await self._database.read(lambda connection: leases.holders(connection, now))
-
-    async def release_all(self, owner: str) -> int:
-        """Give back all leases of an orchestrator that has ended; how many jobs that frees."""
-        return await self._database.write_one(lambda connection: leases.release_all(connection, owner))
-
     async def set_status(
         self, lease: Lease, status: JobStatus, *, message: str | None = None, analysis: ProblemAnalysis | None = None
     ) -> Job:
         """Move the job, with its event. Raises `LeaseLostError`, `ConflictError` out of a final status."""
 
         def work(connection: Connection) -> Job:
-            row = leases.fence(connection, lease)
+            row = fence(connection, lease)
             if JobStatus(row.status).is_final and row.status != status:
                 raise ConflictError(f"job {row.id} is {row.status}: it cannot become {status}")
             move(connection, row, status, message, self._clock.now())
@@ -212,7 +162,7 @@ class SqlJobStore(JobCreation):
         now = self._clock.now()
 
         def work(connection: Connection) -> bool:
-            row = leases.fence(connection, lease)
+            row = fence(connection, lease)
             if step_exists(connection, lease.job_id, record.step.index):
                 return False
             insert_step(connection, record)
@@ -230,7 +180,7 @@ class SqlJobStore(JobCreation):
     @writes
     def keep_call(self, connection: Connection, lease: Lease, step: int, call: ModelCall) -> None:
         """Keep a call of a step that is not recorded. Raises `LeaseLostError`."""
-        leases.fence(connection, lease)
+        fence(connection, lease)
         if not step_exists(connection, lease.job_id, step):
             insert_kept_call(connection, lease.team_id, lease.job_id, step, call)
 

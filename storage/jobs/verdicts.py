@@ -17,13 +17,12 @@ from services.domain.verdicts import UNSOLVED, StoredVerdict
 from services.ports.runtime import Clock
 from storage.contents.blobs import get_texts
 from storage.database import Database
+from storage.db.mapping import row_of, value_of
 from storage.db.transactions import reads, writes
 from storage.jobs.candidates import columns_of
 from storage.jobs.rows import jobs_from_rows
 from storage.memory.retraction import renew_proof
 from storage.tables import evaluations, experiences, jobs, verifications
-
-FINAL = tuple(str(status) for status in FINAL_STATUSES)
 
 
 class SqlVerdictStore:
@@ -44,7 +43,7 @@ class SqlVerdictStore:
             .outerjoin(jobs, jobs.c.id == evaluations.c.job_id)
             .outerjoin(verifications, verifications.c.id == last.correlate(evaluations).scalar_subquery())
             .where(evaluations.c.team_id == team_id, evaluations.c.verdict == str(Verdict.ACCEPTED))
-            .where(jobs.c.id.is_(None) | jobs.c.status.in_(FINAL))
+            .where(jobs.c.id.is_(None) | jobs.c.status.in_(FINAL_STATUSES))
             .order_by(evaluations.c.id)
             .limit(limit)
         )
@@ -72,8 +71,18 @@ class SqlVerdictStore:
         )
         if connection.execute(query.with_for_update()).scalar_one_or_none() != Verdict.ACCEPTED:
             return False
-        row = _verification_row(stored, report, actor)
-        connection.execute(insert(verifications).values(row | {"created_at": now}))
+        row = row_of(
+            verifications,
+            report,
+            team_id=request.team_id,
+            evaluation_id=request.evaluation_id,
+            candidate_id=request.candidate_id,
+            report=dumps(report),
+            before=dumps(stored.report),
+            actor=actor,
+            created_at=now,
+        )
+        connection.execute(insert(verifications).values(row))
         changed = update(evaluations).where(evaluations.c.id == request.evaluation_id)
         if report.accepted:
             connection.execute(changed.values(referee=report.proven_by))
@@ -83,19 +92,6 @@ class SqlVerdictStore:
             connection.execute(changed.values(columns_of(report)))
             _choose_best_again(connection, request)
         return True
-
-
-def _verification_row(stored: StoredVerdict, report: EvaluationReport, actor: str) -> dict[str, Any]:
-    return {
-        "team_id": stored.request.team_id,
-        "evaluation_id": stored.request.evaluation_id,
-        "candidate_id": stored.request.candidate_id,
-        "verdict": str(report.verdict),
-        "failed_gate": None if report.failed_gate is None else str(report.failed_gate),
-        "report": dumps(report),
-        "before": dumps(stored.report),
-        "actor": actor,
-    }
 
 
 def _choose_best_again(connection: Connection, request: EvaluationRequest) -> None:
@@ -131,15 +127,12 @@ def _stored(row: Row[Any], texts: dict[str, str], problem: Problem | None) -> St
     latest = report if row.verification is None else loads(EvaluationReport, row.verification)
     measured = tuple(name for name in BASELINES if getattr(report.baselines, name))
     return StoredVerdict(
-        request=EvaluationRequest(
+        request=value_of(
+            EvaluationRequest,
+            row,
             evaluation_id=row.id,
-            job_id=row.job_id,
-            team_id=row.team_id,
-            candidate_id=row.candidate_id,
             problem=problem or Problem(name="problem", source=texts[row.problem_hash]),
             source=texts[row.source_hash],
-            device=row.device,
-            backend=row.backend,
             baselines=measured or ("eager",),
         ),
         report=report,

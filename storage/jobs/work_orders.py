@@ -19,6 +19,7 @@ from services.domain.work import (
     CompileReport,
     CompileRequest,
     Report,
+    Request,
     WorkClaim,
     WorkOrder,
     WorkState,
@@ -206,9 +207,8 @@ def _claimed(connection: Connection, row: Row[Any], owner: str, offer: Offer, no
         updated_at=now,
     )
     order = _order(connection, row)
-    charge(
-        connection, row.team_id, row.device, row.expected_s
-    )  # last: other claims of the team wait for its share's row
+    # Last: other claims of the team wait for its share's row.
+    charge(connection, row.team_id, row.device, row.expected_s)
     return WorkClaim(order=order, owner=owner, token=token, expires_at=expires_at)
 
 
@@ -248,61 +248,44 @@ def _change(connection: Connection, order_id: str, **values: Any) -> None:
 
 def _to_row(connection: Connection, order: WorkOrder) -> dict[str, Any]:
     request = order.request
-    if isinstance(request, CompileRequest):
-        return _compilation_row(connection, order.id, request)
-    sources = [request.problem.source]
-    bare: ValidationRequest | EvaluationRequest = replace(request, problem=replace(request.problem, source=""))
-    if isinstance(request, EvaluationRequest) and isinstance(bare, EvaluationRequest):
-        sources.append(request.source)
-        bare = replace(bare, source="")
-    problem_hash, *own = put_texts(connection, request.team_id, sources)
+    problem = None if isinstance(request, CompileRequest) else request.problem.source
+    source = None if isinstance(request, ValidationRequest) else request.source
+    hashes = put_texts(connection, request.team_id, [text for text in (problem, source) if text is not None])
     return row_of(
         work_orders,
         request,
         id=order.id,
-        kind=VALIDATION if isinstance(request, ValidationRequest) else EVALUATION,
-        request=dumps(bare),
-        problem_hash=problem_hash,
-        source_hash=own[0] if own else None,
-    )
-
-
-def _compilation_row(connection: Connection, order_id: str, request: CompileRequest) -> dict[str, Any]:
-    source_hash = put_texts(connection, request.team_id, [request.source])[0]
-    return row_of(
-        work_orders,
-        request,
-        id=order_id,
-        kind=COMPILATION,
-        request=dumps(replace(request, source="")),
-        problem_hash=source_hash,
-        source_hash=source_hash,
+        kind=next(kind for kind, (asked, _) in _KINDS.items() if isinstance(request, asked)),
+        request=dumps(_with_texts(request, "", "")),
+        problem_hash=hashes[0],  # of a compilation, which has no problem, its source's
+        source_hash=None if source is None else hashes[-1],
     )
 
 
 def _order(connection: Connection, row: Row[Any]) -> WorkOrder:
     texts = get_order_texts(connection, row.team_id, [row.problem_hash, row.source_hash])
-    if row.kind == COMPILATION:
-        compilation = replace(loads(CompileRequest, row.request), source=texts[row.source_hash])
-        return WorkOrder(id=row.id, request=compilation)
-    if row.kind == VALIDATION:
-        validation = loads(ValidationRequest, row.request)
-        problem = replace(validation.problem, source=texts[row.problem_hash])
-        return WorkOrder(id=row.id, request=replace(validation, problem=problem))
-    evaluation = loads(EvaluationRequest, row.request)
-    problem = replace(evaluation.problem, source=texts[row.problem_hash])
-    return WorkOrder(id=row.id, request=replace(evaluation, problem=problem, source=texts[row.source_hash]))
+    bare = loads(_KINDS[row.kind][0], row.request)
+    return WorkOrder(id=row.id, request=_with_texts(bare, texts[row.problem_hash], texts.get(row.source_hash, "")))
 
 
-_REPORTS: dict[str, type[Report]] = {
-    VALIDATION: ValidationReport,
-    EVALUATION: EvaluationReport,
-    COMPILATION: CompileReport,
+def _with_texts(request: Request, problem: str, source: str) -> Request:
+    """A request with these texts of its problem and its candidate, as far as its kind has them."""
+    if isinstance(request, CompileRequest):
+        return replace(request, source=source)
+    whole = replace(request, problem=replace(request.problem, source=problem))
+    return whole if isinstance(whole, ValidationRequest) else replace(whole, source=source)
+
+
+_KINDS: dict[str, tuple[type[Request], type[Report]]] = {
+    VALIDATION: (ValidationRequest, ValidationReport),
+    EVALUATION: (EvaluationRequest, EvaluationReport),
+    COMPILATION: (CompileRequest, CompileReport),
 }
+"""What is asked by an order of each kind, and what answers it."""
 
 
 def _state(row: Row[Any]) -> WorkState:
-    result: Report | None = None if row.result is None else loads(_REPORTS[row.kind], row.result)
+    result: Report | None = None if row.result is None else loads(_KINDS[row.kind][1], row.result)
     return WorkState(
         status=WorkStatus(row.status), result=result, fault=row.fault, claim_expires_at=row.claim_expires_at
     )

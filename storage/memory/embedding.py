@@ -9,7 +9,7 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from services.domain.errors import InfrastructureError
-from services.domain.experiences import Embedded, embedded_text
+from services.domain.experiences import embedded_text
 from services.memory.ranking import Vectors
 from services.ports.models import Embedder
 from storage.database import Database
@@ -28,20 +28,11 @@ Kept = Callable[[Connection, str, Mapping[str, Vectors]], None]
 
 
 class Vectoriser:
-    """An embedder whose answers are kept."""
+    """Embeds experiences and keeps their vectors."""
 
     def __init__(self, database: Database, embedder: Embedder) -> None:
         self._database = database
         self._embedder = embedder
-
-    async def embed(self, texts: Sequence[str]) -> Embedded:
-        """Vectors with the space they are in, which changes where a fallback takes over."""
-        return await self._embedder.embed(texts)
-
-    @property
-    def note(self) -> str | None:
-        """Why another embedder than the configured one is in use; None while that one works."""
-        return self._embedder.note
 
     async def embed_experiences(
         self, space: str, dimensions: int, names: Sequence[str], kept: Kept | None = None
@@ -74,7 +65,7 @@ class Vectoriser:
             return {}
         texts = await self._database.read(lambda connection: _texts(connection, names))
         try:
-            made = await self.embed([text for _, _, text in texts])
+            made = await self._embedder.embed([text for _, _, text in texts])
         except InfrastructureError as error:
             log.warning("experiences wait for their vectors: %s", error)
             return None

@@ -24,7 +24,6 @@ from services.domain.experiences import (
     MemoryShare,
     StepUse,
 )
-from services.domain.jobs import Stage
 from services.domain.practices import PracticeVersion, RewardedTrial
 from services.domain.value_log import LogEntry, MergeEntry, PriorEntry
 from services.memory.values import Values
@@ -32,6 +31,7 @@ from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team
 from storage.database import Database
 from storage.db.cursors import behind, encode_cursor, newest_first
+from storage.db.mapping import value_of
 from storage.db.statements import chunks, insert_new
 from storage.db.transactions import reads, writes
 from storage.memory.numpy_index import ACTIVE
@@ -131,20 +131,7 @@ class SqlMemoryRecords:
 
     async def _uses(self, query: Select[Any]) -> tuple[StepUse, ...]:
         rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return tuple(
-            StepUse(
-                job_id=row.job_id,
-                step=row.step,
-                candidate_id=row.candidate_id,
-                stage=Stage(row.stage),
-                similarity=row.similarity,
-                value=row.value,
-                verdict=None if row.verdict is None else Verdict(row.verdict),
-                reward=row.reward,
-                at=row.finished_at,
-            )
-            for row in rows
-        )
+        return tuple(value_of(StepUse, row, at=row.finished_at) for row in rows)
 
     async def outlines(self, team_id: str, experience_ids: Sequence[str]) -> tuple[Experience, ...]:
         """Those of the team's own experiences, in use or not, without text and code; in the order asked for."""
@@ -183,10 +170,7 @@ class SqlMemoryRecords:
         query = select(memory_audit).where(memory_audit.c.team_id == team_id)
         query = query.order_by(memory_audit.c.id.desc()).limit(limit)
         rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return tuple(
-            MemoryAction(action=row.action, subject=row.subject, reason=row.reason, actor=row.actor, at=row.at)
-            for row in rows
-        )
+        return tuple(value_of(MemoryAction, row) for row in rows)
 
     async def owners(self, experience_ids: Sequence[str]) -> Mapping[str, str]:
         """The teams that known experience ids belong to."""
@@ -309,10 +293,7 @@ class SqlMemoryRecords:
         either = (memory_shares.c.team_id == team_id) | (memory_shares.c.reader_team_id == team_id)
         query = select(memory_shares).where(either).order_by(memory_shares.c.team_id, memory_shares.c.reader_team_id)
         rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return tuple(
-            MemoryShare(team_id=row.team_id, reader=row.reader_team_id, granted_by=row.granted_by, at=row.created_at)
-            for row in rows
-        )
+        return tuple(value_of(MemoryShare, row, reader=row.reader_team_id, at=row.created_at) for row in rows)
 
     async def seed(self, seeds: Sequence[Experience]) -> int:
         """Store seed experiences that their team has never had; how many were new. Writes only where some are."""

@@ -26,7 +26,7 @@ from services.domain.experiences import (
 )
 from services.domain.jobs import Stage
 from services.memory.learner import Learner
-from services.memory.recall import ContextRecall, RecallRules
+from services.memory.recall import ContextRecall
 from services.memory.snapshot import SnapshotError, dump, fingerprint, load
 from services.ports.models import Embedder
 from storage.database import Database
@@ -57,7 +57,6 @@ class SqlMemory:
         database: Database,
         embedder: Embedder,
         *,
-        rules: RecallRules | None = None,
         learner: Callable[[], Learner] = Learner,
         index: Callable[[Database, Vectoriser], VectorIndex] | None = None,
         seeds: Callable[[str], Sequence[Experience]] | None = None,
@@ -66,8 +65,9 @@ class SqlMemory:
         has from its first recall on. `index` does the first stage; by default pgvector does where the database has
         it, else this process."""
         self._database = database
+        self._embedder = embedder
         self._vectors = Vectoriser(database, embedder)
-        self._recalls = ContextRecall(rules)
+        self._recalls = ContextRecall()
         self._new_learner = learner
         self._index = index(database, self._vectors) if index is not None else None
         self._seeds = seeds
@@ -80,7 +80,7 @@ class SqlMemory:
     async def recall(self, query: RecallQuery) -> tuple[RecalledExperience, ...]:
         """At most `query.limit` experiences, best first: chosen by value, then what has places of its own."""
         await self._seed(query.team_id)
-        embedded = await self._vectors.embed([query.text])
+        embedded = await self._embedder.embed([query.text])
         vector = np.asarray(embedded.vectors[0], dtype=np.float32)
         async with self._locks[query.team_id]:
             index = await self._vector_index()
@@ -111,7 +111,7 @@ class SqlMemory:
 
     async def search(self, team_id: str, text: str, limit: int = 20) -> tuple[RecalledExperience, ...]:
         """The nearest experiences to a text, of every kind, family and backend."""
-        embedded = await self._vectors.embed([text])
+        embedded = await self._embedder.embed([text])
         vector = np.asarray(embedded.vectors[0], dtype=np.float32)
         async with self._locks[team_id]:
             near = await (await self._vector_index()).open(team_id, embedded.space, len(vector))
@@ -125,7 +125,7 @@ class SqlMemory:
 
     def notice(self) -> str | None:
         """Which embedder is in use instead of the configured one, and why."""
-        return self._vectors.note
+        return self._embedder.note
 
     async def start_values(self, team_id: str, family: str, site: str, candidates: Sequence[str]) -> StartValues:
         """Q₂ of candidates as start points; one without visits is worth the running mean."""
@@ -153,20 +153,17 @@ class SqlMemory:
 
     async def fastest(self, near: FirstStage, family: str, backend: str, count: int) -> tuple[Experience, ...]:
         """The fastest traces, as they were read since the team's experiences changed last."""
-        if (family, backend) not in near.variants:
-            fastest = _fastest(near, family, backend, count)
-            near.variants[family, backend] = await self._database.read(
-                lambda connection: experiences_from_rows(connection, connection.execute(fastest).all())
-            )
-        return near.variants[family, backend]
+        return await self._read_once(near, (family, backend), _fastest(near, family, backend, count))
 
     async def practices(self, near: FirstStage, family: str, backend: str, count: int) -> tuple[Experience, ...]:
         """What experts wrote, as it was read since the team's experiences changed last."""
         key = (f"practices/{family}", backend)  # no family is called so
+        return await self._read_once(near, key, _practices_of(near, family, backend, count))
+
+    async def _read_once(self, near: FirstStage, key: tuple[str, str], query: Select[Any]) -> tuple[Experience, ...]:
         if key not in near.variants:
-            wanted = _practices_of(near, family, backend, count)
             near.variants[key] = await self._database.read(
-                lambda connection: experiences_from_rows(connection, connection.execute(wanted).all())
+                lambda connection: experiences_from_rows(connection, connection.execute(query).all())
             )
         return near.variants[key]
 

@@ -76,18 +76,7 @@ def append_outcome(connection: Connection, record: StepRecord, made: Sequence[st
     similarities = {use.experience_id: use.similarity for use in record.uses}
 
     def make(seq: int) -> OutcomeEntry | None:
-        entry = outcome_entry(
-            seq,
-            counted,
-            lesson.report,
-            family=lesson.family,
-            site=lesson.site,
-            similarities=similarities,
-            start_point=start_point,
-            made=tuple(made),
-            holdout=lesson.holdout,
-        )
-        return None if entry is None else replace(entry, searched=lesson.searched, backend=lesson.backend)
+        return outcome_entry(seq, counted, lesson, similarities=similarities, start_point=start_point, made=tuple(made))
 
     return append_entry(connection, step.team_id, step.evaluation_id, make, at)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
-from services.domain.access import ApiToken, Member, SignInSession, TokenScope
+from services.domain.access import ApiToken, Member, SignInSession, TokenScope, User
 from services.domain.errors import NotFoundError
 from services.ports.runtime import Clock
 from storage.contents.blobs import ensure_team
@@ -17,7 +17,7 @@ from storage.db.mapping import row_of, value_of
 from storage.db.transactions import reads, writes
 from storage.tables import api_tokens, members, sessions, users
 from storage.teams.audit import enter
-from storage.teams.store import JOINED, member_of, user_of
+from storage.teams.store import JOINED, member_of
 
 
 class SqlKeyStore:
@@ -94,7 +94,7 @@ class SqlKeyStore:
         member = _membership(connection, found.team_id, found.user_id) or _first(connection, found.user_id)
         user = connection.execute(select(users).where(users.c.id == found.user_id)).one()
         return SignInSession(
-            user=user_of(user),
+            user=value_of(User, user),
             team_id=None if member is None else member.team_id,
             role=None if member is None else member.role,
             expires_at=found.expires_at,

@@ -15,6 +15,7 @@ from services.domain.quotas import Period, Quota, Resource
 from services.domain.usage import Usage
 from services.ports.runtime import Clock
 from storage.database import Database
+from storage.db.mapping import value_of
 from storage.db.statements import upsert
 from storage.db.transactions import writes
 from storage.tables import evaluations, jobs, model_calls, playground_calls, quotas, steps, teams
@@ -38,7 +39,7 @@ class SqlQuotaStore:
     async def limits(self, team_id: str) -> tuple[Quota, ...]:
         """A team's limits."""
         rows = await self._database.read(lambda connection: connection.execute(_LIMITS, {"team": team_id}).all())
-        return tuple(Quota(resource=Resource(row.resource), period=Period(row.period), most=row.most) for row in rows)
+        return tuple(value_of(Quota, row) for row in rows)
 
     async def limited_teams(self) -> tuple[str, ...]:
         """Teams that have limits."""

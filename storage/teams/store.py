@@ -45,7 +45,7 @@ class SqlTeamStore:
         """All teams, by name."""
         query: Select[Any] = select(*_TEAM).order_by(teams.c.id)
         rows = await self._database.read(lambda connection: connection.execute(query).all())
-        return tuple(_team(row) for row in rows)
+        return tuple(value_of(Team, row) for row in rows)
 
     @writes
     def set_weight(self, connection: Connection, team_id: str, weight: float, actor: str) -> Team:
@@ -56,7 +56,7 @@ class SqlTeamStore:
         if row is None:
             raise NotFoundError(f"no team {team_id}")
         enter(connection, now, team_id, actor, "set_weight", team_id, f"{weight:g}")
-        return _team(row)
+        return value_of(Team, row)
 
     @writes
     def add_member(self, connection: Connection, team_id: str, login: str, name: str, role: Role, actor: str) -> Member:
@@ -114,21 +114,12 @@ class SqlTeamStore:
             waiting = (users.c.login == login) & users.c.subject.is_(None)
             connection.execute(update(users).where(waiting).values(subject=subject, name=name or login))
             row = connection.execute(select(users).where(users.c.subject == subject)).one_or_none()
-        return None if row is None else user_of(row)
-
-
-def user_of(row: Row[Any]) -> User:
-    """The user of a row that has the columns of `users`."""
-    return value_of(User, row)
+        return None if row is None else value_of(User, row)
 
 
 def member_of(row: Row[Any]) -> Member:
     """The member of a row of `JOINED`."""
-    return value_of(Member, row, user=user_of(row))
-
-
-def _team(row: Row[Any]) -> Team:
-    return value_of(Team, row)
+    return value_of(Member, row, user=value_of(User, row))
 
 
 def _one(team_id: str, user_id: str) -> Any:

@@ -21,6 +21,7 @@ from services.ports.models import RequestStore
 from services.ports.teams import AuditLog, KeyStore, QuotaStore, ShareStore, TeamStore, WebhookStore
 from services.ports.work import NodeRegistry, WorkStore
 from storage.contents.blobs import SqlArtefactStore
+from storage.contents.files import Directory
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
 from storage.jobs.events import SqlEventLog
@@ -104,7 +105,7 @@ def sql_stores(database: Database, directory: Path) -> Stores:
         events=SqlEventLog(database, clock),
         memory=memory,
         records=SqlMemoryRecords(database, memory, embedder.name, clock),
-        artefacts=SqlArtefactStore(database, clock, directory=directory),
+        artefacts=SqlArtefactStore(database, clock, files=Directory(directory)),
         verdicts=SqlVerdictStore(database, clock),
         requests=SqlRequestStore(database, clock),
         teams=SqlTeamStore(database, clock),

@@ -9,7 +9,7 @@ import pytest
 
 from services.domain.errors import ConfigurationError, NotFoundError, StorageError
 from storage.contents.blobs import SqlArtefactStore
-from storage.contents.files import open_files
+from storage.contents.files import Directory, open_files
 from storage.database import Database
 from tests.contracts.conftest import Stores
 from tests.doubles import FrozenClock
@@ -43,7 +43,7 @@ async def test_another_teams_content_is_not_found(stores: Stores) -> None:
 
 
 async def test_a_damaged_file_is_noticed(database: Database, tmp_path: Path) -> None:
-    store = SqlArtefactStore(database, FrozenClock(), directory=tmp_path / "artefacts")
+    store = SqlArtefactStore(database, FrozenClock(), files=Directory(tmp_path / "artefacts"))
     key = await store.put("local", LONG)
     (path,) = (path for path in (tmp_path / "artefacts").rglob("*") if path.is_file())
     path.write_text("forged")

@@ -159,16 +159,13 @@ class InMemoryDatabase:
         entry = outcome_entry(
             len(log) + 1,
             replace(step, experiences_used=used),
-            lesson.report,
-            family=lesson.family,
-            site=lesson.site,
+            lesson,
             similarities={use.experience_id: use.similarity for use in record.uses},
             start_point=trace if trace in self.experiences else None,
             made=tuple(made),
-            holdout=lesson.holdout,
         )
         if entry is not None:
-            log.append(replace(entry, searched=lesson.searched, backend=lesson.backend))
+            log.append(entry)
 
     def job(self, team_id: str, job_id: str) -> Job:
         """One job of a team. Raises `NotFoundError`."""

@@ -18,6 +18,7 @@ from services.ports.models import ChatModel
 from services.ports.work import EvaluationQueue
 from services.runtime.clock import SystemClock
 from storage.contents.blobs import SqlArtefactStore
+from storage.contents.files import Directory
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
 from storage.jobs.checkpoints import SqlCheckpointSaver
@@ -62,7 +63,7 @@ class Place:
             candidates=SqlCandidateStore(self.database, clock),
             events=SqlEventLog(self.database, clock),
             memory=SqlMemory(self.database, HashingEmbedder()),
-            artefacts=SqlArtefactStore(self.database, clock, directory=folder),
+            artefacts=SqlArtefactStore(self.database, clock, files=Directory(folder)),
         )
         self.orchestrator = Orchestrator(
             stores=self.stores,

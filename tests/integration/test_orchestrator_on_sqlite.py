@@ -15,6 +15,7 @@ from services.domain.events import EventKind
 from services.domain.jobs import Budget, JobStatus
 from services.runtime.clock import SystemClock
 from storage.contents.blobs import SqlArtefactStore
+from storage.contents.files import Directory
 from storage.database import Database
 from storage.jobs.candidates import SqlCandidateStore
 from storage.jobs.checkpoints import SqlCheckpointSaver
@@ -41,7 +42,7 @@ class Place:
             candidates=SqlCandidateStore(self.database, clock),
             events=SqlEventLog(self.database, clock),
             memory=SqlMemory(self.database, HashingEmbedder()),
-            artefacts=SqlArtefactStore(self.database, clock, directory=folder),
+            artefacts=SqlArtefactStore(self.database, clock, files=Directory(folder)),
         )
         self.model = ScriptedModel(agreeable_answers)
         self.queue = FakeQueue([a_report(Verdict.REJECTED), a_report(median_us=90.0)])

@@ -37,9 +37,7 @@ T = TypeVar("T")
 router = APIRouter(prefix="/work", tags=["nodes"], responses=responses(409, 422, 503))
 OrderId = Annotated[str, Path(max_length=200)]
 _REPORTS: dict[str, type[Report]] = {
-    "EvaluationReport": EvaluationReport,
-    "ValidationReport": ValidationReport,
-    "CompileReport": CompileReport,
+    kind.__name__: kind for kind in (EvaluationReport, ValidationReport, CompileReport)
 }
 
 

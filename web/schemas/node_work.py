@@ -144,13 +144,5 @@ class EndedView(View):
 
 def claim_view(claim: WorkClaim, request: Document) -> ClaimView:
     """A claim as it is answered."""
-    return ClaimView.model_validate(
-        {
-            "order_id": claim.order.id,
-            "token": claim.token,
-            "kind": type(claim.order.request).__name__,
-            "request": request,
-            "owner": claim.owner,
-            "expires_at": claim.expires_at,
-        }
-    )
+    kind = type(claim.order.request).__name__
+    return ClaimView.from_parts(claim, order_id=claim.order.id, kind=kind, request=request)

@@ -27,24 +27,19 @@ MAX_CHARACTERS = 16_384
 class HashingEmbedder:
     """Signed feature hashing into `dimensions` numbers."""
 
+    note = None
+    """Nothing: it is never replaced by another."""
+
     def __init__(self, dimensions: int = 512) -> None:
         if dimensions < 2:
             raise ValueError("an embedding needs at least two dimensions")
-        self._dimensions = dimensions
+        self.dimensions = dimensions
+        """Length of every vector."""
 
     @property
     def name(self) -> str:
         """Changes with everything that changes the vectors."""
-        return f"hashing-1-{self._dimensions}"
-
-    @property
-    def dimensions(self) -> int:
-        """Length of every vector."""
-        return self._dimensions
-
-    @property
-    def note(self) -> None:
-        """Nothing: it is never replaced by another."""
+        return f"hashing-1-{self.dimensions}"
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """One unit vector per text; a text's vector does not depend on the others."""
@@ -56,10 +51,10 @@ class HashingEmbedder:
         for feature, weight in _features(text[:MAX_CHARACTERS]):
             features[feature] += 1
             weights[feature] = weight
-        vector = np.zeros(self._dimensions)
+        vector = np.zeros(self.dimensions)
         for feature, count in features.items():
             code = zlib.crc32(feature.encode())
-            vector[(code >> 1) % self._dimensions] += (1 if code & 1 else -1) * weights[feature] * count**0.5
+            vector[(code >> 1) % self.dimensions] += (1 if code & 1 else -1) * weights[feature] * count**0.5
         length = float(np.linalg.norm(vector))
         if length == 0.0:  # a text without words is near nothing but its like
             vector[0] = length = 1.0

@@ -64,6 +64,11 @@ class MiniLmEmbedder:
     """all-MiniLM-L6-v2: 384 dimensions, the first 256 tokens of a text. Latest texts and those of the seed memory are
     not computed again."""
 
+    name = NAME
+    """Names the vector space."""
+    note = None
+    """Nothing: it is never replaced by another."""
+
     def __init__(self, model: Path | None = None, *, remembered: int = REMEMBERED) -> None:
         """Look at a model's folder, or the installed one's: what is broken shows here, loading waits for the first
         text. Raises `ConfigurationError`."""
@@ -81,22 +86,10 @@ class MiniLmEmbedder:
                 raise ValueError("there is no tokenizer.json")
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise self._unreadable(error) from error
+        self.dimensions = self._bert.size
+        """384."""
         self._latest = _Latest(remembered)
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="minilm")
-
-    @property
-    def name(self) -> str:
-        """Names the vector space."""
-        return NAME
-
-    @property
-    def dimensions(self) -> int:
-        """384."""
-        return self._bert.size
-
-    @property
-    def note(self) -> None:
-        """Nothing: it is never replaced by another."""
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """One unit vector per text (15 ms of processor time for a sentence, 0.1 s for 256 tokens), in a thread.

@@ -29,6 +29,9 @@ BYTES_PER_NUMBER = 64
 class CompatibleEmbedder:
     """A remote embedding model. Every failure is a `ModelError` naming the service."""
 
+    note = None
+    """Nothing: it is never replaced by another."""
+
     def __init__(
         self,
         base_url: str,
@@ -41,23 +44,15 @@ class CompatibleEmbedder:
         """`base_url` ends before `/embeddings` (`http://127.0.0.1:11434/v1`); `timeout_s` bounds one whole request."""
         self._url = base_url.rstrip("/") + "/embeddings"
         self._model = model
-        self._dimensions = dimensions
+        self.dimensions = dimensions
+        """Length of every vector, as configured; an answer of another length is refused."""
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._timeout_s = timeout_s
 
     @property
     def name(self) -> str:
         """Names the vector space: the model and its size, not the server that runs it."""
-        return f"compatible:{self._model}:{self._dimensions}"
-
-    @property
-    def dimensions(self) -> int:
-        """Length of every vector, as configured; an answer of another length is refused."""
-        return self._dimensions
-
-    @property
-    def note(self) -> None:
-        """Nothing: it is never replaced by another."""
+        return f"compatible:{self._model}:{self.dimensions}"
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """One unit vector per text. Raises `ModelError`."""
@@ -69,7 +64,7 @@ class CompatibleEmbedder:
         return Embedded(space=self.name, vectors=vectors)
 
     async def _ask(self, client: httpx.AsyncClient, texts: list[str]) -> object:
-        limit = len(texts) * self._dimensions * BYTES_PER_NUMBER + 65_536
+        limit = len(texts) * self.dimensions * BYTES_PER_NUMBER + 65_536
         body = {"model": self._model, "input": texts, "encoding_format": "float"}
         try:
             async with (
@@ -111,9 +106,9 @@ class CompatibleEmbedder:
         return [self._unit(item.get("embedding")) for _, item in ordered]
 
     def _unit(self, vector: Any) -> list[float]:
-        if not isinstance(vector, list) or len(vector) != self._dimensions:
+        if not isinstance(vector, list) or len(vector) != self.dimensions:
             size = len(vector) if isinstance(vector, list) else "no"
-            raise self._error(f"answered with {size} dimensions instead of {self._dimensions}")
+            raise self._error(f"answered with {size} dimensions instead of {self.dimensions}")
         if not all(isinstance(number, int | float) and math.isfinite(number) for number in vector):
             raise self._error("answered with something that is no finite number")
         length = math.hypot(*vector)

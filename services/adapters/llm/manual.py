@@ -9,6 +9,8 @@ from services.ports.models import RequestStore
 from services.ports.runtime import Clock
 
 NAME = "manual"
+POLL_S = 0.5
+"""Seconds between two looks at a request."""
 
 
 class ManualModel:
@@ -18,17 +20,13 @@ class ManualModel:
     there. Cancelling the wait leaves the row; requests of jobs that have ended are not listed any more.
     """
 
-    def __init__(self, requests: RequestStore, clock: Clock, *, timeout_s: float, poll_s: float = 0.5) -> None:
-        """`timeout_s`: how long a request stays open. `poll_s`: seconds between two looks at it."""
+    name = NAME
+
+    def __init__(self, requests: RequestStore, clock: Clock, *, timeout_s: float) -> None:
+        """`timeout_s`: how long a request stays open."""
         self._requests = requests
         self._clock = clock
         self._timeout_s = timeout_s
-        self._poll_s = poll_s
-
-    @property
-    def name(self) -> str:
-        """`manual`."""
-        return NAME
 
     async def complete(self, request: ChatRequest) -> ChatReply:
         """The answer from outside. Raises `ModelError` when nobody answered in time."""
@@ -40,6 +38,6 @@ class ManualModel:
                     "answer sooner, raise KERNELWRIGHT_MANUAL_TIMEOUT_S, or choose another model",
                     retryable=False,
                 )
-            await self._clock.sleep(self._poll_s)
+            await self._clock.sleep(POLL_S)
             found = await self._requests.get(found.team_id, found.id)
         return ChatReply(text=found.reply, model=NAME, usage=Usage(calls=1))

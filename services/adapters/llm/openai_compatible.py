@@ -10,7 +10,7 @@ from typing import Any
 
 from services.adapters.llm.explain import early_end
 from services.adapters.llm.ledger import CallLedger
-from services.adapters.llm.openai_responses import schema_name
+from services.adapters.llm.openai_responses import schema_name, token_count
 from services.adapters.llm.prices import TokenCount
 from services.adapters.llm.remote import ProviderReply, RemoteChatModel
 from services.adapters.llm.schemas import strict_schema
@@ -126,10 +126,4 @@ def _tokens(usage: Any) -> TokenCount | None:
     if usage is None or usage.prompt_tokens is None or usage.completion_tokens is None:
         return None
     inputs, outputs = usage.prompt_tokens_details, usage.completion_tokens_details
-    return TokenCount(
-        input=usage.prompt_tokens,
-        output=usage.completion_tokens,
-        cached=getattr(inputs, "cached_tokens", 0) or 0,
-        cache_written=getattr(inputs, "cache_write_tokens", 0) or 0,
-        reasoning=getattr(outputs, "reasoning_tokens", 0) or 0,
-    )
+    return token_count(usage.prompt_tokens, usage.completion_tokens, inputs, outputs)

@@ -121,10 +121,15 @@ def _tokens(usage: Any) -> TokenCount | None:
     if usage is None:
         return None
     inputs, outputs = usage.input_tokens_details, usage.output_tokens_details
+    return token_count(usage.input_tokens, usage.output_tokens, inputs, outputs)
+
+
+def token_count(used: int, made: int, of_input: Any, of_output: Any) -> TokenCount:
+    """Tokens of input and output with what OpenAI's servers tell of each; many tell nothing."""
     return TokenCount(
-        input=usage.input_tokens,
-        output=usage.output_tokens,
-        cached=getattr(inputs, "cached_tokens", 0) or 0,
-        cache_written=getattr(inputs, "cache_write_tokens", 0) or 0,
-        reasoning=getattr(outputs, "reasoning_tokens", 0) or 0,
+        input=used,
+        output=made,
+        cached=getattr(of_input, "cached_tokens", 0) or 0,
+        cache_written=getattr(of_input, "cache_write_tokens", 0) or 0,
+        reasoning=getattr(of_output, "reasoning_tokens", 0) or 0,
     )

@@ -51,14 +51,10 @@ class RoleModels:
     """One model for each role, answering as one `MeteredChatModel`."""
 
     def __init__(self, name: str, default: ChatModel, by_role: Mapping[AgentRole, ChatModel]) -> None:
-        self._name = name
+        self.name = name
+        """The whole specification, as the job gave it."""
         self._default = default
         self._by_role = dict(by_role)
-
-    @property
-    def name(self) -> str:
-        """The whole specification, as the job gave it."""
-        return self._name
 
     def of(self, role: AgentRole) -> ChatModel:
         """The model that answers for a role."""

@@ -17,6 +17,8 @@ from services.ports.work import WorkStore
 from services.runtime.periodic import patiently, repeat
 
 _OPEN = frozenset({WorkStatus.QUEUED, WorkStatus.RUNNING})
+NO_WORKER_S = 120.0
+"""An order fails after so long without a worker whose results compare with the job's others."""
 MOST_WAKE_UPS = 100
 """So many a device are sent at one look: orders that no worker may take must not keep workers busy."""
 
@@ -37,19 +39,16 @@ class CeleryQueue(OrderQueue[Wait]):
         *,
         poll_s: float = 0.1,
         sweep_s: float = 5.0,
-        no_worker_s: float = 120.0,
         give_up_s: float = 600.0,
         ahead: CompileAhead | None = None,
     ) -> None:
-        """`no_worker_s`: an order fails after so long without a worker whose results compare with the job's others.
-        `give_up_s`: so long may broker or database be away before that is an infrastructure error.
+        """`give_up_s`: so long may broker or database be away before that is an infrastructure error.
         `ahead` has candidates compiled by workers without a device first."""
         super().__init__(None, None)
         self._orders = orders
         self._clock = clock
         self._poll_s = poll_s
         self._sweep_s = sweep_s
-        self._no_worker_s = no_worker_s
         self._give_up_s = give_up_s
         self._ahead = ahead
         self._notifier = WorkNotifier(app, clock)
@@ -103,7 +102,7 @@ class CeleryQueue(OrderQueue[Wait]):
         if self._notifier.away_s > self._give_up_s:
             for wait in self._taken():
                 wait.end(QueueError(f"the message broker cannot be reached: {self._notifier.fault}"))
-        await self._orders.expire(self._no_worker_s)
+        await self._orders.expire(NO_WORKER_S)
         waiting = await self._orders.waiting()
         for device in self._devices | waiting.keys():
             count, held = waiting.get(device, 0), await self._notifier.length(device)

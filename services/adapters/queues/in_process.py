@@ -22,6 +22,8 @@ from services.ports.work import Workbenches
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
+GRACE_S = 10.0
+"""How long a call may take to notice that the queue is closed."""
 KEPT = 512
 """How many answers are remembered for those who ask again."""
 
@@ -47,13 +49,10 @@ class InProcessQueue(OrderQueue[_Call]):
         workbenches: Workbenches,
         candidates: CandidateStore | None = None,
         artefacts: ArtefactStore | None = None,
-        *,
-        grace_s: float = 10.0,
     ) -> None:
         """`artefacts` keeps the machine code that comes with reports."""
         super().__init__(candidates, artefacts)
         self._workbenches = workbenches
-        self._grace_s = grace_s
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="workbench")
         self._answers: OrderedDict[str, EvaluationReport] = OrderedDict()
 
@@ -79,7 +78,7 @@ class InProcessQueue(OrderQueue[_Call]):
         self._closed = True
         self._stop("the evaluation queue was closed")
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=self._grace_s)
+            await asyncio.wait(self._tasks, timeout=GRACE_S)
         # Past the grace a call hangs; closing the workbench takes its processes away, which ends it.
         await asyncio.to_thread(self._workbenches.close)
         await asyncio.to_thread(self._thread.shutdown)

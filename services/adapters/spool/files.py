@@ -53,9 +53,8 @@ def make_folders(*folders: Path) -> None:
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file under its name at once, over an earlier one. Raises `StorageError`; then nothing has changed."""
-    with storing(path), _written(path, content) as part:
-        part.replace(path)
-        _settle(path.parent)
+    with whole_file(path) as file:
+        file.write(content)
 
 
 def write_first(path: Path, content: bytes) -> bool:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from pathlib import Path
 
 from services.adapters.spool.files import (
     UnusableFileError,
@@ -213,13 +212,11 @@ class SpooledOrders:
             return SpoolAnswer(message=message, fault=str(message.body) or "the node gave no reason")
         return SpoolAnswer(message=message, report=message.report())
 
-    def _refused(self, name: str) -> Iterable[Path]:
-        for file in names_in(self._layout.refused):
-            if not file.endswith(".txt") and file.partition(",")[2].partition(",")[0] == name:
-                yield self._layout.refused / file
-
     def _reasons(self, name: str) -> str:
-        return "; ".join(self._layout.why_refused(aside.name) for aside in self._refused(name))
+        """Why what had a name was refused."""
+        aside = [file for file in names_in(self._layout.refused) if not file.endswith(".txt")]
+        own = [file for file in aside if file.partition(",")[2].partition(",")[0] == name]
+        return "; ".join(map(self._layout.why_refused, own))
 
     def _tidy(self) -> None:
         """Remove old words of jobs that have ended, and what killed writers left, by the age that this machine sees."""

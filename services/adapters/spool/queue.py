@@ -17,6 +17,9 @@ from services.ports.jobs import ArtefactStore, CandidateStore
 from services.ports.runtime import Clock
 from services.runtime.periodic import patiently, repeat
 
+GIVE_UP_S = 600.0
+"""So long may the spool be full or away before that is an infrastructure error."""
+
 
 @dataclass(kw_only=True, eq=False)
 class _SpoolWait(Wait):
@@ -45,16 +48,13 @@ class SpoolQueue(OrderQueue[_SpoolWait]):
         *,
         poll_s: float = 0.5,
         sweep_s: float = 10.0,
-        give_up_s: float = 600.0,
     ) -> None:
-        """`artefacts` keeps the machine code that comes with reports. `give_up_s`: so long may the spool be full or
-        away before that is an infrastructure error."""
+        """`artefacts` keeps the machine code that comes with reports."""
         super().__init__(candidates, artefacts)
         self._orders = orders
         self._clock = clock
         self._poll_s = poll_s
         self._sweep_s = sweep_s
-        self._give_up_s = give_up_s
         self._opened = False
 
     async def cancel(self, job_id: str) -> None:
@@ -72,7 +72,7 @@ class SpoolQueue(OrderQueue[_SpoolWait]):
 
     async def _begin(self, key: str, wait: _SpoolWait) -> None:
         """Place an order, again while the spool is full or away; when that lasts, the waiting ends."""
-        await patiently(f"the order {key}", lambda: self._placed(key, wait), self._give_up_s, self._clock)
+        await patiently(f"the order {key}", lambda: self._placed(key, wait), GIVE_UP_S, self._clock)
 
     def _loops(self) -> Iterable[Coroutine[None, None, None]]:
         yield repeat("reports of the spool", self._look, self._poll_s, self._clock)

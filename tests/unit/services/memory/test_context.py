@@ -10,7 +10,7 @@ from services.domain.jobs import Stage
 from services.memory.context import Part, Sheet, complementary, compose, distinct, select_sheets
 from services.memory.learner import Learner
 from tests.doubles import an_experience
-from tests.unit.services.memory.builders import SITE, outcome
+from tests.unit.services.memory.builders import outcome
 
 
 def experience(name: str, title: str = "", **changes: object) -> Experience:
@@ -90,20 +90,6 @@ def test_children_of_a_start_point_are_what_was_derived_from_it() -> None:
     )
     assert learner.children("root") == ("child-1", "lesson-1", "child-2")
     assert learner.children("child-1") == ()
-
-
-def test_the_start_point_is_the_one_whose_descendants_gained_most() -> None:
-    learner = Learner()
-    log = [outcome(1, us=1000.0, job="j", made=("good",))]
-    for seq in range(2, 22):
-        better = seq % 2 == 0
-        log.append(outcome(seq, us=1000.0 * 0.7**seq, accepted=better, job="j", start="good" if better else "bad"))
-    learner.rebuild(log)
-    picks = [learner.start_point(["bad", "good"], "softmax", SITE, seed) for seed in range(40)]
-    assert picks.count("good") > 25
-    assert picks.count("bad") >= 1
-    assert learner.start_point([], "softmax", SITE, 0) is None
-    assert picks == [learner.start_point(["bad", "good"], "softmax", SITE, seed) for seed in range(40)]
 
 
 def test_near_duplicates_never_stand_side_by_side() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.selection_rules import EpsilonGreedy
 from services.domain.jobs import Stage
 from services.domain.value_log import LogEntry, RetractionEntry
 from services.memory.learner import Learner
-from services.memory.selection import EpsilonGreedy
 from tests.unit.services.memory.builders import SITE, outcome
 
 NEAREST = [(f"item-{n}", 0.9 - 0.01 * n) for n in range(12)]

@@ -10,7 +10,7 @@ import pytest
 from services.domain.evaluations import Environment, EvaluationReport, PhasesS, Verdict
 from services.domain.jobs import Stage
 from services.domain.measurements import Baselines, Latency, Speedup
-from services.domain.steps import Step
+from services.domain.steps import Lesson, Step
 from services.domain.value_log import ContextItem, OutcomeEntry
 from services.memory.outcome import outcome_entry, site
 
@@ -59,9 +59,7 @@ def entry(step: Step, judged: EvaluationReport) -> OutcomeEntry | None:
     return outcome_entry(
         7,
         step,
-        judged,
-        family="softmax",
-        site=site("cpu", "g++ 12.2"),
+        Lesson(report=judged, family="softmax", site=site("cpu", "g++ 12.2")),
         similarities={"exp-a": 0.75},
         start_point="exp-0",
         made=("exp-1",),

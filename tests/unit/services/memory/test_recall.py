@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.selection_rules import BySimilarity
+from benchmarks.selection_rules import BySimilarity, EpsilonGreedy
 from services.domain.jobs import Stage
 from services.memory.keys import Keys
 from services.memory.learner import Learner
 from services.memory.recall import Recall, VectorTable
-from services.memory.selection import EpsilonGreedy, EpsilonSchedule, PoolSchedule
+from services.memory.selection import EpsilonSchedule, PoolSchedule
 from tests.unit.services.memory.builders import SITE, outcome
 
 

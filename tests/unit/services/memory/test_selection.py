@@ -8,12 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.selection_rules import BySimilarity, ThompsonBeta
+from benchmarks.selection_rules import BySimilarity, EpsilonGreedy, ThompsonBeta
 from services.domain.jobs import Stage
 from services.memory.drift import Forgetting
 from services.memory.joint import JointPosterior
 from services.memory.selection import (
-    EpsilonGreedy,
     EpsilonSchedule,
     Evidence,
     PoolSchedule,

@@ -7,11 +7,11 @@ import random
 import numpy as np
 import pytest
 
+from benchmarks.selection_rules import EpsilonGreedy
 from services.domain.jobs import Stage
 from services.domain.value_log import LogEntry, MergeEntry, OutcomeEntry, PriorEntry, RetractionEntry
 from services.memory.joint import JointPosterior
 from services.memory.learner import Learner
-from services.memory.selection import EpsilonGreedy
 from services.memory.snapshot import SnapshotError, dump, fingerprint, load
 from services.memory.values import ValueRules
 from tests.unit.services.memory.builders import SITE, outcome
