@@ -5,16 +5,20 @@ Which island a step belongs to follows from its index, so that nothing needs to 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from agents.strategies.behaviour import behaviour
 from agents.strategies.greedy import draft_start
 from agents.strategies.lineage import dice, is_accepted, median_us, ranked
-from agents.strategies.stop_rule import StopRule
+from agents.strategies.stop_rule import RuledStrategy, StopRule
 from services.domain.chat import AttemptFact, SearchBrief
-from services.ports.search import SearchState, Strategy
+from services.ports.search import SearchState
 
 
-class Islands(Strategy):
+class Islands(RuledStrategy):
     """Each step breeds on one island, from one of its best; the others come into the prompt as top and diverse."""
+
+    name = "islands"
 
     def __init__(
         self,
@@ -33,11 +37,6 @@ class Islands(Strategy):
         self._exploit = exploit
         self._repairs = repairs
         self._rule = StopRule(patience=4 * count)
-
-    @property
-    def name(self) -> str:
-        """`islands`."""
-        return "islands"
 
     @property
     def count(self) -> int:
@@ -67,10 +66,6 @@ class Islands(Strategy):
         chance = dice(state, self.name)
         return members[0] if chance.random() < self._exploit else chance.choice(members)
 
-    def stop(self, state: SearchState) -> str | None:
-        """Roof or a long plateau."""
-        return self._rule.reason(state)
-
     def brief(self, state: SearchState, start: AttemptFact | None) -> SearchBrief:
         """The island's ranking, the best of all islands, and the member that behaves least like the start point."""
         island = self.island(state.step)
@@ -86,14 +81,7 @@ class Islands(Strategy):
     def _colonist(self, state: SearchState, island: int) -> AttemptFact | None:
         """The island's latest failure while it is worth repairing."""
         own = tuple(item for item in state.attempts if self.island(item.step) == island)
-        alone = SearchState(
-            attempts=own,
-            best_candidate_id=None,
-            baselines=state.baselines,
-            floor_us=state.floor_us,
-            seed=state.seed,
-        )
-        return draft_start(alone, self._repairs)
+        return draft_start(replace(state, attempts=own, branch=0, width=1), self._repairs)
 
 
 def _unlike(start: AttemptFact | None, members: list[AttemptFact]) -> list[AttemptFact]:
