@@ -319,15 +319,7 @@ def _elu(x: str, alpha: str = "1.0", scale: str = "1.0", input_scale: str = "1.0
     return f"{scale} * tl.where({x} > 0.0, {x}, {alpha} * expm1({x} * {input_scale}))"
 
 
-def _divide(a: str, b: str) -> str:
-    return f"{a} / {b}"
-
-
-def _multiply(a: str, b: str) -> str:
-    return f"{a} * {b}"
-
-
-def _compare(sign: str) -> Callable[..., str]:
+def _infix(sign: str) -> Callable[..., str]:
     return lambda a, b: f"{a} {sign} {b}"
 
 
@@ -342,30 +334,30 @@ OPERATORS: dict[str, Callable[..., str]] = {
     "clamp_max": lambda x, high: _clamp(x, high=high),
     "clamp_min": _clamp,
     "cos": _unary("tl.cos({0})"),
-    "div": _divide,
+    "div": _infix("/"),
     "elu": _elu,
-    "eq": _compare("=="),
+    "eq": _infix("=="),
     "erf": _unary("tl.erf({0})"),
     "exp": _unary("tl.exp({0})"),
     "expm1": _unary("expm1({0})"),
     "floor": _unary("tl.floor({0})"),
-    "ge": _compare(">="),
-    "gt": _compare(">"),
+    "ge": _infix(">="),
+    "gt": _infix(">"),
     "hardsigmoid": lambda x: _clamp(f"({x} + 3.0)", "0.0", "6.0") + " / 6.0",
     "hardswish": lambda x: f"{x} * " + _clamp(f"({x} + 3.0)", "0.0", "6.0") + " / 6.0",
     "hardtanh": lambda x, low="-1.0", high="1.0": _clamp(x, low, high),
-    "le": _compare("<="),
+    "le": _infix("<="),
     "leaky_relu": lambda x, slope="0.01": f"tl.where({x} > 0.0, {x}, {x} * {slope})",
     "log": _unary("tl.log({0})"),
     "log1p": _unary("log1p({0})"),
     "log_sigmoid": lambda x: f"tl.where({x} < 0.0, {x}, 0.0) - log1p(tl.exp(-tl.abs({x})))",
-    "lt": _compare("<"),
+    "lt": _infix("<"),
     "masked_fill": lambda x, mask, value: f"tl.where({mask}, {value}, {x})",
     "maximum": lambda a, b: f"tl.maximum({a}, {b}, propagate_nan=tl.PropagateNan.ALL)",
     "minimum": lambda a, b: f"tl.minimum({a}, {b}, propagate_nan=tl.PropagateNan.ALL)",
     "mish": lambda x: f"{x} * tanh({_softplus(x)})",
-    "mul": _multiply,
-    "ne": _compare("!="),
+    "mul": _infix("*"),
+    "ne": _infix("!="),
     "neg": _unary("-{0}"),
     "reciprocal": _unary("1.0 / {0}"),
     "relu": _unary("tl.where({0} < 0.0, 0.0, {0})"),
