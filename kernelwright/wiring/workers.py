@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from services.ports.work import NodeRegistry
     from workers.evaluation.evaluator import Evaluator
     from workers.queue.compile_worker import CompileBench
-    from workers.queue.device_check import DeviceCheck
     from workers.queue.heartbeat import Heartbeat
+    from workers.queue.orders import DeviceCheck
     from workers.queue.tasks import CelerySettings
 
 BEAT_S = 5.0
@@ -103,7 +103,7 @@ def make_celery_worker(settings: Settings, device: str, name: str) -> Celery:
 def device_check(bench: Evaluator | CompileBench) -> DeviceCheck | None:
     """Whether a worker's device is still there; None for one that only compiles."""
     from workers.queue.compile_worker import CompileBench
-    from workers.queue.device_check import DeviceCheck
+    from workers.queue.orders import DeviceCheck
 
     return None if isinstance(bench, CompileBench) else DeviceCheck(bench.check_device)
 
