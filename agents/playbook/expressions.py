@@ -84,6 +84,7 @@ class Expressions:
         """Declarations of per-lane arrays."""
         self.accesses: list[Poly] = []
         self.reads: list[tuple[str, Poly]] = []
+        """Every read of memory as (tensor, position)."""
         self.used: dict[str, Node] = {}
         """Sources and buffers that were read, by name."""
         self._memo: dict[Key, Value] = {}

@@ -248,10 +248,6 @@ class Nest:
             self.accumulators.pop(id(scan), None)
         self.written |= self.fresh
 
-    def loads(self) -> list[tuple[str, Poly]]:
-        """Every read of memory as (tensor, position)."""
-        return self.expressions.reads
-
     def keep_values(self) -> None:
         """Route kept nodes through their row buffers: computed and stored on first use, loaded afterwards."""
         for key, name in self.kept.items():

@@ -31,27 +31,23 @@ class Islands(RuledStrategy):
     ) -> None:
         """`count`: islands. `migration`: generations (a step on every island) between two migrations along the ring.
         `population`: members of an island that may parent. `exploit`: share of steps from an island's best."""
-        self._count = count
+        self.count = count
+        """How many islands there are."""
         self._migration = migration
         self._population = population
         self._exploit = exploit
         self._repairs = repairs
         self._rule = StopRule(patience=4 * count)
 
-    @property
-    def count(self) -> int:
-        """How many islands there are."""
-        return self._count
-
     def island(self, step: int) -> int:
         """The island that a step belongs to."""
-        return step % self._count
+        return step % self.count
 
     def members(self, island: int, attempts: tuple[AttemptFact, ...]) -> list[AttemptFact]:
         """The island's population, fastest first: its own accepted candidates and what migrated there."""
         own = {item.step: item for item in attempts if self.island(item.step) == island and is_accepted(item)}
-        neighbour = (island - 1) % self._count
-        epoch = self._count * self._migration
+        neighbour = (island - 1) % self.count
+        epoch = self.count * self._migration
         for end in range(epoch, len(attempts) + 1, epoch):
             guests = ranked(item for item in attempts[:end] if self.island(item.step) == neighbour)
             own |= {item.step: item for item in guests[:1]}
@@ -71,8 +67,8 @@ class Islands(RuledStrategy):
         island = self.island(state.step)
         members = self.members(island, state.attempts)
         if not members:
-            return SearchBrief(text=f"Island {island + 1} of {self._count} is empty: found it with an idea of its own.")
-        lines = [f"Island {island + 1} of {self._count}, its population, fastest first:"]
+            return SearchBrief(text=f"Island {island + 1} of {self.count} is empty: found it with an idea of its own.")
+        lines = [f"Island {island + 1} of {self.count}, its population, fastest first:"]
         lines += [f"- {median_us(item):.1f} µs ({item.candidate_id})" for item in members]
         shown = (*ranked(state.attempts)[:1], *_unlike(start, members))
         chosen = {item.step: item for item in shown if start is None or item.step != start.step}

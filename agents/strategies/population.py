@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from agents.strategies.behaviour import Behaviour, behaviour
 from agents.strategies.islands import Islands
@@ -22,10 +23,7 @@ def population(strategy: str, entries: Sequence[EvaluatedCandidate]) -> Populati
             candidate_id=one.candidate.id,
             step=one.candidate.step,
             island=None if islands is None else islands.island(one.candidate.step),
-            traffic=cells[one.candidate.id].traffic,
-            parallelism=cells[one.candidate.id].parallelism,
-            staging=cells[one.candidate.id].staging,
-            size=cells[one.candidate.id].size,
+            **asdict(cells[one.candidate.id]),
             elite=one.candidate.id in elites,
         )
         for one in accepted
