@@ -79,8 +79,8 @@ def product(analysis: ProblemAnalysis) -> Product | None:
     output = item.outputs[0]
     if len(stored) != 1 or not stored <= FLOATS or output.dtype not in FLOATS:
         return None
-    if not all(_keeps_its_values(source, output.dtype) for source in (factors.a, factors.b)):
-        return None
+    if not all(source.exact and source.dtype == output.dtype for source in (factors.a, factors.b)):
+        return None  # factors are multiplied as they are stored: they may be cast to no less than they have
     triangle, diagonal = _triangle(analysis, output.name)
     chain, tail = follow(analysis, output.name, positional=_positional(factors)), None
     if chain is None:
@@ -112,11 +112,6 @@ def product(analysis: ProblemAnalysis) -> Product | None:
         tail=tail,
         parameters=tuple(sorted(parameters)),
     )
-
-
-def _keeps_its_values(source: StridedSource, dtype: str) -> bool:
-    """Whether a factor multiplied as it is stored gives what the graph asks: cast to no less than it has."""
-    return source.exact and source.dtype == dtype
 
 
 def _terms(item: Operator, known: dict[str, StridedSource]) -> tuple[_Factors, str, StridedSource | None, str] | None:
