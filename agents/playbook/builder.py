@@ -15,7 +15,6 @@ from agents.playbook.nodes import (
     Reshape,
     Scan,
     SizeValue,
-    Source,
     axis,
     expand,
     identity,
@@ -199,12 +198,8 @@ def _linear(sizes: Sequence[Poly], first: int) -> Poly:
 
 def _filled(hints: Sequence[int], target: Sequence[int]) -> list[int]:
     """The target with -1 worked out."""
-    total = known = 1
-    for size in hints:
-        total *= size
-    for size in target:
-        known *= size if size >= 0 else 1
-    return [size if size >= 0 else total // max(known, 1) for size in target]
+    known = math.prod(size for size in target if size >= 0)
+    return [size if size >= 0 else math.prod(hints) // max(known, 1) for size in target]
 
 
 def _groups(left: Sequence[int], right: Sequence[int]) -> list[tuple[list[int], list[int]]]:
@@ -232,6 +227,3 @@ def _groups(left: Sequence[int], right: Sequence[int]) -> list[tuple[list[int], 
                 raise NoTemplateError("a reshape that does not divide")
         groups.append((dims, sizes))
     return groups
-
-
-__all__ = ["FLOATS", "Builder", "Source", "promote"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from agents.playbook.moves import repertoire
 from agents.playbook.planner import choose, kernels, unable
 from agents.playbook.schedule import Schedule, read
 from agents.playbook.triton import planner as triton
@@ -93,6 +92,3 @@ def diagnose(report: EvaluationReport | None) -> tuple[str, str]:
         return "unknown", "nothing was timed"
     roof = report.roofline
     return roof.bound, f"{percent(roof.fraction)} of the {roof.bound} roof ({roof.floor_us:.0f} µs)"
-
-
-__all__ = ["diagnose", "draft", "profile", "refine", "repertoire"]

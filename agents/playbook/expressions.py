@@ -14,9 +14,7 @@ from agents.playbook.nodes import (
     IndexView,
     Map,
     Node,
-    Reduce,
     Reshape,
-    Scan,
     SizeValue,
     Source,
 )
@@ -84,6 +82,7 @@ class Expressions:
         """Declarations of per-lane arrays."""
         self.accesses: list[Poly] = []
         self.reads: list[tuple[str, Poly]] = []
+        """Every read of memory as (tensor, position)."""
         self.used: dict[str, Node] = {}
         """Sources and buffers that were read, by name."""
         self._memo: dict[Key, Value] = {}
@@ -250,8 +249,5 @@ def expression(node: Map, args: Sequence[str]) -> str:
     special = {"isnan": "{0} != {0}", "isinf": "kw_abs({0}) == kw_inf", "isfinite": "kw_abs({0}) < kw_inf"}
     if name in special:
         return special[name].format(args[0])
-    renamed = {"maximum": "kw_max", "minimum": "kw_min", "round": "kw_round", "log_sigmoid": "kw_log_sigmoid"}
+    renamed = {"maximum": "kw_max", "minimum": "kw_min"}
     return f"{renamed.get(name, f'kw_{name}')}({', '.join(args)})"
-
-
-__all__ = ["EXPENSIVE", "Expressions", "NotLocalError", "Reduce", "Scan", "Value", "ctype", "memory_type"]

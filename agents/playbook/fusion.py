@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agents.playbook.expressions import NotLocalError
 from agents.playbook.nodes import Map, Node, Reduce, Scan, topological
@@ -92,8 +92,6 @@ def _join(kernels: list[Kernel], first: int, sink: Node, fits: Callable[[Kernel]
 def _widened(kernel: Kernel, sink: Node) -> Kernel | None:
     """The kernel with one more sink; a pointwise kernel takes over a reduction's axes."""
     own = kernel_for(sink)
-    if not kernel.axes and own.axes:
-        candidate = Kernel(domain=own.domain, axes=own.axes, sinks=[*kernel.sinks, sink])
-    else:
-        candidate = Kernel(domain=kernel.domain, axes=kernel.axes, sinks=[*kernel.sinks, sink])
+    nest = own if own.axes and not kernel.axes else kernel
+    candidate = replace(nest, sinks=[*kernel.sinks, sink])
     return candidate if all(candidate.placement(item) for item in candidate.sinks) else None

@@ -9,9 +9,8 @@ from agents.playbook.fusion import Kernel, group, sinks_of
 from agents.playbook.loops import Nest
 from agents.playbook.lowering import Program
 from agents.playbook.mathlib import prelude
-from agents.playbook.nodes import IndexView, Node, SizeValue, Source, topological
+from agents.playbook.nodes import IndexView, Node, SizeValue, topological
 from agents.playbook.schedule import Schedule
-from agents.playbook.sizes import Poly
 from agents.playbook.text import KernelText
 
 
@@ -110,6 +109,3 @@ def _symbols(kernel: Kernel) -> frozenset[str]:
         if isinstance(node, IndexView):
             found |= {atom for formula in node.formulas for atom in formula.atoms if "@" not in atom}
     return frozenset(found)
-
-
-__all__ = ["Code", "Launch", "Poly", "Source", "generate"]

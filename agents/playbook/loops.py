@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.playbook.accumulate import Accumulator, combine
+from agents.playbook.accumulate import Accumulator
 from agents.playbook.expressions import (
     EXPENSIVE,
     INNER,
@@ -248,10 +248,6 @@ class Nest:
             self.accumulators.pop(id(scan), None)
         self.written |= self.fresh
 
-    def loads(self) -> list[tuple[str, Poly]]:
-        """Every read of memory as (tensor, position)."""
-        return self.expressions.reads
-
     def keep_values(self) -> None:
         """Route kept nodes through their row buffers: computed and stored on first use, loaded afterwards."""
         for key, name in self.kept.items():
@@ -282,6 +278,3 @@ def _walks(access: Poly, left: Loop, right: Loop) -> bool:
         if atom not in {left.name, right.name} and (left.name in atom or right.name in atom) and "(" in atom:
             return False
     return access.coefficient(left.name) == access.coefficient(right.name) * right.extent
-
-
-__all__ = ["Loop", "Nest", "Pass", "combine"]

@@ -13,10 +13,7 @@ from services.domain.usage import Usage
 class PlaybookModel:
     """Implements the `ChatModel` port. It reads no message, only `request.facts`."""
 
-    @property
-    def name(self) -> str:
-        """`playbook`."""
-        return "playbook"
+    name = "playbook"
 
     async def complete(self, request: ChatRequest) -> ChatReply:
         """Answer one request; no tokens, no dollars."""

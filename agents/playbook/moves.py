@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from random import Random
 
 from agents.playbook.schedule import Scalar, Schedule
@@ -81,7 +81,7 @@ SPACE: dict[str, tuple[Scalar, ...]] = {
 
 def path(base: Schedule, target: Schedule, moves: Iterable[MoveTemplate]) -> tuple[MoveTemplate, ...]:
     """The named moves, with their parameters, that lead from one schedule to another."""
-    left = {name: value for name, value in values(target).items() if value != getattr(base, name)}
+    left = {name: value for name, value in asdict(target).items() if value != getattr(base, name)}
     steps: list[MoveTemplate] = []
     for move in moves:
         own = {name: getattr(target, name) for name, _ in move.parameters}
@@ -91,11 +91,6 @@ def path(base: Schedule, target: Schedule, moves: Iterable[MoveTemplate]) -> tup
     if left:
         steps.append(tune(base, tuple(left.items())))
     return tuple(steps)
-
-
-def values(schedule: Schedule) -> dict[str, Scalar]:
-    """Every field by name."""
-    return {field.name: getattr(schedule, field.name) for field in fields(schedule)}
 
 
 def tune(base: Schedule, changes: Parameters) -> MoveTemplate:

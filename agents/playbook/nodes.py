@@ -73,28 +73,27 @@ class Map(Node):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class IndexView(Node):
-    """`arg` at indices given by formulas over `@0`, `@1`, … (see `axis`)."""
+class Derived(Node):
+    """A node that is made of one other."""
 
     arg: Node
-    formulas: tuple[Poly, ...]
 
     @property
     def arguments(self) -> tuple[Node, ...]:
-        """What it looks at."""
+        """What it is made of."""
         return (self.arg,)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Reshape(Node):
+class IndexView(Derived):
+    """`arg` at indices given by formulas over `@0`, `@1`, … (see `axis`)."""
+
+    formulas: tuple[Poly, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Reshape(Derived):
     """`arg` in another shape where dimensions merge: the same element at the same row-major position."""
-
-    arg: Node
-
-    @property
-    def arguments(self) -> tuple[Node, ...]:
-        """What it looks at."""
-        return (self.arg,)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -112,32 +111,20 @@ class Gather(Node):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Reduce(Node):
+class Reduce(Derived):
     """A reduction over `axes`, which stay as sizes of one. `kind`: sum, prod, max, min, argmax, argmin, all, any."""
 
     kind: str
-    arg: Node
     axes: frozenset[int]
-
-    @property
-    def arguments(self) -> tuple[Node, ...]:
-        """What is reduced."""
-        return (self.arg,)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Scan(Node):
+class Scan(Derived):
     """A running sum or product along `dim`, from the end when `reverse`."""
 
     kind: str
-    arg: Node
     dim: int
     reverse: bool = False
-
-    @property
-    def arguments(self) -> tuple[Node, ...]:
-        """What is accumulated."""
-        return (self.arg,)
 
 
 def identity(shape: Shape) -> tuple[Poly, ...]:

@@ -12,11 +12,12 @@ from agents.playbook.generate import generate
 from agents.playbook.lowering import lowered
 from agents.playbook.module import write
 from agents.playbook.moves import MoveTemplate, path, repertoire
+from agents.playbook.remembered import experienced
 from agents.playbook.schedule import Schedule, read
-from agents.playbook.search import experienced, gap, latency, options, size, start
+from agents.playbook.search import gap, latency, options, size, start
 from agents.playbook.triton import planner as triton
 from agents.roles.replies import CoderReply, Move, PlannerReply
-from services.domain.chat import AttemptFact, Facts, PlanFact
+from services.domain.chat import AttemptFact, Facts
 from services.domain.evaluations import Verdict
 from services.domain.problems import ProblemAnalysis
 from services.domain.texts import microseconds
@@ -148,6 +149,3 @@ def _moves_of(source: str | None) -> list[str]:
 
 def _words(name: str, parameters: tuple[tuple[str, object], ...]) -> str:
     return f"{name}({', '.join(f'{key}={value}' for key, value in parameters)})"
-
-
-__all__ = ["PlanFact", "code", "kernels", "no_template", "plan", "source_of", "unable"]

@@ -31,7 +31,7 @@ def known(facts: Facts) -> tuple[Known, ...]:
     """The accepted kernels among the experiences, of the problem's family and backend, made by a readable schedule."""
     found = []
     for item in facts.experiences:
-        schedule = read(item.experience.code) if _usable(facts, item.experience) else None
+        schedule = read(item.experience.code) if usable(facts, item.experience) else None
         if schedule is not None:
             found.append(Known(item=item, schedule=schedule))
     return tuple(found)
@@ -78,7 +78,8 @@ def worth(facts: Facts) -> dict[str, float]:
     return {move: sum(found) / len(found) for move, found in values.items()}
 
 
-def _usable(facts: Facts, experience: Experience) -> bool:
+def usable(facts: Facts, experience: Experience) -> bool:
+    """Whether it tells of an accepted kernel of the problem's family and backend."""
     own = (experience.backend, experience.family) == (facts.backend, facts.analysis.family)
     return own and experience.verdict is Verdict.ACCEPTED
 

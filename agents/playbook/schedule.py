@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 
 from services.domain.chat import MoveFact
 
@@ -49,12 +49,8 @@ class Schedule:
 
     def changes(self) -> tuple[tuple[str, Scalar], ...]:
         """Fields that differ from the plain draft."""
-        plain = Schedule()
-        return tuple(
-            (field.name, getattr(self, field.name))
-            for field in fields(self)
-            if getattr(self, field.name) != getattr(plain, field.name)
-        )
+        plain = asdict(Schedule())
+        return tuple((name, value) for name, value in asdict(self).items() if value != plain[name])
 
     def header(self) -> str:
         """One line for the candidate's docstring, which `read` understands."""

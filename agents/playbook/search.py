@@ -8,9 +8,10 @@ and among candidates that are equally fast the earliest is refined.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import combinations
 
-from agents.playbook.moves import MoveTemplate, path, repertoire, retunings, values
+from agents.playbook.moves import MoveTemplate, path, repertoire, retunings
 from agents.playbook.remembered import experienced, outpaced, worth
 from agents.playbook.schedule import Schedule, read
 from services.domain.chat import AttemptFact, Facts
@@ -75,7 +76,7 @@ def _small_gains(facts: Facts, base: Schedule, details: list[MoveTemplate]) -> I
 
 def _applied(move: MoveTemplate, base: Schedule) -> bool:
     """Whether a schedule has what a move brings, be it with other parameters."""
-    plain = values(Schedule())
+    plain = asdict(Schedule())
     return all(getattr(base, name) != plain[name] for name, _ in move.parameters[:1]) and move.name != "unroll"
 
 
@@ -169,6 +170,3 @@ def start(facts: Facts) -> AttemptFact | None:
         return facts.start_point
     alike = (attempt for attempt, median in times if median <= chosen * (1 + NOISE) and attempt.candidate_id)
     return next(alike, facts.start_point)
-
-
-__all__ = ["bottleneck", "experienced", "gap", "options", "sensible", "start"]

@@ -173,7 +173,7 @@ class KernelText:
         positions = sorted(
             {
                 (name, access)
-                for name, access in self.nest.loads()
+                for name, access in self.nest.expressions.reads
                 if access.coefficient(loop.name).constant == 1 and not re.search(r"\bt\d", access.c())
             },
             key=lambda item: (item[0], item[1].c()),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import math
 
-from agents.prompts import describe, predictions
+from agents.prompts import describe
 from agents.prompts.token_budget import SectionTokens, cut, keep
 from agents.strategies.lineage import pace
 from services.domain.chat import AttemptFact, Facts
@@ -67,11 +67,6 @@ def _in_words(one: Contrast, known: dict[str | None, AttemptFact]) -> str:
     moves = describe_moves(second.plan.moves) if second.plan is not None else "no plan"
     code = cut(changes(first.source or "", second.source or ""), _CHANGES_TOKENS)
     return f"{told([one])}; {second.candidate_id} was made from {first.candidate_id} by {moves}:\n{code}"
-
-
-def record(facts: Facts) -> str:
-    """How good the predictions of earlier plans were."""
-    return predictions.describe(predictions.predictions(facts.attempts))
 
 
 def changes(old: str, new: str) -> str:

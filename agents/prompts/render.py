@@ -14,7 +14,7 @@ from pathlib import Path
 
 import jinja2
 
-from agents.prompts import describe, history
+from agents.prompts import describe, history, predictions
 from agents.prompts.hardware import device_sheet
 from agents.prompts.schema_text import schema_text
 from agents.prompts.token_budget import SectionTokens, cut, keep, tokens
@@ -63,7 +63,8 @@ class Fence:
     def __call__(self, name: str, text: str) -> str:
         """The text between an opening and a closing tag that it does not contain."""
         tag = self._tag(name, text)
-        return f'<{tag} name="{_plain(name)}">\n{text}\n</{tag}>'
+        plain = _UNNAMED.sub("", name)[:160]
+        return f'<{tag} name="{plain}">\n{text}\n</{tag}>'
 
     def _tag(self, name: str, text: str) -> str:
         salt = 0
@@ -149,10 +150,6 @@ def template_hash(role: AgentRole, backend: str) -> str:
     return content_hash("\x1f".join((FOLDER / name).read_text() for name in names))
 
 
-def _plain(name: str) -> str:
-    return _UNNAMED.sub("", name)[:160]
-
-
 def _user_values(facts: Facts, sections: SectionTokens) -> dict[str, object]:
     start = facts.start_point
     report = describe.report(facts.report, facts.metrics) if facts.report is not None else None
@@ -165,7 +162,7 @@ def _user_values(facts: Facts, sections: SectionTokens) -> dict[str, object]:
         "inspirations": _inspirations(facts, sections),
         "variants": history.variants(facts, sections),
         "contrast": history.contrast(facts, sections),
-        "predictions": history.record(facts),
+        "predictions": predictions.describe(predictions.predictions(facts.attempts)),
         "start_source": start.source if start is not None else None,
         "start_report": _start_report(facts, sections, diagnosed=bool(facts.plan and facts.plan.diagnosis)),
         "start_critique": _bounded(_diagnosis(facts), sections.critique),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agents.roles.replies import DraftCritique, RefineCritique, Reply, parse_reply
+from agents.roles.replies import DraftCritique, RefineCritique, parse_reply
 from services.domain.chat import Facts
 
 _MOST_CHARACTERS = 1500
@@ -11,14 +11,14 @@ _MOST_CHARACTERS = 1500
 Critique = DraftCritique | RefineCritique
 
 
-def critique_schema(facts: Facts) -> type[Reply]:
+def critique_schema(facts: Facts) -> type[DraftCritique] | type[RefineCritique]:
     """Which of the two critiques is asked for."""
-    return _kind(facts)
+    return RefineCritique if facts.report is not None and facts.report.accepted else DraftCritique
 
 
 def read_critique(text: str, facts: Facts) -> Critique:
     """The critique in a reply. Raises `ReplyError`."""
-    return parse_reply(_kind(facts), text)
+    return parse_reply(critique_schema(facts), text)
 
 
 def critique_in_full(critique: Critique | None) -> str | None:
@@ -34,10 +34,6 @@ def critique_in_brief(critique: Critique) -> str:
     if isinstance(critique, DraftCritique):
         return _joined(critique.critical_issue, critique.minimal_fix)
     return _joined(critique.method, critique.modification_plan)
-
-
-def _kind(facts: Facts) -> type[DraftCritique] | type[RefineCritique]:
-    return RefineCritique if facts.report is not None and facts.report.accepted else DraftCritique
 
 
 def _joined(*parts: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agents.roles.replies import PracticesReply, Reply, parse_reply
+from agents.roles.replies import PracticesReply, parse_reply
 from services.domain.chat import Facts
 from services.domain.practices import MOST_PRACTICES, KeptPractice
 from services.team_memory.practices import checked, told
@@ -17,11 +17,6 @@ class Reflection:
     kept: tuple[KeptPractice, ...] = ()
     refused: tuple[str, ...] = ()
     """Why others were not kept."""
-
-
-def practices_schema(_facts: Facts) -> type[Reply]:
-    """What is asked of the Judge."""
-    return PracticesReply
 
 
 def read_practices(text: str, facts: Facts) -> Reflection:

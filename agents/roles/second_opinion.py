@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agents.roles.replies import InspectionReply, Reply, parse_reply
+from agents.roles.replies import InspectionReply, parse_reply
 from services.domain.chat import Facts
 from services.domain.errors import ReplyError
 from services.domain.evaluations import EvaluationReport, Verdict
@@ -12,11 +12,6 @@ from services.domain.gates import GateName, GateResult, GateStatus
 
 _MOST_CHARACTERS = 600
 """The evidence travels in the state."""
-
-
-def inspection_schema(_facts: Facts) -> type[Reply]:
-    """What is asked of the Judge."""
-    return InspectionReply
 
 
 def read_inspection(text: str, facts: Facts) -> InspectionReply:

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from agents.strategies.lineage import failed_line, open_failures, ranked
-from agents.strategies.stop_rule import StopRule
+from agents.strategies.stop_rule import RuledStrategy, StopRule
 from services.domain.chat import AttemptFact
-from services.ports.search import SearchState, Strategy
+from services.ports.search import SearchState
 
 
-class Greedy(Strategy):
+class Greedy(RuledStrategy):
     """Repairs the latest failure until something is accepted, then refines the best; stops at the roof or a plateau.
 
     With a beam it is beam search: the branches start from the best, the second best, and so on.
     """
 
+    name = "greedy"
+
     def __init__(self, *, repairs: int = 3, patience: int = 5) -> None:
         """`repairs`: failures in one line of descent before a fresh draft. `patience` is `StopRule`'s."""
         self._repairs = repairs
         self._rule = StopRule(patience=patience)
-
-    @property
-    def name(self) -> str:
-        """`greedy`."""
-        return "greedy"
 
     def start_point(self, state: SearchState) -> AttemptFact | None:
         """The best accepted attempt (the branch-th best in a beam); before there is one, a failure worth repairing."""
@@ -30,10 +27,6 @@ class Greedy(Strategy):
         if accepted:
             return accepted[state.branch % len(accepted)]
         return draft_start(state, self._repairs)
-
-    def stop(self, state: SearchState) -> str | None:
-        """The roof is reached, or the last steps brought nothing."""
-        return self._rule.reason(state)
 
 
 def draft_start(state: SearchState, repairs: int) -> AttemptFact | None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from random import Random
 
+from services.domain.candidates import EvaluatedCandidate
 from services.domain.chat import AttemptFact
 from services.domain.ratios import paced_us, paired_time
 from services.ports.search import SearchState
@@ -17,7 +18,7 @@ def median_us(attempt: AttemptFact) -> float:
     return math.inf if found is None else found
 
 
-def pace(attempt: AttemptFact) -> float:
+def pace(attempt: AttemptFact | EvaluatedCandidate) -> float:
     """What accepted candidates are ranked by, see `paired_time`; infinite for everything else."""
     found = paired_time(attempt.report)
     return math.inf if found is None else found

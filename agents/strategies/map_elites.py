@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from agents.strategies.behaviour import Behaviour, behaviour
 from agents.strategies.greedy import draft_start
 from agents.strategies.lineage import by_candidate, dice, is_accepted, median_us, pace
-from agents.strategies.stop_rule import StopRule
+from agents.strategies.stop_rule import RuledStrategy, StopRule
 from services.domain.chat import AttemptFact, SearchBrief
-from services.ports.search import SearchState, Strategy
+from services.ports.search import SearchState
 
 
 @dataclass(kw_only=True)
@@ -64,8 +64,10 @@ def _enter(cells: Archive, item: AttemptFact) -> bool:
     return False
 
 
-class MapElites(Strategy):
+class MapElites(RuledStrategy):
     """Parents come from the archive: the best elite for one step in `exploit`, else any by curiosity and speed."""
+
+    name = "map_elites"
 
     def __init__(self, *, exploit: float = 0.5, inspirations: int = 2, repairs: int = 3) -> None:
         """`exploit`: share of steps (0 to 1) that start from the fastest elite. `inspirations`: elites of other cells
@@ -74,11 +76,6 @@ class MapElites(Strategy):
         self._inspirations = inspirations
         self._repairs = repairs
         self._rule = StopRule(patience=10)
-
-    @property
-    def name(self) -> str:
-        """`map_elites`."""
-        return "map_elites"
 
     def start_point(self, state: SearchState) -> AttemptFact | None:
         """An elite; before there is one, a failure worth repairing or a fresh draft."""
@@ -91,10 +88,6 @@ class MapElites(Strategy):
             return elites[0].elite
         weights = [cell.curiosity / (1 + rank) for rank, cell in enumerate(elites)]
         return chance.choices(elites, weights)[0].elite
-
-    def stop(self, state: SearchState) -> str | None:
-        """Roof or a long plateau."""
-        return self._rule.reason(state)
 
     def brief(self, state: SearchState, start: AttemptFact | None) -> SearchBrief:
         """The archive as a table, and the elites that behave least like the start point."""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from agents.strategies.behaviour import Behaviour, behaviour
 from agents.strategies.islands import Islands
+from agents.strategies.lineage import pace
 from services.domain.candidates import EvaluatedCandidate, Population, PopulationMember
-from services.domain.ratios import paired_time
 
 
 def population(strategy: str, entries: Sequence[EvaluatedCandidate]) -> Population:
     """Where the accepted ones of a job's candidates are; any strategy's have cells, only those of `islands` islands."""
-    islands = Islands() if strategy == Islands().name else None
-    accepted = sorted((one for one in entries if _pace(one) < math.inf), key=lambda one: one.candidate.step)
+    islands = Islands() if strategy == Islands.name else None
+    accepted = sorted((one for one in entries if pace(one) < math.inf), key=lambda one: one.candidate.step)
     cells = {one.candidate.id: behaviour(one.candidate.source) for one in accepted}
     elites = _elites(accepted, cells)
     members = tuple(
@@ -22,10 +23,7 @@ def population(strategy: str, entries: Sequence[EvaluatedCandidate]) -> Populati
             candidate_id=one.candidate.id,
             step=one.candidate.step,
             island=None if islands is None else islands.island(one.candidate.step),
-            traffic=cells[one.candidate.id].traffic,
-            parallelism=cells[one.candidate.id].parallelism,
-            staging=cells[one.candidate.id].staging,
-            size=cells[one.candidate.id].size,
+            **asdict(cells[one.candidate.id]),
             elite=one.candidate.id in elites,
         )
         for one in accepted
@@ -37,11 +35,6 @@ def _elites(accepted: Sequence[EvaluatedCandidate], cells: dict[str, Behaviour])
     best: dict[Behaviour, EvaluatedCandidate] = {}
     for one in accepted:
         place = cells[one.candidate.id]
-        if place not in best or _pace(one) < _pace(best[place]):
+        if place not in best or pace(one) < pace(best[place]):
             best[place] = one
     return {one.candidate.id for one in best.values()}
-
-
-def _pace(entry: EvaluatedCandidate) -> float:
-    found = paired_time(entry.report)
-    return math.inf if found is None else found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from agents.strategies.lineage import pace, ranked
 from services.domain.chat import AttemptFact
 from services.domain.texts import percent
-from services.ports.search import SearchState
+from services.ports.search import SearchState, Strategy
 
 MOST_BELIEVED = 1.05
 """Fractions above it say that the roof is wrong, not that it is reached: nothing is ended by them."""
@@ -46,3 +46,13 @@ class StopRule:
             if median < best * (1 - self.least_gain):
                 best, since = median, 0
         return since
+
+
+class RuledStrategy(Strategy):
+    """A strategy whose search ends by a rule."""
+
+    _rule: StopRule
+
+    def stop(self, state: SearchState) -> str | None:
+        """The roof is reached, or the last steps brought nothing."""
+        return self._rule.reason(state)

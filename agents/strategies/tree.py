@@ -10,9 +10,9 @@ import math
 from dataclasses import dataclass, field
 
 from agents.strategies.lineage import is_accepted, median_us, pace, ranked
-from agents.strategies.stop_rule import StopRule
+from agents.strategies.stop_rule import RuledStrategy, StopRule
 from services.domain.chat import AttemptFact, SearchBrief
-from services.ports.search import SearchState, Strategy
+from services.ports.search import SearchState
 
 
 @dataclass(kw_only=True, eq=False)
@@ -38,8 +38,10 @@ class SearchNode:
         return 1 + (self.parent.depth_failed if self.parent is not None else 0)
 
 
-class TreeSearch(Strategy):
+class TreeSearch(RuledStrategy):
     """Descends by UCT until a node that may have another child; that node is the start point, the root a draft."""
+
+    name = "tree"
 
     def __init__(
         self,
@@ -58,11 +60,6 @@ class TreeSearch(Strategy):
         self._repairs = repairs
         self._rule = StopRule(patience=10)
 
-    @property
-    def name(self) -> str:
-        """`tree`."""
-        return "tree"
-
     def start_point(self, state: SearchState) -> AttemptFact | None:
         """The node to expand; None for the root. Branches of a round see the children that are under way."""
         root = grow(state)
@@ -71,10 +68,6 @@ class TreeSearch(Strategy):
             node = self._select(root)
             node.children.append(SearchNode(attempt=None, fitness=0.0, parent=node))
         return node.attempt
-
-    def stop(self, state: SearchState) -> str | None:
-        """The termination rule: roof or a long plateau."""
-        return self._rule.reason(state)
 
     def brief(self, state: SearchState, start: AttemptFact | None) -> SearchBrief:
         """The way from the root to the start point, what was tried from it, and the best of other branches."""

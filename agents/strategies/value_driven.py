@@ -27,6 +27,8 @@ class ValueDriven(Strategy):
     it is. So Q₂ is read as the gain that it stands for (r₂ = tanh of a log ratio), and that gain is counted from the
     candidate's own latency against the best one of today: tanh(atanh Q₂ + log b − log ℓ)."""
 
+    name = "value_driven"
+
     def __init__(
         self,
         *,
@@ -45,11 +47,6 @@ class ValueDriven(Strategy):
         self._rebased = rebased
         self._temperature = temperature
         self._margin = margin if rebased else 0.0
-
-    @property
-    def name(self) -> str:
-        """`value_driven`."""
-        return "value_driven"
 
     def start_point(self, state: SearchState) -> AttemptFact | None:
         """One of the accepted attempts; before there is one, or without memory, the greedy choice."""

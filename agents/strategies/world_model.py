@@ -8,13 +8,13 @@ below the one that made its start point. What came of a plan moves its score; th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agents.strategies.greedy import draft_start
 from agents.strategies.lineage import is_accepted, median_us, pace, ranked
-from agents.strategies.stop_rule import StopRule
+from agents.strategies.stop_rule import RuledStrategy, StopRule
 from services.domain.chat import AttemptFact, HypothesisFact, SearchBrief
-from services.ports.search import SearchState, Strategy
+from services.ports.search import SearchState
 
 _GIVE_UP = 3
 """Broken codes in a row after which a hypothesis is left alone (K-Search's stagnation limit)."""
@@ -128,8 +128,10 @@ def read(attempts: tuple[AttemptFact, ...]) -> WorldModel:
     return model
 
 
-class WorldModelSearch(Strategy):
+class WorldModelSearch(RuledStrategy):
     """Works on the most promising open hypothesis; the plan survives when its code does not."""
+
+    name = "world_model"
 
     def __init__(self, *, repairs: int = 2, drafts: int = 3) -> None:
         """`repairs`: broken codes of a hypothesis that are repaired before it is coded afresh. `drafts`: repairs of a
@@ -137,11 +139,6 @@ class WorldModelSearch(Strategy):
         self._repairs = repairs
         self._drafts = drafts
         self._rule = StopRule(patience=10)
-
-    @property
-    def name(self) -> str:
-        """`world_model`."""
-        return "world_model"
 
     def start_point(self, state: SearchState) -> AttemptFact | None:
         """Code of the chosen hypothesis: its own best, its broken code while it is worth repairing, else the code of
@@ -154,10 +151,6 @@ class WorldModelSearch(Strategy):
             return node.latest
         above = (item.best for item in model.chain(node.fact.id) if item.best is not None)
         return next(above, next(iter(ranked(state.attempts)), None))
-
-    def stop(self, state: SearchState) -> str | None:
-        """Roof or a long plateau."""
-        return self._rule.reason(state)
 
     def brief(self, state: SearchState, start: AttemptFact | None) -> SearchBrief:
         """The tree with its evidence, and what is asked of the Planner."""
@@ -186,14 +179,7 @@ class WorldModelSearch(Strategy):
 def _rescored(fact: HypothesisFact, gain: float) -> HypothesisFact:
     """A score moved half-way to what the measured gain over the best so far says."""
     seen = 0.5 + 0.5 * math.tanh(2.0 * math.log(gain))
-    return HypothesisFact(
-        id=fact.id,
-        parent=fact.parent,
-        statement=fact.statement,
-        difficulty=fact.difficulty,
-        score=0.5 * fact.score + 0.5 * seen,
-        refuted=fact.refuted,
-    )
+    return replace(fact, score=0.5 * fact.score + 0.5 * seen)
 
 
 def _line(node: ScoredHypothesis) -> str:

@@ -42,7 +42,7 @@ def reserve_call(budget: Budget, spent: Spent, model: ChatModel, request: ChatRe
     """The request, its output cut to what the token budget leaves. Raises `BudgetSpentError`."""
     most = ceiling(model, request)
     if budget.tokens is not None:
-        over = _tokens(spent.usage) + _tokens(most) - budget.tokens
+        over = spent.usage.tokens + most.tokens - budget.tokens
         if over > 0:
             request, most = _shortened(budget.tokens, spent, model, request, over)
     if budget.dollars is not None:
@@ -65,13 +65,9 @@ def _shortened(
     shorter = replace(request, max_output_tokens=request.max_output_tokens - over)
     if shorter.max_output_tokens >= LEAST_OUTPUT_TOKENS:
         most = ceiling(model, shorter)
-        if _tokens(spent.usage) + _tokens(most) <= limit:
+        if spent.usage.tokens + most.tokens <= limit:
             return shorter, most
     raise BudgetSpentError(f"the token budget of {limit} could be passed by the next call")
-
-
-def _tokens(usage: Usage) -> int:
-    return usage.input_tokens + usage.output_tokens
 
 
 def _check_dollars(limit: float, used: float | None, most: float | None, model: str) -> None:

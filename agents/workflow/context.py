@@ -150,9 +150,7 @@ class JobContext:
             if report is not None:
                 self.attempts[number] = replace(item, report=report)
         report = candidate.report if candidate is not None else None
-        if step.usage.input_tokens + step.usage.output_tokens > (
-            self.dearest.usage.input_tokens + self.dearest.usage.output_tokens
-        ):
+        if step.usage.tokens > self.dearest.usage.tokens:
             self.dearest = Spent(usage=step.usage)
         self.recorded = Spent(
             usage=self.recorded.usage + step.usage,
@@ -207,9 +205,10 @@ class JobContext:
         self.cache(state).calls[key] = call
         return key
 
-    async def keep_call(self, state: WorkflowState, call: ModelCall) -> None:
+    async def keep_call(self, step: int, call: ModelCall) -> None:
         """Keep what a call without an answer has used, at once: its step may go on in another process."""
-        await self._keep(state["step"], call)
+        self.caches.setdefault(step, StepCache()).kept.append(call)
+        await self.stores.jobs.keep_call(self.lease.current, step, call)
 
     async def keep_calls(self) -> None:
         """Keep the answered calls of steps that are not recorded: the job ends within them, and they cost something."""
@@ -217,11 +216,7 @@ class JobContext:
             known = {content_hash(codec.dumps(call)) for call in cache.kept}
             for key, call in cache.calls.items():
                 if index >= len(self.attempts) and key not in known and call.usage.tokens:
-                    await self._keep(index, call)
-
-    async def _keep(self, index: int, call: ModelCall) -> None:
-        self.caches.setdefault(index, StepCache()).kept.append(call)
-        await self.stores.jobs.keep_call(self.lease.current, index, call)
+                    await self.keep_call(index, call)
 
     async def keep_plan(self, state: WorkflowState, plan: PlanFact) -> str:
         """Keep the step's plan; its key."""

@@ -159,7 +159,7 @@ class Asker:
     ) -> None:
         used = cost.lost + cost.open
         if used.tokens:
-            await context.keep_call(state, self._record(request, cost, context.model.name, "", used, why))
+            await context.keep_call(state["step"], self._record(request, cost, context.model.name, "", used, why))
 
     def _record(
         self, request: ChatRequest, cost: CallCost, model: str, reply: str, usage: Usage, error: str | None

@@ -65,11 +65,14 @@ def with_nearest_example(
     return (own, *others[: max(0, limit - 1)])
 
 
+def _is_proven(experience: Experience) -> bool:
+    accepted = experience.kind is ExperienceKind.TRACE and experience.verdict is Verdict.ACCEPTED
+    return accepted and experience.speedup is not None
+
+
 def _fits(experience: Experience, setting: Setting, backend: str) -> bool:
     return (
-        experience.kind is ExperienceKind.TRACE
-        and experience.verdict is Verdict.ACCEPTED
-        and experience.speedup is not None
+        _is_proven(experience)
         and (experience.backend, experience.family) == (backend, setting.family)
         and (experience.device, experience.dtype) == (setting.device, setting.dtype)
     )
@@ -78,9 +81,7 @@ def _fits(experience: Experience, setting: Setting, backend: str) -> bool:
 def _is_elsewhere(experience: Experience, setting: Setting, backend: str) -> bool:
     """Whether it is a kernel of the family in another language: its idea travels, its text does not."""
     return (
-        experience.kind is ExperienceKind.TRACE
-        and experience.verdict is Verdict.ACCEPTED
-        and experience.speedup is not None
+        _is_proven(experience)
         and experience.backend != backend
         and (experience.family, experience.dtype) == (setting.family, setting.dtype)
     )

@@ -13,10 +13,10 @@ from agents.prompts.render import PRACTICES
 from agents.roles.coder import Draft, read_draft
 from agents.roles.judge import critique_in_brief, critique_in_full, critique_schema, read_critique
 from agents.roles.planner import chosen_start, plan_in_brief, plan_schema, read_plan
-from agents.roles.practices import practices_schema, read_practices, reflection_in_brief
+from agents.roles.practices import read_practices, reflection_in_brief
 from agents.roles.profiler import measured_diagnosis, read_diagnosis
-from agents.roles.replies import CoderReply, ProfilerReply
-from agents.roles.second_opinion import doubt_of, inspection_in_brief, inspection_schema, read_inspection
+from agents.roles.replies import CoderReply, InspectionReply, PracticesReply, ProfilerReply
+from agents.roles.second_opinion import doubt_of, inspection_in_brief, read_inspection
 from agents.workflow.budget import BudgetSpentError, reserve_device
 from agents.workflow.compiler_draft import finding
 from agents.workflow.context import JobContext
@@ -50,12 +50,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Run = Runtime[JobContext]
 
-PLANNER = Agent(
-    role=AgentRole.PLANNER,
-    schema=plan_schema,
-    read=read_plan,
-    summary=plan_in_brief,
-)
+PLANNER = Agent(role=AgentRole.PLANNER, schema=plan_schema, read=read_plan, summary=plan_in_brief)
 CODER = Agent(
     role=AgentRole.CODER, schema=lambda _facts: CoderReply, read=read_draft, summary=lambda draft: draft.summary
 )
@@ -68,14 +63,14 @@ PROFILER = Agent(
 INSPECTOR = Agent(
     role=AgentRole.JUDGE,
     task="inspector",
-    schema=inspection_schema,
+    schema=lambda _facts: InspectionReply,
     read=read_inspection,
     summary=inspection_in_brief,
 )
 REFLECTOR = Agent(
     role=AgentRole.JUDGE,
     task=PRACTICES,
-    schema=practices_schema,
+    schema=lambda _facts: PracticesReply,
     read=read_practices,
     summary=reflection_in_brief,
 )

@@ -21,7 +21,6 @@ from services.domain.candidates import Origin
 from services.domain.chat import AttemptFact
 from services.domain.experiences import StartValues
 from services.domain.jobs import EVALUATE_ONLY, Budget, Stage
-from services.domain.usage import Usage
 from services.memory.effect import is_holdout
 from services.ports.models import MeteredChatModel
 from services.ports.search import SearchState
@@ -162,7 +161,7 @@ def _affordable(context: JobContext, rules: JobRules, wanted: int) -> int:
     """How many steps like the dearest one so far are left in the budgets: more branches would only fail together."""
     budget, spent, dearest = context.job.spec.budget, context.recorded, context.dearest
     left = [
-        _times(budget.tokens, _tokens(spent.usage), _tokens(dearest.usage)),
+        _times(budget.tokens, spent.usage.tokens, dearest.usage.tokens),
         _times(budget.dollars, spent.usage.dollars or 0.0, dearest.usage.dollars or 0.0),
         _times(budget.device_s, spent.device_s, rules.evaluation_timeout_s),
     ]
@@ -171,10 +170,6 @@ def _affordable(context: JobContext, rules: JobRules, wanted: int) -> int:
 
 def _times(limit: float | None, used: float, one: float) -> int | None:
     return None if limit is None or one <= 0 else int((limit - used) / one)
-
-
-def _tokens(usage: Usage) -> int:
-    return usage.input_tokens + usage.output_tokens
 
 
 def _step(
@@ -212,7 +207,7 @@ def _share(budget: Budget, spent: Spent, width: int) -> dict[str, float | None] 
     if width == 1:
         return None
     used = {
-        "tokens": float(_tokens(spent.usage)),
+        "tokens": float(spent.usage.tokens),
         "dollars": spent.usage.dollars,
         "device_s": spent.device_s,
     }

@@ -32,15 +32,10 @@ def lock_path(gpu: Gpu, directory: Path) -> Path:
     return directory / "devices" / f"{re.sub(r'[^A-Za-z0-9-]', '_', gpu.uuid)}.lock"
 
 
-def gpu_nodes(gpu: Gpu) -> list[Path]:
-    """Device nodes that CUDA opens for one card."""
-    nodes = [gpu.node, *(DEVICES / name for name in SHARED_NODES)]
-    return [node for node in nodes if node.exists() and stat.S_ISCHR(node.stat().st_mode)]
-
-
 def gpu_mounts(gpu: Gpu) -> tuple[Mount, ...]:
-    """The nodes as a sandbox is shown them."""
-    return tuple(Mount(path=node) for node in gpu_nodes(gpu))
+    """Device nodes that CUDA opens for one card, as a sandbox is shown them."""
+    nodes = [gpu.node, *(DEVICES / name for name in SHARED_NODES)]
+    return tuple(Mount(path=node) for node in nodes if node.exists() and stat.S_ISCHR(node.stat().st_mode))
 
 
 def gpu_environment(gpu: Gpu) -> dict[str, str]:

@@ -301,7 +301,7 @@ class Evaluator:
             device=self._device,
             baselines=case.baselines,
             baselines_age_s=time.monotonic() - case.measured_at,
-            memory_bytes=self._device_memory(),
+            memory_bytes=self._terms.referee.memory_bytes if self._device.name == CPU else None,  # GPUs are asked
             analysis=case.analysis,
         )
         answer = _asked_of_problem(case, asked, requests.ProblemPrepared, work, PREPARE_LIMIT_S)
@@ -311,10 +311,6 @@ class Evaluator:
         case.analysis = answer.analysis
         case.notes = answer.notes
         return None
-
-    def _device_memory(self) -> int | None:
-        """What a process may use; None on GPUs, where the referee asks the device."""
-        return self._terms.referee.memory_bytes if self._device.name == CPU else None
 
     def _case(self, job_id: str, problem: Problem) -> Case:
         key = content_hash(f"{job_id}\0{problem.source}\0{problem.allow_library}\0{problem.objective}")

@@ -119,7 +119,8 @@ def piece_sizes(size: int) -> list[int]:
 
 def _created(size: int) -> int:
     handle = ctypes.c_uint64()
-    made = _call("cuMemCreate", ctypes.byref(handle), _size(size), ctypes.byref(_properties()), _u64(0), may_lack=True)
+    wanted = _Properties(kind=_PINNED, handle_types=_POSIX_DESCRIPTOR, location=_Location(_ON_DEVICE, 0))
+    made = _call("cuMemCreate", ctypes.byref(handle), _size(size), ctypes.byref(wanted), _u64(0), may_lack=True)
     if not made:
         raise torch.OutOfMemoryError(f"no {size >> 20} MiB of device memory to share")
     return handle.value
@@ -141,10 +142,6 @@ def _reserved(size: int) -> int:
     address = ctypes.c_uint64()
     _call("cuMemAddressReserve", ctypes.byref(address), _size(size), _size(0), _u64(0), _u64(0))
     return address.value
-
-
-def _properties() -> _Properties:
-    return _Properties(kind=_PINNED, handle_types=_POSIX_DESCRIPTOR, location=_Location(_ON_DEVICE, 0))
 
 
 def _call(name: str, *arguments: Any, may_lack: bool = False) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import fcntl
+import math
 import mmap
 import os
 from collections import namedtuple
@@ -85,10 +86,7 @@ class TensorMeta:
     @property
     def nbytes(self) -> int:
         """Bytes of the dense tensor."""
-        count = self.torch_dtype.itemsize
-        for size in self.shape:
-            count *= size
-        return count
+        return self.torch_dtype.itemsize * math.prod(self.shape)
 
     def __str__(self) -> str:
         return f"{self.dtype}{list(self.shape)}"
@@ -124,7 +122,7 @@ class Block:
     """Dense tensors in one shared memory block; both sides see the same bytes."""
 
     def __init__(self, descriptor: int, metas: Sequence[TensorMeta]) -> None:
-        size = _size(metas)
+        size = packed_size(metas)
         if os.fstat(descriptor).st_size < size:
             raise DataError("the block is smaller than its tensors")
         self.descriptor = descriptor
@@ -132,13 +130,13 @@ class Block:
         flags = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
         self._memory = mmap.mmap(descriptor, size, flags=flags)
         self.raw = torch.frombuffer(self._memory, dtype=torch.uint8)
-        self.tensors = tuple(_views(self.raw, self.metas))
+        self.tensors = tuple(packed_views(self.raw, self.metas))
 
     @classmethod
     def allocate(cls, metas: Sequence[TensorMeta]) -> Block:
         """A new zeroed block, sealed against changes of its size."""
         descriptor = os.memfd_create("kernelwright", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        os.ftruncate(descriptor, _size(metas))
+        os.ftruncate(descriptor, packed_size(metas))
         fcntl.fcntl(descriptor, _ADD_SEALS, _SEALS)
         return cls(descriptor, metas)
 
@@ -390,7 +388,7 @@ def relaid(values: Sequence[torch.Tensor], like: Sequence[torch.Tensor]) -> list
     metas = arranged(like)
     if all(meta.at is None for meta in metas):
         return list(values)
-    views = _views(torch.zeros(_size(metas), dtype=torch.uint8, device=like[0].device), metas)
+    views = packed_views(torch.zeros(packed_size(metas), dtype=torch.uint8, device=like[0].device), metas)
     for view, value in zip(views, values, strict=True):
         put(view, value)
     return views
@@ -482,22 +480,14 @@ def _aligned(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
-def _size(metas: Sequence[TensorMeta]) -> int:
+def packed_size(metas: Sequence[TensorMeta]) -> int:
+    """Bytes of a block that holds such tensors."""
     following = sum(_aligned(meta.nbytes) for meta in metas if meta.at is None)
     return max(mmap.PAGESIZE, following, *(meta.end for meta in metas if meta.at is not None), 0)
 
 
-def packed_size(metas: Sequence[TensorMeta]) -> int:
-    """Bytes of a block that holds such tensors."""
-    return _size(metas)
-
-
 def packed_views(raw: torch.Tensor, metas: Sequence[TensorMeta]) -> list[torch.Tensor]:
     """The tensors that lie in a block's bytes."""
-    return _views(raw, metas)
-
-
-def _views(raw: torch.Tensor, metas: Sequence[TensorMeta]) -> list[torch.Tensor]:
     views, offset = [], 0
     for meta in metas:
         if meta.at is not None:

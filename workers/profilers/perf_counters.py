@@ -38,7 +38,7 @@ class PerfProfiler:
             return False, f"`{self._program}` is not installed"
         if self._count(["--", "true"], TRIAL_S).get("cycles", 0.0) > 0:
             return True, ""
-        return False, f"the kernel or hypervisor permits no hardware counters here (perf_event_paranoid {_paranoia()})"
+        return False, f"the kernel or hypervisor permits no hardware counters here (perf_event_paranoid {paranoia()})"
 
     def _count(self, target: list[str], limit_s: float) -> dict[str, float]:
         command = [self._program, "stat", "-x", ";", "-e", ",".join(EVENTS), *target]
@@ -64,7 +64,8 @@ def parse(text: str) -> dict[str, float]:
     return found
 
 
-def _paranoia() -> str:
+def paranoia() -> str:
+    """The kernel's setting of who may count; `unknown` where it does not say."""
     try:
         return PARANOIA.read_text(encoding="ascii").strip()
     except OSError:

@@ -37,15 +37,24 @@ def activity(pid: int) -> Activity | None:
     seconds = cpu_seconds(pid)
     if seconds is None:
         return None
-    tasks = [task for process in tree(pid) for task in _tasks(process)]
+    found = [task for process in tree(pid) for task in tasks(process)]
     return Activity(
-        cpu_s=seconds, turns=sum(_schedstat(task, 2) for task in tasks), running=sum(map(_is_running, tasks))
+        cpu_s=seconds, turns=sum(_schedstat(task, 2) for task in found), running=sum(map(_is_running, found))
     )
 
 
-def _tasks(pid: int) -> list[Path]:
+def tasks(pid: int) -> list[Path]:
+    """The folders of a process's threads, each named by its number; none where it is gone."""
     try:
         return list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return []
+
+
+def stat_fields(task: Path) -> list[str]:
+    """What `stat` says of a process or thread, from its state on; nothing where it is gone."""
+    try:
+        return (task / "stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
     except OSError:
         return []
 
@@ -59,10 +68,7 @@ def _schedstat(task: Path, place: int) -> int:
 
 
 def _is_running(task: Path) -> bool:
-    try:
-        return (task / "stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[0] == "R"
-    except (OSError, IndexError):
-        return False
+    return stat_fields(task)[:1] == ["R"]
 
 
 def tree(pid: int) -> list[int]:
@@ -106,27 +112,22 @@ def _descendants_by_parent(root: int) -> list[int]:
 
 
 def _parent_of(process: Path) -> int | None:
-    try:
-        return int((process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1])
-    except (OSError, ValueError, IndexError):
-        return None
+    fields = stat_fields(process)
+    return int(fields[1]) if fields else None
 
 
 def _own_seconds(pid: int) -> float | None:
-    tasks = _tasks(pid)
-    if not tasks:
+    threads = tasks(pid)
+    if not threads:
         return None
-    total = sum(_schedstat(task, 0) for task in tasks) * NANOSECOND
+    total = sum(_schedstat(task, 0) for task in threads) * NANOSECOND
     return max(total, _with_ended_threads(pid) - 2 * TICK_S)
 
 
 def _with_ended_threads(pid: int) -> float:
     """The whole process's time in clock ticks: coarse, but threads that ended are in it."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) * TICK_S
-    except (OSError, ValueError, IndexError):
-        return 0.0
+    fields = stat_fields(Path(f"/proc/{pid}"))
+    return (int(fields[11]) + int(fields[12])) * TICK_S if fields else 0.0
 
 
 def pid_of_descriptor(pidfd: int) -> int | None:

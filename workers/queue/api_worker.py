@@ -11,7 +11,6 @@ from contextlib import suppress
 from typing import Protocol
 
 from services.domain.errors import DeviceLostError, InfrastructureError
-from services.domain.work import WorkOrder
 from services.ports.work import WorkClaims
 from workers.queue.heartbeat import Heartbeat
 from workers.queue.orders import ClaimPace, WorkerContext, execute
@@ -100,13 +99,10 @@ class ApiWorker:
             await self._free()
             await asyncio.sleep(SHORT_S)
             return
-        self._note(order)
-        if self._heartbeat is not None:
-            self._heartbeat.worked(time.monotonic() - began)
-
-    def _note(self, order: WorkOrder) -> None:
         self.done += 1
         self._warm[order.request.job_id] = order.request.team_id
+        if self._heartbeat is not None:
+            self._heartbeat.worked(time.monotonic() - began)
 
     async def _free(self) -> None:
         """Free what is kept for jobs that have ended."""

@@ -34,6 +34,8 @@ from workers.runner.session import Act, RunnerServer
 
 READING_S = 20.0
 LIMIT_S = 60.0
+ROOT = str(Path(__file__).parent.parent.parent)
+"""The folder our packages are imported from."""
 LINES = (
     "import sys; sys.path.insert(0, {root!r}); from workers.profilers.ncu_lines import main; "
     "main({record!r}, *{folders!r})"
@@ -93,8 +95,7 @@ def serve_counted(connection: socket.socket) -> None:
     directory = tempfile.mkdtemp(prefix="kernelwright-ncu-")
     log = str(Path(directory, "counters.csv"))
     descriptor = connection.fileno()
-    root = str(Path(__file__).parent.parent.parent)
-    inner = [sys.executable, "-P", "-c", PROGRAM.format(root=root, fd=descriptor)]
+    inner = [sys.executable, "-P", "-c", PROGRAM.format(root=ROOT, fd=descriptor)]
     record = str(Path(directory, "kernel.ncu-rep"))
     done = subprocess.run(
         ncu.command(program, log, record, inner),
@@ -116,9 +117,8 @@ def counted(program: str, text: str, record: Path) -> ProfilerOutput:
         return ProfilerOutput(counters=text[:MAX_PROFILE_TEXT])
     if not ncu.parse(text):  # some versions print nothing where they write a record
         text = _output(ncu.printing(program, str(record))) or text
-    root = str(Path(__file__).parent.parent.parent)
     lines = _output(
-        [sys.executable, "-P", "-c", LINES.format(root=root, record=str(record), folders=ncu.modules_of(program))]
+        [sys.executable, "-P", "-c", LINES.format(root=ROOT, record=str(record), folders=ncu.modules_of(program))]
     )
     size = record.stat().st_size
     content = base64.b64encode(record.read_bytes()).decode() if size <= MAX_RECORD else ""

@@ -10,28 +10,49 @@ from workers.ipc.tensors import TensorMeta
 from workers.runner.step import DENSE, StepPlan
 
 
+@dataclass(frozen=True, kw_only=True)
 class RunnerRequest:
     """What may be asked of a runner."""
 
 
 @dataclass(frozen=True, kw_only=True)
+class OfSlot(RunnerRequest):
+    """What is about one slot."""
+
+    slot: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfSlots(RunnerRequest):
+    """What is about several slots."""
+
+    slots: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfState(RunnerRequest):
+    """What is about the model's parameters and buffers."""
+
+    state_names: tuple[str, ...]
+    """The reference's."""
+    state_metas: tuple[TensorMeta, ...]
+    """Their values are in block 0, but for `LoadModel` in block 1."""
+    handles: tuple[Any, ...]
+    """Of all blocks; see `Shared.handle`."""
+
+
 class RoundTrip(RunnerRequest):
     """Do nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoadModel(RunnerRequest):
+class LoadModel(OfState):
     """Build the model under the name `plain`; with `step`, its forward and backward."""
 
     source: str
     init: Any
     """`encode`d arguments; their tensors are in block 0."""
     init_metas: tuple[TensorMeta, ...]
-    state_metas: tuple[TensorMeta, ...]
-    """Parameters and buffers, which are in block 1."""
-    handles: tuple[Any, ...]
-    """Of both blocks; see `Shared.handle`."""
-    state_names: tuple[str, ...]
     seed: int
     copy_state: bool
     threads: int
@@ -39,10 +60,9 @@ class LoadModel(RunnerRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttachSlot(RunnerRequest):
+class AttachSlot(OfSlot):
     """Attach the memory of one input set: a block the inputs are in, and one for the outputs."""
 
-    slot: int
     arguments: Any
     """`encode`d arguments; their tensors are in block 0."""
     metas: tuple[TensorMeta, ...]
@@ -53,10 +73,9 @@ class AttachSlot(RunnerRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CallModel(RunnerRequest):
+class CallModel(OfSlot):
     """Run a model once."""
 
-    slot: int
     model: str = "plain"
     hold: bool = False
     """Keep what it returns as a caller would who needs it later."""
@@ -68,74 +87,47 @@ class CallModel(RunnerRequest):
     """How the tensors that it is given lie in memory; see `workers.runner.step`. All but dense ones are copies."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChangeState(RunnerRequest):
+class ChangeState(OfState):
     """Give the model's parameters and buffers other values, in place, as a step of training does."""
 
-    state_names: tuple[str, ...]
-    state_metas: tuple[TensorMeta, ...]
-    """Their values are in block 0."""
-    handles: tuple[Any, ...]
+
+class ReadState(OfState):
+    """Hand over the model's parameters and buffers as they are now, under the reference's names, in block 0."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadState(RunnerRequest):
-    """Hand over the model's parameters and buffers as they are now, under the reference's names."""
-
-    state_names: tuple[str, ...]
-    state_metas: tuple[TensorMeta, ...]
-    """They go to block 0."""
-    handles: tuple[Any, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class AskWhatIsKept(RunnerRequest):
+class AskWhatIsKept(OfSlot):
     """On the CPU: run the model once, let go of what it returns, and say whether the memory of that is still there."""
 
-    slot: int
 
-
-@dataclass(frozen=True, kw_only=True)
-class HandOverHeld(RunnerRequest):
+class HandOverHeld(OfSlot):
     """On the CPU: hand over what an early call returned, as it is now, and let go of it."""
 
-    slot: int
-
 
 @dataclass(frozen=True, kw_only=True)
-class TimeBatch(RunnerRequest):
+class TimeBatch(OfSlots):
     """Run a model once for each slot, in turn."""
 
-    slots: tuple[int, ...]
     model: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class CallLate(RunnerRequest):
+class CallLate(OfSlot):
     """On a GPU: one call whose inputs arrive late, in stream order, and whose other streams are held up."""
 
-    slot: int
     source: int
     """The slot whose inputs are copied in."""
     delay_us: int
     hold: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class CaptureGraph(RunnerRequest):
+class CaptureGraph(OfSlot):
     """On a GPU: have CUDA record one call as a graph."""
 
-    slot: int
 
-
-@dataclass(frozen=True, kw_only=True)
-class ForgetSlots(RunnerRequest):
+class ForgetSlots(OfSlots):
     """Let go of slots."""
 
-    slots: tuple[int, ...]
 
-
-@dataclass(frozen=True, kw_only=True)
 class DropOutputs(RunnerRequest):
     """Let go of what the last call returned."""
 
@@ -147,21 +139,14 @@ class FetchOutputs(RunnerRequest):
     index: int | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class CountKernels(RunnerRequest):
+class CountKernels(OfSlot):
     """Run a call between the marks that Nsight Compute looks for."""
 
-    slot: int
 
-
-@dataclass(frozen=True, kw_only=True)
-class TraceKernels(RunnerRequest):
+class TraceKernels(OfSlot):
     """Run a call under torch's profiler."""
 
-    slot: int
 
-
-@dataclass(frozen=True, kw_only=True)
 class QuitRunner(RunnerRequest):
     """End."""
 
@@ -173,18 +158,14 @@ class CompileModel(RunnerRequest):
     model: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class AddIdle(RunnerRequest):
+class AddIdle(OfSlot):
     """To a baseline: add the model `idle`, which returns what `plain` returns for a slot and computes nothing."""
 
-    slot: int
-
 
 @dataclass(frozen=True, kw_only=True)
-class DraftCode(RunnerRequest):
+class DraftCode(OfSlots):
     """To a baseline: write the compiler's own code as a candidate."""
 
-    slots: tuple[int, ...]
     name: str
     way: str
     library: tuple[str, ...]

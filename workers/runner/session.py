@@ -105,10 +105,10 @@ class RunnerServer:
                 message = self._channel.receive(timeout_s=IDLE_LIMIT_S)
             except WireClosedError:
                 return
-            self._channel.send({"token": message.body.get("token"), **ANSWERS.encode(self._answer(message))})
+            self._token = message.body.get("token")
+            self._channel.send({"token": self._token, **ANSWERS.encode(self._answer(message))})
 
     def _answer(self, message: Message) -> RunnerAnswer:
-        self._token = message.body.get("token")
         try:
             request = protocol.REQUESTS.decode(message.body)
             with torch.no_grad():
@@ -216,9 +216,14 @@ class RunnerServer:
         self._slots[asked.slot] = (arguments, inputs, out)
         return Acknowledged()
 
-    def _call(self, asked: protocol.CallModel, message: Message) -> ModelCalled:
-        arguments, inputs, self._out = self._slots[asked.slot]
-        self._inputs, self._batch, self._slot = inputs.tensors, None, asked.slot
+    def _enter(self, slot: int) -> Any:
+        """The arguments of a slot, whose inputs and memory for outputs count from here on."""
+        arguments, inputs, self._out = self._slots[slot]
+        self._inputs, self._slot = inputs.tensors, slot
+        return arguments
+
+    def _call(self, asked: protocol.CallModel, _message: Message) -> ModelCalled:
+        arguments, self._batch = self._enter(asked.slot), None
         model = self._models[asked.model]
         if asked.observe:
             self._outputs, elements = observe(model, arguments)
@@ -236,19 +241,17 @@ class RunnerServer:
             seconds = _now() - started - self._waited_s
             if asked.at_once and self._out is not None:
                 self._written = write(flatten(self._outputs), self._out.tensors[0])
-            self._channel.send({"token": message.body.get("token"), **RETURNED})
+            self._channel.send({"token": self._token, **RETURNED})
             return ModelCalled(seconds=seconds, handed=self._hand_over())
         self._finish_call()
         return ModelCalled(seconds=_now() - started)
 
     def _tell_what_is_kept(self, asked: protocol.AskWhatIsKept, _message: Message) -> OutputsKept:
-        arguments, inputs, self._out = self._slots[asked.slot]
-        self._inputs, self._slot = inputs.tensors, asked.slot
-        return OutputsKept(kept=keeps_outputs(self._models["plain"], arguments))
+        return OutputsKept(kept=keeps_outputs(self._models["plain"], self._enter(asked.slot)))
 
     def _hand_over_held(self, asked: protocol.HandOverHeld, _message: Message) -> HandedOver:
-        _arguments, inputs, self._out = self._slots[asked.slot]
-        self._inputs, self._outputs, self._held = inputs.tensors, self._held, None
+        self._enter(asked.slot)
+        self._outputs, self._held = self._held, None
         return self._hand_over()
 
     def _hand_over(self) -> HandedOver:
@@ -289,17 +292,14 @@ class RunnerServer:
 
     def _call_in_batch(self, model: Callable[..., Any], number: int, held: list[Any]) -> HandedOver:
         """One call, whose outputs are handed over at once and held to the batch's end."""
-        arguments, inputs, self._out = self._slots[number]
-        self._inputs, self._slot = inputs.tensors, number
-        self._outputs = model(*arguments)
+        self._outputs = model(*self._enter(number))
         held.append(self._outputs)
         return self._hand_over()
 
     def _call_late(self, asked: protocol.CallLate, _message: Message) -> Acknowledged:
         source = self._slots[asked.source][1]
-        arguments, inputs, self._out = self._slots[asked.slot]
-        self._inputs, self._outputs, self._batch = inputs.tensors, None, None
-        pairs = list(zip(inputs.tensors, source.tensors, strict=True))
+        arguments, self._outputs, self._batch = self._enter(asked.slot), None, None
+        pairs = list(zip(self._inputs, source.tensors, strict=True))
         self._place.synchronize()
         self._outputs = run_held_up(self._models["plain"], arguments, pairs, asked.delay_us, hold=asked.hold)
         self._finish_call()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from workers.profilers.usage import tree
+from workers.profilers.usage import stat_fields, tasks, tree
 from workers.sampler.attribution import Attribution, attribute
 from workers.sampler.perf_events import NotPermittedError, PerfSampler, Sample
 
@@ -46,7 +46,8 @@ class SamplerHandle:
         if supervisor is None:
             return cls(None, "the runner's process number is not known here (another machine or container)", own)
         try:
-            threads = [thread for process in tree(supervisor) if process != supervisor for thread in _threads(process)]
+            others = [process for process in tree(supervisor) if process != supervisor]
+            threads = [int(task.name) for process in others for task in tasks(process)]
             return cls(PerfSampler(threads), "" if threads else "the runner has no threads", own, supervisor)
         except NotPermittedError as error:
             return cls(None, str(error.strerror), own)
@@ -80,24 +81,13 @@ class SamplerHandle:
 
 def missing_permission() -> str:
     """Why this machine lets nobody sample; empty where it does. Tried on ourselves."""
-    handle = SamplerHandle(None, "", {})
     try:
         PerfSampler([0]).close()
     except OSError as error:
-        handle.why = str(error.strerror or error)
-    return handle.why
+        return str(error.strerror or error)
+    return ""
 
 
 def _faults(process: int) -> int:
-    try:
-        fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
-        return int(fields[7])
-    except (OSError, ValueError, IndexError):
-        return 0
-
-
-def _threads(process: int) -> list[int]:
-    try:
-        return [int(entry.name) for entry in Path(f"/proc/{process}/task").iterdir()]
-    except OSError:
-        return []
+    fields = stat_fields(Path(f"/proc/{process}"))
+    return int(fields[7]) if fields else 0

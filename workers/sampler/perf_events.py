@@ -17,7 +17,8 @@ import random
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+
+from workers.profilers.perf_counters import paranoia
 
 NUMBERS = {"x86_64": 298, "aarch64": 241}
 """Of the system call."""
@@ -26,7 +27,6 @@ PERIODS_NS = (230_000, 270_000)
 PAGES = (64, 8)
 """Sizes of a ring to try: what may be locked is limited for plain users."""
 MAX_SAMPLES = 400_000
-PARANOIA = Path("/proc/sys/kernel/perf_event_paranoid")
 _SOFTWARE, _CPU_CLOCK, _ATTRIBUTE_BYTES, _CLOSE_ON_EXEC = 1, 0, 128, 8
 _IP, _TID, _TIME = 1, 2, 4
 _INHERIT, _EXCLUDE_KERNEL, _EXCLUDE_HYPERVISOR, _USE_CLOCK = 1 << 1, 1 << 5, 1 << 6, 1 << 25
@@ -161,7 +161,7 @@ def _open(thread: int, core: int, period_ns: int) -> int:
             raise ProcessLookupError(number, "the thread is gone")
     raise NotPermittedError(
         number,
-        f"perf_event_open: {os.strerror(number)} (kernel.perf_event_paranoid is {_paranoia()}; a container needs "
+        f"perf_event_open: {os.strerror(number)} (kernel.perf_event_paranoid is {paranoia()}; a container needs "
         "CAP_PERFMON, or a seccomp profile that lets perf_event_open through)",
     )
 
@@ -189,10 +189,3 @@ def _call(attributes: bytes, thread: int, core: int) -> tuple[int, int]:
         ctypes.c_ulong(_CLOSE_ON_EXEC),
     )
     return int(descriptor), ctypes.get_errno()
-
-
-def _paranoia() -> str:
-    try:
-        return PARANOIA.read_text(encoding="ascii").strip()
-    except OSError:
-        return "unknown"

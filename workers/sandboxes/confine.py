@@ -12,14 +12,6 @@ from pathlib import Path
 from workers.sandboxes import linux
 from workers.sandboxes.plan import Level, SandboxPlan
 
-NAMESPACES = (
-    linux.CLONE_NEWNS
-    | linux.CLONE_NEWPID
-    | linux.CLONE_NEWNET
-    | linux.CLONE_NEWIPC
-    | linux.CLONE_NEWUTS
-    | linux.CLONE_NEWCGROUP
-)
 OPEN_FILES = 1024
 
 
@@ -30,7 +22,7 @@ def enter_namespaces(plan: SandboxPlan) -> None:
     try:
         if plan.level is Level.USER:
             _enter_user_namespace(plan)
-        linux.unshare(NAMESPACES)
+        linux.unshare(linux.CLONE_ALL_BUT_USER)
     except OSError as error:
         raise linux.NamespaceError(*error.args) from None
 

@@ -60,7 +60,4 @@ def inside(temporary: str, requested: Mapping[str, str]) -> dict[str, str]:
 
 def program_root() -> Path:
     """The folder our packages are imported from."""
-    spec = importlib.util.find_spec("workers")
-    assert spec is not None
-    assert spec.origin is not None
-    return Path(spec.origin).parent.parent
+    return Path(__file__).parent.parent.parent

@@ -160,6 +160,16 @@ class ForkedProcess:
         finally:
             self._lock.release()
 
+    def run_to_end(self) -> ExitStatus:
+        """Wait for the end of a program that talks to nobody; whatever it leaves running is killed."""
+        self.socket.close()
+        try:
+            status = self.wait()
+        finally:
+            self.kill()
+        assert status is not None
+        return status
+
     def abandon(self) -> None:
         """Let go of a process that never became ready; its supervisor ends it when the status socket closes."""
         self._kill_supervisor()

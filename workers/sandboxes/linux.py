@@ -19,6 +19,7 @@ CLONE_NEWIPC = 0x08000000
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
 CLONE_NEWNET = 0x40000000
+CLONE_ALL_BUT_USER = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP
 
 MS_RDONLY = 1
 MS_NOSUID = 2
@@ -115,12 +116,6 @@ def restrict_mount(target: str, flags: int) -> None:
             raise
         kept = os.statvfs(target).f_flag & (MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)
         mount(None, target, None, MS_REMOUNT | MS_BIND | flags | kept)
-
-
-def set_hostname(name: str) -> None:
-    """Name the machine, in an own UTS namespace."""
-    encoded = name.encode()
-    _check(_libc.sethostname(encoded, ctypes.c_size_t(len(encoded))), "sethostname")
 
 
 def close_descriptors(keep: set[int]) -> None:

@@ -131,14 +131,9 @@ class ProcessSandbox:
         process = self._fork(
             level, limits, binds=shown, command=tuple(command), directory=str(directory), environment=environment
         )
-        process.socket.close()
-        try:
-            status = process.wait()
-        finally:
-            process.kill()
+        status = process.run_to_end()
         if process.missing is not None:
             raise ToolchainError(f"cannot run {process.missing}")
-        assert status is not None
         return status
 
     def _wraps_programs(self) -> bool:

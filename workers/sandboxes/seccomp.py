@@ -76,15 +76,7 @@ _NUMBERS = {
 """Numbers of `CONFINING` in its order, the audit architecture, and the number of `clone`."""
 _CLONE3 = 435
 _X32 = 0x40000000
-_NEW_NAMESPACES = (
-    linux.CLONE_NEWNS
-    | linux.CLONE_NEWCGROUP
-    | linux.CLONE_NEWUTS
-    | linux.CLONE_NEWIPC
-    | linux.CLONE_NEWUSER
-    | linux.CLONE_NEWPID
-    | linux.CLONE_NEWNET
-)
+_NEW_NAMESPACES = linux.CLONE_ALL_BUT_USER | linux.CLONE_NEWUSER
 _LOAD, _JUMP_EQUAL, _JUMP_ANY_BIT, _JUMP_AT_LEAST, _RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
 _KILL, _REFUSE, _ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
 _NUMBER_AT, _ARCHITECTURE_AT, _FIRST_ARGUMENT_AT = 0, 4, 16

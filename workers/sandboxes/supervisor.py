@@ -19,7 +19,7 @@ from pathlib import Path
 from services.domain.events import JsonValue
 from workers.ipc.wire import Channel, WireError
 from workers.profilers.usage import descendants
-from workers.sandboxes import archives, linux
+from workers.sandboxes import archives, confine, linux
 from workers.sandboxes.bounds import LOOK_S, BoundWatch, in_namespace
 from workers.sandboxes.freezer import TreeFreezer
 from workers.sandboxes.plan import Level, SandboxPlan
@@ -250,9 +250,7 @@ def _kill_user(uid: int) -> None:
     if killer == 0:
         try:
             linux.keep_capabilities((1 << 6) | (1 << 7))  # CAP_SETGID, CAP_SETUID: never more than it needs
-            os.setgroups([])
-            os.setresgid(uid, uid, uid)
-            os.setresuid(uid, uid, uid)
+            confine.change_user(uid)
             os.kill(-1, signal.SIGKILL)
         finally:
             os._exit(0)

@@ -64,7 +64,9 @@ def build(plan: SandboxPlan, archive: int | None = None) -> None:
     for bind in sorted(plan.binds, key=lambda bind: bind.target.count("/")):
         _bind(bind)
     if plan.workspace:
-        _make_workspace(NEW / plan.directory.lstrip("/"), size)
+        workspace = NEW / plan.directory.lstrip("/")
+        workspace.mkdir(parents=True)
+        _make_tmpfs(workspace, size, 0o755)
     if archive is not None:
         _unpack(plan, archive)
     linux.mount(None, str(NEW), None, linux.MS_REMOUNT | linux.MS_BIND | RESTRICTED)
@@ -129,11 +131,6 @@ def _unpack(plan: SandboxPlan, archive: int) -> None:
         _make_mount_point(target, is_directory=source.is_dir())
         linux.mount(str(source), str(target), None, linux.MS_BIND)
         linux.restrict_mount(str(target), RESTRICTED)
-
-
-def _make_workspace(folder: Path, size: int) -> None:
-    folder.mkdir(parents=True)
-    _make_tmpfs(folder, size, 0o755)
 
 
 def _write_users(uid: int) -> None:

@@ -113,7 +113,7 @@ def _supervise(
         linux.set_dumpable(dumpable=False)  # at level `user` the process has our user, and may not look into us
         linux.adopt_orphans()
         if plan.level is not Level.LIMITS:
-            linux.set_hostname("sandbox")
+            socket.sethostname("sandbox")
             view.build(plan, archive)
         reading, writing = os.pipe2(os.O_CLOEXEC)
         fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, CHUNK)
@@ -155,8 +155,8 @@ def _become(plan: SandboxPlan, connection: int, channel: Channel, group: list[in
         confine.give_up_privileges(plan)
         linux.die_with_parent(signal.SIGKILL)  # again: a change of user clears it
         confine.apply_limits(plan)
-        if plan.contained:
-            _die_first()
+        if plan.contained:  # when its memory is used up, the kernel shall take this process, not those that watch it
+            Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
         if plan.filtered:
             seccomp.forbid_confining()
         linux.close_descriptors({connection, channel.connection.fileno()})
@@ -167,11 +167,6 @@ def _become(plan: SandboxPlan, connection: int, channel: Channel, group: list[in
         _execute(plan, channel)
     channel.close()
     _call(plan.entry, connection)
-
-
-def _die_first() -> None:
-    """When the container's memory is used up, the kernel shall take this process, not those that watch it."""
-    Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
 def _execute(plan: SandboxPlan, channel: Channel) -> NoReturn:

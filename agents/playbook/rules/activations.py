@@ -7,18 +7,6 @@ from agents.playbook.calls import OperatorCall, Value, lowers
 SCALE, ALPHA = 1.0507009873554805, 1.6732632423543772
 
 
-@lowers("silu", "mish", "log_sigmoid", "hardsigmoid", "hardswish")
-def plain(call: OperatorCall) -> Value:
-    """Without parameters."""
-    return call.b.call(call.name, call.dtype, call.node(0))
-
-
-@lowers("log_sigmoid_forward")
-def log_sigmoid_forward(call: OperatorCall) -> Value:
-    """The first of its two results is the function."""
-    return call.b.call("log_sigmoid", call.dtype, call.node(0))
-
-
 @lowers("relu6")
 def relu6(call: OperatorCall) -> Value:
     """min(max(x, 0), 6)."""

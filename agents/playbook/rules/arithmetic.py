@@ -10,9 +10,15 @@ UNARY = (
     *("abs", "neg", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal", "square"),
     *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erf", "erfc"),
     *("floor", "ceil", "round", "trunc", "frac", "sign", "sgn", "relu", "sigmoid", "tanh"),
+    *("silu", "mish", "log_sigmoid", "log_sigmoid_forward", "hardsigmoid", "hardswish"),
 )
-ALIASES = {"sgn": "sign"}
-BINARY = ("mul", "div", "maximum", "minimum", "atan2", "fmod", "remainder")
+ALIASES = {"sgn": "sign", "log_sigmoid_forward": "log_sigmoid"}
+"""Of `log_sigmoid_forward`, the first of its two results is the function."""
+BINARY = ("mul", "div", "maximum", "minimum", "atan2", "fmod", "remainder", "xlogy")
+LOGIC = (
+    *("logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor"),
+    *("__and__", "__or__", "__xor__"),
+)
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
@@ -80,17 +86,7 @@ def comparison(call: OperatorCall) -> Value:
     return call.b.map(call.name, "bool", call.b.cast(left, dtype), call.b.cast(right, dtype))
 
 
-@lowers(
-    "logical_and",
-    "logical_or",
-    "logical_xor",
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
-    "__and__",
-    "__or__",
-    "__xor__",
-)
+@lowers(*LOGIC)
 def logic(call: OperatorCall) -> Value:
     """Logic on truth values; bits of integers."""
     function = call.name.strip("_").split("_")[-1]

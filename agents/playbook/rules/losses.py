@@ -60,12 +60,6 @@ def kl_div(call: OperatorCall) -> Value:
     return reduced(call, terms, call.get(2, "reduction", 1))
 
 
-@lowers("xlogy")
-def xlogy(call: OperatorCall) -> Value:
-    """x · log(y), zero where x is zero."""
-    return call.b.call("xlogy", call.dtype, call.node(0), call.node(1))
-
-
 @lowers("binary_cross_entropy")
 def binary_cross_entropy(call: OperatorCall) -> Value:
     """−(t·log p + (1 − t)·log(1 − p)), logarithms not below −100."""

@@ -13,15 +13,9 @@ def same(call: OperatorCall) -> Value:
     return call.node(0)
 
 
-@lowers("view", "reshape", "_unsafe_view", "_reshape_copy")
+@lowers("view", "reshape", "_unsafe_view", "_reshape_copy", "flatten", "unflatten")
 def reshape(call: OperatorCall) -> Value:
     """Another shape of as many elements."""
-    return call.b.reshape(call.node(0), call.item.outputs[0].shape)
-
-
-@lowers("flatten", "unflatten")
-def flatten(call: OperatorCall) -> Value:
-    """Dimensions merged or split."""
     return call.b.reshape(call.node(0), call.item.outputs[0].shape)
 
 

@@ -42,7 +42,7 @@ def find(analysis: ProblemAnalysis) -> Attention | None:
         if item.outputs[0].name not in known
         and not (base_name(item) in IDENTITIES and item.outputs[0].name in analysis.outputs)
     ]
-    if not left or len(analysis.outputs) != 1 or not _ends(analysis, left[-1]):
+    if not left or len(analysis.outputs) != 1 or left[-1].outputs[0].name != analysis.outputs[0]:
         return None
     found = _called(left[0], known) if len(left) == 1 else _written_out(left, known)
     if found is None or len({found.q.dtype, found.k.dtype, found.v.dtype}) != 1 or found.dtype not in FLOATS:
@@ -51,10 +51,6 @@ def find(analysis: ProblemAnalysis) -> Attention | None:
         return None
     ranks = {len(source.shape) for source in (found.q, found.k, found.v)}
     return found if len(ranks) == 1 and ranks <= {2, 3, 4} and _heads_divide(found) else None
-
-
-def _ends(analysis: ProblemAnalysis, item: Operator) -> bool:
-    return item.outputs[0].name == analysis.outputs[0]
 
 
 def _heads_divide(found: Attention) -> bool:
@@ -113,14 +109,7 @@ def _written_out(items: list[Operator], known: dict[str, StridedSource]) -> Atte
     last = [argument.ref if isinstance(argument, ValueRef) else "" for argument in items[-1].arguments]
     if names[-2] != "softmax" or last[0] != value or any(ref not in known for ref in (*refs, last[1])):
         return None
-    q, keys, v = known[refs[0]], known[refs[1]], known[last[1]]
-    k = StridedSource(
-        text=f"{keys.text}.transpose(-2, -1)",
-        shape=(*keys.shape[:-2], keys.shape[-1], keys.shape[-2]),
-        stored=keys.stored,
-        dtype=keys.dtype,
-        parameter=keys.parameter,
-    )
+    q, k, v = known[refs[0]], known[refs[1]].transposed(), known[last[1]]
     if len(q.shape) != len(k.shape) or q.shape[:-2] != k.shape[:-2]:
         return None
     return Attention(q=q, k=k, v=v, scale=scale, causal=False, dtype=items[-1].outputs[0].dtype)

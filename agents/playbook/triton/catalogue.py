@@ -44,15 +44,7 @@ CONVOLUTION, POOLING, NORM, LOSS = (
     Template(name=name, variants=functools.partial(_variants, name)) for name in FAMILIES
 )
 
-TEMPLATES: tuple[Template, ...] = (
-    MATMUL,
-    CONVOLUTION,
-    POOLING,
-    NORM,
-    LOSS,
-    SCAN,
-    ATTENTION,
-)  # fmt: skip
+TEMPLATES: tuple[Template, ...] = (MATMUL, CONVOLUTION, POOLING, NORM, LOSS, SCAN, ATTENTION)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,11 +13,6 @@ _ONLINE = (
 )
 
 
-def cross_entropy_steps(graph: NamedGraph, operator: Operator) -> list[KernelStep]:
-    """`cross_entropy_loss` with class indices: weights, an ignored index, label smoothing and every reduction."""
-    return _steps(graph, operator, operator.arguments[0])
-
-
 def with_wider_logits(graph: NamedGraph) -> tuple[Variant, ...]:
     """A loss of logits that are converted to float32 first: the kernel reads them as they are and sums in float32."""
     operators = graph.analysis.operators
@@ -29,11 +24,13 @@ def with_wider_logits(graph: NamedGraph) -> tuple[Variant, ...]:
         return ()
     if converted.outputs[0].dtype != "float32" or graph.analysis.outputs != (loss.outputs[0].name,):
         return ()
-    return tuple(single(graph, step, "Loss") for step in _steps(graph, loss, converted.arguments[0]))
+    return tuple(single(graph, step, "Loss") for step in cross_entropy_steps(graph, loss, converted.arguments[0]))
 
 
-def _steps(graph: NamedGraph, operator: Operator, logits: Argument) -> list[KernelStep]:
-    """From `logits`, which are the operator's own or what those were converted from."""
+def cross_entropy_steps(graph: NamedGraph, operator: Operator, converted: Argument = None) -> list[KernelStep]:
+    """`cross_entropy_loss` with class indices: weights, an ignored index, label smoothing and every reduction.
+
+    `converted`: what the operator's logits were converted from, where the kernel shall read that."""
     x, target = (graph.spec(operator.arguments[place]) for place in (0, 1))
     weight = argument(operator, 2, "weight", None)
     reduction = REDUCTIONS.get(_whole(argument(operator, 3, "reduction", 1)))
@@ -48,7 +45,7 @@ def _steps(graph: NamedGraph, operator: Operator, logits: Argument) -> list[Kern
     smoothing = argument(operator, 5, "label_smoothing", 0.0)
     if smoothing and x.dtype == "float16":
         return []  # the reference's own sum over classes overflows in this type, at magnitudes that matter
-    tensors = ", ".join(map(graph.text, (logits, operator.arguments[1], weight)))
+    tensors = ", ".join(map(graph.text, (converted or operator.arguments[0], operator.arguments[1], weight)))
     dtype = f"torch.{operator.outputs[0].dtype}"
     return [
         KernelStep(

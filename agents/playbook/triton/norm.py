@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 
 from agents.playbook.triton.steps import KernelStep, NamedGraph, Writer, argument
-from services.domain.problems import Argument, Operator
+from services.domain.problems import Operator
 
 _SPLIT = "statistics of long rows are split over programs, and the second pass begins where the first one ended"
 _IN_TURN = (
@@ -17,9 +17,10 @@ SHORT = 16384
 """Elements of a row up to which a row is one program's, as `SHORT` in the text `norm`."""
 
 
-def _steps(call: Callable[[bool], str], length: int) -> list[KernelStep]:
-    split = KernelStep(name="split", reason=_SPLIT, kernels=("norm",), call=call(False), tunables=TUNABLES)
-    in_turn = KernelStep(name="in_turn", reason=_IN_TURN, kernels=("norm",), call=call(True), tunables=TUNABLES)
+def _steps(begun: str, length: int) -> list[KernelStep]:
+    """`begun`: the call without its last argument, whether rows are taken in turn."""
+    split = KernelStep(name="split", reason=_SPLIT, kernels=("norm",), call=f"{begun}False)", tunables=TUNABLES)
+    in_turn = KernelStep(name="in_turn", reason=_IN_TURN, kernels=("norm",), call=f"{begun}True)", tunables=TUNABLES)
     return [split, in_turn] if length > SHORT else [split]
 
 
@@ -28,12 +29,12 @@ def group_steps(graph: NamedGraph, operator: Operator) -> list[KernelStep]:
     x, groups = operator.arguments[0], operator.arguments[1]
     weight, bias = (argument(operator, place, name, None) for place, name in ((2, "weight"), (3, "bias")))
     spec = graph.spec(x)
-    if spec is None or not isinstance(groups, int) or not _fits(graph, x, weight, bias) or len(spec.shape) < 2:
+    if spec is None or not isinstance(groups, int) or not graph.is_floating(x, weight, bias) or len(spec.shape) < 2:
         return []
     eps = argument(operator, 4, "eps", 1e-5)
     tensors = f"{graph.text(x)}, {groups}, {graph.text(weight)}, {graph.text(bias)}"
     length = spec.elements // max(1, spec.shape[0] * groups)
-    return _steps(lambda in_turn: f"group_normalised({tensors}, {eps!r}, {in_turn})", length)
+    return _steps(f"group_normalised({tensors}, {eps!r}, ", length)
 
 
 def instance_steps(graph: NamedGraph, operator: Operator) -> list[KernelStep]:
@@ -44,13 +45,13 @@ def instance_steps(graph: NamedGraph, operator: Operator) -> list[KernelStep]:
     spec = graph.spec(x)
     if spec is None or not uses_input or mean is not None or variance is not None or len(spec.shape) < 3:
         return []
-    if not _fits(graph, x, weight, bias):
+    if not graph.is_floating(x, weight, bias):
         return []
     eps = argument(operator, 7, "eps", 1e-5)
     name = graph.text(x)
     tensors = f"{name}, {name}.shape[1], {graph.text(weight)}, {graph.text(bias)}"
     length = spec.elements // max(1, spec.shape[0] * spec.shape[1])
-    return _steps(lambda in_turn: f"group_normalised({tensors}, {eps!r}, {in_turn})", length)
+    return _steps(f"group_normalised({tensors}, {eps!r}, ", length)
 
 
 def layer_steps(graph: NamedGraph, operator: Operator) -> list[KernelStep]:
@@ -58,18 +59,12 @@ def layer_steps(graph: NamedGraph, operator: Operator) -> list[KernelStep]:
     x, shape = operator.arguments[:2]
     weight, bias = (argument(operator, place, name, None) for place, name in ((2, "weight"), (3, "bias")))
     spec = graph.spec(x)
-    if spec is None or not isinstance(shape, tuple) or not shape or not _fits(graph, x, weight, bias):
+    if spec is None or not isinstance(shape, tuple) or not shape or not graph.is_floating(x, weight, bias):
         return []
     eps = argument(operator, 4, "eps", 1e-5)
     tensors = f"{graph.text(x)}, {len(shape)}, {graph.text(weight)}, {graph.text(bias)}"
-    length = 1
-    for size in spec.shape[len(spec.shape) - len(shape) :]:
-        length *= size
-    return _steps(lambda in_turn: f"layer_normalised({tensors}, {eps!r}, {in_turn})", length)
-
-
-def _fits(graph: NamedGraph, x: Argument, weight: Argument, bias: Argument) -> bool:
-    return graph.is_floating(x, weight, bias)
+    length = math.prod(spec.shape[len(spec.shape) - len(shape) :])
+    return _steps(f"layer_normalised({tensors}, {eps!r}, ", length)
 
 
 WRITERS: dict[str, Writer] = {

@@ -196,10 +196,8 @@ def _source(analysis: ProblemAnalysis, found: Product, way: _Way) -> str:
         result=_result(found, operands),
         **_passed(operands, "sb sm sn"),
     )
-    functions, forward = (
-        found.chain.functions,
-        [*found.statements, *_brought(operands), _call("product", operands)],
-    )
+    functions = found.chain.functions
+    forward = [*found.statements, *_brought(operands), _call("product", operands)]
     if found.tail is not None:
         later = found.tail.chain.operands
         functions = found.tail.chain.functions
@@ -229,8 +227,6 @@ def _passed(operands: Sequence[Operand], strides: str) -> dict[str, str]:
         "arguments": "".join(f", {name}" for name in names),
         "arguments_in": "".join(f" {name}," for name in names),
         "strides_in": "".join(f" *{name}.stride()," for name in names),
-        "arguments_through": "".join(f" {name}_ptr," for name in names),
-        "strides_through": "".join(f" {name}_{suffix}," for name in names for suffix in suffixes),
     }
 
 

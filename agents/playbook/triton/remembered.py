@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from agents.playbook.remembered import ALIKE, worth
+from agents.playbook.remembered import ALIKE, usable, worth
 from agents.playbook.triton.catalogue import TritonKernel, kernels
 from services.domain.chat import Facts
-from services.domain.evaluations import Verdict
-from services.domain.experiences import Experience
 
 
 def in_order(facts: Facts) -> tuple[TritonKernel, ...]:
@@ -33,14 +31,10 @@ def recommended(facts: Facts, kernel: TritonKernel) -> str | None:
 def _fastest(facts: Facts) -> str | None:
     """The catalogue's kernel that was fastest on this very problem, else on those most similar to it."""
     known = {kernel.name for kernel in kernels(facts.analysis)}
-    found = [item for item in facts.experiences if _usable(facts, item.experience, known)]
+    accepted = [item for item in facts.experiences if usable(facts, item.experience)]
+    found = [item for item in accepted if not known.isdisjoint(item.experience.moves)]
     own = [item for item in found if item.experience.text.startswith(facts.analysis.subject)]
     nearest = max((item.similarity for item in found), default=0.0)
     near = own or [item for item in found if item.similarity >= nearest - ALIKE]
     best = max(near, key=lambda item: (item.experience.speedup or 0.0, item.value or 0.0), default=None)
     return next((move for move in best.experience.moves if move in known), None) if best is not None else None
-
-
-def _usable(facts: Facts, experience: Experience, known: set[str]) -> bool:
-    own = (experience.backend, experience.family) == (facts.backend, facts.analysis.family)
-    return own and experience.verdict is Verdict.ACCEPTED and not known.isdisjoint(experience.moves)

@@ -210,7 +210,8 @@ def _over_depth(window: SlidingWindow) -> Iterator[str]:
     yield f"for tap_d in range({depth}):"
     yield f"    z = depth0 + tap_d * {window.dilation[0]}"
     yield "    is_plane = live & (z >= 0) & (z < depth)"
-    yield f"    start = x_ptr + ({_plane(window)} * depth + z) * height * width + row0 * width + column0"
+    plane = "x_plane" if window.kind == "depthwise" else "plane"  # the input's plane of an output's
+    yield f"    start = x_ptr + ({plane} * depth + z) * height * width + row0 * width + column0"
     if window.kind == "depthwise":
         yield f"    weights = w_ptr + (channel * {depth} + tap_d) * {height * width}"
     body = _written_out(window) if window.is_written_out else _looped(window)
@@ -264,11 +265,6 @@ def _looped(window: SlidingWindow) -> Iterator[str]:
         yield "    sum0 += x0 * tl.load(weights + tap).to(tl.float32)"
     else:
         yield f"    sum0 = {window.combined('sum0', 'x0')}"
-
-
-def _plane(window: SlidingWindow) -> str:
-    """The input's plane of an output's."""
-    return "x_plane" if window.kind == "depthwise" else "plane"
 
 
 def _is_column(column: str) -> str:

@@ -89,6 +89,8 @@ class DockerSandbox:
     `ConfigurationError` where the image is missing or another version's.
     """
 
+    isolation = "docker"
+
     def __init__(
         self,
         spec: ContainerSpec,
@@ -115,11 +117,6 @@ class DockerSandbox:
         self._numbers = threading.Lock()
         self._made = 0
         self._closed = False
-
-    @property
-    def isolation(self) -> str:
-        """`docker`."""
-        return "docker"
 
     @property
     def worker(self) -> str:
@@ -169,17 +166,12 @@ class DockerSandbox:
     ) -> ExitStatus:
         """Run a program to its end; `directory` is copied in and back. Raises `SandboxError`, `ToolchainError`."""
         process = self._fork(limits, mounts, environment, command=tuple(command), directory=directory)
-        process.socket.close()
-        try:
-            status = process.wait()
-        finally:
-            process.kill()
+        status = process.run_to_end()
         returned = process.take_returned()
         if returned is not None:
             archives.restore(returned, directory)
         if process.missing is not None:
             raise ToolchainError(f"cannot run {process.missing} (in the sandbox image {self._spec.image})")
-        assert status is not None
         return status
 
     def close(self) -> None:

@@ -135,19 +135,19 @@ def described_kernel(
         if PARTS == 2:
             left, right = tl.split(tl.permute(tl.reshape(acc, (BLOCK_M, 2, BLOCK_N // 2)), (0, 2, 1)))
             put(
-                left, y_desc, y_ptr,<<arguments_through>>
-                batch, row, column, M, N, y_sb, y_sm, y_sn,<<strides_through>>
+                left, y_desc, y_ptr,<<pointers>>
+                batch, row, column, M, N, y_sb, y_sm, y_sn,<<strides>>
                 BLOCK_M, BLOCK_N // 2, Y_DESCRIBED,
             )
             put(
-                right, y_desc, y_ptr,<<arguments_through>>
-                batch, row, column + BLOCK_N // 2, M, N, y_sb, y_sm, y_sn,<<strides_through>>
+                right, y_desc, y_ptr,<<pointers>>
+                batch, row, column + BLOCK_N // 2, M, N, y_sb, y_sm, y_sn,<<strides>>
                 BLOCK_M, BLOCK_N // 2, Y_DESCRIBED,
             )
         else:
             put(
-                acc, y_desc, y_ptr,<<arguments_through>>
-                batch, row, column, M, N, y_sb, y_sm, y_sn,<<strides_through>>
+                acc, y_desc, y_ptr,<<pointers>>
+                batch, row, column, M, N, y_sb, y_sm, y_sn,<<strides>>
                 BLOCK_M, BLOCK_N, Y_DESCRIBED,
             )
 

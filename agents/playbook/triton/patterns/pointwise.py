@@ -10,7 +10,7 @@ keep their digits.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from agents.playbook.triton.patterns.sources import FLOATS, IDENTITIES, StridedSource, base_name, sources
@@ -90,7 +90,6 @@ class Chain:
 def follow(
     analysis: ProblemAnalysis,
     start: str,
-    done: Collection[str] = (),
     *,
     value: str = "acc",
     positional: Mapping[str, Callable[[Operator, str], str | None]] | None = None,
@@ -98,12 +97,12 @@ def follow(
     """The chain from the value `start` to the output, or None where something else stands between them, or an operator
     outside of it is left over.
 
-    `done` names further values that the caller's kernel computes or does not need. `value` is the Triton name that
+    `value` is the Triton name that
     holds `start`, in float32 and not yet rounded to its dtype. `positional` adds operators that depend on where an
     element is (`triu`): from the operator and its operand's name to an expression."""
     if len(analysis.outputs) != 1:
         return None
-    return Walk(analysis, start, value, positional or {}).run({start, *done})
+    return Walk(analysis, start, value, positional or {}).run()
 
 
 class Walk:
@@ -125,9 +124,9 @@ class Walk:
         self.statements: list[str] = []
         self._operands: dict[str, Operand] = {}
 
-    def run(self, done: Collection[str]) -> Chain | None:
+    def run(self) -> Chain | None:
         """The chain to the output, or None where an operator on the way is not known."""
-        needed = _needed(self._analysis, done)
+        needed = _needed(self._analysis, self.start.name)
         following = [item for item in self._analysis.operators if item.outputs[0].name in needed]
         if following:
             self.round(self.start.name, self.names[self.start.name], self.start.dtype)
@@ -234,14 +233,14 @@ class Walk:
         return operand.name
 
 
-def _needed(analysis: ProblemAnalysis, done: Collection[str]) -> set[str]:
-    """Values that the output depends on, without those that are done and what only they depend on."""
+def _needed(analysis: ProblemAnalysis, start: str) -> set[str]:
+    """Values that the output depends on, without `start` and what only that depends on."""
     makers = {spec.name: item for item in analysis.operators for spec in item.outputs}
     found: set[str] = set()
     left = list(analysis.outputs)
     while left:
         name = left.pop()
-        if name in found or name in done or name not in makers:
+        if name in found or name == start or name not in makers:
             continue
         found.add(name)
         left += [argument.ref for argument in makers[name].arguments if isinstance(argument, ValueRef)]
@@ -319,15 +318,7 @@ def _elu(x: str, alpha: str = "1.0", scale: str = "1.0", input_scale: str = "1.0
     return f"{scale} * tl.where({x} > 0.0, {x}, {alpha} * expm1({x} * {input_scale}))"
 
 
-def _divide(a: str, b: str) -> str:
-    return f"{a} / {b}"
-
-
-def _multiply(a: str, b: str) -> str:
-    return f"{a} * {b}"
-
-
-def _compare(sign: str) -> Callable[..., str]:
+def _infix(sign: str) -> Callable[..., str]:
     return lambda a, b: f"{a} {sign} {b}"
 
 
@@ -342,30 +333,30 @@ OPERATORS: dict[str, Callable[..., str]] = {
     "clamp_max": lambda x, high: _clamp(x, high=high),
     "clamp_min": _clamp,
     "cos": _unary("tl.cos({0})"),
-    "div": _divide,
+    "div": _infix("/"),
     "elu": _elu,
-    "eq": _compare("=="),
+    "eq": _infix("=="),
     "erf": _unary("tl.erf({0})"),
     "exp": _unary("tl.exp({0})"),
     "expm1": _unary("expm1({0})"),
     "floor": _unary("tl.floor({0})"),
-    "ge": _compare(">="),
-    "gt": _compare(">"),
+    "ge": _infix(">="),
+    "gt": _infix(">"),
     "hardsigmoid": lambda x: _clamp(f"({x} + 3.0)", "0.0", "6.0") + " / 6.0",
     "hardswish": lambda x: f"{x} * " + _clamp(f"({x} + 3.0)", "0.0", "6.0") + " / 6.0",
     "hardtanh": lambda x, low="-1.0", high="1.0": _clamp(x, low, high),
-    "le": _compare("<="),
+    "le": _infix("<="),
     "leaky_relu": lambda x, slope="0.01": f"tl.where({x} > 0.0, {x}, {x} * {slope})",
     "log": _unary("tl.log({0})"),
     "log1p": _unary("log1p({0})"),
     "log_sigmoid": lambda x: f"tl.where({x} < 0.0, {x}, 0.0) - log1p(tl.exp(-tl.abs({x})))",
-    "lt": _compare("<"),
+    "lt": _infix("<"),
     "masked_fill": lambda x, mask, value: f"tl.where({mask}, {value}, {x})",
     "maximum": lambda a, b: f"tl.maximum({a}, {b}, propagate_nan=tl.PropagateNan.ALL)",
     "minimum": lambda a, b: f"tl.minimum({a}, {b}, propagate_nan=tl.PropagateNan.ALL)",
     "mish": lambda x: f"{x} * tanh({_softplus(x)})",
-    "mul": _multiply,
-    "ne": _compare("!="),
+    "mul": _infix("*"),
+    "ne": _infix("!="),
     "neg": _unary("-{0}"),
     "reciprocal": _unary("1.0 / {0}"),
     "relu": _unary("tl.where({0} < 0.0, 0.0, {0})"),

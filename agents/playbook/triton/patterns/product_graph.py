@@ -6,6 +6,7 @@ their strides, so that transposed operands cost no copy. Leading dimensions of `
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -78,8 +79,8 @@ def product(analysis: ProblemAnalysis) -> Product | None:
     output = item.outputs[0]
     if len(stored) != 1 or not stored <= FLOATS or output.dtype not in FLOATS:
         return None
-    if not all(_keeps_its_values(source, output.dtype) for source in (factors.a, factors.b)):
-        return None
+    if not all(source.exact and source.dtype == output.dtype for source in (factors.a, factors.b)):
+        return None  # factors are multiplied as they are stored: they may be cast to no less than they have
     triangle, diagonal = _triangle(analysis, output.name)
     chain, tail = follow(analysis, output.name, positional=_positional(factors)), None
     if chain is None:
@@ -113,11 +114,6 @@ def product(analysis: ProblemAnalysis) -> Product | None:
     )
 
 
-def _keeps_its_values(source: StridedSource, dtype: str) -> bool:
-    """Whether a factor multiplied as it is stored gives what the graph asks: cast to no less than it has."""
-    return source.exact and source.dtype == dtype
-
-
 def _terms(item: Operator, known: dict[str, StridedSource]) -> tuple[_Factors, str, StridedSource | None, str] | None:
     """The factors of a product, its scale, and what is added to it at which scale."""
     name, options = base_name(item), dict(item.keywords)
@@ -139,19 +135,13 @@ def _terms(item: Operator, known: dict[str, StridedSource]) -> tuple[_Factors, s
         bias = refs[2] if len(refs) > 2 and item.arguments[2] is not None else None
         if len(refs) > 2 and item.arguments[2] is not None and bias is None:
             return None
-        factors = _matmul(refs[0], _transposed(refs[1]))
+        factors = _matmul(refs[0], refs[1].transposed())
         return None if factors is None else (factors, "1.0", bias, "1.0")
     return _wrapped(_matmul(refs[0], refs[1]))
 
 
 def _wrapped(factors: _Factors | None) -> tuple[_Factors, str, StridedSource | None, str] | None:
     return None if factors is None else (factors, "1.0", None, "1.0")
-
-
-def _transposed(source: StridedSource) -> StridedSource:
-    text = f"{source.text}.transpose(-2, -1)"
-    shape = (*source.shape[:-2], source.shape[-1], source.shape[-2])
-    return StridedSource(text=text, shape=shape, stored=source.stored, dtype=source.dtype, parameter=source.parameter)
 
 
 def _matmul(a: StridedSource, b: StridedSource) -> _Factors | None:
@@ -167,13 +157,13 @@ def _matmul(a: StridedSource, b: StridedSource) -> _Factors | None:
     second = b.shape if right > 1 else (*b.shape, 1)
     rows, columns = ("" if left == 1 else "a.shape[-2], "), ("" if right == 1 else "b.shape[-1]")
     if len(second) == 2:
-        batch, many, lead = 1, _size(first[:-1]), "*a.shape[:-2], "
+        batch, many, lead = 1, math.prod(first[:-1]), "*a.shape[:-2], "
         lines.append("shape = (" + lead + rows + columns + ")")
         if len(first) > 2:
             lines.append("a = a.reshape(a.shape[:-1].numel(), a.shape[-1])")
         lines += ["a, b = a.unsqueeze(0), b.unsqueeze(0)"]
     else:
-        batch, many = _size(_broadcast(first[:-2], second[:-2])), first[-2]
+        batch, many = math.prod(_broadcast(first[:-2], second[:-2])), first[-2]
         lines.append("lead = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])")
         lines.append("shape = (*lead, " + rows + columns + ")")
         lines += [_flattened(name) for name in "ab"]
@@ -196,13 +186,6 @@ def _broadcast(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]
     longest = max(len(left), len(right))
     padded = [(1,) * (longest - len(shape)) + shape for shape in (left, right)]
     return tuple(max(one, other) if 0 not in (one, other) else 0 for one, other in zip(*padded, strict=True))
-
-
-def _size(shape: tuple[int, ...]) -> int:
-    count = 1
-    for size in shape:
-        count *= size
-    return count
 
 
 def _einsum(item: Operator, known: dict[str, StridedSource]) -> _Factors | None:
@@ -248,7 +231,7 @@ def _contraction(left: str, right: str, output: str, a: StridedSource, b: Stride
         statements=tuple(lines),
         shape=f"({', '.join(f'n_{letter}' for letter in output)},)",
         view=f"y.view({_times(batch)}, {_times(rows)}, {_times(columns)})",
-        sizes=tuple(_size(tuple(sizes[letter] for letter in group)) for group in (batch, rows, inner, columns)),  # type: ignore[arg-type]
+        sizes=tuple(math.prod(sizes[letter] for letter in group) for group in (batch, rows, inner, columns)),  # type: ignore[arg-type]
     )
 
 

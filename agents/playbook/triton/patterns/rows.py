@@ -66,7 +66,7 @@ def row_tail(analysis: ProblemAnalysis, start: str) -> RowTail | None:
     walk = _RowWalk(analysis, start, "acc", {})
     if len(analysis.outputs) != 1 or len(walk.start.shape) < 2 or walk.start.shape[-1] == 1:
         return None
-    chain = walk.run({start})
+    chain = walk.run()
     if chain is None:
         return None
     shapes = {walk.start.shape: "y.shape", walk.start.shape[:-1]: "y.shape[:-1]"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from services.domain.problems import Argument, Operator, ProblemAnalysis, ValueRef
 
@@ -31,6 +31,11 @@ class StridedSource:
     def exact(self) -> bool:
         """Whether reading it as stored loses nothing: no cast, or one from 16 bits to float32."""
         return self.stored == self.dtype or self.dtype == "float32"
+
+    def transposed(self) -> StridedSource:
+        """With its last two dimensions exchanged."""
+        shape = (*self.shape[:-2], self.shape[-1], self.shape[-2])
+        return replace(self, text=f"{self.text}.transpose(-2, -1)", shape=shape)
 
 
 def base_name(item: Operator) -> str:
@@ -64,16 +69,12 @@ def _derived(item: Operator, base: StridedSource) -> StridedSource | None:
     if name == "_to_copy" or name in IDENTITIES:
         if base.dtype != base.stored and spec.dtype != base.dtype:
             return None  # two casts in a row: the first one's rounding would be lost
-        return StridedSource(
-            text=base.text, shape=base.shape, stored=base.stored, dtype=spec.dtype, parameter=base.parameter
-        )
+        return replace(base, dtype=spec.dtype)
     write = VIEWS.get(name)
     text = write(item.arguments[1:]) if write is not None else None
     if text is None:
         return None
-    return StridedSource(
-        text=f"{base.text}.{text}", shape=spec.shape, stored=base.stored, dtype=base.dtype, parameter=base.parameter
-    )
+    return replace(base, text=f"{base.text}.{text}", shape=spec.shape)
 
 
 def _permute(rest: tuple[Argument, ...]) -> str | None:

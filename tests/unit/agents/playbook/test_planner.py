@@ -14,8 +14,9 @@ from agents.playbook.critic import refine
 from agents.playbook.model import PlaybookModel
 from agents.playbook.moves import retunings
 from agents.playbook.planner import code, kernels, no_template, plan
+from agents.playbook.remembered import experienced
 from agents.playbook.schedule import Schedule, read
-from agents.playbook.search import experienced, sensible
+from agents.playbook.search import sensible
 from agents.roles.replies import CoderReply, DraftCritique, PlannerReply, ProfilerReply, RefineCritique, parse_reply
 from services.domain.chat import AgentRole, AttemptFact, ChatRequest, Facts
 from services.domain.devices import DeviceSheet
