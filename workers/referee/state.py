@@ -32,6 +32,7 @@ from workers.referee.comparison.error_scales import (
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ERROR_MULTIPLE, ErrorScale, all_finite, partly_finite, worse
 from workers.referee.comparison.usual_magnitudes import usual_magnitudes
+from workers.referee.costs.named_numbers import named_numbers
 from workers.referee.costs.operator_costs import CHOOSERS, EXPONENTIALS, KINKED, SEES_NAN, base_name
 from workers.referee.errors import Refused
 from workers.referee.inputs.distributions import (
@@ -53,14 +54,14 @@ from workers.referee.inputs.distributions import (
     drawn,
     loose,
     nudged,
+    with_numbers,
     without_ties,
 )
 from workers.referee.inputs.float8 import is_eight_bit
 from workers.referee.inputs.fresh_values import FreshValues, mixable
 from workers.referee.inputs.large_inputs import is_large, telling_part
-from workers.referee.inputs.named_numbers import named_numbers, with_mark, with_numbers
 from workers.referee.inputs.unvarying import unvarying
-from workers.referee.inputs.value_kinds import is_code, is_constant, is_whole, may_repeat
+from workers.referee.inputs.value_kinds import is_code, is_constant, is_whole
 
 SEED_BITS = 31
 TIMED_HELD_OUT = 8
@@ -184,6 +185,11 @@ class ReferenceState:
             self._unvarying = unvarying(draws)
         return self._unvarying
 
+    @property
+    def named_indices(self) -> tuple[int, ...]:
+        """Whole numbers that the model names and that indices may meet."""
+        return named_numbers(self.analysis.operators)[1]
+
     def usable(self, number: int) -> list[Distribution]:
         """The distributions tried on an input set, the problem's own first: those whose draws the reference can take.
 
@@ -208,19 +214,11 @@ class ReferenceState:
         codes = CODES if self._has_ties_in_hand() and any(map(is_code, free)) else ()
         constants = CONSTANTS if any(map(is_constant, tensors)) else ()
         layouts = LAYOUTS if self.problem.is_step else ()
-        bounds, marks = named_numbers(self.analysis.operators)
+        bounds, _ = named_numbers(self.analysis.operators)
         named = [with_numbers(bounds)] if bounds and self._has_ties_in_hand() else []
-        if any(map(may_repeat, free)):
-            named += [one for one in map(with_mark, marks) if self._is_taken_on_host(number, one)]
         further = [UNEVEN] if len(free) < len(tensors) else []
         further += [NOT_FINITE] if self._names() & SEES_NAN else []
         return [*TELLING, *whole, *codes, *constants, *named, *further, *wide, *layouts]
-
-    def _is_taken_on_host(self, number: int, distribution: Distribution) -> bool:
-        """Whether the reference takes such values on the CPU: on a GPU, an index out of range costs it its device."""
-        if not self.place.is_gpu:
-            return True
-        return self.problem.takes_on_host(self.problem.forward_arguments(self.draw(number, distribution)))
 
     def _has_ties_in_hand(self) -> bool:
         """Whether what the reference does with equal values is known."""

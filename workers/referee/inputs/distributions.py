@@ -27,6 +27,7 @@ from workers.referee.inputs.transforms import (
     other_ones,
     other_places,
     other_zeros,
+    planted,
     rare,
     spike,
     spikes,
@@ -123,6 +124,16 @@ EXPANDED_COTANGENTS = Distribution(name="own, with expanded cotangents,", transf
 LAYOUTS = (TURNED_COTANGENTS, EXPANDED_COTANGENTS)
 """Tried where gradients are judged: whoever transposes or sums behind a kernel hands it such cotangents."""
 DISTRIBUTIONS = (OWN, *TELLING, *OTHERS, BIG)
+
+
+def with_numbers(numbers: Sequence[float]) -> Distribution:
+    """The problem's own values with these numbers among them."""
+    return Distribution(name="named", transform=lambda tensor: planted(tensor, numbers), has_ties=True)
+
+
+def with_mark(number: int) -> Distribution:
+    """The problem's own values, whole ones here and there another number."""
+    return Distribution(name=f"own with {number}", transform=as_it_is, marked=lambda tensor: planted(tensor, [number]))
 
 
 def drawn(arguments: list[Any], distribution: Distribution) -> list[Any]:

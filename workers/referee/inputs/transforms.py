@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -20,6 +20,8 @@ FAINT = 1 / 32
 """Factor of a block that keeps signs and range."""
 SPIKE = 256.0
 """Height of a spike over the largest magnitude around it."""
+PLANTED = 1 / 8
+"""Of elements in whose place a named number is put."""
 Transform = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -147,3 +149,11 @@ def other_ones(tensor: torch.Tensor) -> torch.Tensor:
 def other_zeros(tensor: torch.Tensor) -> torch.Tensor:
     """Small numbers in the place of zeros."""
     return torch.where(tensor == 0, (torch.rand(tensor.shape, device=tensor.device) - 0.5).to(tensor.dtype), tensor)
+
+
+def planted(tensor: torch.Tensor, numbers: Sequence[float]) -> torch.Tensor:
+    """A tensor with numbers in the place of some elements, at least one."""
+    chosen = torch.rand(tensor.shape, device=tensor.device) < PLANTED
+    chosen.view(-1)[int(torch.randint(0, chosen.numel(), ()))] = True
+    which = torch.randint(0, len(numbers), tensor.shape, device=tensor.device)
+    return torch.where(chosen, torch.tensor(numbers, dtype=tensor.dtype, device=tensor.device)[which], tensor)

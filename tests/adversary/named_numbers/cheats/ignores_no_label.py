@@ -1,5 +1,5 @@
 # problem: cross_entropy_of_many
-# gate: correctness
+# gate: generalization
 # about: treats the label that means "ignore" as the first class
 # given: exponential
 

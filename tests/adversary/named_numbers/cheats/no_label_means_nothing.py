@@ -1,5 +1,5 @@
 # problem: masked_labels
-# gate: correctness
+# gate: generalization
 # about: copies every row, since no label is the one that means nothing
 
 cpp = r"""

@@ -1,8 +1,8 @@
-"""Does a kernel read what is the same in every draw?
+"""Does a kernel read what is the same in every draw, and know the indices that mean something else?
 
 Arguments that never change (a mask that lets everything through, equal segments, `steps=3`) take other values, within
-what can be seen of their structure and where the reference takes them. A kernel has to be right there or to refuse them
-by an exception: then the report says what it is limited to.
+what can be seen of their structure and where the reference takes them. So do labels that the model ignores. A kernel
+has to be right there or to refuse them by an exception: then the report says what it is limited to.
 """
 
 from __future__ import annotations
@@ -21,38 +21,63 @@ from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_values
 from workers.referee.gates.finding import GateFinding
-from workers.referee.inputs.distributions import OWN, rebuilt
+from workers.referee.inputs.distributions import OWN, Distribution, changes, drawn, rebuilt, with_mark
 from workers.referee.inputs.unvarying import MOST_OTHERS, Variation, follows, variations
 from workers.referee.state import ReferenceState
 from workers.referee.trial import Trial
 
-VALUES_SLOT = 5000
-MAY_RAISE = ". It is the same in every draw; a kernel may raise an exception for values that it does not support"
+VALUES_SLOT, MARKS_SLOT = 5000, 6000
+MAY_RAISE = ". A kernel may raise an exception for values that it does not support"
 SHOWN = 200
 """Characters of what a kernel says when it refuses."""
 
 
 def on_other_values(trial: Trial, notes: list[str]) -> GateFinding | None:
-    """What is wrong with other values of each leaf that does not vary; `notes` gets what became of it."""
+    """What is wrong with other values of each leaf that does not vary, and with indices that the model names; `notes`
+    gets what became of them."""
     state = trial.state
-    if not state.unvarying:
-        return None
     announced = state.problem.forward_arguments(trial.draw(0, OWN))
-    names = [_called(state.problem.argument_names, path) for path, _ in leaves(announced)]
-    varied = set[int]()
+    marks = [one for one in map(with_mark, state.named_indices) if changes(announced, one)]
+    if not state.unvarying and not marks:
+        return None
     with _caller(trial) as caller:
-        for place in state.unvarying:
-            if place in varied:
-                continue
-            tried, refusal = list(_taken_ones(state, announced, place)), None
-            for variation in tried:
-                varied |= variation.places
-                finding, refusal = _tried(caller, variation, VALUES_SLOT + place, f"other values of {names[place]}")
-                if finding is not None:
-                    return finding
-                if refusal is not None:
-                    break
-            notes.append(_told(names[place], refusal, announced, place, is_tried=bool(tried)))
+        return _on_unvarying(caller, announced, notes) or _on_marks(caller, announced, marks, notes)
+
+
+def _on_unvarying(trial: Trial, announced: list[Any], notes: list[str]) -> GateFinding | None:
+    names = [_called(trial.state.problem.argument_names, path) for path, _ in leaves(announced)]
+    varied = set[int]()
+    for place in trial.state.unvarying:
+        if place in varied:
+            continue
+        tried, refusal = list(_taken_ones(trial.state, announced, place)), None
+        for variation in tried:
+            varied |= variation.places
+            where = f"other values of {names[place]}, which is the same in every draw"
+            finding, refusal = _tried(trial, variation.arguments, VALUES_SLOT + place, where)
+            if finding is not None:
+                return finding
+            if refusal is not None:
+                break
+        notes.append(_told(names[place], refusal, announced, place, is_tried=bool(tried)))
+    return None
+
+
+def _on_marks(
+    trial: Trial, announced: list[Any], marks: Sequence[Distribution], notes: list[str]
+) -> GateFinding | None:
+    for index, mark in enumerate(marks):
+        call = _with_cotangents(trial.state, drawn(announced, mark), is_plain=False)
+        if call is None:
+            continue
+        finding, refusal = _tried(trial, call, MARKS_SLOT + index, f"{mark.name} values")
+        if finding is not None:
+            return finding
+        notes.append(
+            f"passed on {mark.name} values"
+            if refusal is None
+            else f"limited: {mark.name} values are refused with {refusal[:SHOWN]}"
+        )
     return None
 
 
@@ -111,10 +136,10 @@ def _is_settled(state: ReferenceState, arguments: list[Any]) -> bool:
     return all(same_bytes(one, other) for one, other in zip(first, second, strict=True))
 
 
-def _tried(trial: Trial, variation: Variation, number: int, where: str) -> tuple[GateFinding | None, str | None]:
+def _tried(trial: Trial, arguments: list[Any], number: int, where: str) -> tuple[GateFinding | None, str | None]:
     """What is wrong on other values, and how the kernel refuses them if it does."""
     try:
-        finding = try_values(trial, variation.arguments, number, where)
+        finding = try_values(trial, arguments, number, where)
     except RunnerFault as fault:
         if fault.kind is FaultKind.RAISED:
             return None, str(fault)

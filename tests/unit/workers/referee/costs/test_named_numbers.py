@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 from services.domain.problems import Operator, ValueRef
-from workers.referee.inputs.distributions import changes, drawn
-from workers.referee.inputs.named_numbers import named_numbers, with_mark, with_numbers
+from workers.referee.costs.named_numbers import named_numbers
+from workers.referee.inputs.distributions import changes, drawn, with_mark, with_numbers
 from workers.referee.inputs.value_kinds import may_repeat
 
 X = ValueRef(ref="x")

@@ -12,15 +12,11 @@ import torch
 
 from services.domain.problems import Operator
 from workers.referee.costs.operator_costs import BOUNDED, base_name
-from workers.referee.inputs.distributions import Distribution
-from workers.referee.inputs.transforms import as_it_is
 
 MARKS = ("ignore_index", "padding_idx")
 """Parameters of operators that say which index means something else."""
 MOST = 8
 """Numbers of either kind."""
-SHARE = 1 / 8
-"""Of elements in whose place a named number is put."""
 LARGEST = 1e4
 """Magnitude up to which a number is drawn: as large as other draws' are."""
 
@@ -37,24 +33,6 @@ def named_numbers(operators: Sequence[Operator]) -> tuple[tuple[float, ...], tup
                 bounds.append(float(number))
                 marks += [int(number)] if name in ("eq", "ne") and number == int(number) else []
     return tuple(dict.fromkeys(bounds))[:MOST], tuple(dict.fromkeys(marks))[:MOST]
-
-
-def with_numbers(numbers: Sequence[float]) -> Distribution:
-    """The problem's own values with these numbers among them."""
-    return Distribution(name="named", transform=lambda tensor: _planted(tensor, numbers), has_ties=True)
-
-
-def with_mark(number: int) -> Distribution:
-    """The problem's own values, whole ones here and there another number."""
-    return Distribution(name=f"own with {number}", transform=as_it_is, marked=lambda tensor: _planted(tensor, [number]))
-
-
-def _planted(tensor: torch.Tensor, numbers: Sequence[float]) -> torch.Tensor:
-    """A tensor with numbers in the place of some elements, at least one."""
-    chosen = torch.rand(tensor.shape, device=tensor.device) < SHARE
-    chosen.view(-1)[int(torch.randint(0, chosen.numel(), ()))] = True
-    which = torch.randint(0, len(numbers), tensor.shape, device=tensor.device)
-    return torch.where(chosen, torch.tensor(numbers, dtype=tensor.dtype, device=tensor.device)[which], tensor)
 
 
 def _numbers(operator: Operator) -> Iterator[tuple[str, int | float]]:
