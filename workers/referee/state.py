@@ -31,8 +31,17 @@ from workers.referee.comparison.error_scales import (
 )
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ERROR_MULTIPLE, ErrorScale, all_finite, partly_finite, worse
+from workers.referee.comparison.trivial_outputs import Tensors, TrivialOutputs
 from workers.referee.comparison.usual_magnitudes import usual_magnitudes
-from workers.referee.costs.operator_costs import CHOOSERS, EXPONENTIALS, KINKED, SEES_NAN, base_name
+from workers.referee.costs.operator_costs import (
+    CHOOSERS,
+    EXPONENTIALS,
+    INDEXING,
+    KINKED,
+    SEES_NAN,
+    base_name,
+    longest_sum,
+)
 from workers.referee.errors import Refused
 from workers.referee.inputs.distributions import (
     BIG,
@@ -138,6 +147,12 @@ class ReferenceState:
         self._mixable: dict[int, list[bool]] = {}
         self._is_large: bool | None = None
         self._manners: Manners | None = None
+        self._trivial = TrivialOutputs(
+            analysis,
+            problem.tolerances,
+            longest_sum=self._longest_sum,
+            has_exponentials=self._has_exponentials(),
+        )
 
     def keep_weights_secret(self) -> None:
         """Where a candidate was given the seed of the weights, draw others for the next, in the baselines' process too.
@@ -353,8 +368,28 @@ class ReferenceState:
             scales = tuple(with_shift(scale, output, by) for scale, output in zip(scales, outputs, strict=True))
         if exact_tensors and whole:
             scales = tuple(map(with_steps, scales, self._moved_coarsely(arguments), exact_tensors, outputs))
+        if distribution.transform is None:
+            scales = self._trivial.limited(scales, arguments, outputs, exact_tensors, self._tensors())
         self.place.release()
         return scales
+
+    def _tensors(self) -> Tensors:
+        """What may be left out of a call. On a GPU, zeros are not tried where they may become indices: one out of range
+        costs the process its device."""
+        names = self._names()
+        return Tensors(
+            run=lambda given: self.expected(given).tensors,
+            without=None if self.problem.is_varied else self.problem.without,
+            may_zero=not self.place.is_gpu or bool(names and not names & INDEXING),
+        )
+
+    def _longest_sum(self, output: torch.Tensor) -> float:
+        """Terms of the longest sum that an output may be made of; of backward passes no graph tells."""
+        if self.analysis.operators and not self.problem.is_step:
+            return longest_sum(self.analysis)
+        specs = (*self.analysis.inputs, *(one for item in self.analysis.operators for one in item.outputs))
+        largest = max((spec.elements for spec in specs), default=1)
+        return max(1.0, largest / max(1, output.shape[-1] if output.dim() else 1))
 
     def other_choices(self, arguments: list[Any]) -> list[list[torch.Tensor]]:
         """What the reference makes of arguments where of equal values it chooses the first, and the last; nothing where

@@ -207,6 +207,7 @@ def _compared(
             judgement.remarks.append(NOT_PASSED_ON)
         value, wanted = value[kept], wanted[kept]
     compared = examine(value, wanted, scale, standard.problem.tolerances)
+    judgement.remarks += scale.remarks
     return (None if compared.mismatch is None else compared.mismatch.detail), compared.account
 
 

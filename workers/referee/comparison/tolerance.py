@@ -102,6 +102,13 @@ class ErrorScale:
     nothing elsewhere. Errors are measured against it."""
     slot: float = 0.0
     """Error of the worst of these elements, over its usual magnitude."""
+    most: float = math.inf
+    """Root mean square error that is allowed where an output that takes no work passes the other bounds; see
+    `trivial_outputs`."""
+    nearest: str = ""
+    """Which output that is, and how far it is off, in words."""
+    remarks: tuple[str, ...] = ()
+    """What nobody can tell of this output."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,6 +201,7 @@ def worse(one: ErrorScale, other: ErrorScale) -> ErrorScale:
         faint_column=max(one.faint_column, other.faint_column),
         slot=max(one.slot, other.slot),
         steps=max(one.steps, other.steps),
+        most=max(one.most, other.most),
     )
 
 
@@ -348,7 +356,8 @@ def _compare_values(
     error = _norm(difference) / max(norm, _TINY)
     if norm == 0.0:
         error = 0.0 if largest <= tolerance.atol * 1e-3 else float("inf")
-    bound = tolerance.bound(scale.relative, scale.known)
+    usual_bound = tolerance.bound(scale.relative, scale.known)
+    bound = min(usual_bound, scale.most * root / max(norm, _TINY))
     allowed = _element_allowance(scale, tolerance, rms)
     account.worst = worst_element(actual, expected, difference, allowed, tolerance.rtol)
     account.whole(largest, error, bound)
@@ -359,6 +368,9 @@ def _compare_values(
             return _worst(actual, expected, difference.abs() - tolerance.rtol * expected.abs(), what)
     if error > bound:
         detail = f"has a relative error of {error:.3g} as a whole; the bound is {bound:.3g}"
+        if bound < usual_bound:
+            off = error * norm / root
+            detail = f"is off by {off:.3g} as a root mean square; {scale.nearest}, and the bound is {scale.most:.3g}"
         return _worst(actual, expected, difference.abs(), detail)
     return None if tolerance.looser else _compare_lines(actual, expected, scale, tolerance, account)
 

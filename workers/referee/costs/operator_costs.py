@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from services.domain.problems import Argument, Operator, ValueRef
+from services.domain.problems import Argument, Operator, ProblemAnalysis, ValueRef
 
 
 def _words(text: str) -> frozenset[str]:
@@ -33,6 +33,11 @@ CHOOSERS = _words(
 """Operators that choose among equal values as they like."""
 SEES_NAN = _words("isnan isinf isfinite isposinf isneginf nan_to_num nansum nanmean nanmedian")
 """Operators that tell what is not finite from what is."""
+INDEXING = _words(
+    """embedding embedding_bag gather index index_add index_copy index_fill index_put index_select scatter scatter_add
+    scatter_reduce take take_along_dim"""
+)
+"""Operators that take indices."""
 KINKED = CHOOSERS | _words(
     """abs amax amin clamp clamp_max clamp_min elu fmax fmin hardshrink hardsigmoid hardswish hardtanh huber_loss
     hinge_embedding_loss l1_loss leaky_relu margin_ranking_loss max_pool1d max_pool2d max_pool3d maximum minimum prelu
@@ -158,6 +163,26 @@ def flops_of(item: Operator, shapes: Mapping[str, tuple[int, ...]]) -> int:
         window = math.prod(operands[1][1:])
         return 2 * item.outputs[0].elements * window
     return largest * PER_ELEMENT.get(name, 1)
+
+
+def longest_sum(analysis: ProblemAnalysis) -> float:
+    """Terms of the longest sum in a graph, at most: matrix products and convolutions tell by their flops, norms and the
+    like add up what one leading index holds."""
+    specs = (*analysis.inputs, *analysis.parameters, *analysis.constants)
+    shapes = {spec.name: spec.shape for spec in (*specs, *(one for item in analysis.operators for one in item.outputs))}
+    longest = 1.0
+    for item in analysis.operators:
+        name = base_name(item.target)
+        if name in FREE or not item.outputs:
+            continue
+        terms = flops_of(item, shapes) / max(1, item.outputs[0].elements)
+        if is_product(item.target):
+            terms /= 2
+        if name in NORMS | SOFTMAX | SCANS or name == "scaled_dot_product_attention":
+            held = [math.prod(shapes[ref][1:]) for ref in _tensor_references(item.arguments) if ref in shapes]
+            terms = max(held, default=1)
+        longest = max(longest, terms)
+    return longest
 
 
 def _matrix_flops(item: Operator, operands: Sequence[tuple[int, ...]]) -> int:
