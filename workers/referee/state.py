@@ -29,8 +29,15 @@ from workers.referee.comparison.error_scales import (
     with_shift,
     with_steps,
 )
-from workers.referee.comparison.output_structure import Answer
-from workers.referee.comparison.tolerance import ERROR_MULTIPLE, ErrorScale, all_finite, partly_finite, worse
+from workers.referee.comparison.output_structure import Answer, Selection
+from workers.referee.comparison.tolerance import (
+    ERROR_MULTIPLE,
+    ErrorScale,
+    all_finite,
+    moved_apart,
+    partly_finite,
+    worse,
+)
 from workers.referee.comparison.trivial_outputs import Tensors, TrivialOutputs
 from workers.referee.comparison.usual_magnitudes import usual_magnitudes
 from workers.referee.costs.operator_costs import (
@@ -42,6 +49,7 @@ from workers.referee.costs.operator_costs import (
     base_name,
     longest_sum,
 )
+from workers.referee.costs.output_paths import choices, exact_outputs
 from workers.referee.errors import Refused
 from workers.referee.inputs.distributions import (
     BIG,
@@ -65,7 +73,7 @@ from workers.referee.inputs.distributions import (
     nudged,
     without_ties,
 )
-from workers.referee.inputs.float8 import is_eight_bit
+from workers.referee.inputs.float8 import is_eight_bit, widened
 from workers.referee.inputs.fresh_values import FreshValues, mixable
 from workers.referee.inputs.large_inputs import is_large, telling_part
 from workers.referee.inputs.value_kinds import is_code, is_constant, is_flag, is_whole
@@ -147,6 +155,10 @@ class ReferenceState:
         self._mixable: dict[int, list[bool]] = {}
         self._is_large: bool | None = None
         self._manners: Manners | None = None
+        self._exact = exact_outputs(analysis).intersection(*map(exact_outputs, analysis.other_forms))
+        """Outputs all of whose values are inputs' or constants'."""
+        self._choices = {} if analysis.other_forms else choices(analysis)
+        """Outputs that hold places of values."""
         self._trivial = TrivialOutputs(
             analysis,
             problem.tolerances,
@@ -170,6 +182,8 @@ class ReferenceState:
         """What the reference makes of arguments, which stay as they are."""
         answer = self.problem.run(arguments, with_inputs=self.mutates)
         self.reference_bytes = max(self.reference_bytes, answer.peak_bytes)
+        if self._choices:
+            return dataclasses.replace(answer, selections=self._selections(arguments, answer))
         return answer
 
     def scales(self, number: int, distribution: Distribution) -> tuple[ErrorScale, ...] | None:
@@ -368,10 +382,37 @@ class ReferenceState:
             scales = tuple(with_shift(scale, output, by) for scale, output in zip(scales, outputs, strict=True))
         if exact_tensors and whole:
             scales = tuple(map(with_steps, scales, self._moved_coarsely(arguments), exact_tensors, outputs))
+        scales = tuple(
+            dataclasses.replace(scale, exact=self._is_exact(index, outputs, exact_tensors))
+            for index, scale in enumerate(scales)
+        )
         if distribution.transform is None:
             scales = self._trivial.limited(scales, arguments, outputs, exact_tensors, self._tensors())
         self.place.release()
         return scales
+
+    def _is_exact(self, index: int, outputs: list[torch.Tensor], exact: list[torch.Tensor]) -> bool:
+        """Whether an output has the values of inputs or constants: so says the graph, and a run in float64 agrees."""
+        forward = len(outputs) - len(self.problem.gradient_names)
+        if index not in self._exact or forward != len(self.analysis.outputs) or len(exact) != len(outputs):
+            return False
+        one, other = widened(outputs[index]), widened(exact[index].to(outputs[index].dtype))
+        return one.shape == other.shape and (torch.equal(one, other) or not bool(moved_apart(one, other).any()))
+
+    def _selections(self, arguments: list[Any], answer: Answer) -> dict[int, Selection]:
+        """What outputs hold places of, where it may be looked up."""
+        given = flatten(self.problem.forward_arguments(arguments))
+        if len(answer.tensors) - len(self.problem.gradient_names) != len(self.analysis.outputs):
+            return {}
+        known = len(given) == len(self.analysis.inputs)
+        return {
+            index: Selection(
+                dim=choice.dim,
+                source=given[choice.source] if known and choice.source is not None else None,
+                values=choice.values,
+            )
+            for index, choice in self._choices.items()
+        }
 
     def _tensors(self) -> Tensors:
         """What may be left out of a call. On a GPU, zeros are not tried where they may become indices: one out of range

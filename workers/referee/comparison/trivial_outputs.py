@@ -224,7 +224,7 @@ def _wide(tensor: torch.Tensor) -> torch.Tensor:
 def _root_mean_square(tensor: torch.Tensor) -> float:
     """Over all elements, of which NaN count as nothing: a difference of infinities is one."""
     known = tensor.nan_to_num(nan=0.0, posinf=math.inf, neginf=-math.inf)
-    return float(torch.linalg.vector_norm(known, dtype=torch.float64)) / max(1, tensor.numel()) ** 0.5
+    return float(torch.linalg.vector_norm(known, dtype=torch.float64)) / math.sqrt(max(1, tensor.numel()))
 
 
 def _copy(index: int, name: str, tensor: torch.Tensor, outputs: Sequence[torch.Tensor]) -> _Left:
