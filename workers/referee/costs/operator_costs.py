@@ -53,14 +53,15 @@ FREE = VIEWS | _words(
     "repeat roll scalar_tensor stack zeros zeros_like dropout _to_copy to constant_pad_nd pad"
 )
 MOVERS = (FREE - _words("empty empty_like dropout")) | _words(
-    """abs adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d amax amin aminmax argmax argmin argsort bitwise_and
-    bitwise_not bitwise_or bitwise_xor channel_shuffle clamp clamp_max clamp_min clip cummax cummin diag diag_embed diagonal_copy
-    embedding eq fill fmax fmin full gather ge gt hardtanh index index_copy index_fill index_put index_select isfinite
-    isinf isnan kthvalue le logical_and logical_not logical_or logical_xor lt masked_fill masked_select max max_pool1d
-    max_pool2d max_pool2d_with_indices max_pool3d maximum median min minimum mode msort narrow ne neg new_full new_ones
-    new_zeros one_hot pixel_shuffle pixel_unshuffle reflection_pad1d reflection_pad2d reflection_pad3d relu relu6
-    repeat_interleave replication_pad1d replication_pad2d replication_pad3d rot90 scatter select_scatter slice_scatter
-    sort split_with_sizes take take_along_dim threshold topk tril triu unfold view_as_complex view_as_real where"""
+    """abs adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d amax amin aminmax argmax argmin argsort
+    bitwise_and bitwise_not bitwise_or bitwise_xor channel_shuffle clamp clamp_max clamp_min clip cummax cummin
+    diag diag_embed diagonal_copy embedding eq fill fmax fmin full gather ge gt hardtanh index index_copy
+    index_fill index_put index_select isfinite isinf isnan kthvalue le logical_and logical_not logical_or
+    logical_xor lt masked_fill masked_select max max_pool1d max_pool2d max_pool2d_with_indices max_pool3d maximum
+    median min minimum mode msort narrow ne neg new_full new_ones new_zeros one_hot pixel_shuffle pixel_unshuffle
+    reflection_pad1d reflection_pad2d reflection_pad3d relu relu6 repeat_interleave replication_pad1d
+    replication_pad2d replication_pad3d rot90 scatter select_scatter slice_scatter sort split_with_sizes take
+    take_along_dim threshold topk tril triu unfold view_as_complex view_as_real where"""
 )
 """Operators that give elements as they are: they move, select or compare them, or turn their signs."""
 SOFTMAX = _words("softmax log_softmax _softmax _log_softmax")
