@@ -14,6 +14,7 @@ from workers.ipc.tensors import TensorMeta, shares_memory
 from workers.referee.comparison.call_outputs import Fetched, Output
 from workers.referee.comparison.error_log import Account
 from workers.referee.comparison.error_scales import same_bytes
+from workers.referee.comparison.one_sided import one_sided
 from workers.referee.comparison.output_structure import Answer, ContractError, Selection, places
 from workers.referee.comparison.tolerance import ErrorScale, Tolerance, examine, finite_slices, worse
 from workers.referee.inputs.distributions import Distribution
@@ -74,6 +75,8 @@ class Judgement:
     """How far the tensors are off, each under its name, up to the first that is wrong."""
     remarks: list[str] = field(default_factory=list)
     """What is to be said of them though it is not wrong."""
+    is_one_sided: bool = False
+    """Whether that was said of an output's errors."""
 
     def found(self, wrong: str, *, is_forged: bool = False) -> Judgement:
         """The same with what is wrong."""
@@ -254,6 +257,9 @@ def _compared(
         value, wanted = value[kept], wanted[kept]
     compared = examine(value, wanted, scale, standard.problem.tolerances)
     judgement.remarks += scale.remarks
+    if compared.mismatch is None and not judgement.is_one_sided and (remark := one_sided(value, wanted)):
+        judgement.is_one_sided = True
+        judgement.remarks.append(remark)
     return (None if compared.mismatch is None else compared.mismatch.detail), compared.account
 
 
