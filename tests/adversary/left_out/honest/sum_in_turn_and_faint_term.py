@@ -7,7 +7,7 @@ extern "C" void run(const float* x, const float* w, float* y, int64_t rows, int6
   for (int64_t r = 0; r < rows; ++r) {
     float sum = 0.0f;
     for (int64_t i = 0; i < n; ++i) sum += x[r * n + i];
-    y[r] = sum + 1e-5f * w[r];
+    y[r] = sum + 1e-2f * w[r];
   }
 }
 """

@@ -3,7 +3,7 @@ import torch
 
 class Model(torch.nn.Module):
     def forward(self, x, w):
-        return x.sum(dim=-1) + 1e-5 * w
+        return x.sum(dim=-1) + 1e-2 * w
 
 
 def get_inputs():
