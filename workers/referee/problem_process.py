@@ -28,7 +28,7 @@ from workers.referee.costs.operator_time import operators_of
 from workers.referee.costs.time_limit import CpuTime
 from workers.referee.errors import Refused
 from workers.referee.problem.model_state import state_after
-from workers.referee.problem.other_parameters import moved_parameters, other_parameters
+from workers.referee.problem.other_parameters import moved_parameters, other_parameters, without
 from workers.referee.problem.reference_problem import ReferenceProblem
 from workers.referee.problem.side_effects import learned_manners, takes_on_host
 from workers.referee.problem.watchdog import Watchdog
@@ -217,6 +217,8 @@ class ProblemProcess:
             case messages.ModelVariant.SETTINGS:
                 self._variant.enter_context(problem.other_settings(asked.number))
                 applies = True
+            case messages.ModelVariant.WITHOUT:
+                applies = self._variant.enter_context(without(problem, asked.name or ""))
         return messages.Applies(applies=applies), problem.init_inputs
 
     def _end_variant(self, _asked: messages.EndVariant) -> Said:

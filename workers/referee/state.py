@@ -29,11 +29,28 @@ from workers.referee.comparison.error_scales import (
     with_shift,
     with_steps,
 )
-from workers.referee.comparison.output_structure import Answer
-from workers.referee.comparison.tolerance import ERROR_MULTIPLE, ErrorScale, all_finite, partly_finite, worse
+from workers.referee.comparison.output_structure import Answer, Selection
+from workers.referee.comparison.tolerance import (
+    ERROR_MULTIPLE,
+    ErrorScale,
+    all_finite,
+    moved_apart,
+    partly_finite,
+    worse,
+)
+from workers.referee.comparison.trivial_outputs import Tensors, TrivialOutputs
 from workers.referee.comparison.usual_magnitudes import usual_magnitudes
 from workers.referee.costs.named_numbers import named_numbers
-from workers.referee.costs.operator_costs import CHOOSERS, EXPONENTIALS, KINKED, SEES_NAN, base_name
+from workers.referee.costs.operator_costs import (
+    CHOOSERS,
+    EXPONENTIALS,
+    INDEXING,
+    KINKED,
+    SEES_NAN,
+    base_name,
+    longest_sum,
+)
+from workers.referee.costs.output_paths import choices, exact_outputs
 from workers.referee.errors import Refused
 from workers.referee.inputs.distributions import (
     BIG,
@@ -57,7 +74,7 @@ from workers.referee.inputs.distributions import (
     with_numbers,
     without_ties,
 )
-from workers.referee.inputs.float8 import is_eight_bit
+from workers.referee.inputs.float8 import is_eight_bit, widened
 from workers.referee.inputs.fresh_values import FreshValues, mixable
 from workers.referee.inputs.large_inputs import is_large, telling_part
 from workers.referee.inputs.unvarying import unvarying
@@ -143,6 +160,16 @@ class ReferenceState:
         self._unvarying: list[int] | None = None
         self._is_large: bool | None = None
         self._manners: Manners | None = None
+        self._exact = exact_outputs(analysis).intersection(*map(exact_outputs, analysis.other_forms))
+        """Outputs all of whose values are inputs' or constants'."""
+        self._choices = {} if analysis.other_forms else choices(analysis)
+        """Outputs that hold places of values."""
+        self._trivial = TrivialOutputs(
+            analysis,
+            problem.tolerances,
+            longest_sum=self._longest_sum,
+            has_exponentials=self._has_exponentials(),
+        )
 
     def keep_weights_secret(self) -> None:
         """Where a candidate was given the seed of the weights, draw others for the next, in the baselines' process too.
@@ -160,6 +187,8 @@ class ReferenceState:
         """What the reference makes of arguments, which stay as they are."""
         answer = self.problem.run(arguments, with_inputs=self.mutates)
         self.reference_bytes = max(self.reference_bytes, answer.peak_bytes)
+        if self._choices:
+            return dataclasses.replace(answer, selections=self._selections(arguments, answer))
         return answer
 
     def scales(self, number: int, distribution: Distribution) -> tuple[ErrorScale, ...] | None:
@@ -372,8 +401,55 @@ class ReferenceState:
             scales = tuple(with_shift(scale, output, by) for scale, output in zip(scales, outputs, strict=True))
         if exact_tensors and whole:
             scales = tuple(map(with_steps, scales, self._moved_coarsely(arguments), exact_tensors, outputs))
+        scales = tuple(
+            dataclasses.replace(scale, exact=self._is_exact(index, outputs, exact_tensors))
+            for index, scale in enumerate(scales)
+        )
+        if distribution.transform is None:
+            scales = self._trivial.limited(scales, arguments, outputs, exact_tensors, self._tensors())
         self.place.release()
         return scales
+
+    def _is_exact(self, index: int, outputs: list[torch.Tensor], exact: list[torch.Tensor]) -> bool:
+        """Whether an output has the values of inputs or constants: so says the graph, and a run in float64 agrees."""
+        forward = len(outputs) - len(self.problem.gradient_names)
+        if index not in self._exact or forward != len(self.analysis.outputs) or len(exact) != len(outputs):
+            return False
+        one, other = widened(outputs[index]), widened(exact[index].to(outputs[index].dtype))
+        return one.shape == other.shape and (torch.equal(one, other) or not bool(moved_apart(one, other).any()))
+
+    def _selections(self, arguments: list[Any], answer: Answer) -> dict[int, Selection]:
+        """What outputs hold places of, where it may be looked up."""
+        given = flatten(self.problem.forward_arguments(arguments))
+        if len(answer.tensors) - len(self.problem.gradient_names) != len(self.analysis.outputs):
+            return {}
+        known = len(given) == len(self.analysis.inputs)
+        return {
+            index: Selection(
+                dim=choice.dim,
+                source=given[choice.source] if known and choice.source is not None else None,
+                values=choice.values,
+            )
+            for index, choice in self._choices.items()
+        }
+
+    def _tensors(self) -> Tensors:
+        """What may be left out of a call. On a GPU, zeros are not tried where they may become indices: one out of range
+        costs the process its device."""
+        names = self._names()
+        return Tensors(
+            run=lambda given: self.expected(given).tensors,
+            without=None if self.problem.is_varied else self.problem.without,
+            may_zero=not self.place.is_gpu or bool(names and not names & INDEXING),
+        )
+
+    def _longest_sum(self, output: torch.Tensor) -> float:
+        """Terms of the longest sum that an output may be made of; of backward passes no graph tells."""
+        if self.analysis.operators and not self.problem.is_step:
+            return longest_sum(self.analysis)
+        specs = (*self.analysis.inputs, *(one for item in self.analysis.operators for one in item.outputs))
+        largest = max((spec.elements for spec in specs), default=1)
+        return max(1.0, largest / max(1, output.shape[-1] if output.dim() else 1))
 
     def other_choices(self, arguments: list[Any]) -> list[list[torch.Tensor]]:
         """What the reference makes of arguments where of equal values it chooses the first, and the last; nothing where

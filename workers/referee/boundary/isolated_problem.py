@@ -228,6 +228,19 @@ class IsolatedProblem:
             finally:
                 self.init_inputs = usual
 
+    @property
+    def is_varied(self) -> bool:
+        """Whether another model stands in for the reference's."""
+        return self._in_variant
+
+    @contextlib.contextmanager
+    def without(self, name: str) -> Iterator[None]:
+        """Inside, a parameter or buffer of the model is zero. Raises `Refused` where it has none of that name."""
+        with self._variant(messages.ModelVariant.WITHOUT, name=name) as (applies, _init_inputs):
+            if not applies:
+                raise Refused(f"the model has no parameter `{name}`", "Register it.")
+            yield
+
     def draw_weights_anew(self) -> None:
         """Build the model under another seed, from the same arguments."""
         self.init_seed, self.seed_is_out = secrets.randbits(SEED_BITS), False
@@ -273,8 +286,11 @@ class IsolatedProblem:
         return _answer_in(answer, received, with_inputs=with_inputs)
 
     @contextlib.contextmanager
-    def _variant(self, variant: messages.ModelVariant, number: int = 0) -> Iterator[tuple[bool, Any]]:
-        began, received = self._ask(messages.BeginVariant(variant=variant, number=number), messages.Applies)
+    def _variant(
+        self, variant: messages.ModelVariant, number: int = 0, name: str | None = None
+    ) -> Iterator[tuple[bool, Any]]:
+        asked = messages.BeginVariant(variant=variant, number=number, name=name)
+        began, received = self._ask(asked, messages.Applies)
         init_inputs = _decoded(received)
         self._in_variant = True
         try:

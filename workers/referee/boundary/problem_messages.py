@@ -62,6 +62,8 @@ class ModelVariant(StrEnum):
     """All parameters whose gradients are judged have moved, as after a step of training."""
     SETTINGS = "settings"
     """Built with an entry of `INIT_SETS`."""
+    WITHOUT = "without"
+    """One of its parameters or buffers is zero."""
 
 
 class ProblemRequest:
@@ -159,6 +161,8 @@ class BeginVariant(ProblemRequest):
     variant: ModelVariant
     number: int
     """Of the entry of `INIT_SETS`."""
+    name: str | None = None
+    """Of the parameter or buffer that is zero."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,8 @@ from workers.ipc.tensors import TensorMeta, shares_memory
 from workers.referee.comparison.call_outputs import Fetched, Output
 from workers.referee.comparison.error_log import Account
 from workers.referee.comparison.error_scales import same_bytes
-from workers.referee.comparison.output_structure import Answer, ContractError, places
+from workers.referee.comparison.one_sided import one_sided
+from workers.referee.comparison.output_structure import Answer, ContractError, Selection, places
 from workers.referee.comparison.tolerance import ErrorScale, Tolerance, examine, finite_slices, worse
 from workers.referee.inputs.distributions import Distribution
 from workers.referee.inputs.float8 import widened
@@ -74,6 +75,8 @@ class Judgement:
     """How far the tensors are off, each under its name, up to the first that is wrong."""
     remarks: list[str] = field(default_factory=list)
     """What is to be said of them though it is not wrong."""
+    is_one_sided: bool = False
+    """Whether that was said of an output's errors."""
 
     def found(self, wrong: str, *, is_forged: bool = False) -> Judgement:
         """The same with what is wrong."""
@@ -106,6 +109,8 @@ def judged_outputs(
     for index, (output, wanted) in enumerate(zip(outputs, answer.tensors, strict=True)):
         label = _called(standard, index, len(outputs))
         place = _misplaced(standard, index, output, order, wanted)
+        if output.value is not None and _selects_equals(answer, index, output.value):
+            wanted = output.value
         wrong, account = _compared(standard, output, wanted, scales[index], place, judgement, finite_only=finite_only)
         if account is not None:
             judgement.accounts.append((label.removeprefix("the "), account))
@@ -163,6 +168,50 @@ def _as_chosen(fetched: Fetched, answer: Answer, others: Callable[[], list[list[
     return dataclasses.replace(answer, tensors=tensors) if changed else None
 
 
+def _selects_equals(answer: Answer, index: int, places: torch.Tensor | None) -> bool:
+    """Whether an output holds places of the same values as the reference's, none of them twice along their dimension,
+    where equal ones may be chosen in any order."""
+    wanted, selection = answer.tensors[index], answer.selections.get(index)
+    if selection is None or places is None or TensorMeta.of(places) != TensorMeta.of(wanted) or wanted.numel() == 0:
+        return False
+    if torch.equal(places, wanted):
+        return False  # then there is nothing to look up
+    values, dim = _chosen_from(answer, index, selection), selection.dim
+    if values is not None and wanted.dim() == values.dim() - 1:
+        places, wanted = places.unsqueeze(dim), wanted.unsqueeze(dim)
+    if values is None or wanted.dim() != values.dim() or wanted.dim() == 0:
+        return False
+    if int(places.min()) < 0 or int(places.max()) >= values.shape[dim]:
+        return False
+    chosen, meant = values.gather(dim, places), values.gather(dim, wanted)
+    if not bool(((places == wanted) | (chosen == meant) | ((chosen != chosen) & (meant != meant))).all()):
+        return False
+    ordered = places.sort(dim=dim).values
+    size = ordered.shape[dim]
+    return not bool((ordered.narrow(dim, 1, size - 1) == ordered.narrow(dim, 0, size - 1)).any())
+
+
+def _chosen_from(answer: Answer, index: int, selection: Selection) -> torch.Tensor | None:
+    """The values that places are of: an argument, or what is known of an intermediate result by those returned; the
+    rest of it is NaN, but so is no number."""
+    if selection.source is not None:
+        return widened(selection.source)
+    if selection.values is None:
+        return None
+    places, values, dim = answer.tensors[index], widened(answer.tensors[selection.values]), selection.dim
+    if (
+        not values.is_floating_point()
+        or values.dim() == 0
+        or places.shape != values.shape
+        or bool((values != values).any())
+    ):
+        return None
+    shape = list(values.shape)
+    shape[dim] = max(int(places.max()) + 1, shape[dim])
+    whole = torch.full(shape, torch.nan, dtype=values.dtype, device=values.device)
+    return whole.scatter_(dim, places, values)
+
+
 def judged_inputs(
     standard: Standard, seen: Sequence[torch.Tensor], tensors: Sequence[torch.Tensor], answer: Answer
 ) -> Judgement:
@@ -207,6 +256,10 @@ def _compared(
             judgement.remarks.append(NOT_PASSED_ON)
         value, wanted = value[kept], wanted[kept]
     compared = examine(value, wanted, scale, standard.problem.tolerances)
+    judgement.remarks += scale.remarks
+    if compared.mismatch is None and not judgement.is_one_sided and (remark := one_sided(value, wanted)):
+        judgement.is_one_sided = True
+        judgement.remarks.append(remark)
     return (None if compared.mismatch is None else compared.mismatch.detail), compared.account
 
 

@@ -7,8 +7,8 @@ tuple is as good as a plain one and the other way round: a candidate cannot impo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -17,6 +17,18 @@ from workers.ipc.tensors import flatten, structure
 
 NUMBER_RTOL = 1e-4
 SEQUENCES = ("list", "tuple", "named")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """What an output holds places of, where equal values may be chosen in any order."""
+
+    dim: int
+    """Along which they lie."""
+    source: torch.Tensor | None
+    """All of them, where that is an argument."""
+    values: int | None
+    """Which output holds those at these places; None where none does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +43,8 @@ class Answer:
     """The tensors among the arguments after the call, where the reference changes any."""
     peak_bytes: int = 0
     """The most device memory that the call took, beside its inputs."""
+    selections: Mapping[int, Selection] = field(default_factory=dict)
+    """By output, for those that hold places of values."""
 
     @classmethod
     def of(cls, value: Any, arguments: Any = None) -> Answer:

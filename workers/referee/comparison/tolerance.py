@@ -102,6 +102,15 @@ class ErrorScale:
     nothing elsewhere. Errors are measured against it."""
     slot: float = 0.0
     """Error of the worst of these elements, over its usual magnitude."""
+    most: float = math.inf
+    """Root mean square error that is allowed where an output that takes no work passes the other bounds; see
+    `trivial_outputs`."""
+    nearest: str = ""
+    """Which output that is, and how far it is off, in words."""
+    exact: bool = False
+    """Whether all values are inputs' or constants', as they are."""
+    remarks: tuple[str, ...] = ()
+    """What nobody can tell of this output."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,6 +203,8 @@ def worse(one: ErrorScale, other: ErrorScale) -> ErrorScale:
         faint_column=max(one.faint_column, other.faint_column),
         slot=max(one.slot, other.slot),
         steps=max(one.steps, other.steps),
+        most=max(one.most, other.most),
+        exact=one.exact and other.exact,
     )
 
 
@@ -240,6 +251,8 @@ def _examined(
     account: Account,
 ) -> Mismatch | None:
     tolerance = table.get(_name(expected), _EXACT)
+    if scale.exact and not tolerance.looser:
+        return _compare_moved(widened(actual), widened(expected), account)
     if is_eight_bit(expected):
         if not tolerance.given:
             return _compare_steps(actual, expected, scale, account)
@@ -288,6 +301,32 @@ def _compare_exactly(
             return None
     account.note(ErrorCheck.ELEMENT, account.max_abs, 0.0)
     return _worst(actual, expected, (actual != expected).to(torch.uint8), "differs")
+
+
+def moved_apart(actual: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
+    """Where values differ that were only moved. Zeros of both signs are one value, what a processor may flush to zero
+    is zero, and any NaN is any other."""
+    least = torch.finfo(expected.dtype).tiny
+    are_nothing = (actual.abs() < least) & (expected.abs() < least)
+    return (actual != expected) & ~are_nothing & ~(torch.isnan(actual) & torch.isnan(expected))
+
+
+def _compare_moved(actual: torch.Tensor, expected: torch.Tensor, account: Account) -> Mismatch | None:
+    """Values that were only moved, selected or compared."""
+    if torch.equal(actual, expected):
+        account.exact()
+        return None
+    if (wrong := _compare_finiteness(actual, expected)) is not None:
+        account.not_finite()
+        return wrong
+    apart = moved_apart(actual, expected)
+    if not bool(apart.any()):
+        account.exact()
+        return None
+    account.max_abs = float(torch.where(apart, actual - expected, 0).abs().max())
+    account.note(ErrorCheck.ELEMENT, account.max_abs, 0.0)
+    what = f"differs in {int(apart.sum())} elements, where every operator moves or selects values as they are"
+    return _worst(actual, expected, apart.to(torch.uint8), what)
 
 
 def _compare_steps(
@@ -348,7 +387,8 @@ def _compare_values(
     error = _norm(difference) / max(norm, _TINY)
     if norm == 0.0:
         error = 0.0 if largest <= tolerance.atol * 1e-3 else float("inf")
-    bound = tolerance.bound(scale.relative, scale.known)
+    usual_bound = tolerance.bound(scale.relative, scale.known)
+    bound = min(usual_bound, scale.most * root / max(norm, _TINY))
     allowed = _element_allowance(scale, tolerance, rms)
     account.worst = worst_element(actual, expected, difference, allowed, tolerance.rtol)
     account.whole(largest, error, bound)
@@ -359,6 +399,9 @@ def _compare_values(
             return _worst(actual, expected, difference.abs() - tolerance.rtol * expected.abs(), what)
     if error > bound:
         detail = f"has a relative error of {error:.3g} as a whole; the bound is {bound:.3g}"
+        if bound < usual_bound:
+            off = error * norm / root
+            detail = f"is off by {off:.3g} as a root mean square; {scale.nearest}, and the bound is {scale.most:.3g}"
         return _worst(actual, expected, difference.abs(), detail)
     return None if tolerance.looser else _compare_lines(actual, expected, scale, tolerance, account)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from services.domain.problems import Argument, Operator, ValueRef
+from services.domain.problems import Argument, Operator, ProblemAnalysis, ValueRef
 
 
 def _words(text: str) -> frozenset[str]:
@@ -33,6 +33,11 @@ CHOOSERS = _words(
 """Operators that choose among equal values as they like."""
 SEES_NAN = _words("isnan isinf isfinite isposinf isneginf nan_to_num nansum nanmean nanmedian")
 """Operators that tell what is not finite from what is."""
+INDEXING = _words(
+    """embedding embedding_bag gather index index_add index_copy index_fill index_put index_select scatter scatter_add
+    scatter_reduce take take_along_dim"""
+)
+"""Operators that take indices."""
 KINKED = CHOOSERS | _words(
     """abs amax amin clamp clamp_max clamp_min elu fmax fmin hardshrink hardsigmoid hardswish hardtanh huber_loss
     hinge_embedding_loss l1_loss leaky_relu margin_ranking_loss max_pool1d max_pool2d max_pool3d maximum minimum prelu
@@ -52,6 +57,18 @@ FREE = VIEWS | _words(
     "arange cat clone copy empty empty_like eye flip full full_like lift_fresh_copy ones ones_like "
     "repeat roll scalar_tensor stack zeros zeros_like dropout _to_copy to constant_pad_nd pad"
 )
+MOVERS = (FREE - _words("empty empty_like dropout")) | _words(
+    """abs adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d amax amin aminmax argmax argmin argsort
+    bitwise_and bitwise_not bitwise_or bitwise_xor channel_shuffle clamp clamp_max clamp_min clip cummax cummin
+    diag diag_embed diagonal_copy embedding eq fill fmax fmin full gather ge gt hardtanh index index_copy
+    index_fill index_put index_select isfinite isinf isnan kthvalue le logical_and logical_not logical_or
+    logical_xor lt masked_fill masked_select max max_pool1d max_pool2d max_pool2d_with_indices max_pool3d maximum
+    median min minimum mode msort narrow ne neg new_full new_ones new_zeros one_hot pixel_shuffle pixel_unshuffle
+    reflection_pad1d reflection_pad2d reflection_pad3d relu relu6 repeat_interleave replication_pad1d
+    replication_pad2d replication_pad3d rot90 scatter select_scatter slice_scatter sort split_with_sizes take
+    take_along_dim threshold topk tril triu unfold view_as_complex view_as_real where"""
+)
+"""Operators that give elements as they are: they move, select or compare them, or turn their signs."""
 SOFTMAX = _words("softmax log_softmax _softmax _log_softmax")
 NORMS = _words(
     "layer_norm native_layer_norm rms_norm group_norm native_group_norm instance_norm batch_norm"
@@ -163,6 +180,26 @@ def flops_of(item: Operator, shapes: Mapping[str, tuple[int, ...]]) -> int:
         window = math.prod(operands[1][1:])
         return 2 * item.outputs[0].elements * window
     return largest * PER_ELEMENT.get(name, 1)
+
+
+def longest_sum(analysis: ProblemAnalysis) -> float:
+    """Terms of the longest sum in a graph, at most: matrix products and convolutions tell by their flops, norms and the
+    like add up what one leading index holds."""
+    specs = (*analysis.inputs, *analysis.parameters, *analysis.constants)
+    shapes = {spec.name: spec.shape for spec in (*specs, *(one for item in analysis.operators for one in item.outputs))}
+    longest = 1.0
+    for item in analysis.operators:
+        name = base_name(item.target)
+        if name in FREE or not item.outputs:
+            continue
+        terms = flops_of(item, shapes) / max(1, item.outputs[0].elements)
+        if is_product(item.target):
+            terms /= 2
+        if name in NORMS | SOFTMAX | SCANS or name == "scaled_dot_product_attention":
+            held = [math.prod(shapes[ref][1:]) for ref in _tensor_references(item.arguments) if ref in shapes]
+            terms = max(held, default=1)
+        longest = max(longest, terms)
+    return longest
 
 
 def _matrix_flops(item: Operator, operands: Sequence[tuple[int, ...]]) -> int:

@@ -34,6 +34,21 @@ def moved_parameters(problem: ReferenceProblem) -> Iterator[bool]:
         yield bool(names)
 
 
+@contextlib.contextmanager
+def without(problem: ReferenceProblem, name: str) -> Iterator[bool]:
+    """Inside, a parameter or buffer of this name is zero; whether there is one. The model is as it was afterwards."""
+    tensor = dict(problem.state()).get(name)
+    if tensor is None:
+        yield False
+        return
+    usual = tensor.clone()
+    tensor.zero_()
+    try:
+        yield True
+    finally:
+        tensor.copy_(usual)
+
+
 def _trained(model: torch.nn.Module) -> bool:
     """Give what holds one value others of the same sign, or small ones in the place of zeros; whether there is any."""
     norms = [part for part in model.modules() if isinstance(part, torch.nn.modules.batchnorm._NormBase)]

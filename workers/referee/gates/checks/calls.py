@@ -137,7 +137,7 @@ def _found(trial: Trial, judgement: Judgement, where: str) -> GateFinding | None
     """A judgement as a gate's finding; how far the tensors were off is kept."""
     trial.errors.note(where, judgement.accounts)
     for remark in judgement.remarks:
-        if remark not in trial.notes:
+        if not any(note.partition(":")[0] == remark.partition(":")[0] for note in trial.notes):
             trial.notes.append(remark)
     if judgement.wrong is None:
         return None

@@ -71,7 +71,7 @@ def link() -> Iterator[Link]:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("compile", "own values: the output is off by more than"),
+        ("compile", "own values: the output differs in"),
         ("a little off", "own values: the output"),
         ("nested otherwise", "the result is a list, expected a tensor"),
         ("another dtype", "the output is float64"),
@@ -134,7 +134,7 @@ def test_figures_of_a_wrong_one_are_forgotten(link: Link) -> None:
 def test_a_wrong_one_is_absent_with_a_note_that_says_so(link: Link) -> None:
     bench, state = a_bench(link, SOURCE, Baselines(compile=a_latency(4.0)))
     bench.warm(("compile",), *asked(state))
-    assert bench.notes["compile"].startswith("compile baseline wrong on get_inputs: own values: the output is off")
+    assert bench.notes["compile"].startswith("compile baseline wrong on get_inputs: own values: the output differs")
     assert bench.baselines.compile is None
 
 

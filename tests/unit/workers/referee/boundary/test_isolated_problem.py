@@ -281,3 +281,17 @@ HELD_OUT = [lambda: [torch.randn(8).double(), {"a": torch.randn(8), "b": [(torch
         (TensorForm(dtype="float32", rank=2), (a, TensorForm(dtype="int32", rank=2)), None),
         (TensorForm(dtype="float64", rank=1), (a, replace(a, is_empty=True)), None),
     )
+
+
+def test_a_parameter_may_be_zero_for_a_while() -> None:
+    with isolated(SOURCE, Threads()) as problem:
+        arguments = problem.make_inputs(0, 1)
+        before, usual = dict(problem.state())["scale"], problem.run(arguments).tensors[0]
+        with problem.without("scale"):
+            assert problem.is_varied
+            assert not dict(problem.state())["scale"].any()
+            assert not torch.equal(problem.run(arguments).tensors[0], usual)
+        assert torch.equal(dict(problem.state())["scale"], before)
+        assert torch.equal(problem.run(arguments).tensors[0], usual)
+        with pytest.raises(Refused, match="no parameter"), problem.without("other"):
+            pass

@@ -1,0 +1,90 @@
+"""The graph says which outputs only move values, and what places are of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from services.domain.problems import ProblemAnalysis
+from workers.referee.costs.analysis import analyse
+from workers.referee.costs.output_paths import Choice, choices, exact_outputs
+
+F = torch.nn.functional
+
+
+class Model(torch.nn.Module):
+    def __init__(self, formula: Callable[..., Any]) -> None:
+        super().__init__()
+        self.formula = formula
+
+    def forward(self, *given: Any) -> Any:
+        return self.formula(*given)
+
+
+def analysed(formula: Callable[..., Any], *given: torch.Tensor) -> ProblemAnalysis:
+    found = analyse(
+        Model(formula),
+        given or (torch.randn(8, 16),),
+        (),
+        copy_bandwidth_gb_s=1.0,
+        peak_gflop_s=1.0,
+        size_numbers=False,
+    )
+    assert found.trace_error is None
+    return found
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda x: x.sort(dim=1).values,
+        lambda x: F.max_pool1d(x, 2).flip(1),
+        lambda x: torch.where(x > 0.5, x, -x.abs()).t(),
+        lambda x: torch.cat([x.clamp(-0.1, 0.7), x.roll(1)]),
+        lambda x: x[:, torch.arange(8) * 2],
+        lambda x: F.dropout(F.relu(x), 0.5, training=False),
+        lambda x: x.topk(3).values.masked_fill(x[:, :3] > 0, 0.3),
+        lambda x: torch.maximum(x, x.amax(dim=1, keepdim=True)),
+        lambda x: F.pad(x.gather(1, x.argsort(1)), (1, 2)),
+    ],
+)
+def test_moved_values_are_exact(formula: Callable[..., Any]) -> None:
+    assert exact_outputs(analysed(formula)) == {0}
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda x: x + 1.0,
+        lambda x: torch.where(x.softmax(1) > 0.1, x, 0.0),
+        lambda x: x.to(torch.bfloat16),
+        lambda x: x.bfloat16().float().flip(0),
+        lambda x: x.cumsum(1).max(1).values,
+        lambda x: F.leaky_relu(x),
+        lambda x: x.argsort(1),
+        lambda x: torch.zeros(8, 16).scatter(1, x.argsort(1), x, reduce="add"),
+    ],
+)
+def test_computed_values_are_not(formula: Callable[..., Any]) -> None:
+    assert exact_outputs(analysed(formula)) == set()
+
+
+def test_each_output_has_a_path_of_its_own() -> None:
+    assert exact_outputs(analysed(lambda x: (x.exp(), x.flip(0), x.mean(1), x.min(1).values))) == {1, 3}
+
+
+def test_places_are_of_arguments_or_of_values_beside_them() -> None:
+    found = choices(analysed(lambda x: (*x.topk(3, dim=0), x.exp().sort(1).indices, x.argsort(descending=True))))
+    assert found == {
+        1: Choice(dim=0, source=0, values=0),
+        2: Choice(dim=1, source=None, values=None),
+        3: Choice(dim=-1, source=0, values=None),
+    }
+
+
+@pytest.mark.parametrize("formula", [lambda x: x.argmax(1), lambda x: x.max(1).indices, lambda x: x.sort(stable=True)])
+def test_where_an_order_is_promised_none_is_chosen(formula: Callable[..., Any]) -> None:
+    assert choices(analysed(formula)) == {}

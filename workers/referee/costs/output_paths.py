@@ -1,0 +1,127 @@
+"""What the operators on the way to an output say of it: whether they only move values, and what it is chosen from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from services.domain.problems import Argument, Operator, ProblemAnalysis, TensorSpec, ValueRef
+from workers.referee.costs.operator_costs import MOVERS, base_name
+
+CHOICES = {"sort": 1, "argsort": 1, "topk": 2, "kthvalue": 2, "median": 1, "mode": 1}
+"""Operators that return places of values and promise nothing of equal ones, with the position of the dimension among
+their arguments. `argmax`, `argmin`, `max` and `min` are not among them: PyTorch documents that the first counts."""
+LONGEST = {"scatter": 4, "index_put": 3}
+"""Arguments up to which an operator moves values; one more says that it adds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """An output that holds places of values."""
+
+    dim: int
+    """Along which these lie."""
+    source: int | None
+    """Which tensor argument of `forward` they lie in; None for an intermediate result."""
+    values: int | None
+    """Which output holds the values themselves; None where none does."""
+
+
+def exact_outputs(analysis: ProblemAnalysis) -> frozenset[int]:
+    """The floating-point outputs whose values are those of inputs or constants: every operator on their path moves,
+    selects or compares, in one dtype."""
+    paths = _Paths(analysis)
+    return frozenset(index for index, name in enumerate(analysis.outputs) if paths.is_exact(name))
+
+
+def choices(analysis: ProblemAnalysis) -> dict[int, Choice]:
+    """The outputs that hold places of values, where equal ones may be chosen in any order."""
+    named = [spec.name for spec in analysis.inputs]
+    found = {}
+    for item in analysis.operators:
+        name, places = base_name(item.target), [spec for spec in item.outputs if spec.dtype == "int64"]
+        source = item.arguments[0] if item.arguments else None
+        if name not in CHOICES or len(places) != 1 or places[0].name not in analysis.outputs or _is_stable(item):
+            continue
+        values = next((spec.name for spec in item.outputs if spec is not places[0]), None)
+        dim = _dimension(item, CHOICES[name])
+        if dim is None or not isinstance(source, ValueRef):
+            continue
+        found[analysis.outputs.index(places[0].name)] = Choice(
+            dim=dim,
+            source=named.index(source.ref) if source.ref in named else None,
+            values=analysis.outputs.index(values) if values in analysis.outputs else None,
+        )
+    return found
+
+
+class _Paths:
+    """The graph, from its results back."""
+
+    def __init__(self, analysis: ProblemAnalysis) -> None:
+        self._makers = {spec.name: item for item in analysis.operators for spec in item.outputs}
+        given = (*analysis.inputs, *analysis.parameters, *analysis.constants)
+        made = (spec for item in analysis.operators for spec in item.outputs)
+        self._specs: dict[str, TensorSpec] = {spec.name: spec for spec in (*given, *made)}
+
+    def is_exact(self, output: str) -> bool:
+        """Whether all operators on the path to an output are exact."""
+        if output not in self._specs or not _is_rounded(self._specs[output]):
+            return False
+        left, seen = [output], set[str]()
+        while left:
+            name = left.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            item = self._makers.get(name)
+            if item is None:
+                if name not in self._specs:
+                    return False
+                continue
+            operands = list(_references((*item.arguments, *(value for _, value in item.keywords))))
+            if not self._is_mover(item, operands):
+                return False
+            left += operands
+        return True
+
+    def _is_mover(self, item: Operator, operands: list[str]) -> bool:
+        """Whether an operator gives values of its operands as they are, or counts in whole numbers."""
+        known = [self._specs[name] for name in operands if name in self._specs]
+        rounded = {spec.dtype for spec in (*known, *item.outputs) if _is_rounded(spec)}
+        if len(known) < len(operands):
+            return False
+        name = base_name(item.target)
+        if name == "dropout":
+            return len(item.arguments) > 2 and item.arguments[2] is False
+        if len(item.arguments) > LONGEST.get(name, len(item.arguments)) or "reduce" in dict(item.keywords):
+            return False
+        return not rounded or (len(rounded) == 1 and name in MOVERS)
+
+
+def _is_rounded(spec: TensorSpec) -> bool:
+    return "float" in spec.dtype or "complex" in spec.dtype
+
+
+def _references(arguments: tuple[Argument, ...]) -> Iterator[str]:
+    for argument in arguments:
+        if isinstance(argument, ValueRef):
+            yield argument.ref
+        elif isinstance(argument, tuple):
+            yield from _references(argument)
+
+
+def _is_stable(item: Operator) -> bool:
+    """Whether equal values have to stay in their order."""
+    return item.target.endswith(".stable") and (
+        dict(item.keywords).get("stable") is True or (len(item.arguments) > 1 and item.arguments[1] is True)
+    )
+
+
+def _dimension(item: Operator, position: int) -> int | None:
+    """The dimension that an operator chooses along; None where it chooses among all elements."""
+    position += item.target.endswith(".stable")
+    given = item.arguments[position] if len(item.arguments) > position else dict(item.keywords).get("dim", -1)
+    if base_name(item.target) == "median" and not item.target.endswith(".dim"):
+        return None
+    return given if isinstance(given, int) else None
