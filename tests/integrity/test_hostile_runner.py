@@ -43,7 +43,7 @@ HONEST: dict[str, dict[str, Any]] = {
     "noop": {"answer": "done"},
     "load": {"answer": "loaded", "matched": True},
     "slot": {"answer": "done"},
-    "call": {"answer": "called", "seconds": 0.001, "operators": {"exp": 4}, "handed": HANDED},
+    "call": {"answer": "called", "seconds": 0.001, "operators": {"exp": 4}, "handed": HANDED, "written_outside": None},
     "fetch": {"answer": "outputs", **HANDED},
     "drop": {"answer": "done"},
 }

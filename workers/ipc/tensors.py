@@ -21,6 +21,8 @@ import torch
 from workers.ipc.sparse import LAYOUTS, SparseForm, is_sparse, parts_of
 
 ALIGNMENT = 64
+APART = 4096
+"""Bytes around tensors that lie apart: a page, so that those at a page's beginning still do."""
 MAX_DIMENSIONS = 64
 MAX_DEPTH = 16
 """Nesting of what a model returns."""
@@ -363,21 +365,24 @@ def _is_reached(distance: int, steps: Sequence[tuple[int, tuple[int, int]]]) -> 
     return any(_is_reached(distance - stride * count, smaller) for count in range(first, last + 1))
 
 
-def arranged(tensors: Sequence[torch.Tensor]) -> list[TensorMeta]:
+def arranged(tensors: Sequence[torch.Tensor], *, is_apart: bool = False) -> list[TensorMeta]:
     """Descriptions by which tensors lie in a block as they lie now: with their strides, and those of one storage where
-    they lie in it. Plain ones where all are dense, each in memory of its own."""
+    they lie in it. Plain ones where all are dense, each in memory of its own.
+
+    With `is_apart`, there are `APART` bytes before, between and after the storages, and none are plain."""
     keys = [tensor.untyped_storage().data_ptr() if tensor.numel() else -index for index, tensor in enumerate(tensors)]
     storages: dict[int, list[torch.Tensor]] = {}
     for key, tensor in zip(keys, tensors, strict=True):
         storages.setdefault(key, []).append(tensor)
-    if len(storages) == len(tensors) and all(tensor.is_contiguous() for tensor in tensors):
+    if not is_apart and len(storages) == len(tensors) and all(tensor.is_contiguous() for tensor in tensors):
         return [TensorMeta.of(tensor) for tensor in tensors]
-    begins, offset = {}, 0
+    gap = APART if is_apart else 0
+    begins, offset = {}, gap
     for key, views in storages.items():
         first = min(view.data_ptr() for view in views) // ALIGNMENT * ALIGNMENT
         begins[key] = offset - first
         last = max(view.data_ptr() + _extent(view.shape, view.stride()) * view.element_size() for view in views)
-        offset += _aligned(last - first)
+        offset += _aligned(last - first) + gap
     return [
         dataclasses.replace(TensorMeta.of(view), strides=tuple(view.stride()), at=begins[key] + view.data_ptr())
         for key, view in zip(keys, tensors, strict=True)
@@ -455,7 +460,9 @@ def _aligned(size: int) -> int:
 
 def _size(metas: Sequence[TensorMeta]) -> int:
     following = sum(_aligned(meta.nbytes) for meta in metas if meta.at is None)
-    return max(mmap.PAGESIZE, following, *(meta.end for meta in metas if meta.at is not None), 0)
+    placed = [meta for meta in metas if meta.at is not None]
+    after = APART if placed and min(meta.at or 0 for meta in placed) >= APART else 0
+    return max(mmap.PAGESIZE, following, *(meta.end + after for meta in placed), 0)
 
 
 def packed_size(metas: Sequence[TensorMeta]) -> int:

@@ -200,7 +200,7 @@ def called(outputs: Any) -> dict[str, Any]:
     """The same of a call."""
     handed = handed_over(outputs)
     del handed["answer"]
-    return {"answer": "called", "seconds": 0.0, "operators": None, "handed": handed}
+    return {"answer": "called", "seconds": 0.0, "operators": None, "handed": handed, "written_outside": None}
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_an_output_that_was_not_written_is_poison_not_what_was_there() -> None:
     [
         {},
         {"answer": "loaded", "matched": True},
-        {"answer": "called", "seconds": 0.0, "operators": None, "handed": None},
+        {"answer": "called", "seconds": 0.0, "operators": None, "handed": None, "written_outside": None},
         {"answer": "done", "verdict": "accepted"},
         {"answer": "accepted"},
         {"answer": "profile", "counters": 3, "lines": "", "record": None, "record_bytes": 0},
