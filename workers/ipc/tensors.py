@@ -9,11 +9,13 @@ from __future__ import annotations
 import copy
 import dataclasses
 import fcntl
+import inspect
 import mmap
 import os
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import MemberDescriptorType
 from typing import Any, Protocol
 
 import torch
@@ -224,32 +226,62 @@ def _encode_plain(value: Any, encode_item: Callable[[Any], Any]) -> Any:
     if isinstance(value, torch.dtype):
         return {"dtype": str(value).removeprefix("torch.")}
     if isinstance(value, dict):
-        return {"dict": [[encode_item(key), encode_item(item)] for key, item in value.items()]}
+        return {"dict": [[encode_item(key), encode_item(item)] for key, item in dict.items(value)]}
     fields = _fields(value)
     if fields is not None:
-        if isinstance(value, tuple):  # its items: an attribute may compute something else
-            return {
-                "named": [[name, encode_item(item)] for name, item in zip(fields, tuple.__iter__(value), strict=True)]
-            }
-        return {"record": [[name, encode_item(getattr(value, name))] for name in fields]}
+        kind = "named" if isinstance(value, tuple) else "record"
+        return {kind: [[name, encode_item(item)] for name, item in fields.items()]}
     if isinstance(value, list | tuple):
         kind = "list" if isinstance(value, list) else "tuple"
-        return {kind: [encode_item(item) for item in value]}
+        return {kind: [encode_item(item) for item in _items(value)]}
     raise DataError(f"a value of type {type(value).__name__} cannot be passed to a candidate")
 
 
-def _fields(value: Any) -> tuple[str, ...] | None:
-    """The fields of a named tuple or dataclass; None for anything else."""
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        names = tuple(value._fields)
-        return names if len(names) == tuple.__len__(value) else None
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return tuple(field.name for field in dataclasses.fields(value))
-    return None
+def _items(value: list[Any] | tuple[Any, ...]) -> list[Any]:
+    """What a list or tuple holds, whatever its class says of that."""
+    return list(list.__iter__(value) if isinstance(value, list) else tuple.__iter__(value))
+
+
+def _fields(value: Any) -> dict[str, Any] | None:
+    """The fields of a named tuple or dataclass with what they hold; None for anything else.
+
+    Nothing of the value's class runs meanwhile: what an attribute would compute is no field. Raises `DataError` for a
+    dataclass that holds less than its fields."""
+    kind = type(value)
+    if kind in (tuple, list):
+        return None
+    if isinstance(value, tuple):
+        names, items = inspect.getattr_static(kind, "_fields", None), _items(value)
+        is_named = type(names) is tuple and len(names) == len(items) and all(type(name) is str for name in names)
+        return dict(zip(names, items, strict=True)) if is_named else None
+    if not isinstance(inspect.getattr_static(kind, "__dataclass_fields__", None), dict):
+        return None
+    own = _own_attributes(value)
+    found = {}
+    for one in dataclasses.fields(kind):
+        slot = inspect.getattr_static(kind, one.name, dataclasses.MISSING)
+        if one.name in own:
+            found[one.name] = own[one.name]
+        elif isinstance(slot, MemberDescriptorType):
+            found[one.name] = slot.__get__(value, kind)
+        elif slot is not dataclasses.MISSING and not hasattr(type(slot), "__get__"):  # a default
+            found[one.name] = slot
+        else:
+            raise DataError(f"a {kind.__name__} has no value of its own for `{one.name}`")
+    return found
+
+
+def _own_attributes(value: Any) -> dict[str, Any]:
+    try:
+        own = object.__getattribute__(value, "__dict__")
+    except AttributeError:  # its class has slots
+        return {}
+    return own if type(own) is dict else {}
 
 
 def structure(value: Any, tensors: list[torch.Tensor], depth: int = 0) -> Any:
-    """As `encode`, for what a model returned: never raises; what cannot cross is named as `{"other": its type}`."""
+    """As `encode`, for what a model returned, of whose classes nothing runs. Never raises: what cannot cross is named
+    as `{"other": its type}`."""
     if isinstance(value, torch.Tensor):
         if is_sparse(value):
             return _encode_sparse(value, lambda part: structure(part, tensors, depth + 1))
@@ -439,18 +471,19 @@ def mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
             return SparseForm.of(value).tensor([change(part) for part in parts_of(value)])
         return change(value)
     if isinstance(value, dict):
-        return {key: mapped(item, change) for key, item in value.items()}
+        return {key: mapped(item, change) for key, item in dict.items(value)}
     fields = _fields(value)
     if fields is not None:
-        items = [mapped(getattr(value, name), change) for name in fields]
+        items = [mapped(item, change) for item in fields.values()]
         if isinstance(value, tuple):
-            return type(value)(*items)
+            return tuple.__new__(type(value), items)
         other = copy.copy(value)
         for name, item in zip(fields, items, strict=True):
             object.__setattr__(other, name, item)  # a frozen one too
         return other
     if isinstance(value, list | tuple):
-        return type(value)(mapped(item, change) for item in value)
+        parts = [mapped(item, change) for item in _items(value)]
+        return parts if isinstance(value, list) else tuple(parts)
     return value
 
 
