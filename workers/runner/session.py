@@ -51,6 +51,7 @@ from workers.runner.batches import Batch, run_batch
 from workers.runner.model import construct, copy_state, import_source, read_state, state_of
 from workers.runner.observation import observe_guarded
 from workers.runner.outputs import describe_output, keeps_outputs, shared_with, write
+from workers.runner.process_state import changed_since, process_state
 from workers.runner.step import DENSE, ModelStep, StepError, StepPlan, laid_out, matched
 from workers.runner.streams import captured, run_held_up
 
@@ -221,14 +222,16 @@ class RunnerServer:
         self._inputs, self._batch, self._slot = inputs.tensors, None, asked.slot
         model = self._models[asked.model]
         if asked.observe:
+            before = process_state()
             seen = observe_guarded(model, arguments, self._place.synchronize)
+            changed = changed_since(before)
             self._outputs, handed = seen.result, None
             if self._place.is_gpu:
                 self._finish_call()
             else:
                 handed = self._hand_over()
             outside = seen.written_outside
-            return ModelCalled(operators=seen.elements, handed=handed, written_outside=outside)
+            return ModelCalled(operators=seen.elements, handed=handed, written_outside=outside, changed=changed)
         if asked.layout != DENSE:
             arguments = mapped(arguments, lambda tensor: laid_out(tensor, asked.layout))
         started, self._waited_s = _now(), 0.0

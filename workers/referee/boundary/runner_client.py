@@ -272,13 +272,17 @@ class RunnerSession(RunnerConnection):
     def observe(self, slot: Slot) -> dict[str, int]:
         """Run the model once and return PyTorch's operators it used with the elements of their largest tensor.
 
-        What they allocate lies between guards. Raises `RunnerFault` where it was seen to write past bounds."""
+        What they allocate lies between guards. Raises `RunnerFault` where it was seen to write past bounds,
+        or to leave its process otherwise than it found it."""
         slot.poison()
         called, _ = self.ask(protocol.CallModel(slot=slot.number, observe=True), ModelCalled)
         self._last = called.handed
         if called.operators is None:
             raise RunnerFault(FaultKind.FORGED, "operators are not described")
         _refuse_writes(called.written_outside)
+        if called.changed:
+            text = f"after the call, {', '.join(called.changed)} was not as before it: put back what the call changes"
+            raise RunnerFault(FaultKind.FORGED, text)
         return dict(called.operators)
 
     def drop(self) -> None:
