@@ -39,11 +39,19 @@ TENSOR = {
     "written_out": True, "strides": [1], "shared": None,
 }  # fmt: skip
 HANDED = {"outputs": [TENSOR], "structure": {"tensor": 0}, "written": True}
+SEEN: dict[str, Any] = {"written_outside": None, "changed": []}
 HONEST: dict[str, dict[str, Any]] = {
     "noop": {"answer": "done"},
     "load": {"answer": "loaded", "matched": True},
     "slot": {"answer": "done"},
-    "call": {"answer": "called", "seconds": 0.001, "operators": {"exp": 4}, "handed": HANDED},
+    "call": {
+        "answer": "called",
+        "seconds": 0.001,
+        "operators": {"exp": 4},
+        "handed": HANDED,
+        "written_outside": None,
+        "changed": [],
+    },
     "fetch": {"answer": "outputs", **HANDED},
     "drop": {"answer": "done"},
 }

@@ -9,12 +9,14 @@ from __future__ import annotations
 import copy
 import dataclasses
 import fcntl
+import inspect
 import math
 import mmap
 import os
 from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import MemberDescriptorType
 from typing import Any, Protocol
 
 import torch
@@ -22,6 +24,8 @@ import torch
 from workers.ipc.sparse import LAYOUTS, SparseForm, is_sparse, parts_of
 
 ALIGNMENT = 64
+APART = 4096
+"""Bytes around tensors that lie apart: a page, so that those at a page's beginning still do."""
 MAX_DIMENSIONS = 64
 MAX_DEPTH = 16
 """Nesting of what a model returns."""
@@ -220,32 +224,62 @@ def _encode_plain(value: Any, encode_item: Callable[[Any], Any]) -> Any:
     if isinstance(value, torch.dtype):
         return {"dtype": str(value).removeprefix("torch.")}
     if isinstance(value, dict):
-        return {"dict": [[encode_item(key), encode_item(item)] for key, item in value.items()]}
+        return {"dict": [[encode_item(key), encode_item(item)] for key, item in dict.items(value)]}
     fields = _fields(value)
     if fields is not None:
-        if isinstance(value, tuple):  # its items: an attribute may compute something else
-            return {
-                "named": [[name, encode_item(item)] for name, item in zip(fields, tuple.__iter__(value), strict=True)]
-            }
-        return {"record": [[name, encode_item(getattr(value, name))] for name in fields]}
+        kind = "named" if isinstance(value, tuple) else "record"
+        return {kind: [[name, encode_item(item)] for name, item in fields.items()]}
     if isinstance(value, list | tuple):
         kind = "list" if isinstance(value, list) else "tuple"
-        return {kind: [encode_item(item) for item in value]}
+        return {kind: [encode_item(item) for item in _items(value)]}
     raise DataError(f"a value of type {type(value).__name__} cannot be passed to a candidate")
 
 
-def _fields(value: Any) -> tuple[str, ...] | None:
-    """The fields of a named tuple or dataclass; None for anything else."""
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        names = tuple(value._fields)
-        return names if len(names) == tuple.__len__(value) else None
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return tuple(field.name for field in dataclasses.fields(value))
-    return None
+def _items(value: list[Any] | tuple[Any, ...]) -> list[Any]:
+    """What a list or tuple holds, whatever its class says of that."""
+    return list(list.__iter__(value) if isinstance(value, list) else tuple.__iter__(value))
+
+
+def _fields(value: Any) -> dict[str, Any] | None:
+    """The fields of a named tuple or dataclass with what they hold; None for anything else.
+
+    Nothing of the value's class runs meanwhile: what an attribute would compute is no field. Raises `DataError` for a
+    dataclass that holds less than its fields."""
+    kind = type(value)
+    if kind in (tuple, list):
+        return None
+    if isinstance(value, tuple):
+        names, items = inspect.getattr_static(kind, "_fields", None), _items(value)
+        is_named = type(names) is tuple and len(names) == len(items) and all(type(name) is str for name in names)
+        return dict(zip(names, items, strict=True)) if is_named else None
+    if not isinstance(inspect.getattr_static(kind, "__dataclass_fields__", None), dict):
+        return None
+    own = _own_attributes(value)
+    found = {}
+    for one in dataclasses.fields(kind):
+        slot = inspect.getattr_static(kind, one.name, dataclasses.MISSING)
+        if one.name in own:
+            found[one.name] = own[one.name]
+        elif isinstance(slot, MemberDescriptorType):
+            found[one.name] = slot.__get__(value, kind)
+        elif slot is not dataclasses.MISSING and not hasattr(type(slot), "__get__"):  # a default
+            found[one.name] = slot
+        else:
+            raise DataError(f"a {kind.__name__} has no value of its own for `{one.name}`")
+    return found
+
+
+def _own_attributes(value: Any) -> dict[str, Any]:
+    try:
+        own = object.__getattribute__(value, "__dict__")
+    except AttributeError:  # its class has slots
+        return {}
+    return own if type(own) is dict else {}
 
 
 def structure(value: Any, tensors: list[torch.Tensor], depth: int = 0) -> Any:
-    """As `encode`, for what a model returned: never raises; what cannot cross is named as `{"other": its type}`."""
+    """As `encode`, for what a model returned, of whose classes nothing runs. Never raises: what cannot cross is named
+    as `{"other": its type}`."""
     if isinstance(value, torch.Tensor):
         if is_sparse(value):
             return _encode_sparse(value, lambda part: structure(part, tensors, depth + 1))
@@ -361,21 +395,24 @@ def _is_reached(distance: int, steps: Sequence[tuple[int, tuple[int, int]]]) -> 
     return any(_is_reached(distance - stride * count, smaller) for count in range(first, last + 1))
 
 
-def arranged(tensors: Sequence[torch.Tensor]) -> list[TensorMeta]:
+def arranged(tensors: Sequence[torch.Tensor], *, is_apart: bool = False) -> list[TensorMeta]:
     """Descriptions by which tensors lie in a block as they lie now: with their strides, and those of one storage where
-    they lie in it. Plain ones where all are dense, each in memory of its own."""
+    they lie in it. Plain ones where all are dense, each in memory of its own.
+
+    With `is_apart`, there are `APART` bytes before, between and after the storages, and none are plain."""
     keys = [tensor.untyped_storage().data_ptr() if tensor.numel() else -index for index, tensor in enumerate(tensors)]
     storages: dict[int, list[torch.Tensor]] = {}
     for key, tensor in zip(keys, tensors, strict=True):
         storages.setdefault(key, []).append(tensor)
-    if len(storages) == len(tensors) and all(tensor.is_contiguous() for tensor in tensors):
+    if not is_apart and len(storages) == len(tensors) and all(tensor.is_contiguous() for tensor in tensors):
         return [TensorMeta.of(tensor) for tensor in tensors]
-    begins, offset = {}, 0
+    gap = APART if is_apart else 0
+    begins, offset = {}, gap
     for key, views in storages.items():
         first = min(view.data_ptr() for view in views) // ALIGNMENT * ALIGNMENT
         begins[key] = offset - first
         last = max(view.data_ptr() + _extent(view.shape, view.stride()) * view.element_size() for view in views)
-        offset += _aligned(last - first)
+        offset += _aligned(last - first) + gap
     return [
         dataclasses.replace(TensorMeta.of(view), strides=tuple(view.stride()), at=begins[key] + view.data_ptr())
         for key, view in zip(keys, tensors, strict=True)
@@ -461,18 +498,19 @@ def _with_changed(value: Any, change: Callable[[str, Any], Any], path: str) -> A
     if isinstance(value, torch.Tensor):
         return change(path, value)
     if isinstance(value, dict):
-        return {key: _with_changed(item, change, f"{path}[{key!r}]") for key, item in value.items()}
+        return {key: _with_changed(item, change, f"{path}[{key!r}]") for key, item in dict.items(value)}
     fields = _fields(value)
     if fields is not None:
-        items = [_with_changed(getattr(value, name), change, f"{path}.{name}") for name in fields]
+        items = [_with_changed(item, change, f"{path}.{name}") for name, item in fields.items()]
         if isinstance(value, tuple):
-            return type(value)(*items)
+            return tuple.__new__(type(value), items)
         other = copy.copy(value)
         for name, item in zip(fields, items, strict=True):
             object.__setattr__(other, name, item)  # a frozen one too
         return other
     if isinstance(value, list | tuple):
-        return type(value)(_with_changed(item, change, f"{path}[{index}]") for index, item in enumerate(value))
+        parts = [_with_changed(item, change, f"{path}[{index}]") for index, item in enumerate(_items(value))]
+        return parts if isinstance(value, list) else tuple(parts)
     return change(path, value)
 
 
@@ -483,7 +521,9 @@ def _aligned(size: int) -> int:
 def packed_size(metas: Sequence[TensorMeta]) -> int:
     """Bytes of a block that holds such tensors."""
     following = sum(_aligned(meta.nbytes) for meta in metas if meta.at is None)
-    return max(mmap.PAGESIZE, following, *(meta.end for meta in metas if meta.at is not None), 0)
+    placed = [meta for meta in metas if meta.at is not None]
+    after = APART if placed and min(meta.at or 0 for meta in placed) >= APART else 0
+    return max(mmap.PAGESIZE, following, *(meta.end + after for meta in placed), 0)
 
 
 def packed_views(raw: torch.Tensor, metas: Sequence[TensorMeta]) -> list[torch.Tensor]:

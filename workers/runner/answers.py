@@ -123,10 +123,17 @@ class ModelCalled:
     """PyTorch's operators that were used, with the elements of their largest tensor; None where none were recorded."""
     handed: HandedOver | None = None
     """What it returned; on a GPU it is fetched instead."""
+    written_outside: str | None = None
+    """Where it wrote past the bounds of what it allocated; looked for where operators are recorded."""
+    changed: tuple[str, ...] = ()
+    """What it left otherwise in its process than it found it; looked at in the same calls."""
 
     def __post_init__(self) -> None:
         """Raises `ValueError` for what no call is."""
         _check(0 <= self.seconds <= MAX_CLAIM_S, "a call takes a number of seconds")
+        _check(len(self.written_outside or "") <= MAX_TEXT, "the text is too long")
+        _check(len(self.changed) <= MAX_OUTPUTS, "there are too many names")
+        _check(all(len(name) <= MAX_NAME for name in self.changed), "a name is too long")
         operators = self.operators or {}
         _check(len(operators) <= MAX_OPERATORS, "there are too many operators")
         _check(all(len(name) <= MAX_NAME for name in operators), "an operator's name is too long")

@@ -49,8 +49,9 @@ from workers.runner.answers import (
 )
 from workers.runner.batches import Batch, run_batch
 from workers.runner.model import construct, copy_state, import_source, read_state, state_of
-from workers.runner.observation import observe
+from workers.runner.observation import observe_guarded
 from workers.runner.outputs import describe_output, keeps_outputs, shared_with, write
+from workers.runner.process_state import changed_since, process_state
 from workers.runner.step import DENSE, ModelStep, StepError, StepPlan, laid_out, matched
 from workers.runner.streams import captured, run_held_up
 
@@ -226,11 +227,16 @@ class RunnerServer:
         arguments, self._batch = self._enter(asked.slot), None
         model = self._models[asked.model]
         if asked.observe:
-            self._outputs, elements = observe(model, arguments)
-            if not self._place.is_gpu:
-                return ModelCalled(operators=elements, handed=self._hand_over())
-            self._finish_call()
-            return ModelCalled(operators=elements)
+            before = process_state()
+            seen = observe_guarded(model, arguments, self._place.synchronize)
+            changed = changed_since(before)
+            self._outputs, handed = seen.result, None
+            if self._place.is_gpu:
+                self._finish_call()
+            else:
+                handed = self._hand_over()
+            outside = seen.written_outside
+            return ModelCalled(operators=seen.elements, handed=handed, written_outside=outside, changed=changed)
         if asked.layout != DENSE:
             arguments = mapped(arguments, lambda tensor: laid_out(tensor, asked.layout))
         started, self._waited_s = _now(), 0.0

@@ -270,12 +270,19 @@ class RunnerSession(RunnerConnection):
         self.ask(protocol.ForgetSlots(slots=tuple(slot.number for slot in slots)), Acknowledged)
 
     def observe(self, slot: Slot) -> dict[str, int]:
-        """Run the model once and return PyTorch's operators it used with the elements of their largest tensor."""
+        """Run the model once and return PyTorch's operators it used with the elements of their largest tensor.
+
+        What they allocate lies between guards. Raises `RunnerFault` where it was seen to write past bounds,
+        or to leave its process otherwise than it found it."""
         slot.poison()
         called, _ = self.ask(protocol.CallModel(slot=slot.number, observe=True), ModelCalled)
         self._last = called.handed
         if called.operators is None:
             raise RunnerFault(FaultKind.FORGED, "operators are not described")
+        _refuse_writes(called.written_outside)
+        if called.changed:
+            text = f"after the call, {', '.join(called.changed)} was not as before it: put back what the call changes"
+            raise RunnerFault(FaultKind.FORGED, text)
         return dict(called.operators)
 
     def drop(self) -> None:
@@ -284,7 +291,8 @@ class RunnerSession(RunnerConnection):
             self.ask(protocol.DropOutputs(), Acknowledged)
 
     def fetch(self, slot: Slot, index: int | None = None, *, copy: bool = True) -> Fetched:
-        """Take what the last call returned, as a copy that the runner cannot change any more.
+        """Take what the last call returned, as a copy that the runner cannot change any more. Raises `RunnerFault`
+        where somebody wrote past the bounds of an input.
 
         `index` picks one call of a batch, of which others can be fetched after it. On the CPU the outputs lie here
         already, and the process that wrote them is stopped; without `copy` they are read where they lie."""
@@ -297,10 +305,17 @@ class RunnerSession(RunnerConnection):
             handed, wall = self.ask(protocol.FetchOutputs(index=index), HandedOver)
         if handed is None:
             raise RunnerFault(FaultKind.FORGED, "outputs are not described by a list")
+        _refuse_writes(slot.written_outside())
         lying = slot.outputs.tensors[0]
         raw = None if not handed.written else lying.clone() if copy else lying
         self.place.synchronize()
         return Fetched(outputs=outputs_of(handed, raw), structure=handed.structure, wall_s=wall)
+
+
+def _refuse_writes(outside: str | None) -> None:
+    """Raise `RunnerFault` where a call wrote past the bounds of a tensor."""
+    if outside is not None:
+        raise RunnerFault(FaultKind.FORGED, f"it wrote {outside}")
 
 
 def _same_value(one: Output, other: Output) -> bool:

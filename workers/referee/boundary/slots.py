@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from workers.ipc.guards import Guards
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta, arranged, encode, put
 
@@ -24,7 +25,8 @@ class Slot:
         self.number = number
         self.place = place
         self.arguments = encode(arguments, tensors)
-        self.inputs = place.allocate(arranged(tensors))
+        self.inputs = place.allocate(arranged(tensors, is_apart=True))
+        self._guards = Guards(self.inputs.raw, self.inputs.metas)
         size = sum(-(-meta.nbytes // 64) * 64 for meta in output_metas)
         self.takes_outputs = bool(output_metas)
         """Whether there is memory for what a call returns; else it can be timed and not fetched."""
@@ -56,6 +58,10 @@ class Slot:
         for target, tensor in zip(targets, self._waiting, strict=True):
             put(target, tensor)
 
+    def written_outside(self) -> str | None:
+        """Where somebody wrote past the bounds of an input, in words; None where nobody did."""
+        return self._guards.found()
+
     @property
     def late_bytes(self) -> int:
         """Size of the late inputs."""
@@ -66,6 +72,7 @@ class Slot:
         other = copy.copy(self)
         other.number = number
         other.inputs = self.place.allocate(self.inputs.metas)
+        other._guards = Guards(other.inputs.raw, other.inputs.metas)
         if own_outputs:
             other.outputs = self.place.allocate(self.outputs.metas)
         return other

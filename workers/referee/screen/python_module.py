@@ -10,6 +10,8 @@ from workers.referee.screen.cpp_rules import looks_like_cpp
 ENTRY = "forward"
 FORWARD_PASS, BACKWARD_PASS = ("forward", "setup_context"), ("backward", "vjp")
 """Methods of an autograd function."""
+CONSTRUCTORS = ("__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__class_getitem__")
+"""Methods that run before any call does."""
 LEFTOVERS = ("get_inputs", "get_init_inputs")
 LOOK_UPS = ("KeyError", "IndexError", "AttributeError", "StopIteration")
 
@@ -78,6 +80,7 @@ def reachable_functions(tree: ast.Module, models: Sequence[ast.ClassDef], *, bac
         node for model in models for node in model.body if isinstance(node, ast.FunctionDef) and node.name == ENTRY
     ]
     queue += [function for node in ast.walk(tree) for function in _passes(node, backward=backward)]
+    queue += _called_by_python(tree)
     while queue:
         function = queue.pop()
         if function in found:
@@ -87,6 +90,27 @@ def reachable_functions(tree: ast.Module, models: Sequence[ast.ClassDef], *, bac
             name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else None
             queue += known.get(name, []) if name is not None else []
     return found
+
+
+def _called_by_python(tree: ast.Module) -> list[ast.FunctionDef]:
+    """Methods that nobody calls by name (`__call__`, `__add__`, a layer's `forward`) of classes of which the module
+    makes objects."""
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name != "ModelNew"]
+    bases = {id(base) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for base in node.bases}
+    found: list[ast.FunctionDef] = []
+    for one in classes:
+        inside = {id(node) for node in ast.walk(one)}
+        is_used = any(
+            isinstance(node, ast.Name) and node.id == one.name and id(node) not in bases and id(node) not in inside
+            for node in ast.walk(tree)
+        )
+        methods = [part for part in one.body if isinstance(part, ast.FunctionDef)] if is_used else []
+        found += [part for part in methods if part.name == ENTRY or _is_special(part.name)]
+    return found
+
+
+def _is_special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__") and name not in CONSTRUCTORS
 
 
 def _passes(node: ast.AST, *, backward: bool) -> list[ast.FunctionDef]:
@@ -124,3 +148,23 @@ def starts_plainly(key: ast.expr) -> bool:
     while isinstance(key, ast.BinOp):
         key = key.left
     return isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value[:1].isalpha()
+
+
+def written_text(key: ast.expr) -> str | None:
+    """The text that an expression gives where all of it is written out, be it in pieces; None for any other."""
+    if isinstance(key, ast.Constant):
+        return key.value if isinstance(key.value, str) else None
+    if isinstance(key, ast.BinOp) and isinstance(key.op, ast.Add):
+        left, right = written_text(key.left), written_text(key.right)
+        return None if left is None or right is None else left + right
+    if isinstance(key, ast.JoinedStr):
+        parts = [_written_part(part) for part in key.values]
+        return None if None in parts else "".join(part for part in parts if part is not None)
+    return None
+
+
+def _written_part(part: ast.expr) -> str | None:
+    if not isinstance(part, ast.FormattedValue):
+        return written_text(part)
+    is_plain = part.conversion == -1 and part.format_spec is None and isinstance(part.value, ast.Constant)
+    return str(part.value.value) if is_plain and isinstance(part.value, ast.Constant) else None

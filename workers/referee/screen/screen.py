@@ -10,6 +10,7 @@ from workers.referee.screen.compiled_handles import KERNEL_MAKERS, Handles
 from workers.referee.screen.cpp_rules import examine_cpp
 from workers.referee.screen.dynamic_names import spoken_names
 from workers.referee.screen.known_reads import KnownReads
+from workers.referee.screen.library_use import LibraryUse
 from workers.referee.screen.python_module import (
     ENTRY,
     catches_look_up,
@@ -19,6 +20,7 @@ from workers.referee.screen.python_module import (
     reachable_functions,
     starts_plainly,
     without_leftovers,
+    written_text,
 )
 from workers.referee.screen.rules import (
     BANNED_ATTRIBUTES,
@@ -26,14 +28,9 @@ from workers.referee.screen.rules import (
     BANNED_MODULES,
     BANNED_NAMES,
     BANNED_WITH_GRADIENTS,
-    CHEAP_IN_NUMPY,
-    CHEAP_OPERATORS,
     GRAPH_HOOKS,
-    HARMLESS_LAYERS,
     HARMLESS_NAMES,
-    HEAVY,
     Remark,
-    permitted,
 )
 
 MAX_SOURCE_CHARACTERS = 1_000_000
@@ -91,7 +88,7 @@ class _Screen:
         hot = reachable_functions(self._tree, models, backward=self._backward)
         for function in hot:
             yield from self._on_the_hot_path(function)
-        yield from self._layers(hot)
+        yield from LibraryUse(self._tree, hot, self._library, self._handles, self._resolve, self._known.names).remarks()
 
     def _anywhere(self, node: ast.AST) -> Iterator[Remark]:
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -161,6 +158,8 @@ class _Screen:
             yield from self._attribute(ast.Attribute(value=thing, attr=key.value, lineno=node.lineno))
         elif self._resolve(thing) is not None:
             yield _hard(node, f"`getattr` on `{self._resolve(thing)}` with a computed name hides what is called")
+        elif (text := written_text(key)) is not None:
+            yield from self._attribute(ast.Attribute(value=thing, attr=text, lineno=node.lineno))
         elif (names := self._known.names(key)) is not None:
             for name in sorted(names):
                 yield from self._attribute(ast.Attribute(value=thing, attr=name, lineno=node.lineno))
@@ -199,11 +198,6 @@ class _Screen:
         for node in ast.walk(function):
             if isinstance(node, ast.Try) and self._may_fall_back(node):
                 yield _hard(node, "`try` on the hot path hides a kernel that fails behind something else")
-            elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
-                if not permitted("matmul", self._library):
-                    yield _hard(node, "`@` is the library's matrix product")
-            elif isinstance(node, ast.Call):
-                yield from self._library_call(node)
 
     def _may_fall_back(self, node: ast.Try) -> bool:
         """Whether a failing kernel could be hidden: not where handlers raise, nor where a look-up is all that fails."""
@@ -213,56 +207,6 @@ class _Screen:
             return True
         calls = [one for part in node.body for one in ast.walk(part) if isinstance(one, ast.Call)]
         return any(self._handles.is_kernel(call.func) for call in calls)
-
-    def _library_call(self, node: ast.Call) -> Iterator[Remark]:
-        if not isinstance(node.func, ast.Attribute | ast.Name):
-            return
-        dotted = self._resolve(node.func)
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else (dotted or "").rsplit(".", 1)[-1]
-        operator = name.rstrip("_") if not name.startswith("_") else name
-        if permitted(operator, self._library):
-            return
-        if dotted is not None and dotted.startswith("numpy.") and operator not in CHEAP_IN_NUMPY:
-            yield _hard(node, f"`{dotted}` does the work by a library call")
-            return
-        functional = (
-            operator not in CHEAP_OPERATORS | {"pad"}
-            and dotted is not None
-            and dotted.startswith(("torch.nn.functional.", "torch.special.", "torch.linalg."))
-        )
-        if functional or (operator in HEAVY and self._on_tensors(node.func, dotted)):
-            yield _hard(node, f"`{dotted or '.' + name}` does the work by a library call")
-
-    def _on_tensors(self, function: ast.expr, dotted: str | None) -> bool:
-        """Whether `function` is torch's or a tensor's, rather than a kernel handle's or the module's own."""
-        if dotted is not None:
-            return dotted.startswith("torch.")
-        if not isinstance(function, ast.Attribute):
-            return False
-        value = function.value
-        if isinstance(value, ast.Name) and value.id == "self":
-            return False
-        if self._handles.is_own_object(value):
-            return False
-        return not self._handles.is_kernel(value) and not self._handles.is_plain(value)
-
-    def _layers(self, hot: Sequence[ast.FunctionDef]) -> Iterator[Remark]:
-        """`self.layer = nn.Linear(…)` in a constructor and `self.layer(x)` on the hot path."""
-        layers: dict[str, str] = {}
-        for node in ast.walk(self._tree):
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-                dotted = self._resolve(node.value.func)
-                if dotted is None or not dotted.startswith("torch.nn.") or dotted.startswith("torch.nn.Parameter"):
-                    continue
-                if dotted.rsplit(".", 1)[-1] in HARMLESS_LAYERS:
-                    continue
-                layers |= {t.attr: dotted for t in node.targets if isinstance(t, ast.Attribute)}
-        for function in hot:
-            for node in ast.walk(function):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in layers:
-                    layer = layers[node.func.attr]
-                    if not permitted(layer.rsplit(".", 1)[-1].lower(), self._library):
-                        yield _hard(node, f"`self.{node.func.attr}` is `{layer}`: it does the work by a library call")
 
     def _resolve(self, node: ast.expr) -> str | None:
         """The dotted name of an imported thing, aliases resolved; None for anything else."""

@@ -1,5 +1,5 @@
 # problem: product
-# gate: integrity
+# gate: screen
 # about: the product of numpy by the name of its special method
 
 cpp = r"""

@@ -36,6 +36,8 @@ class ModelNew(torch.nn.Module):
         return x * self.weight
 """
 
+SEEN: dict[str, Any] = {"written_outside": None, "changed": []}
+
 
 def gone() -> RunnerFault:
     return RunnerFault(FaultKind.CRASHED, "it ended")
@@ -200,7 +202,14 @@ def called(outputs: Any) -> dict[str, Any]:
     """The same of a call."""
     handed = handed_over(outputs)
     del handed["answer"]
-    return {"answer": "called", "seconds": 0.0, "operators": None, "handed": handed}
+    return {
+        "answer": "called",
+        "seconds": 0.0,
+        "operators": None,
+        "handed": handed,
+        "written_outside": None,
+        "changed": [],
+    }
 
 
 @pytest.mark.parametrize(
@@ -261,7 +270,7 @@ def test_an_output_that_was_not_written_is_poison_not_what_was_there() -> None:
     [
         {},
         {"answer": "loaded", "matched": True},
-        {"answer": "called", "seconds": 0.0, "operators": None, "handed": None},
+        {"answer": "called", "seconds": 0.0, "operators": None, "handed": None, **SEEN},
         {"answer": "done", "verdict": "accepted"},
         {"answer": "accepted"},
         {"answer": "profile", "counters": 3, "lines": "", "record": None, "record_bytes": 0},

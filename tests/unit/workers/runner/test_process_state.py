@@ -1,0 +1,54 @@
+"""Modes that a call must leave as it found them."""
+
+import ctypes
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+
+from workers.runner.process_state import changed_since, process_state
+
+UPWARD = 0x800
+MATHS = ctypes.CDLL("libm.so.6")
+
+
+@pytest.fixture(autouse=True)
+def kept() -> Iterator[None]:
+    state, threads = torch.get_rng_state(), torch.get_num_threads()
+    yield
+    MATHS.fesetround(0)
+    torch.set_flush_denormal(False)
+    torch.set_default_dtype(torch.float32)
+    torch.set_num_threads(threads)
+    torch.set_grad_enabled(True)
+    torch.set_float32_matmul_precision("highest")
+    torch.set_rng_state(state)
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (lambda: MATHS.fesetround(UPWARD), "the rounding mode"),
+        (lambda: MATHS.fesetround(0x400), "the rounding mode"),
+        (lambda: MATHS.fesetround(0xC00), "the rounding mode"),
+        (lambda: torch.set_flush_denormal(True), "the treatment of denormal numbers"),
+        (lambda: torch.set_default_dtype(torch.float64), "the default dtype"),
+        (lambda: torch.set_num_threads(torch.get_num_threads() + 1), "the number of threads"),
+        (lambda: torch.rand(1), "the state of the random numbers"),
+        (lambda: torch.set_grad_enabled(False), "whether gradients are recorded"),
+        (lambda: torch.set_float32_matmul_precision("medium"), "the precision of float32 products"),
+    ],
+)
+def test_a_change_is_told_by_its_name(change: Callable[[], object], name: str) -> None:
+    before = process_state()
+    change()
+    assert changed_since(before) == (name,)
+
+
+def test_what_is_put_back_is_nothing_to_tell() -> None:
+    before = process_state()
+    MATHS.fesetround(UPWARD)
+    torch.set_flush_denormal(True)
+    torch.set_flush_denormal(False)
+    MATHS.fesetround(0)
+    assert changed_since(before) == ()
