@@ -16,7 +16,7 @@ LONGEST = {"scatter": 4, "index_put": 3}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class ValuesChoice:
     """An output that holds places of values."""
 
     dim: int
@@ -34,7 +34,7 @@ def exact_outputs(analysis: ProblemAnalysis) -> frozenset[int]:
     return frozenset(index for index, name in enumerate(analysis.outputs) if paths.is_exact(name))
 
 
-def choices(analysis: ProblemAnalysis) -> dict[int, Choice]:
+def choices(analysis: ProblemAnalysis) -> dict[int, ValuesChoice]:
     """The outputs that hold places of values, where equal ones may be chosen in any order."""
     named = [spec.name for spec in analysis.inputs]
     found = {}
@@ -47,7 +47,7 @@ def choices(analysis: ProblemAnalysis) -> dict[int, Choice]:
         dim = _dimension(item, CHOICES[name])
         if dim is None or not isinstance(source, ValueRef):
             continue
-        found[analysis.outputs.index(places[0].name)] = Choice(
+        found[analysis.outputs.index(places[0].name)] = ValuesChoice(
             dim=dim,
             source=named.index(source.ref) if source.ref in named else None,
             values=analysis.outputs.index(values) if values in analysis.outputs else None,

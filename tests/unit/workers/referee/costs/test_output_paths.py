@@ -10,7 +10,7 @@ import torch
 
 from services.domain.problems import ProblemAnalysis
 from workers.referee.costs.analysis import analyse
-from workers.referee.costs.output_paths import Choice, choices, exact_outputs
+from workers.referee.costs.output_paths import ValuesChoice, choices, exact_outputs
 
 F = torch.nn.functional
 
@@ -79,9 +79,9 @@ def test_each_output_has_a_path_of_its_own() -> None:
 def test_places_are_of_arguments_or_of_values_beside_them() -> None:
     found = choices(analysed(lambda x: (*x.topk(3, dim=0), x.exp().sort(1).indices, x.argsort(descending=True))))
     assert found == {
-        1: Choice(dim=0, source=0, values=0),
-        2: Choice(dim=1, source=None, values=None),
-        3: Choice(dim=-1, source=0, values=None),
+        1: ValuesChoice(dim=0, source=0, values=0),
+        2: ValuesChoice(dim=1, source=None, values=None),
+        3: ValuesChoice(dim=-1, source=0, values=None),
     }
 
 

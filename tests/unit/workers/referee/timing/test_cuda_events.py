@@ -62,8 +62,8 @@ def test_small_problems_are_timed_in_long_batches() -> None:
 
 
 def test_large_problems_are_timed_one_call_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuda_events, "BATCH_BYTES", 3 * 4096)
-    assert [_batch_size(slot_of(elements)) for elements in (1024, 2048)] == [2, 1]
+    monkeypatch.setattr(cuda_events, "BATCH_BYTES", 3 << 20)
+    assert [_batch_size(slot_of(elements)) for elements in (1 << 18, 1 << 19)] == [2, 1]
 
 
 def test_what_the_events_did_not_see_of_single_calls_is_told_by_empty_batches() -> None:
