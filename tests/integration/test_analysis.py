@@ -124,3 +124,13 @@ def test_of_a_table_what_is_taken_counts() -> None:
     found = analysed(Rows(), torch.zeros(1000, 8), torch.arange(4))
     index, taken, output = 8 * 4, 4 * (4 * 8 + 8), 4 * 4 * 8
     assert found.bytes_moved == index + taken + output
+
+
+class Picked(nn.Module):
+    def forward(self, scores: Tensor, labels: Tensor) -> Tensor:
+        return torch.nn.functional.nll_loss(scores, labels)
+
+
+def test_of_scores_those_count_that_labels_pick() -> None:
+    found = analysed(Picked(), torch.zeros(8, 1000), torch.arange(8))
+    assert found.bytes_moved == 8 * 8 + 4 * 8 + 4

@@ -11,7 +11,7 @@ import contextlib
 import logging
 import operator
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,8 @@ from workers.referee.costs.time_limit import CpuTime, CpuTimeError
 CONSTANT_LIMIT = 4096
 TAKING = frozenset({"embedding", "gather", "index", "index_select", "narrow", "select", "slice", "take"})
 """Operators that read of their first argument what they return."""
+PICKING = frozenset({"nll_loss", "nll_loss2d", "nll_loss_nd"})
+"""Operators that read one element of their first argument for each of the second."""
 """Lifted constants of at most so many elements are reported with their values."""
 
 
@@ -323,17 +325,28 @@ def _bytes_moved(tensors: Sequence[TensorSpec], operators: Sequence[Operator], o
     """Bytes of every tensor that the graph reads, once, plus every output. Of a table, what is taken from it."""
     used = set(outputs)
     taken: dict[str, int] = {}
+    known = {spec.name: spec for spec in (*tensors, *(spec for item in operators for spec in item.outputs))}
     for item in operators:
         references = set(_references(item.arguments)) | set(_references(tuple(value for _, value in item.keywords)))
-        table = item.arguments[0] if item.arguments and base_name(item.target) in TAKING else None
+        table = item.arguments[0] if item.arguments and base_name(item.target) in TAKING | PICKING else None
         if isinstance(table, ValueRef):
-            taken[table.ref] = taken.get(table.ref, 0) + sum(_bytes(spec) for spec in item.outputs)
+            taken[table.ref] = taken.get(table.ref, 0) + _taken(item, known)
             references -= {table.ref} - set(_references(item.arguments[1:]))
         used |= references
     results = {spec.name: spec for item in operators for spec in item.outputs}
     read = sum(_bytes(spec) for spec in tensors if spec.name in used)
     read += sum(min(_bytes(spec), taken.get(spec.name, 0)) for spec in tensors if spec.name not in used)
     return read + sum(_bytes(results[name]) for name in set(outputs) if name in results)
+
+
+def _taken(item: Operator, known: Mapping[str, TensorSpec]) -> int:
+    """Bytes that an operator reads of its table."""
+    table, labels = item.arguments[0], item.arguments[1] if len(item.arguments) > 1 else None
+    if base_name(item.target) not in PICKING or not isinstance(labels, ValueRef) or not isinstance(table, ValueRef):
+        return sum(_bytes(spec) for spec in item.outputs)
+    if table.ref not in known or labels.ref not in known:
+        return 0
+    return known[labels.ref].elements * int(getattr(torch, known[table.ref].dtype).itemsize)
 
 
 def _references(arguments: Iterable[Argument]) -> Iterable[str]:
