@@ -98,7 +98,10 @@ class GuardedAllocations:
         self._found: str | None = None
 
     def moved(self, tensor: torch.Tensor, name: str, *, is_filled: bool) -> torch.Tensor:
-        """A tensor like a new one, with the same values where it `is_filled`, between guards."""
+        """A tensor like a new one, with the same values where it `is_filled`, between guards. Nothing is moved while a
+        CUDA graph is captured: looking at guards has to wait for the device, which is not allowed then."""
+        if tensor.is_cuda and torch.cuda.is_current_stream_capturing():
+            return tensor
         places = [(size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True)]
         size = (1 + sum(places)) * tensor.element_size()
         if size > MOST_BYTES:
