@@ -1,0 +1,17 @@
+# problem: named_reduction
+# about: never reads the name of the reduction
+
+cpp = r"""
+extern "C" void run(const float* x, const float* z, float* y, int64_t n) {
+  double sum = 0.0;
+  #pragma omp parallel for simd reduction(+:sum)
+  for (int64_t i = 0; i < n; ++i) { double d = x[i] - z[i]; sum += d * d; }
+  *y = (float)(sum / n);
+}
+"""
+
+
+def forward(self, x, y, reduction):
+    out = torch.empty(())
+    lib.run(x, y, out, x.numel())
+    return out

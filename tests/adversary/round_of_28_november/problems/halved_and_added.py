@@ -1,0 +1,15 @@
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x, y):
+        x.mul_(0.5)
+        return x + y
+
+
+def get_inputs():
+    return [torch.randn(512, 1024), torch.randn(512, 1024)]
+
+
+def get_init_inputs():
+    return []
