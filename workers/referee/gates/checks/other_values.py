@@ -21,6 +21,7 @@ from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_values
 from workers.referee.gates.finding import GateFinding
+from workers.referee.inputs.constraints import is_same
 from workers.referee.inputs.distributions import OWN, Distribution, changes, drawn, rebuilt, with_mark
 from workers.referee.inputs.unvarying import MOST_OTHERS, Variation, follows, variations
 from workers.referee.state import ReferenceState
@@ -45,10 +46,11 @@ def on_other_values(trial: Trial, notes: list[str]) -> GateFinding | None:
 
 
 def _on_unvarying(trial: Trial, announced: list[Any], notes: list[str]) -> GateFinding | None:
-    names = [_called(trial.state.problem.argument_names, path) for path, _ in leaves(announced)]
+    limits, paths = trial.state.problem.limits, [path for path, _ in leaves(announced)]
+    names = [_called(trial.state.problem.argument_names, path) for path in paths]
     varied = set[int]()
     for place in trial.state.unvarying:
-        if place in varied:
+        if place in varied or limits.is_fixed(_argument(paths[place])):
             continue
         tried, refusal = list(_taken_ones(trial.state, announced, place)), None
         for variation in tried:
@@ -67,7 +69,10 @@ def _on_marks(
     trial: Trial, announced: list[Any], marks: Sequence[Distribution], notes: list[str]
 ) -> GateFinding | None:
     for index, mark in enumerate(marks):
-        call = _with_cotangents(trial.state, drawn(announced, mark), is_plain=False)
+        marked = drawn(announced, mark)
+        if trial.state.problem.limits.excludes(announced, marked):
+            continue
+        call = _with_cotangents(trial.state, marked, is_plain=False)
         if call is None:
             continue
         finding, refusal = _tried(trial, call, MARKS_SLOT + index, f"{mark.name} values")
@@ -82,8 +87,11 @@ def _on_marks(
 
 
 def taken(state: ReferenceState, arguments: list[Any], tensors: list[torch.Tensor]) -> list[Any] | None:
-    """The arguments with these tensors, and cotangents to fit, where the reference takes them."""
-    return _with_cotangents(state, list(rebuilt(arguments, tensors)), is_plain=False)
+    """The arguments with these tensors, and cotangents to fit, where the problem's promises permit them and the
+    reference takes them."""
+    limits = state.problem.limits
+    other = limits.fitted(arguments, list(rebuilt(arguments, tensors)), may_move=not state.chooses)
+    return None if other is None else _with_cotangents(state, other, is_plain=False)
 
 
 def _with_cotangents(state: ReferenceState, arguments: list[Any], *, is_plain: bool) -> list[Any] | None:
@@ -122,13 +130,27 @@ def _taken_ones(state: ReferenceState, announced: Sequence[Any], place: int) -> 
     no longer."""
     count = 0
     for variation in variations(announced, place, random.SystemRandom()):
-        call = _with_cotangents(state, variation.arguments, is_plain=True)
+        arguments = _within_limits(state, announced, variation, place)
+        call = None if arguments is None else _with_cotangents(state, arguments, is_plain=True)
         if call is None or not _is_settled(state, call):
             continue
         yield dataclasses.replace(variation, arguments=call)
         count += 1
         if count == MOST_OTHERS:
             return
+
+
+def _within_limits(
+    state: ReferenceState, announced: Sequence[Any], variation: Variation, place: int
+) -> list[Any] | None:
+    """A variation within what the problem promises: as it is, or a single number at an end of its range."""
+    limits, other = state.problem.limits, variation.arguments
+    if not limits.excludes(announced, other):
+        return other
+    _, leaf = leaves(list(announced))[place]
+    kept = limits.kept(announced, other)
+    is_number = not isinstance(leaf, torch.Tensor) or leaf.numel() == 1
+    return kept if is_number and len(variation.places) == 1 and not is_same(kept, list(announced)) else None
 
 
 def _is_settled(state: ReferenceState, arguments: list[Any]) -> bool:
@@ -161,8 +183,13 @@ def _told(name: str, refusal: str | None, announced: Sequence[Any], place: int, 
     return f"{name} did not vary: the reference takes no other value that keeps its structure"
 
 
+def _argument(path: str) -> int:
+    """The number of the argument that a leaf belongs to."""
+    return int(path.removeprefix("[").partition("]")[0])
+
+
 def _called(names: Sequence[str], path: str) -> str:
     """What people call a leaf of the arguments: `scale`, `options['steps']`."""
-    number, _, rest = path.removeprefix("[").partition("]")
-    name = names[int(number)] if int(number) < len(names) else f"argument {number}"
+    number, rest = _argument(path), path.partition("]")[2]
+    name = names[number] if number < len(names) else f"argument {number}"
     return f"`{name}{rest}`" if name.isidentifier() else f"{name}{rest}"
