@@ -110,7 +110,7 @@ def open_spool_worker(
 
     Raises `ConfigurationError`, `InfrastructureError`."""
     from services.adapters.spool.worker import SpoolWorker
-    from workers.queue.orders import DeviceCheck
+    from workers.queue.device_check import DeviceCheck
 
     layout, clock = SpoolLayout(root), SystemClock()
     layout.make()

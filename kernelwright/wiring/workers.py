@@ -97,7 +97,8 @@ def worker_context(
 ) -> WorkerContext:
     """What this machine works with. One that only compiles has no device to know or to look after."""
     from workers.queue.compile_worker import CompileBench
-    from workers.queue.orders import DeviceCheck, WorkerContext
+    from workers.queue.device_check import DeviceCheck
+    from workers.queue.orders import WorkerContext
 
     bench = open_compile_bench(settings) if device == COMPILE else open_workbench(settings, device)
     context = WorkerContext(

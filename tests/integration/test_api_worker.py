@@ -15,7 +15,8 @@ from tests.contracts.workbench import LOST, RecordingWorkbench
 from tests.doubles import InMemoryDatabase, InMemoryWorkStore, a_candidate, a_report, an_evaluation_request
 from tests.waiting import eventually
 from workers.queue.api_worker import STUCK, ApiWorker
-from workers.queue.orders import ClaimPace, DeviceCheck, WorkerContext
+from workers.queue.device_check import DeviceCheck
+from workers.queue.orders import ClaimPace, WorkerContext
 
 pytestmark = pytest.mark.integration
 

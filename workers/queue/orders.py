@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -22,12 +21,11 @@ from services.ports.work import Workbench, WorkClaims
 from services.telemetry.logs import log_context
 from services.telemetry.traces import order_span
 from workers.queue.compile_worker import CompileBench
+from workers.queue.device_check import DeviceCheck
 
 log = logging.getLogger(__name__)
 ANSWER_RETRY_S = 600.0
 """So long an answer is kept for a store that is away."""
-CHECK_S = 30.0
-"""So old the last look may be when an order is taken: a look takes some tenths of a second."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,22 +36,6 @@ class ClaimPace:
     """How long it may be silent before its order is given to another."""
     beat_s: float = 1.0
     """How often it renews its claim, and so learns that its order was cancelled."""
-
-
-class DeviceCheck:
-    """Looks now and then, so that no order is taken for a device that is gone."""
-
-    def __init__(self, look: Callable[[], None], *, every_s: float = CHECK_S) -> None:
-        """`look` raises `DeviceLostError` where the device is gone."""
-        self._look = look
-        self._every_s = every_s
-        self._looked_at = -math.inf
-
-    def now_and_then(self) -> None:
-        """Look, if the last look was a while ago. Raises `DeviceLostError`."""
-        if time.monotonic() - self._looked_at >= self._every_s:
-            self._look()
-            self._looked_at = time.monotonic()
 
 
 @dataclass(frozen=True, kw_only=True)
