@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from services.domain import objectives, shape_lists
+from services.domain import constraints, objectives, shape_lists
 from services.domain.errors import ProblemError
 from services.domain.problems import Problem
 from services.problems.source import (
@@ -315,6 +315,27 @@ def _check_library(text: ProblemText, nodes: list[ast.stmt]) -> None:
                 raise text.error("an entry of LIBRARY is not a name", remedy, entry)
 
 
+def _check_constraints(text: ProblemText, _nodes: list[ast.stmt]) -> None:
+    """Written out, so that everybody who reads the problem sees what kernels may rely on."""
+    line = constraints.line_of(text.tree)
+    try:
+        found, _ = constraints.of_source(text.problem.source)
+        names = _parameters(text)
+        if names is not None:
+            constraints.check_names(found, names)
+    except constraints.ConstraintError as error:
+        raise ProblemError(str(error), remedy=constraints.REMEDY, path=text.problem.path, line=line) from None
+
+
+def _parameters(text: ProblemText) -> tuple[str, ...] | None:
+    """The parameters of `Model.forward` without self; None where reading does not tell."""
+    model = text.definition("Model")
+    forward = _method(model, "forward") if isinstance(model, ast.ClassDef) else None
+    if forward is None:
+        return None
+    return tuple(argument.arg for argument in (*forward.args.posonlyargs, *forward.args.args))[1:]
+
+
 _CHECKS: dict[str, Callable[[ProblemText, list[ast.stmt]], None]] = {
     "TOLERANCE": _check_tolerance,
     "INPUT_SETS": partial(_check_functions, "INPUT_SETS"),
@@ -324,4 +345,5 @@ _CHECKS: dict[str, Callable[[ProblemText, list[ast.stmt]], None]] = {
     "OBJECTIVE": _check_objective,
     "BACKWARD": _check_backward,
     "LIBRARY": _check_library,
+    constraints.NAME: _check_constraints,
 }

@@ -10,13 +10,24 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from services.domain import constraints
 from services.domain.errors import ProblemError
 from services.domain.problems import Problem
 from services.domain.python_source import parsed, split_lines
 
 MAX_SOURCE_BYTES = 1 << 20
 MAX_LINE_CHARACTERS = 100_000
-DIALECT = ("TOLERANCE", "INPUT_SETS", "INIT_SETS", "SHAPES", "HELD_OUT", "OBJECTIVE", "BACKWARD", "LIBRARY")
+DIALECT = (
+    "TOLERANCE",
+    "INPUT_SETS",
+    "INIT_SETS",
+    "SHAPES",
+    "HELD_OUT",
+    "OBJECTIVE",
+    "BACKWARD",
+    "LIBRARY",
+    constraints.NAME,
+)
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
