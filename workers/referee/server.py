@@ -7,6 +7,7 @@ import socket
 
 import torch
 
+from services.domain.constraints import sentences
 from services.domain.devices import DeviceSheet
 from services.domain.errors import InfrastructureError
 from services.domain.events import JsonValue
@@ -109,6 +110,9 @@ class Referee:
         self._notes = [] if told is None else [told]
         if reference.self_attested:
             self._notes.append(f"results are self-attested: {reference.self_attested}")
+        if reference.limits:
+            promised = "; ".join(sentences(reference.limits.constraints))
+            self._notes.append(f"results hold within the problem's constraints: {promised}")
         return requests.ProblemPrepared(analysis=analysis, notes=(*reference.notes, *self._notes))
 
     def _measure_baselines(self, request: requests.MeasureBaselines) -> requests.BaselinesMeasured:

@@ -52,6 +52,7 @@ from workers.referee.costs.operator_costs import (
 )
 from workers.referee.costs.output_paths import choices, exact_outputs
 from workers.referee.errors import Refused
+from workers.referee.inputs.constraints import is_same
 from workers.referee.inputs.distributions import (
     BIG,
     COARSE,
@@ -100,6 +101,9 @@ SMALL_BYTES = 16 << 20
 """Inputs of a call up to which every distribution is tried: draws, the reference and comparing cost time."""
 COMPARED_DRAWS = 3
 """Draws that are compared to see which arguments never change."""
+MOST_MOVED = 1 / 8
+"""Share of a tensor's elements that may be moved back into the range that the problem promises: a tensor that is mostly
+one value shows little, and what is left of its variance is rounding."""
 FEW = 3
 """Distributions tried, beside the telling ones, where inputs are larger."""
 ILL_CONDITIONED = {torch.float32: 1e-3, torch.float64: 1e-9}
@@ -181,7 +185,12 @@ class ReferenceState:
     def draw(self, number: int, distribution: Distribution) -> list[Any]:
         """Fresh arguments for an input set."""
         arguments = self.problem.make_inputs(number, secrets.randbits(SEED_BITS), distribution.layout)
-        return drawn(arguments, distribution)
+        return self.changed(arguments, distribution)
+
+    def changed(self, arguments: list[Any], distribution: Distribution) -> list[Any]:
+        """Arguments changed as a distribution has it, as far as the problem's promises permit."""
+        changed = drawn(arguments, distribution)
+        return self.problem.limits.kept(arguments, changed) if self.problem.limits else changed
 
     def expected(self, arguments: list[Any]) -> Answer:
         """What the reference makes of arguments, which stay as they are."""
@@ -331,7 +340,9 @@ class ReferenceState:
         arguments = self.problem.make_inputs(number, secrets.randbits(SEED_BITS))
         if not changes(arguments, distribution):
             return None  # whether the reference takes it is not known
-        arguments = drawn(arguments, distribution)
+        if self.problem.limits and not self._is_within_limits(arguments, distribution):
+            return None
+        arguments = self.changed(arguments, distribution)
         try:
             outputs = self.expected(arguments).tensors
         except Refused:
@@ -346,6 +357,17 @@ class ReferenceState:
             return None  # outputs as large as the inputs' values say
         scales = self.scales_on(arguments, outputs, distribution)
         return None if scales is None or (distribution != OWN and self._cancels(scales, outputs)) else scales
+
+    def _is_within_limits(self, arguments: list[Any], distribution: Distribution) -> bool:
+        """Whether a kind of values is worth a try where the problem promises something: it changes what it may change,
+        and hardly anything has to be moved back into its range, nothing where equal values are nobody's business."""
+        if distribution.transform is None:
+            return True
+        changed = drawn(arguments, distribution)
+        kept = self.problem.limits.kept(arguments, changed)
+        if is_same(kept, arguments) or (distribution.uneven and not is_same(kept, changed)):
+            return False
+        return self.problem.limits.moved_share(changed, kept) <= (MOST_MOVED if self._has_ties_in_hand() else 0.0)
 
     def _in_part(self, arguments: list[Any], outputs: list[torch.Tensor]) -> tuple[list[Any], list[torch.Tensor]]:
         """Arguments and outputs that leave room for a run in float64: themselves, or a stretch of large ones."""

@@ -22,7 +22,7 @@ from workers.referee.boundary.worker_messages import Build
 from workers.referee.comparison.error_log import ErrorLog
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale
-from workers.referee.inputs.distributions import Distribution, drawn, rebuilt
+from workers.referee.inputs.distributions import Distribution, rebuilt
 from workers.referee.inputs.fresh_values import FreshValues
 from workers.referee.inputs.schedule import Preparation
 from workers.referee.state import ReferenceState
@@ -160,7 +160,7 @@ class Trial:
         if number not in self.timed:
             return self.draw(number, distribution)
         like, values = self.timed[number]
-        return drawn(list(rebuilt(like, values.separate())), distribution)
+        return self.state.changed(list(rebuilt(like, values.separate())), distribution)
 
     def shapes_of(self, arguments: Sequence[Any]) -> tuple[tuple[int, ...], ...]:
         """Shapes of the tensors that `forward` is given."""

@@ -12,10 +12,12 @@ from typing import Any, Protocol, TypeVar
 
 import torch
 
+from services.domain import constraints
 from services.domain.devices import DeviceSheet
 from services.domain.errors import InfrastructureError
 from services.domain.models import ModelProfile
 from services.domain.problems import Problem, ProblemAnalysis
+from services.domain.python_source import parsed
 from services.ports.sandboxes import ExitStatus
 from workers.ipc.placement import TensorDevice
 from workers.ipc.tensors import TensorMeta, check_structure, decode
@@ -33,10 +35,13 @@ from workers.referee.boundary.runner_client import RunnerSession
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import self_attested, tolerances
 from workers.referee.errors import Refused
+from workers.referee.inputs.constraints import Limits
 from workers.runner.step import DENSE
 
 A = TypeVar("A", bound=messages.ProblemAnswer)
 SEED_BITS = 31
+LIMITS_SEEDS = (1, 2)
+"""What every input set is drawn under to see whether it keeps the problem's promises."""
 GONE = "the problem's process ended while another model stood in for the reference's"
 
 
@@ -100,6 +105,8 @@ class IsolatedProblem:
         """Where the problem's file defines `Model.forward`."""
         self.argument_names = loaded.argument_names
         """The parameters of `Model.forward`, as far as they have names of their own."""
+        self.limits = _limits(problem, loaded.argument_names)
+        """What the problem promises of the arguments of `Model.forward`."""
         if len(self.set_names) == 0:
             raise Refused(WRONG.format("there is no input set"), WRONG_REMEDY)
 
@@ -129,8 +136,10 @@ class IsolatedProblem:
             self.use_threads(usual)
 
     def examine(self) -> None:
-        """Run the reference on every open input set and judge it."""
+        """Run the reference on every open input set and judge it; every set keeps what the problem promises."""
         self._ask(messages.Examine(), messages.ProblemDone)
+        if self.limits:
+            self._examine_limits()
 
     def analysed(self, device: DeviceSheet) -> ProblemAnalysis:
         """The traced operator graph."""
@@ -300,6 +309,17 @@ class IsolatedProblem:
             if self._connection is not None:
                 self._ask(messages.EndVariant(), messages.ProblemDone)
 
+    def _examine_limits(self) -> None:
+        """Raise `Refused` where an input set, held-out ones included, breaks a promise of the problem."""
+        announced = self.forward_arguments(self.make_inputs(0, LIMITS_SEEDS[0]))
+        for number in range(-self.held_out, len(self.set_names)):
+            one, other = (self.forward_arguments(self.make_inputs(number, seed)) for seed in LIMITS_SEEDS)
+            found = self.limits.contradiction(announced, one, other)
+            if found is not None:
+                name = self.set_names[number] if number >= 0 else f"held-out input set {-number}"
+                remedy = "Have the input sets keep what CONSTRAINTS promises, or promise less."
+                raise Refused(f"CONSTRAINTS and {name} disagree: {found}", remedy, _line_of_limits(self.problem))
+
     def _load(self) -> tuple[messages.ProblemLoaded, Any]:
         """Have a new process load the problem."""
         self._connection = self._processes.connect()
@@ -356,6 +376,20 @@ def _tolerances(loaded: messages.ProblemLoaded) -> dict[str, Any]:
         return tolerances(loaded.tolerance)
     except (TypeError, ValueError) as error:
         raise Refused(f"TOLERANCE cannot be read: {error}", 'Write TOLERANCE = {"float32": (atol, rtol)}.') from None
+
+
+def _limits(problem: Problem, names: tuple[str, ...]) -> Limits:
+    """What the problem's text promises of the arguments. Raises `Refused`."""
+    try:
+        found, _ = constraints.of_source(problem.source)
+        constraints.check_names(found, names)
+    except constraints.ConstraintError as error:
+        raise Refused(str(error), constraints.REMEDY, _line_of_limits(problem)) from None
+    return Limits(constraints=found, names=names)
+
+
+def _line_of_limits(problem: Problem) -> int | None:
+    return constraints.line_of(parsed(problem.source))
 
 
 def _decoded(received: Received) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from services.domain.constraints import sentences
 from services.domain.gates import GateStatus
 from workers.ipc.sparse import holds_sparse
 from workers.ipc.tensors import flatten, structure
@@ -21,7 +22,7 @@ from workers.referee.gates.checks.other_values import on_other_values, taken
 from workers.referee.gates.checks.parameter_use import after_training, with_other_parameters, with_other_settings
 from workers.referee.gates.checks.strided_arguments import on_strided
 from workers.referee.gates.finding import GateFinding, passed
-from workers.referee.inputs.distributions import OWN, Distribution, drawn
+from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.inputs.index_structure import IndexStructure, first_rows, index_structure, row_count
 from workers.referee.inputs.resize import cut_along, cut_sizes, resized
 from workers.referee.state import ReferenceState
@@ -44,6 +45,7 @@ def examine(trial: Trial) -> GateFinding:
     """Held-out input sets must work. Derived shapes, and other values of arguments that never change, must be right or
     be refused by an exception: silence fails. Fails with the first mismatch."""
     notes = list[str]()
+    promised = sentences(trial.state.problem.limits.constraints)
     finding = (
         _on_held_out(trial) or _on_derived(trial, notes) or on_other_values(trial, notes) or with_other_settings(trial)
     )
@@ -59,7 +61,7 @@ def examine(trial: Trial) -> GateFinding:
         notes += on_strided(trial)
     held_out = len(trial.state.held_out_numbers)
     counted = [f"passed on {held_out} held-out input {'set' if held_out == 1 else 'sets'}"] if held_out else []
-    return passed("; ".join([*counted, *notes]))
+    return passed("; ".join([*promised, *counted, *notes]))
 
 
 def _later(trial: Trial) -> GateFinding | None:
@@ -83,7 +85,7 @@ def _on_held_out(trial: Trial) -> GateFinding | None:
 
 def _on_derived(trial: Trial, notes: list[str]) -> GateFinding | None:
     """What is wrong on other shapes; `notes` gets what became of each."""
-    for index, arguments in enumerate(_derived(trial)):
+    for index, arguments in enumerate(_each_once(trial, _derived(trial))):
         if notes and _is_enough(trial):
             notes.append("there was no time for other shapes")
             break
@@ -109,7 +111,7 @@ def _changed(trial: Trial, arguments: list[Any], number: int, where: str) -> Gat
     reference takes that: a kernel that is right on any values of some sizes may take a short cut at others."""
     state = trial.state
     for kind in _other_kinds(trial):
-        changed = drawn(arguments, kind)
+        changed = state.changed(arguments, kind)
         try:
             expected = state.expected(changed)
         except Refused:
@@ -139,6 +141,17 @@ def _other_kinds(trial: Trial) -> list[Distribution]:
     return chosen
 
 
+def _each_once(trial: Trial, calls: Iterator[list[Any]]) -> Iterator[list[Any]]:
+    """Where sizes are multiples of something, calls of the same shapes once: there are few legal sizes."""
+    seen = set[tuple[tuple[int, ...], ...]]()
+    for arguments in calls:
+        shapes = trial.shapes_of(arguments)
+        if trial.state.problem.limits and shapes in seen:
+            continue
+        seen.add(shapes)
+        yield arguments
+
+
 def _derived(trial: Trial) -> Iterator[list[Any]]:
     """Other shapes that the reference takes: smaller ones, a single slice, larger ones and, on a CPU, none at all. One
     after the other, since cuts of large inputs may be large."""
@@ -147,19 +160,20 @@ def _derived(trial: Trial) -> Iterator[list[Any]]:
     if indices is not None or holds_sparse(structure(arguments, [])):
         yield from _fewer_rows(trial.state, arguments, indices)
         return
+    steps = trial.state.problem.limits.steps(arguments)
     del arguments
     for last in (False, True):
         arguments = _announced(trial)
-        tensors = cut_along(flatten(arguments), last=last, generator=random.SystemRandom())
+        tensors = cut_along(flatten(arguments), last=last, generator=random.SystemRandom(), steps=steps)
         if tensors is not None and (call := taken(trial.state, arguments, tensors)):
             del arguments, tensors
             yield call
     arguments = _announced(trial)
-    for cut in cut_sizes(flatten(arguments), random.SystemRandom()):
+    for cut in cut_sizes(flatten(arguments), random.SystemRandom(), steps):
         if call := taken(trial.state, arguments, cut):
             yield call
     for size, last in _other_sizes(trial.state, flatten(arguments)):
-        tensors = resized(flatten(arguments), size, last=last, apart=trial.state.chooses)
+        tensors = resized(flatten(arguments), size, last=last, apart=trial.state.chooses, steps=steps)
         if tensors is not None and (call := taken(trial.state, arguments, tensors)):
             yield call
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import torch
 
@@ -19,17 +20,35 @@ SHRINKING = 1 - 1 / 64
 """Factor of each further copy, where inputs grow."""
 LEAST_PLACES = 8
 """Places below which indices are not spread anew: hardly two of them would differ."""
+Steps = Mapping[tuple[int, int], int]
+"""What sizes are multiples of, by a tensor's place in a call and its dimension; 0 where a size is fixed."""
+NO_STEPS: Steps = {}
 
 
-def cut_along(tensors: Sequence[torch.Tensor], *, last: bool, generator: random.Random) -> list[torch.Tensor] | None:
+def cut_along(
+    tensors: Sequence[torch.Tensor], *, last: bool, generator: random.Random, steps: Steps = NO_STEPS
+) -> list[torch.Tensor] | None:
     """Smaller inputs: the first (or last) dimension that the tensors share, cut to an odd size; None if there is none.
 
-    The dimension is the first tensor's; every tensor with the same size there is cut with it.
+    The dimension is the first tensor's; every tensor with the same size there is cut with it. Where `steps` says what
+    sizes are multiples of, the size is the next legal one.
     """
     size = _shared_size(tensors, last=last)
     if size is None or size < 4:
         return None
-    return resized(tensors, _odd_part(size, generator), last=last)
+    return resized(tensors, _odd_part(size, generator), last=last, steps=steps)
+
+
+def legal_size(new: int, size: int, places: Iterable[tuple[int, int]], steps: Steps) -> int | None:
+    """The size next to `new` that dimensions which are `size` long may all have: the next smaller one of a cut, but not
+    zero, and the next larger one where they grow. None where there is none but `size` itself."""
+    step = math.lcm(*(steps.get(place, 1) for place in places))  # with a fixed one: 0
+    if step == 0:
+        return None
+    if new < size:
+        legal = new if new == 0 else max(step, new // step * step)
+        return legal if legal < size else None
+    return -(-new // step) * step
 
 
 def _odd_part(size: int, generator: random.Random) -> int:
@@ -38,21 +57,28 @@ def _odd_part(size: int, generator: random.Random) -> int:
     return new - 1 + new % 2
 
 
-def resized(tensors: Sequence[torch.Tensor], new: int, *, last: bool, apart: bool = False) -> list[torch.Tensor] | None:
+def resized(
+    tensors: Sequence[torch.Tensor], new: int, *, last: bool, apart: bool = False, steps: Steps = NO_STEPS
+) -> list[torch.Tensor] | None:
     """Inputs whose first (or last) dimension has a new size, larger ones repeating what is there; None as above.
 
     With `apart`, general numbers are not repeated as they are, but a little smaller: for references whose choice among
     equals is nobody's business. Indices, lengths and offsets within a dimension that is cut stay within it. None too
-    where the new size would break a structure: a triangle, symmetry, indices that all differ."""
+    where the new size would break a structure: a triangle, symmetry, indices that all differ. Where `steps` says what
+    sizes are multiples of, the size is the next legal one."""
     size = _shared_size(tensors, last=last)
     if size is None or size < 1:
         return None
+    axis = -1 if last else 0
+    alike = [place for place, tensor in enumerate(tensors) if tensor.dim() and tensor.shape[axis] == size]
+    legal = legal_size(new, size, [(place, axis % tensors[place].dim()) for place in alike], steps)
+    if legal is None:
+        return None
+    new = legal
     if new > size and any(map(has_zeros_in_place, tensors)):
         return None
-    axis = -1 if last else 0
     changed = [
-        _resized(tensor, axis, new, apart=apart) if tensor.dim() and tensor.shape[axis] == size else tensor
-        for tensor in tensors
+        _resized(tensor, axis, new, apart=apart) if place in alike else tensor for place, tensor in enumerate(tensors)
     ]
     within = _within(changed, size, new)
     if within is None:
@@ -60,7 +86,9 @@ def resized(tensors: Sequence[torch.Tensor], new: int, *, last: bool, apart: boo
     return [old if one is old else _with_structure(old, one) for old, one in zip(changed, within, strict=True)]
 
 
-def cut_sizes(tensors: Sequence[torch.Tensor], generator: random.Random) -> Iterator[list[torch.Tensor]]:
+def cut_sizes(
+    tensors: Sequence[torch.Tensor], generator: random.Random, steps: Steps = NO_STEPS
+) -> Iterator[list[torch.Tensor]]:
     """Smaller inputs by each further size among all dimensions (a middle one, columns of a second factor): every
     dimension of that size is cut with it."""
     if any(map(is_symmetric, tensors)):
@@ -68,7 +96,12 @@ def cut_sizes(tensors: Sequence[torch.Tensor], generator: random.Random) -> Iter
     known = [_shared_size(tensors, last=last) for last in (False, True)]
     sizes = dict.fromkeys(size for tensor in tensors for size in tensor.shape if size >= 4 and size not in known)
     for size in list(sizes)[:MOST_SIZES]:
-        new = _odd_part(size, generator)
+        places = [
+            (place, axis) for place, one in enumerate(tensors) for axis in range(one.dim()) if one.shape[axis] == size
+        ]
+        new = legal_size(_odd_part(size, generator), size, places, steps)
+        if new is None:
+            continue
         cut = list(tensors)
         for index, tensor in enumerate(tensors):
             for axis in range(tensor.dim()):

@@ -87,10 +87,12 @@ def _calls(trial: Trial) -> Iterator[list[Any]]:
     problem = trial.state.problem
     yield trial.draw(0, OWN)
     arguments = problem.forward_arguments(trial.draw(0, OWN))
-    cut = cut_along(flatten(arguments), last=False, generator=random.SystemRandom())
-    if cut is not None:
+    steps = problem.limits.steps(arguments)
+    cut = cut_along(flatten(arguments), last=False, generator=random.SystemRandom(), steps=steps)
+    other = None if cut is None else problem.limits.fitted(arguments, list(rebuilt(arguments, cut)))
+    if other is not None:
         with contextlib.suppress(Refused):
-            yield problem.with_cotangents(list(rebuilt(arguments, cut)))
+            yield problem.with_cotangents(other)
 
 
 def _tried(trial: Trial, arguments: list[Any], answer: Answer, wanted: LeftState) -> GateFinding | None:

@@ -22,6 +22,7 @@ from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_values
 from workers.referee.gates.finding import GateFinding
+from workers.referee.inputs.constraints import is_same
 from workers.referee.inputs.distributions import OWN, Distribution, changes, drawn, rebuilt, with_mark
 from workers.referee.inputs.unvarying import MOST_OTHERS, Variation, follows, variations
 from workers.referee.state import ReferenceState
@@ -60,10 +61,11 @@ def _on_another_set(trial: Trial, number: int, count: int) -> GateFinding | None
 
 
 def _on_unvarying(trial: Trial, number: int, announced: list[Any], notes: list[str]) -> GateFinding | None:
-    names = [_called(trial.state.problem.argument_names, path) for path, _ in leaves(announced)]
+    limits, paths = trial.state.problem.limits, [path for path, _ in leaves(announced)]
+    names = [_called(trial.state.problem.argument_names, path) for path in paths]
     varied = set[int]()
     for place in trial.state.unvarying:
-        if place in varied:
+        if place in varied or limits.is_fixed(_argument(paths[place])):
             continue
         most = MOST_OTHERS if number == 0 else 1
         tried, refusal = list(itertools.islice(_taken_ones(trial.state, announced, place), most)), None
@@ -84,7 +86,10 @@ def _on_marks(
     trial: Trial, announced: list[Any], marks: Sequence[Distribution], notes: list[str]
 ) -> GateFinding | None:
     for index, mark in enumerate(marks):
-        call = _with_cotangents(trial.state, drawn(announced, mark), is_plain=False)
+        marked = drawn(announced, mark)
+        if trial.state.problem.limits.excludes(announced, marked):
+            continue
+        call = _with_cotangents(trial.state, marked, is_plain=False)
         if call is None:
             continue
         finding, refusal = _tried(trial, call, MARKS_SLOT + index, f"{mark.name} values")
@@ -99,8 +104,11 @@ def _on_marks(
 
 
 def taken(state: ReferenceState, arguments: list[Any], tensors: list[torch.Tensor]) -> list[Any] | None:
-    """The arguments with these tensors, and cotangents to fit, where the reference takes them."""
-    return _with_cotangents(state, list(rebuilt(arguments, tensors)), is_plain=False)
+    """The arguments with these tensors, and cotangents to fit, where the problem's promises permit them and the
+    reference takes them."""
+    limits = state.problem.limits
+    other = limits.fitted(arguments, list(rebuilt(arguments, tensors)), may_move=not state.chooses)
+    return None if other is None else _with_cotangents(state, other, is_plain=False)
 
 
 def _with_cotangents(state: ReferenceState, arguments: list[Any], *, is_plain: bool) -> list[Any] | None:
@@ -138,9 +146,23 @@ def _taken_ones(state: ReferenceState, announced: Sequence[Any], place: int) -> 
     """Other values that the reference takes, and on which it gives the same twice: a dropout's rate that was zero would
     no longer."""
     for variation in variations(announced, place, random.SystemRandom()):
-        call = _with_cotangents(state, variation.arguments, is_plain=True)
+        arguments = _within_limits(state, announced, variation, place)
+        call = None if arguments is None else _with_cotangents(state, arguments, is_plain=True)
         if call is not None and _is_settled(state, call):
             yield dataclasses.replace(variation, arguments=call)
+
+
+def _within_limits(
+    state: ReferenceState, announced: Sequence[Any], variation: Variation, place: int
+) -> list[Any] | None:
+    """A variation within what the problem promises: as it is, or a single number at an end of its range."""
+    limits, other = state.problem.limits, variation.arguments
+    if not limits.excludes(announced, other):
+        return other
+    _, leaf = leaves(list(announced))[place]
+    kept = limits.kept(announced, other)
+    is_number = not isinstance(leaf, torch.Tensor) or leaf.numel() == 1
+    return kept if is_number and len(variation.places) == 1 and not is_same(kept, list(announced)) else None
 
 
 def _is_settled(state: ReferenceState, arguments: list[Any]) -> bool:
@@ -181,8 +203,13 @@ def _told(name: str, refusal: str | None, announced: Sequence[Any], place: int, 
     return f"{name} did not vary: the reference takes no other value that keeps its structure"
 
 
+def _argument(path: str) -> int:
+    """The number of the argument that a leaf belongs to."""
+    return int(path.removeprefix("[").partition("]")[0])
+
+
 def _called(names: Sequence[str], path: str) -> str:
     """What people call a leaf of the arguments: `scale`, `options['steps']`."""
-    number, _, rest = path.removeprefix("[").partition("]")
-    name = names[int(number)] if int(number) < len(names) else f"argument {number}"
+    number, rest = _argument(path), path.partition("]")[2]
+    name = names[number] if number < len(names) else f"argument {number}"
     return f"`{name}{rest}`" if name.isidentifier() else f"{name}{rest}"
