@@ -18,6 +18,7 @@ from agents.prompts import describe, history, predictions
 from agents.prompts.hardware import device_sheet
 from agents.prompts.schema_text import schema_text
 from agents.prompts.token_budget import SectionTokens, cut, keep, tokens
+from services.domain import constraints
 from services.domain.candidates import content_hash
 from services.domain.chat import AgentRole, AttemptFact, ChatMessage, Facts, ModelLimits
 from services.domain.errors import ModelError
@@ -84,7 +85,7 @@ def render_system(role: AgentRole, facts: Facts, schema: dict[str, JsonValue]) -
         "problem": facts.problem,
         "problem_source": facts.problem.source,
         "guidance": facts.guidance.strip(),
-        "analysis": cut(describe.analysis(facts.analysis), SECTIONS.analysis),
+        "analysis": "\n".join((cut(describe.analysis(facts.analysis), SECTIONS.analysis), *_constraints(facts))),
         "schema": schema_text(schema),
         "tolerances": _tolerances(facts),
         "backward": facts.analysis.backward,
@@ -141,6 +142,16 @@ def _tolerances(facts: Facts) -> str:
     named += [spec.dtype for spec in facts.analysis.inputs]
     used = [name for name in TOLERANCES if name in named] or ["float32"]
     return "; ".join("{}: atol {:g}, rtol {:g}, bound {:g}".format(name, *TOLERANCES[name]) for name in used)
+
+
+def _constraints(facts: Facts) -> tuple[str, ...]:
+    """What a kernel may rely on; nothing where the problem states nothing."""
+    try:
+        found, _ = constraints.of_source(facts.problem.source)
+    except constraints.ConstraintError:
+        return ()
+    promised = "; ".join(constraints.sentences(found))
+    return (f"constraints, which every call keeps and a kernel may rely on: {promised}",) if promised else ()
 
 
 @functools.cache
