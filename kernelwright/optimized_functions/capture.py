@@ -19,7 +19,17 @@ from typing import Any
 from services.domain.errors import ProblemError
 
 RESERVED = frozenset(
-    {"Model", "get_inputs", "get_init_inputs", "INPUT_SETS", "INIT_SETS", "HELD_OUT", "TOLERANCE", "LIBRARY"}
+    {
+        "Model",
+        "get_inputs",
+        "get_init_inputs",
+        "INPUT_SETS",
+        "INIT_SETS",
+        "HELD_OUT",
+        "TOLERANCE",
+        "LIBRARY",
+        "CONSTRAINTS",
+    }
 )
 """Names that the problem made of a function defines itself."""
 _DROPPED_DECORATORS = ("optimize", "torch.compile", "torch.no_grad", "torch.inference_mode")

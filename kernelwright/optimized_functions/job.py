@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +36,7 @@ def solve(
     rounds: int = 10,
     wall_s: float | None = None,
     allow_library: Sequence[str] = (),
+    constraints: Mapping[str, Any] | None = None,
     out: Path | None = None,
     reuse: bool = True,
     progress: bool = True,
@@ -44,13 +45,15 @@ def solve(
 
     `example_inputs` are the positional arguments of one call, `(x, weight)`, or a list of such tuples, one for each
     shape to be proven; `held_out` are further ones whose shapes no agent sees. Values are drawn anew like the examples.
-    `backend` is cpp on the CPU and triton elsewhere unless given. With `reuse`, an earlier job of this installation for
-    the same text, examples and options is returned instead of a new one. `progress` prints what happens on standard
-    error. Raises `ProblemError` where the function does not stand by itself, changes its arguments or cannot be traced,
-    and `UserError`, `InfrastructureError` as `kernelwright run`.
+    `constraints` says what kernels may rely on, `{"x": {"range": (0.0, 1.0)}, "mask": "fixed"}` as in a problem's
+    `CONSTRAINTS`: the values of calls are not checked for it. `backend` is cpp on the CPU and triton elsewhere unless
+    given. With `reuse`, an earlier job of this installation for the same text, examples and options is returned instead
+    of a new one. `progress` prints what happens on standard error. Raises `ProblemError` where the function does not
+    stand by itself, changes its arguments or cannot be traced, and `UserError`, `InfrastructureError` as
+    `kernelwright run`.
     """
     settings = load_settings()
-    made = make_problem(function, example_inputs, held_out, allow_library=tuple(allow_library))
+    made = make_problem(function, example_inputs, held_out, allow_library=tuple(allow_library), constraints=constraints)
     spec = JobSpec(
         problem=made.problem,
         backend=backend or ("cpp" if device == "cpu" else "triton"),

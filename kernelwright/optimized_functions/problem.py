@@ -12,6 +12,7 @@ from torch import nn
 
 from kernelwright.optimized_functions.capture import CapturedFunction, capture, capture_module, constant
 from kernelwright.optimized_functions.examples import ExampleError, Inputs, drawing, input_sets
+from services.domain.constraints import ConstraintError, check_names, parse, written
 from services.domain.problems import Problem
 
 _HEAD = '''"""`{name}` of {path}, as kernelwright.solve found it."""
@@ -54,12 +55,16 @@ def make_problem(
     held_out: Sequence[Any] = (),
     *,
     allow_library: tuple[str, ...] = (),
+    constraints: Mapping[str, Any] | None = None,
 ) -> FunctionProblem:
-    """The problem of a function. Calls the function with copies of the first example.
+    """The problem of a function. Calls the function with copies of the first example. `constraints` becomes the
+    problem's `CONSTRAINTS`.
 
     Raises `ProblemError` where the function does not stand by itself, raises, changes its arguments, returns no tensor
-    or cannot be traced."""
-    return _made(capture(function), function, example_inputs, held_out, allow_library, _MODEL)
+    or cannot be traced, and where `constraints` states none."""
+    captured = capture(function)
+    promised = _promised(captured, constraints)
+    return _made(captured, function, example_inputs, held_out, allow_library, _MODEL, promised)
 
 
 def make_module_problem(
@@ -115,11 +120,12 @@ def _made(
     held_out: Sequence[Any],
     allow_library: tuple[str, ...],
     model: str,
+    promised: str = "",
 ) -> FunctionProblem:
     try:
         announced = _completed(captured, example_inputs)
         hidden = _completed(captured, held_out) if held_out else ()
-        source = _source(captured, announced, hidden, model)
+        source = _source(captured, announced, hidden, model, promised)
     except ExampleError as error:
         raise captured.error(f"cannot be solved with these example inputs: {error}", "Change the examples.") from None
     for inputs in (*announced, *hidden):
@@ -142,7 +148,25 @@ def _completed(captured: CapturedFunction, given: Sequence[Any]) -> tuple[Inputs
     return tuple(completed)
 
 
-def _source(captured: CapturedFunction, announced: tuple[Inputs, ...], held_out: tuple[Inputs, ...], model: str) -> str:
+def _promised(captured: CapturedFunction, constraints: Mapping[str, Any] | None) -> str:
+    """The line of the problem that states the constraints; empty where there are none. Raises `ProblemError`."""
+    if not constraints:
+        return ""
+    try:
+        check_names(parse(dict(constraints)), tuple(parameter.name for parameter in captured.parameters))
+        return written(constraints)
+    except ConstraintError as error:
+        remedy = 'Write constraints={"x": {"shape": {0: "multiple of 64"}, "range": (0.0, 1.0)}, "mask": "fixed"}.'
+        raise captured.error(f"cannot be solved with these constraints: {error}", remedy) from None
+
+
+def _source(
+    captured: CapturedFunction,
+    announced: tuple[Inputs, ...],
+    held_out: tuple[Inputs, ...],
+    model: str,
+    promised: str,
+) -> str:
     names = ", ".join(parameter.name for parameter in captured.parameters)
     parts = [
         _HEAD.format(name=captured.name, path=captured.path.rsplit("/", 1)[-1], source=captured.source).rstrip(),
@@ -151,6 +175,7 @@ def _source(captured: CapturedFunction, announced: tuple[Inputs, ...], held_out:
         "def get_init_inputs():\n    return []",
         *(_list("INPUT_SETS", "_example", announced[1:])),
         *(_list("HELD_OUT", "_held_out", held_out)),
+        *([promised] if promised else []),
     ]
     return "\n\n\n".join(parts) + "\n"
 
