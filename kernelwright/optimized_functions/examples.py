@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
+from services.domain.constraints import ArgumentConstraint
+
 Inputs = tuple[Any, ...]
 """The positional arguments of one call."""
 
+MOST_WRITTEN = 4096
+"""Elements up to which the values of a fixed tensor are written into the problem."""
 _PLAIN = (bool, int, float, str, type(None))
 
 
@@ -31,17 +36,24 @@ def input_sets(given: Sequence[Any], parameters: int) -> tuple[Inputs, ...]:
     return sets
 
 
-def drawing(name: str, inputs: Inputs) -> str:
-    """Source of a function that draws such inputs: shapes, dtypes and the range of values follow the example.
+def drawing(name: str, inputs: Inputs, promised: Mapping[int, ArgumentConstraint] | None = None) -> str:
+    """Source of a function that draws such inputs: shapes, dtypes and the range of values follow the example. What is
+    `promised` of an argument, by its number, holds: a fixed one has the example's values.
 
     Raises `ExampleError`."""
-    values = "".join(f"        {_drawn(index, value)},\n" for index, value in enumerate(inputs))
+    known = promised or {}
+    values = "".join(f"        {_drawn(index, value, known.get(index))},\n" for index, value in enumerate(inputs))
     return f"def {name}():\n    return [\n{values}    ]"
 
 
-def _drawn(index: int, value: Any) -> str:
+def _drawn(index: int, value: Any, promised: ArgumentConstraint | None) -> str:
     if isinstance(value, torch.Tensor):
-        return _tensor(index, value)
+        drawn = _tensor(index, value)
+        if promised is None:
+            return drawn
+        if promised.fixed:
+            return _as_it_is(index, value)
+        return f"{drawn}.clamp({promised.low}, {promised.high})" if _is_clamped(value, promised) else drawn
     if type(value) not in _PLAIN or value != value:
         raise ExampleError(
             f"argument {index} is a {type(value).__name__}: arguments are tensors, numbers, strings or None"
@@ -77,6 +89,28 @@ def _floats(value: torch.Tensor, shape: tuple[int, ...]) -> str:
     if abs(mean) < 0.2 and 0.8 < deviation < 1.25:
         return f"torch.randn({shape}){suffix}"
     return f"(torch.randn({shape}) * {deviation:.3g} + {mean:.3g}){suffix}"
+
+
+def _is_clamped(value: torch.Tensor, promised: ArgumentConstraint) -> bool:
+    return promised.has_range and value.is_floating_point() and value.element_size() > 1
+
+
+def _as_it_is(index: int, value: torch.Tensor) -> str:
+    """The example's own values, written out."""
+    flat, shape = value.detach().reshape(-1), tuple(value.shape)
+    if flat.numel() and bool((flat == flat[0]).all()):
+        return f"torch.full({shape}, {_number(flat[0].item())}, dtype={value.dtype})"
+    if flat.numel() > MOST_WRITTEN:
+        raise ExampleError(
+            f"argument {index} is fixed and has {flat.numel()} elements, of which {MOST_WRITTEN} can be written into a "
+            "problem: write a problem file whose get_inputs computes it"
+        )
+    numbers = ", ".join(map(_number, flat.tolist()))
+    return f"torch.tensor([{numbers}], dtype={value.dtype}).view({shape})"
+
+
+def _number(value: Any) -> str:
+    return repr(value) if math.isfinite(value) else f'float("{value}")'
 
 
 def _share(value: torch.Tensor) -> float:

@@ -12,8 +12,9 @@ from torch import nn
 
 from kernelwright.optimized_functions.capture import CapturedFunction, capture, capture_module, constant
 from kernelwright.optimized_functions.examples import ExampleError, Inputs, drawing, input_sets
-from services.domain.constraints import ConstraintError, check_names, parse, written
+from services.domain.constraints import ArgumentConstraint, ConstraintError, check_names, parse, written
 from services.domain.problems import Problem
+from workers.referee.inputs.constraints import Limits
 
 _HEAD = '''"""`{name}` of {path}, as kernelwright.solve found it."""
 
@@ -120,11 +121,14 @@ def _made(
     held_out: Sequence[Any],
     allow_library: tuple[str, ...],
     model: str,
-    promised: str = "",
+    promised: Limits | None = None,
 ) -> FunctionProblem:
+    promised = promised or Limits()
     try:
         announced = _completed(captured, example_inputs)
         hidden = _completed(captured, held_out) if held_out else ()
+        for inputs in (*announced, *hidden):
+            _check_promised(promised, announced[0], inputs)
         source = _source(captured, announced, hidden, model, promised)
     except ExampleError as error:
         raise captured.error(f"cannot be solved with these example inputs: {error}", "Change the examples.") from None
@@ -148,16 +152,23 @@ def _completed(captured: CapturedFunction, given: Sequence[Any]) -> tuple[Inputs
     return tuple(completed)
 
 
-def _promised(captured: CapturedFunction, constraints: Mapping[str, Any] | None) -> str:
-    """The line of the problem that states the constraints; empty where there are none. Raises `ProblemError`."""
-    if not constraints:
-        return ""
+def _promised(captured: CapturedFunction, constraints: Mapping[str, Any] | None) -> Limits:
+    """What is promised of the arguments. Raises `ProblemError`."""
+    names = tuple(parameter.name for parameter in captured.parameters)
     try:
-        check_names(parse(dict(constraints)), tuple(parameter.name for parameter in captured.parameters))
-        return written(constraints)
+        found = parse(dict(constraints or {}))
+        check_names(found, names)
     except ConstraintError as error:
         remedy = 'Write constraints={"x": {"shape": {0: "multiple of 64"}, "range": (0.0, 1.0)}, "mask": "fixed"}.'
         raise captured.error(f"cannot be solved with these constraints: {error}", remedy) from None
+    return Limits(constraints=found, names=names)
+
+
+def _check_promised(promised: Limits, first: Inputs, inputs: Inputs) -> None:
+    """Raise `ExampleError` for an example that breaks a promise."""
+    found = promised.contradiction(first, inputs, inputs)
+    if found is not None:
+        raise ExampleError(f"an example breaks a constraint: {found}")
 
 
 def _source(
@@ -165,17 +176,18 @@ def _source(
     announced: tuple[Inputs, ...],
     held_out: tuple[Inputs, ...],
     model: str,
-    promised: str,
+    promised: Limits,
 ) -> str:
+    by_number = promised.by_number(announced[0])
     names = ", ".join(parameter.name for parameter in captured.parameters)
     parts = [
         _HEAD.format(name=captured.name, path=captured.path.rsplit("/", 1)[-1], source=captured.source).rstrip(),
         model.format(name=captured.name, names=names, parameters=_parameters(captured)),
-        drawing("get_inputs", announced[0]),
+        drawing("get_inputs", announced[0], by_number),
         "def get_init_inputs():\n    return []",
-        *(_list("INPUT_SETS", "_example", announced[1:])),
-        *(_list("HELD_OUT", "_held_out", held_out)),
-        *([promised] if promised else []),
+        *(_list("INPUT_SETS", "_example", announced[1:], by_number)),
+        *(_list("HELD_OUT", "_held_out", held_out, by_number)),
+        *([written(promised.constraints)] if promised else []),
     ]
     return "\n\n\n".join(parts) + "\n"
 
@@ -191,11 +203,11 @@ def _parameters(captured: CapturedFunction) -> str:
     return ", ".join(reversed(texts))
 
 
-def _list(name: str, prefix: str, sets: tuple[Inputs, ...]) -> list[str]:
+def _list(name: str, prefix: str, sets: tuple[Inputs, ...], promised: Mapping[int, ArgumentConstraint]) -> list[str]:
     if not sets:
         return []
     functions = [f"{prefix}_{index}" for index in range(len(sets))]
-    drawn = [drawing(function, inputs) for function, inputs in zip(functions, sets, strict=True)]
+    drawn = [drawing(function, inputs, promised) for function, inputs in zip(functions, sets, strict=True)]
     return [*drawn, f"{name} = [{', '.join(functions)}]"]
 
 

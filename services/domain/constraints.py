@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from services.domain.python_source import parsed
@@ -135,10 +134,17 @@ def line_of(tree: ast.Module) -> int | None:
     return min(lines, default=None)
 
 
-def written(value: Mapping[str, object]) -> str:
-    """The line of a problem that states these constraints. Raises `ConstraintError`."""
-    parse(dict(value))
-    return f"{NAME} = {dict(value)!r}"
+def written(constraints: Constraints) -> str:
+    """The line of a problem that states these constraints."""
+    return f"{NAME} = { ({one.name: _entry(one) for one in constraints})!r}"
+
+
+def _entry(one: ArgumentConstraint) -> object:
+    if one.fixed:
+        return FIXED
+    words = {0: FIXED, 2: "even"}
+    shape = FIXED if one.fixed_shape else {place: words.get(step, f"multiple of {step}") for place, step in one.sizes}
+    return {**({"shape": shape} if shape else {}), **({"range": (one.low, one.high)} if one.has_range else {})}
 
 
 def _binds(node: ast.stmt) -> bool:

@@ -36,6 +36,45 @@ def test_a_function_brings_its_imports_constants_and_helpers() -> None:
     assert "2, 4" not in public_source(made.problem)
 
 
+def masked(x: torch.Tensor, mask: torch.Tensor, steps: int = 3) -> torch.Tensor:
+    return x.masked_fill(mask > 0, 0.0) * steps
+
+
+def test_constraints_become_a_line_of_the_problem_and_hold_for_its_draws() -> None:
+    x, mask = torch.rand(8, 6), torch.tensor([0.0, 1.0, float("-inf"), 0.5, 0.0, 2.0])
+    promised = {"x": {"shape": {0: "even"}, "range": (0.0, 0.9995)}, "mask": "fixed", "steps": "fixed"}
+    x.clamp_(max=0.9995)
+    source = make_problem(masked, [(x, mask), (x[:2], mask)], [(x[:4], mask)], constraints=promised).problem.source
+    assert source.endswith(f"\nCONSTRAINTS = {promised!r}\n")
+    made = names_of(source)
+    for draw in (made["get_inputs"], *made["INPUT_SETS"], *made["HELD_OUT"]):
+        drawn, same, _ = draw()
+        assert 0.0 <= float(drawn.min()) <= float(drawn.max()) <= 0.9995
+        assert torch.equal(same, mask)
+    assert (
+        "torch.full((64, 128), True"
+        in make_problem(
+            masked, (torch.rand(64, 128), torch.ones(64, 128, dtype=torch.bool)), constraints={"mask": "fixed"}
+        ).problem.source
+    )
+    assert "CONSTRAINTS" not in make_problem(masked, (x, mask)).problem.source
+
+
+@pytest.mark.parametrize(
+    ("constraints", "reason"),
+    [
+        ({"nothing": "fixed"}, "no parameter of Model.forward"),
+        ({"x": "loose"}, "neither"),
+        ({"x": {"shape": {0: "multiple of 100"}}}, "no multiple of 100"),
+        ({"x": {"range": (0.0, 0.1)}}, "which its range does not"),
+        ({"x": "fixed"}, "write a problem file"),
+    ],
+)
+def test_constraints_that_do_not_hold_are_refused(constraints: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ProblemError, match=reason):
+        make_problem(masked, (torch.rand(128, 64), torch.rand(64)), constraints=constraints)
+
+
 def test_a_changed_constant_or_helper_no_longer_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {item.name: item for item in capture(planted.whole).dependencies}
     assert found["EPS"].holds()

@@ -132,6 +132,10 @@ class Limits:
                 return found
         return next(filter(None, (_beyond(one, value) for value in (drawn, again))), None)
 
+    def by_number(self, arguments: Sequence[Any]) -> dict[int, ArgumentConstraint]:
+        """The constraints of the arguments that a call has, by their numbers."""
+        return dict(self._numbered(arguments))
+
     def _numbered(self, arguments: Sequence[Any]) -> list[tuple[int, ArgumentConstraint]]:
         """The constraints of the arguments that a call has, with their numbers."""
         numbers = {name: number for number, name in enumerate(self.names)}

@@ -78,7 +78,8 @@ def test_the_line_is_read_from_the_text() -> None:
     found, line = of_source('import torch\n\nCONSTRAINTS = {"x": "fixed"}\n')
     assert ([one.name for one in found], line) == (["x"], 3)
     assert of_source('CONSTRAINTS: dict = {"x": "fixed"}\n')[0] == found
-    assert of_source(written({"x": "fixed"}))[0] == found
+    assert of_source(written(found))[0] == found
+    assert of_source(written(parse(FULL)))[0] == parse(FULL)
     assert of_source("import torch\n") == ((), None)
     assert of_source("CONSTRAINTS = {\n") == ((), None)
     assert line_of(parsed("x = 1\nprint(CONSTRAINTS)\n")) == 2

@@ -256,3 +256,26 @@ def test_sizes_that_are_held_out_are_cut_from_the_text_that_agents_see() -> None
     source = f'{GOOD}\nSHAPES = [[4]]\nHELD_OUT = [{{"rows": 777}}, [5]]\n'
     lint_problem(Problem(name="p", source=source))
     assert "777" not in public_source(Problem(name="p", source=source))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('CONSTRAINTS = {"y": "fixed"}', "`y`, which is no parameter of Model.forward (`x`)"),
+        ('CONSTRAINTS = {"x": {"shape": {0: "odd"}}}', "dimension 0 of `x` is not"),
+        ("CONSTRAINTS = make()", "not written out"),
+        ('if True:\n    CONSTRAINTS = {"x": "fixed"}', "not one assignment"),
+    ],
+)
+def test_constraints_that_cannot_be_read_are_refused_with_their_line(line: str, reason: str) -> None:
+    found = fault(f"{GOOD}\n{line}\n")
+    assert reason in str(found)
+    assert found.line == GOOD.count("\n") + 1 + line.count("\n") + 1
+
+
+def test_constraints_of_parameters_pass() -> None:
+    line = 'CONSTRAINTS = {"x": {"shape": {0: "multiple of 4"}, "range": (None, 9)}}'
+    lint_problem(problem(f"{GOOD}\n{line}\n"))
+    lint_problem(
+        problem(f"{GOOD}\n{line}\n".replace("(self, x)", "(self, x, mask=None)").replace('"x": {', '"mask": {'))
+    )
