@@ -377,3 +377,12 @@ def test_the_start_points_figures_are_those_of_its_report() -> None:
     facts = replace(a_refine_round(), attempts=(first,), start_point=first, plan=DIAGNOSED)
 
     assert "accepted at 100.0 µs (98.0 to 102.0)" in render_user(AgentRole.CODER, facts).content
+
+
+def test_what_a_kernel_may_rely_on_is_told() -> None:
+    source = 'CONSTRAINTS = {"mask": "fixed", "x": {"shape": {0: "multiple of 64"}}}\n'
+    given = some_facts(problem=replace(a_problem(), source=source))
+    for role in AgentRole:
+        said = render_system(role, given, {}).content
+        assert "`mask` is fixed by the problem; dimension 0 of `x` is a multiple of 64 by the problem" in said
+    assert "may rely on: " not in render_system(AgentRole.CODER, some_facts(), {}).content
