@@ -13,6 +13,7 @@ from workers.ipc.tensors import TensorMeta
 from workers.referee.boundary.runner_client import RunnerSession
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.gates.generalization import _on_derived
+from workers.referee.inputs.constraints import Limits
 
 
 def trial_on(session: RunnerSession, answer: torch.Tensor) -> Any:
@@ -21,6 +22,7 @@ def trial_on(session: RunnerSession, answer: torch.Tensor) -> Any:
     problem, state = trial.state.problem, trial.state
     trial.draw = lambda *_given: [torch.rand(80, 4)]
     problem.forward_arguments = problem.with_cotangents = list
+    problem.limits = Limits()
     problem.run = lambda arguments: Answer.of(arguments[0] * _as_wide(answer, arguments[0].shape[1]))
     state.metas = lambda _number: [TensorMeta.of(WEIGHT)]
     state.expected = problem.run
