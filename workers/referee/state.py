@@ -48,6 +48,7 @@ from workers.referee.costs.operator_costs import (
     KINKED,
     SEES_NAN,
     base_name,
+    is_product,
     longest_sum,
 )
 from workers.referee.costs.output_paths import choices, exact_outputs
@@ -57,6 +58,7 @@ from workers.referee.inputs.distributions import (
     COARSE,
     CODES,
     CONSTANTS,
+    FAR,
     LAYOUTS,
     NOT_FINITE,
     OTHERS,
@@ -77,6 +79,7 @@ from workers.referee.inputs.distributions import (
 from workers.referee.inputs.float8 import is_eight_bit, widened
 from workers.referee.inputs.fresh_values import FreshValues, mixable
 from workers.referee.inputs.large_inputs import is_large, telling_part
+from workers.referee.inputs.transforms import FARTHEST
 from workers.referee.inputs.unvarying import unvarying
 from workers.referee.inputs.value_kinds import is_code, is_constant, is_whole
 
@@ -235,6 +238,9 @@ class ReferenceState:
             fewest = 1 if self.is_one_of_many else FEW - 1
             kept = set(random.SystemRandom().sample(range(len(others)), FEW if number == 0 else fewest))
             others = [d for index, d in enumerate(others) if index in kept]
+        far = [FAR] if self._has_range(tensors) and self.scales(number, FAR) is not None else []
+        if far and not self._has_exponentials():
+            others = [d for d in others if d is not WIDE]  # of which it is more
         wide = [BIG if d is WIDE and self.scales(number, WIDE) is None else d for d in others]
         free = loose(tensors)
         whole = [d for d in WHOLE if not d.has_ties or self._has_ties_in_hand()] if any(map(is_whole, free)) else []
@@ -247,7 +253,15 @@ class ReferenceState:
         named = [with_numbers(bounds)] if bounds and self._has_ties_in_hand() else []
         further = [UNEVEN] if len(free) < len(tensors) else []
         further += [NOT_FINITE] if self._names() & SEES_NAN else []
-        return [*TELLING, *whole, *codes, *constants, *named, *further, *wide, *layouts]
+        return [*TELLING, *whole, *codes, *constants, *named, *further, *far, *wide, *layouts]
+
+    def _has_range(self, tensors: Sequence[torch.Tensor]) -> bool:
+        """Whether products have a range that half precision lacks, and the problem does not say that it may be less."""
+        if not any(is_product(item.target) for item in self.analysis.operators):
+            return False
+        if any(tolerance.looser for tolerance in self.problem.tolerances.values()):
+            return False
+        return any(tensor.is_floating_point() and torch.finfo(tensor.dtype).max > FARTHEST for tensor in tensors)
 
     def _has_ties_in_hand(self) -> bool:
         """Whether what the reference does with equal values is known."""
@@ -345,6 +359,8 @@ class ReferenceState:
         elif [TensorMeta.of(tensor) for tensor in outputs] != self.metas(number):
             return None  # outputs as large as the inputs' values say
         scales = self.scales_on(arguments, outputs, distribution)
+        if scales is not None and distribution.steady and not _are_steady(scales, outputs):
+            return None
         return None if scales is None or (distribution != OWN and self._cancels(scales, outputs)) else scales
 
     def _in_part(self, arguments: list[Any], outputs: list[torch.Tensor]) -> tuple[list[Any], list[torch.Tensor]]:
@@ -488,6 +504,14 @@ class ReferenceState:
     def _has_exponentials(self) -> bool:
         names = self._names()
         return not names or bool(names & EXPONENTIALS)
+
+
+def _are_steady(scales: Sequence[ErrorScale], outputs: Sequence[torch.Tensor]) -> bool:
+    """Whether the reference is known to be exact in every output that has an error in proportion."""
+    return all(
+        is_counted(one) or (scale.known and scale.relative <= ILL_CONDITIONED.get(one.dtype, ILL_CONDITIONED_HALF))
+        for scale, one in zip(scales, outputs, strict=True)
+    )
 
 
 def ensure_set(state: ReferenceState, names: tuple[str, ...], number: int) -> None:

@@ -20,6 +20,7 @@ from workers.referee.inputs.transforms import (
     as_it_is,
     beyond,
     blocks,
+    far,
     mixed,
     not_finite,
     offset,
@@ -74,6 +75,9 @@ class Distribution:
     """Whether the entries of sparse matrices lie elsewhere: many in a few rows, none in some."""
     about_nan: bool = False
     """Whether it is tried where the reference tells what is not finite from what is: then everything is judged."""
+    steady: bool = False
+    """Whether it is tried only where the reference itself stays exact: what overflows inside of it, or hangs on a
+    rounding, is no matter of a kernel's precision."""
     layout: int = DENSE
     """How cotangents lie in memory, where there are any; see `workers.runner.step`."""
 
@@ -85,6 +89,8 @@ APART = 1e-8
 OWN = Distribution(name="own", transform=None)
 WIDE = Distribution(name="wide", transform=wide, harsh=True)
 BIG = Distribution(name="large", transform=lambda tensor: tensor * LARGE, harsh=True)
+FAR = Distribution(name="beyond half", transform=far, harsh=True, steady=True)
+"""Tried where the reference multiplies matrices: float has a range that products of half-precision parts lack."""
 TELLING = (
     Distribution(name="one spike in", transform=spike, harsh=True),
     Distribution(name="block-wise", transform=blocks),
@@ -123,7 +129,7 @@ TURNED_COTANGENTS = Distribution(name="own, with turned cotangents,", transform=
 EXPANDED_COTANGENTS = Distribution(name="own, with expanded cotangents,", transform=None, layout=EXPANDED)
 LAYOUTS = (TURNED_COTANGENTS, EXPANDED_COTANGENTS)
 """Tried where gradients are judged: whoever transposes or sums behind a kernel hands it such cotangents."""
-DISTRIBUTIONS = (OWN, *TELLING, *OTHERS, BIG)
+DISTRIBUTIONS = (OWN, *TELLING, *OTHERS, BIG, FAR)
 
 
 def with_numbers(numbers: Sequence[float]) -> Distribution:

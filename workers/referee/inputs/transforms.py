@@ -14,6 +14,9 @@ LARGE = 64.0
 TINY = 1e-3
 WIDEST = 1e4
 """Largest magnitude of the widest draw."""
+FARTHEST = 2.0**25
+"""Largest magnitude of a draw that half precision does not hold: no factor brings both it and what `TINY` leaves of a
+draw into that range. Sums of products of two such numbers, and the squares of these sums, are finite in float."""
 PATTERN = 4099
 """Random factors before they repeat: prime, so that they fall differently on every row."""
 FAINT = 1 / 32
@@ -36,6 +39,13 @@ def mixed(tensor: torch.Tensor) -> torch.Tensor:
 def wide(tensor: torch.Tensor) -> torch.Tensor:
     """Magnitudes up to 1e4, whatever they were."""
     return tensor * (WIDEST / max(magnitude(tensor), 1e-30))
+
+
+def far(tensor: torch.Tensor) -> torch.Tensor:
+    """Magnitudes up to 3e7, of which half precision holds few; what holds no such numbers stays as it is."""
+    if torch.finfo(tensor.dtype).max < FARTHEST:
+        return tensor
+    return tensor * (random.uniform(0.5, 1.0) * FARTHEST / max(magnitude(tensor), 1e-30))  # noqa: S311
 
 
 def offset(tensor: torch.Tensor) -> torch.Tensor:

@@ -45,6 +45,14 @@ def test_mixed_signs_reach_both_signs_of_positive_inputs() -> None:
     assert bool((changed > 0).any())
 
 
+def test_beyond_half_no_part_in_half_precision_is_finite_and_squares_of_sums_are() -> None:
+    x, halves = torch.randn(256, 256), torch.randn(256, 256).half()
+    changed, same = drawn([x, halves], named("beyond half"))
+    assert float(changed.abs().max()) / 64 > torch.finfo(torch.float16).max
+    assert bool(torch.isfinite((changed @ changed).square().sum()))
+    assert torch.equal(same, halves)
+
+
 def test_cutting_takes_every_tensor_that_shares_the_dimension() -> None:
     tensors = [torch.zeros(64, 10), torch.zeros(64, 3), torch.zeros(10)]
     cut = cut_along(tensors, last=False, generator=random.Random(0))
