@@ -51,9 +51,10 @@ from workers.referee.costs.operator_costs import (
     is_product,
     longest_sum,
 )
-from workers.referee.costs.output_paths import choices, exact_outputs
+from workers.referee.costs.output_paths import choices, exact_outputs, only_compares_whole
 from workers.referee.errors import Refused
 from workers.referee.inputs.distributions import (
+    ANYWHERE,
     BIG,
     COARSE,
     CODES,
@@ -81,7 +82,7 @@ from workers.referee.inputs.fresh_values import FreshValues, mixable
 from workers.referee.inputs.large_inputs import is_large, telling_part
 from workers.referee.inputs.transforms import FARTHEST
 from workers.referee.inputs.unvarying import unvarying
-from workers.referee.inputs.value_kinds import is_code, is_constant, is_whole
+from workers.referee.inputs.value_kinds import hold_any_whole, is_code, is_constant, is_whole
 
 SEED_BITS = 31
 TIMED_HELD_OUT = 8
@@ -167,6 +168,8 @@ class ReferenceState:
         """Outputs all of whose values are inputs' or constants'."""
         self._choices = {} if analysis.other_forms else choices(analysis)
         """Outputs that hold places of values."""
+        self._only_compares_whole = all(map(only_compares_whole, (analysis, *analysis.other_forms)))
+        """Whether the inputs' whole numbers may be any of their dtype."""
         self._trivial = TrivialOutputs(
             analysis,
             problem.tolerances,
@@ -244,8 +247,10 @@ class ReferenceState:
         wide = [BIG if d is WIDE and self.scales(number, WIDE) is None else d for d in others]
         free = loose(tensors)
         whole = [d for d in WHOLE if not d.has_ties or self._has_ties_in_hand()] if any(map(is_whole, free)) else []
+        anywhere = [ANYWHERE] if self._only_compares_whole and hold_any_whole(tensors) else []
         if self.place.is_gpu:  # an index out of range costs the process its device
             whole = [d for d in whole if d.has_ties]
+            anywhere = [] if self._names() & INDEXING else anywhere
         codes = CODES if self._has_ties_in_hand() and any(map(is_code, free)) else ()
         constants = CONSTANTS if any(map(is_constant, tensors)) else ()
         layouts = LAYOUTS if self.problem.is_step else ()
@@ -253,7 +258,7 @@ class ReferenceState:
         named = [with_numbers(bounds)] if bounds and self._has_ties_in_hand() else []
         further = [UNEVEN] if len(free) < len(tensors) else []
         further += [NOT_FINITE] if self._names() & SEES_NAN else []
-        return [*TELLING, *whole, *codes, *constants, *named, *further, *far, *wide, *layouts]
+        return [*TELLING, *whole, *anywhere, *codes, *constants, *named, *further, *far, *wide, *layouts]
 
     def _has_range(self, tensors: Sequence[torch.Tensor]) -> bool:
         """Whether products have a range that half precision lacks, and the problem does not say that it may be less."""

@@ -17,6 +17,7 @@ from workers.referee.inputs.transforms import (
     TINY,
     Transform,
     any_code,
+    anywhere,
     as_it_is,
     beyond,
     blocks,
@@ -35,7 +36,7 @@ from workers.referee.inputs.transforms import (
     ties,
     wide,
 )
-from workers.referee.inputs.value_kinds import is_code, is_constant, is_continuous, is_whole, may_repeat
+from workers.referee.inputs.value_kinds import are_numbers, is_code, is_constant, is_continuous, is_whole, may_repeat
 from workers.referee.inputs.value_structure import structured
 from workers.runner.step import DENSE, EXPANDED, TURNED
 
@@ -69,6 +70,8 @@ class Distribution:
     """Applied to every tensor of one value, where those are what changes."""
     marked: Transform | None = None
     """Applied to every tensor of whole numbers that may repeat each other, where those are what changes."""
+    number: Transform | None = None
+    """Applied to every tensor of whole numbers that may be any, where those are what changes."""
     has_ties: bool = False
     """Whether equal values occur: not for references whose choice among equals is nobody's business."""
     uneven: bool = False
@@ -111,6 +114,8 @@ WHOLE = (
     Distribution(name="equal whole", transform=as_it_is, piles_up=True, whole=one_value, has_ties=True),
 )
 """Tried where inputs hold general whole numbers and the reference takes them."""
+ANYWHERE = Distribution(name="full-range whole", transform=as_it_is, number=anywhere)
+"""Tried where the reference only compares, moves or selects whole numbers: both signs and the dtype's ends."""
 CODES = (
     Distribution(name="rare code", transform=as_it_is, piles_up=True, code=rare, has_ties=True),
     Distribution(name="equal codes", transform=as_it_is, piles_up=True, code=any_code, has_ties=True),
@@ -175,6 +180,7 @@ def _special(distribution: Distribution) -> list[tuple[Transform, Callable[[torc
         (distribution.code, is_code),
         (distribution.constant, is_constant),
         (distribution.marked, may_repeat),
+        (distribution.number, are_numbers),
     )
     return [(change, is_such) for change, is_such in kinds if change is not None]
 

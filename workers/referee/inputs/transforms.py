@@ -23,6 +23,8 @@ FAINT = 1 / 32
 """Factor of a block that keeps signs and range."""
 SPIKE = 256.0
 """Height of a spike over the largest magnitude around it."""
+ODD = 0x1E3779B97F4A7C15
+"""Multiplies whole numbers so that they fall all over their dtype's range, with its low bits in bytes."""
 PLANTED = 1 / 8
 """Of elements in whose place a named number is put."""
 Transform = Callable[[torch.Tensor], torch.Tensor]
@@ -131,6 +133,21 @@ def beyond(tensor: torch.Tensor) -> torch.Tensor:
     largest = max(1, int(tensor.abs().max()))
     factor = max(1, WIDEST_WHOLE[tensor.dtype] // (largest + 1))
     return tensor * factor + torch.randint(0, factor, tensor.shape, device=tensor.device).to(tensor.dtype)
+
+
+def anywhere(tensor: torch.Tensor) -> torch.Tensor:
+    """Values from all of the dtype's range: equal ones stay equal, in other tensors of the dtype too, and different
+    ones different. The smallest becomes the dtype's smallest, the largest its largest. In a quarter of the rows all
+    are negative, where the dtype has such numbers."""
+    low, high = tensor.aminmax()
+    info = torch.iinfo(tensor.dtype)
+    changed = tensor * (ODD & info.max)  # overflows, and is one-to-one
+    changed = torch.where(tensor == low, info.min, changed)
+    rows = rows_of(torch.where(tensor == high, info.max, changed).to(tensor.dtype))
+    if info.min < 0:
+        is_negative = torch.rand(rows.shape[0], 1, device=tensor.device) < 1 / 4
+        rows = torch.where(is_negative, rows | info.min, rows)
+    return rows.view(tensor.shape)
 
 
 def rare(tensor: torch.Tensor) -> torch.Tensor:
