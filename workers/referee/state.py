@@ -159,6 +159,7 @@ class ReferenceState:
         """By baseline, where that was looked at."""
         self._scales: dict[tuple[int, str], tuple[ErrorScale, ...] | None] = {}
         self._usable: dict[int, list[Distribution]] = {}
+        self._left: list[Distribution] = []
         self._metas: dict[int, list[TensorMeta]] = {}
         self._mixable: dict[int, list[bool]] = {}
         self._unvarying: list[int] | None = None
@@ -233,6 +234,16 @@ class ReferenceState:
             self._usable[number] = [OWN, *(d for d in self._tried(number) if self.scales(number, d) is not None)]
         return self._usable[number]
 
+    @property
+    def left_out(self) -> list[Distribution]:
+        """The kinds of values that the first input set is not tried on, since its inputs are large."""
+        self.usable(0)
+        return self._left
+
+    def known_scales(self, distribution: Distribution) -> tuple[ErrorScale, ...]:
+        """How exact the reference is for such draws of the first input set, where that was measured, or for its own."""
+        return self._scales.get((0, distribution.name)) or self.scales(0, OWN) or ()
+
     def _tried(self, number: int) -> list[Distribution]:
         tensors = flatten(self.draw(number, OWN))
         size = sum(tensor.nbytes for tensor in tensors)
@@ -240,6 +251,8 @@ class ReferenceState:
         if number != 0 or size > SMALL_BYTES:
             fewest = 1 if self.is_one_of_many else FEW - 1
             kept = set(random.SystemRandom().sample(range(len(others)), FEW if number == 0 else fewest))
+            if number == 0:
+                self._left = [d for index, d in enumerate(others) if index not in kept]
             others = [d for index, d in enumerate(others) if index in kept]
         far = [FAR] if self._has_range(tensors) and self.scales(number, FAR) is not None else []
         if far and not self._has_exponentials():
@@ -359,7 +372,7 @@ class ReferenceState:
             return None  # it was not written for such values
         if distribution.transform is None:
             self._metas[number] = [TensorMeta.of(tensor) for tensor in outputs]
-        elif not self._can_judge(outputs, distribution):
+        elif not self.can_judge(outputs, distribution):
             return None
         elif [TensorMeta.of(tensor) for tensor in outputs] != self.metas(number):
             return None  # outputs as large as the inputs' values say
@@ -379,7 +392,7 @@ class ReferenceState:
             return arguments, outputs
         return (part, made) if [one.dtype for one in made] == [one.dtype for one in outputs] else (arguments, outputs)
 
-    def _can_judge(self, outputs: list[torch.Tensor], distribution: Distribution) -> bool:
+    def can_judge(self, outputs: list[torch.Tensor], distribution: Distribution) -> bool:
         """Whether what the reference makes of a changed draw is fit to be compared with."""
         if distribution.about_nan:
             return True
