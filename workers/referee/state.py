@@ -48,16 +48,19 @@ from workers.referee.costs.operator_costs import (
     KINKED,
     SEES_NAN,
     base_name,
+    is_product,
     longest_sum,
 )
-from workers.referee.costs.output_paths import choices, exact_outputs
+from workers.referee.costs.output_paths import choices, exact_outputs, only_compares_whole
 from workers.referee.errors import Refused
 from workers.referee.inputs.constraints import is_same
 from workers.referee.inputs.distributions import (
+    ANYWHERE,
     BIG,
     COARSE,
     CODES,
     CONSTANTS,
+    FAR,
     LAYOUTS,
     NOT_FINITE,
     OTHERS,
@@ -78,8 +81,9 @@ from workers.referee.inputs.distributions import (
 from workers.referee.inputs.float8 import is_eight_bit, widened
 from workers.referee.inputs.fresh_values import FreshValues, mixable
 from workers.referee.inputs.large_inputs import is_large, telling_part
+from workers.referee.inputs.transforms import FARTHEST
 from workers.referee.inputs.unvarying import unvarying
-from workers.referee.inputs.value_kinds import is_code, is_constant, is_whole
+from workers.referee.inputs.value_kinds import hold_any_whole, is_code, is_constant, is_whole
 
 SEED_BITS = 31
 TIMED_HELD_OUT = 8
@@ -159,6 +163,7 @@ class ReferenceState:
         """By baseline, where that was looked at."""
         self._scales: dict[tuple[int, str], tuple[ErrorScale, ...] | None] = {}
         self._usable: dict[int, list[Distribution]] = {}
+        self._left: list[Distribution] = []
         self._metas: dict[int, list[TensorMeta]] = {}
         self._mixable: dict[int, list[bool]] = {}
         self._unvarying: list[int] | None = None
@@ -168,6 +173,8 @@ class ReferenceState:
         """Outputs all of whose values are inputs' or constants'."""
         self._choices = {} if analysis.other_forms else choices(analysis)
         """Outputs that hold places of values."""
+        self._only_compares_whole = all(map(only_compares_whole, (analysis, *analysis.other_forms)))
+        """Whether the inputs' whole numbers may be any of their dtype."""
         self._trivial = TrivialOutputs(
             analysis,
             problem.tolerances,
@@ -236,6 +243,16 @@ class ReferenceState:
             self._usable[number] = [OWN, *(d for d in self._tried(number) if self.scales(number, d) is not None)]
         return self._usable[number]
 
+    @property
+    def left_out(self) -> list[Distribution]:
+        """The kinds of values that the first input set is not tried on, since its inputs are large."""
+        self.usable(0)
+        return self._left
+
+    def known_scales(self, distribution: Distribution) -> tuple[ErrorScale, ...]:
+        """How exact the reference is for such draws of the first input set, where that was measured, or for its own."""
+        return self._scales.get((0, distribution.name)) or self.scales(0, OWN) or ()
+
     def _tried(self, number: int) -> list[Distribution]:
         tensors = flatten(self.draw(number, OWN))
         size = sum(tensor.nbytes for tensor in tensors)
@@ -243,12 +260,19 @@ class ReferenceState:
         if number != 0 or size > SMALL_BYTES:
             fewest = 1 if self.is_one_of_many else FEW - 1
             kept = set(random.SystemRandom().sample(range(len(others)), FEW if number == 0 else fewest))
+            if number == 0:
+                self._left = [d for index, d in enumerate(others) if index not in kept]
             others = [d for index, d in enumerate(others) if index in kept]
+        far = [FAR] if self._has_range(tensors) and self.scales(number, FAR) is not None else []
+        if far and not self._has_exponentials():
+            others = [d for d in others if d is not WIDE]  # of which it is more
         wide = [BIG if d is WIDE and self.scales(number, WIDE) is None else d for d in others]
         free = loose(tensors)
         whole = [d for d in WHOLE if not d.has_ties or self._has_ties_in_hand()] if any(map(is_whole, free)) else []
+        anywhere = [ANYWHERE] if self._only_compares_whole and hold_any_whole(tensors) else []
         if self.place.is_gpu:  # an index out of range costs the process its device
             whole = [d for d in whole if d.has_ties]
+            anywhere = [] if self._names() & INDEXING else anywhere
         codes = CODES if self._has_ties_in_hand() and any(map(is_code, free)) else ()
         constants = CONSTANTS if any(map(is_constant, tensors)) else ()
         layouts = LAYOUTS if self.problem.is_step else ()
@@ -256,7 +280,15 @@ class ReferenceState:
         named = [with_numbers(bounds)] if bounds and self._has_ties_in_hand() else []
         further = [UNEVEN] if len(free) < len(tensors) else []
         further += [NOT_FINITE] if self._names() & SEES_NAN else []
-        return [*TELLING, *whole, *codes, *constants, *named, *further, *wide, *layouts]
+        return [*TELLING, *whole, *anywhere, *codes, *constants, *named, *further, *far, *wide, *layouts]
+
+    def _has_range(self, tensors: Sequence[torch.Tensor]) -> bool:
+        """Whether products have a range that half precision lacks, and the problem does not say that it may be less."""
+        if not any(is_product(item.target) for item in self.analysis.operators):
+            return False
+        if any(tolerance.looser for tolerance in self.problem.tolerances.values()):
+            return False
+        return any(tensor.is_floating_point() and torch.finfo(tensor.dtype).max > FARTHEST for tensor in tensors)
 
     def _has_ties_in_hand(self) -> bool:
         """Whether what the reference does with equal values is known."""
@@ -351,11 +383,13 @@ class ReferenceState:
             return None  # it was not written for such values
         if distribution.transform is None:
             self._metas[number] = [TensorMeta.of(tensor) for tensor in outputs]
-        elif not self._can_judge(outputs, distribution):
+        elif not self.can_judge(outputs, distribution):
             return None
         elif [TensorMeta.of(tensor) for tensor in outputs] != self.metas(number):
             return None  # outputs as large as the inputs' values say
         scales = self.scales_on(arguments, outputs, distribution)
+        if scales is not None and distribution.steady and not _are_steady(scales, outputs):
+            return None
         return None if scales is None or (distribution != OWN and self._cancels(scales, outputs)) else scales
 
     def _is_within_limits(self, arguments: list[Any], distribution: Distribution) -> bool:
@@ -380,7 +414,7 @@ class ReferenceState:
             return arguments, outputs
         return (part, made) if [one.dtype for one in made] == [one.dtype for one in outputs] else (arguments, outputs)
 
-    def _can_judge(self, outputs: list[torch.Tensor], distribution: Distribution) -> bool:
+    def can_judge(self, outputs: list[torch.Tensor], distribution: Distribution) -> bool:
         """Whether what the reference makes of a changed draw is fit to be compared with."""
         if distribution.about_nan:
             return True
@@ -510,6 +544,14 @@ class ReferenceState:
     def _has_exponentials(self) -> bool:
         names = self._names()
         return not names or bool(names & EXPONENTIALS)
+
+
+def _are_steady(scales: Sequence[ErrorScale], outputs: Sequence[torch.Tensor]) -> bool:
+    """Whether the reference is known to be exact in every output that has an error in proportion."""
+    return all(
+        is_counted(one) or (scale.known and scale.relative <= ILL_CONDITIONED.get(one.dtype, ILL_CONDITIONED_HALF))
+        for scale, one in zip(scales, outputs, strict=True)
+    )
 
 
 def ensure_set(state: ReferenceState, names: tuple[str, ...], number: int) -> None:

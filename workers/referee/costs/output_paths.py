@@ -11,6 +11,9 @@ from workers.referee.costs.operator_costs import MOVERS, base_name
 CHOICES = {"sort": 1, "argsort": 1, "topk": 2, "kthvalue": 2, "median": 1, "mode": 1}
 """Operators that return places of values and promise nothing of equal ones, with the position of the dimension among
 their arguments. `argmax`, `argmin`, `max` and `min` are not among them: PyTorch documents that the first counts."""
+COUNTING = frozenset(["abs", "neg", "arange", "one_hot", "repeat_interleave"])
+"""Operators by whose presence whole numbers may be places, counts or amounts: the dtype's ends then mean nothing, or
+have no negative."""
 LONGEST = {"scatter": 4, "index_put": 3}
 """Arguments up to which an operator moves values; one more says that it adds."""
 
@@ -32,6 +35,27 @@ def exact_outputs(analysis: ProblemAnalysis) -> frozenset[int]:
     selects or compares, in one dtype."""
     paths = _Paths(analysis)
     return frozenset(index for index, name in enumerate(analysis.outputs) if paths.is_exact(name))
+
+
+def only_compares_whole(analysis: ProblemAnalysis) -> bool:
+    """Whether all that becomes of the inputs' whole numbers is that they are moved, selected or compared with others,
+    as whole numbers of one dtype. False where nothing is known."""
+    if not analysis.operators or COUNTING.intersection(base_name(item.target) for item in analysis.operators):
+        return False
+    followed = {spec.name for spec in analysis.inputs if _is_whole(spec)}
+    held = {spec.name for spec in (*analysis.parameters, *analysis.constants) if _is_whole(spec) and spec.elements > 1}
+    for item in analysis.operators:
+        operands = set(_references((*item.arguments, *(value for _, value in item.keywords))))
+        whole = {spec.name for spec in item.outputs if _is_whole(spec)}
+        if not followed & operands:
+            held |= whole
+            continue
+        if held & operands:
+            return False  # what they are compared with may be places
+        if base_name(item.target) not in MOVERS or any(map(_is_rounded, item.outputs)):
+            return False
+        followed |= whole
+    return True
 
 
 def choices(analysis: ProblemAnalysis) -> dict[int, ValuesChoice]:
@@ -101,6 +125,10 @@ class _Paths:
 
 def _is_rounded(spec: TensorSpec) -> bool:
     return "float" in spec.dtype or "complex" in spec.dtype
+
+
+def _is_whole(spec: TensorSpec) -> bool:
+    return "int" in spec.dtype
 
 
 def _references(arguments: tuple[Argument, ...]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_values
 from workers.referee.gates.checks.held_out_timing import time_held_out
+from workers.referee.gates.checks.left_kinds import on_left_kinds
 from workers.referee.gates.checks.left_state import leaves_state
 from workers.referee.gates.checks.other_values import on_other_values, taken
 from workers.referee.gates.checks.parameter_use import after_training, with_other_parameters, with_other_settings
@@ -47,7 +48,11 @@ def examine(trial: Trial) -> GateFinding:
     notes = list[str]()
     promised = sentences(trial.state.problem.limits.constraints)
     finding = (
-        _on_held_out(trial) or _on_derived(trial, notes) or on_other_values(trial, notes) or with_other_settings(trial)
+        _on_held_out(trial)
+        or _on_derived(trial, notes)
+        or on_left_kinds(trial, notes)
+        or on_other_values(trial, notes)
+        or with_other_settings(trial)
     )
     if finding is not None:
         return finding

@@ -17,9 +17,11 @@ from workers.referee.inputs.transforms import (
     TINY,
     Transform,
     any_code,
+    anywhere,
     as_it_is,
     beyond,
     blocks,
+    far,
     mixed,
     not_finite,
     offset,
@@ -34,7 +36,7 @@ from workers.referee.inputs.transforms import (
     ties,
     wide,
 )
-from workers.referee.inputs.value_kinds import is_code, is_constant, is_continuous, is_whole, may_repeat
+from workers.referee.inputs.value_kinds import are_numbers, is_code, is_constant, is_continuous, is_whole, may_repeat
 from workers.referee.inputs.value_structure import structured
 from workers.runner.step import DENSE, EXPANDED, TURNED
 
@@ -68,12 +70,17 @@ class Distribution:
     """Applied to every tensor of one value, where those are what changes."""
     marked: Transform | None = None
     """Applied to every tensor of whole numbers that may repeat each other, where those are what changes."""
+    number: Transform | None = None
+    """Applied to every tensor of whole numbers that may be any, where those are what changes."""
     has_ties: bool = False
     """Whether equal values occur: not for references whose choice among equals is nobody's business."""
     uneven: bool = False
     """Whether the entries of sparse matrices lie elsewhere: many in a few rows, none in some."""
     about_nan: bool = False
     """Whether it is tried where the reference tells what is not finite from what is: then everything is judged."""
+    steady: bool = False
+    """Whether it is tried only where the reference itself stays exact: what overflows inside of it, or hangs on a
+    rounding, is no matter of a kernel's precision."""
     layout: int = DENSE
     """How cotangents lie in memory, where there are any; see `workers.runner.step`."""
 
@@ -85,6 +92,8 @@ APART = 1e-8
 OWN = Distribution(name="own", transform=None)
 WIDE = Distribution(name="wide", transform=wide, harsh=True)
 BIG = Distribution(name="large", transform=lambda tensor: tensor * LARGE, harsh=True)
+FAR = Distribution(name="beyond half", transform=far, harsh=True, steady=True)
+"""Tried where the reference multiplies matrices: float has a range that products of half-precision parts lack."""
 TELLING = (
     Distribution(name="one spike in", transform=spike, harsh=True),
     Distribution(name="block-wise", transform=blocks),
@@ -105,6 +114,8 @@ WHOLE = (
     Distribution(name="equal whole", transform=as_it_is, piles_up=True, whole=one_value, has_ties=True),
 )
 """Tried where inputs hold general whole numbers and the reference takes them."""
+ANYWHERE = Distribution(name="full-range whole", transform=as_it_is, number=anywhere)
+"""Tried where the reference only compares, moves or selects whole numbers: both signs and the dtype's ends."""
 CODES = (
     Distribution(name="rare code", transform=as_it_is, piles_up=True, code=rare, has_ties=True),
     Distribution(name="equal codes", transform=as_it_is, piles_up=True, code=any_code, has_ties=True),
@@ -123,7 +134,7 @@ TURNED_COTANGENTS = Distribution(name="own, with turned cotangents,", transform=
 EXPANDED_COTANGENTS = Distribution(name="own, with expanded cotangents,", transform=None, layout=EXPANDED)
 LAYOUTS = (TURNED_COTANGENTS, EXPANDED_COTANGENTS)
 """Tried where gradients are judged: whoever transposes or sums behind a kernel hands it such cotangents."""
-DISTRIBUTIONS = (OWN, *TELLING, *OTHERS, BIG)
+DISTRIBUTIONS = (OWN, *TELLING, *OTHERS, BIG, FAR)
 
 
 def with_numbers(numbers: Sequence[float]) -> Distribution:
@@ -169,6 +180,7 @@ def _special(distribution: Distribution) -> list[tuple[Transform, Callable[[torc
         (distribution.code, is_code),
         (distribution.constant, is_constant),
         (distribution.marked, may_repeat),
+        (distribution.number, are_numbers),
     )
     return [(change, is_such) for change, is_such in kinds if change is not None]
 

@@ -86,6 +86,31 @@ def resized(
     return [old if one is old else _with_structure(old, one) for old, one in zip(changed, within, strict=True)]
 
 
+def parts(tensors: Sequence[torch.Tensor], most_bytes: int) -> Iterator[list[torch.Tensor]]:
+    """Inputs of at most so many bytes together: cut along the first dimension, along the last one, or along all
+    dimensions of the largest size. Structures are kept as by `resized`."""
+    total = sum(tensor.nbytes for tensor in tensors)
+    for last in (False, True):
+        size = _shared_size(tensors, last=last)
+        if size is None:
+            continue
+        cut = resized(tensors, max(1, size * most_bytes // max(1, total)), last=last)
+        if cut is not None and sum(tensor.nbytes for tensor in cut) <= most_bytes:
+            yield cut
+    if any(map(is_symmetric, tensors)):
+        return
+    size = max((size for tensor in tensors for size in tensor.shape), default=1)
+    times = max((tuple(tensor.shape).count(size) for tensor in tensors), default=1)
+    new = max(1, int(size * min(1.0, most_bytes / max(1, total)) ** (1 / max(1, times))))
+    cut = list(tensors)
+    for index, tensor in enumerate(tensors):
+        for axis in range(tensor.dim()):
+            cut[index] = cut[index].narrow(axis, 0, new) if tensor.shape[axis] == size else cut[index]
+    within = _within(cut, size, new)
+    if within is not None and sum(tensor.nbytes for tensor in within) <= most_bytes:
+        yield [_with_structure(old, one.contiguous()) for old, one in zip(tensors, within, strict=True)]
+
+
 def cut_sizes(
     tensors: Sequence[torch.Tensor], generator: random.Random, steps: Steps = NO_STEPS
 ) -> Iterator[list[torch.Tensor]]:

@@ -14,12 +14,17 @@ LARGE = 64.0
 TINY = 1e-3
 WIDEST = 1e4
 """Largest magnitude of the widest draw."""
+FARTHEST = 2.0**25
+"""Largest magnitude of a draw that half precision does not hold: no factor brings both it and what `TINY` leaves of a
+draw into that range. Sums of products of two such numbers, and the squares of these sums, are finite in float."""
 PATTERN = 4099
 """Random factors before they repeat: prime, so that they fall differently on every row."""
 FAINT = 1 / 32
 """Factor of a block that keeps signs and range."""
 SPIKE = 256.0
 """Height of a spike over the largest magnitude around it."""
+ODD = 0x1E3779B97F4A7C15
+"""Multiplies whole numbers so that they fall all over their dtype's range, with its low bits in bytes."""
 PLANTED = 1 / 8
 """Of elements in whose place a named number is put."""
 Transform = Callable[[torch.Tensor], torch.Tensor]
@@ -36,6 +41,13 @@ def mixed(tensor: torch.Tensor) -> torch.Tensor:
 def wide(tensor: torch.Tensor) -> torch.Tensor:
     """Magnitudes up to 1e4, whatever they were."""
     return tensor * (WIDEST / max(magnitude(tensor), 1e-30))
+
+
+def far(tensor: torch.Tensor) -> torch.Tensor:
+    """Magnitudes up to 3e7, of which half precision holds few; what holds no such numbers stays as it is."""
+    if torch.finfo(tensor.dtype).max < FARTHEST:
+        return tensor
+    return tensor * (random.uniform(0.5, 1.0) * FARTHEST / max(magnitude(tensor), 1e-30))  # noqa: S311
 
 
 def offset(tensor: torch.Tensor) -> torch.Tensor:
@@ -121,6 +133,21 @@ def beyond(tensor: torch.Tensor) -> torch.Tensor:
     largest = max(1, int(tensor.abs().max()))
     factor = max(1, WIDEST_WHOLE[tensor.dtype] // (largest + 1))
     return tensor * factor + torch.randint(0, factor, tensor.shape, device=tensor.device).to(tensor.dtype)
+
+
+def anywhere(tensor: torch.Tensor) -> torch.Tensor:
+    """Values from all of the dtype's range: equal ones stay equal, in other tensors of the dtype too, and different
+    ones different. The smallest becomes the dtype's smallest, the largest its largest. In a quarter of the rows all
+    are negative, where the dtype has such numbers."""
+    low, high = tensor.aminmax()
+    info = torch.iinfo(tensor.dtype)
+    changed = tensor * (ODD & info.max)  # overflows, and is one-to-one
+    changed = torch.where(tensor == low, info.min, changed)
+    rows = rows_of(torch.where(tensor == high, info.max, changed).to(tensor.dtype))
+    if info.min < 0:
+        is_negative = torch.rand(rows.shape[0], 1, device=tensor.device) < 1 / 4
+        rows = torch.where(is_negative, rows | info.min, rows)
+    return rows.view(tensor.shape)
 
 
 def rare(tensor: torch.Tensor) -> torch.Tensor:

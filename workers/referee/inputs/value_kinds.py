@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 
@@ -15,6 +16,8 @@ FEW_WHOLE = 16
 """Different whole numbers of a draw that has few."""
 WIDEST_WHOLE = {torch.int16: 1 << 12, torch.int32: 1 << 15, torch.int64: 1 << 20}
 """Largest whole numbers that are drawn where a problem's are smaller: their products fit into the dtype."""
+WHOLE_DTYPES = (torch.uint8, torch.int8, *WIDEST_WHOLE)
+"""Integers that may be drawn from all of their dtype's range."""
 MOST_CHANCE = 16
 """Squared count over range, from which on independent whole numbers are never all different (about e^-8)."""
 FEW_MAY_REPEAT = 4
@@ -59,13 +62,40 @@ def is_whole(tensor: torch.Tensor) -> bool:
 
 def may_repeat(tensor: torch.Tensor) -> bool:
     """Whether a tensor holds whole numbers in no order that are no permutation: labels, tokens, indices."""
-    if tensor.dtype not in WIDEST_WHOLE or tensor.numel() < FEW_MAY_REPEAT:
+    return tensor.dtype in WIDEST_WHOLE and _are_loose(tensor)
+
+
+def are_numbers(tensor: torch.Tensor) -> bool:
+    """The same of many different values, in a byte too: what only compares them might be given any other ones."""
+    if tensor.dtype not in WHOLE_DTYPES or tensor.numel() < 2 * FEW_WHOLE:
+        return False
+    return int(torch.unique(sampled_values(tensor)).numel()) > FEW_VALUES and _are_loose(tensor)
+
+
+def hold_any_whole(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether tensors hold such numbers, and beside them no other whole ones but codes: what is compared with places
+    or offsets is one too."""
+    whole = [one for one in tensors if one.dtype in WHOLE_DTYPES and one.numel() > 1]
+    return any(map(are_numbers, whole)) and all(are_numbers(one) or is_code(one) for one in whole)
+
+
+def _are_loose(tensor: torch.Tensor) -> bool:
+    """Whether whole numbers are in no order and no permutation."""
+    if tensor.numel() < FEW_MAY_REPEAT:
         return False
     rows = rows_of(tensor)
-    steps = rows.diff()
-    if bool((steps >= 0).all()) or bool((steps <= 0).all()):
+    is_rising, is_falling = ((one >= other).all() for one, other in _neighbours(rows))
+    if bool(is_rising) or bool(is_falling):
         return False
-    return int(torch.unique(tensor).numel()) < tensor.numel() or int(tensor.max() - tensor.min()) >= tensor.numel()
+    if int(torch.unique(tensor).numel()) < tensor.numel():
+        return True
+    return int(tensor.max()) - int(tensor.min()) >= tensor.numel()
+
+
+def _neighbours(rows: torch.Tensor) -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:
+    """Later and earlier elements, and the other way round: differences would overflow."""
+    later, earlier = rows[:, 1:], rows[:, :-1]
+    return (later, earlier), (earlier, later)
 
 
 def rows_of(tensor: torch.Tensor) -> torch.Tensor:

@@ -87,7 +87,7 @@ def try_values(
         else:
             trial.session.call(slot)
         fetched = trial.session.fetch(slot)
-        known = state.scales(0, kind) or state.scales(0, OWN) or ()
+        known = state.known_scales(kind)
         scales = [dataclasses.replace(scale, usual=()) for scale in known]  # another shape's outputs are not so large
         return judge_inputs(trial, slot, flatten(arguments), wanted, where) or judge_on_values(
             trial, fetched, arguments, wanted, kind, scales, where

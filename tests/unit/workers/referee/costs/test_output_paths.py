@@ -10,7 +10,7 @@ import torch
 
 from services.domain.problems import ProblemAnalysis
 from workers.referee.costs.analysis import analyse
-from workers.referee.costs.output_paths import ValuesChoice, choices, exact_outputs
+from workers.referee.costs.output_paths import ValuesChoice, choices, exact_outputs, only_compares_whole
 
 F = torch.nn.functional
 
@@ -88,3 +88,37 @@ def test_places_are_of_arguments_or_of_values_beside_them() -> None:
 @pytest.mark.parametrize("formula", [lambda x: x.argmax(1), lambda x: x.max(1).indices, lambda x: x.sort(stable=True)])
 def test_where_an_order_is_promised_none_is_chosen(formula: Callable[..., Any]) -> None:
     assert choices(analysed(formula)) == {}
+
+
+WHOLE = torch.randint(0, 1000, (8, 16))
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda x: x.sort(dim=1).values,
+        lambda x: x.amax(1),
+        lambda x: (x > 500).sum(1),
+        lambda x: torch.where(x == 3, 0, x).flip(0),
+        lambda x: x[:, :1] == x,
+        lambda x: x.int().clamp(max=700),
+    ],
+)
+def test_whole_numbers_that_are_only_compared(formula: Callable[..., Any]) -> None:
+    assert only_compares_whole(analysed(formula, WHOLE))
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda x: x + 1,
+        lambda x: x.sum(1),
+        lambda x: x.float().amax(1),
+        lambda x: x.abs().amax(1),
+        lambda x: torch.arange(16) < x,
+        lambda x: torch.ones(1000)[x],
+        lambda x: torch.tensor([[2] * 16]) < x,
+    ],
+)
+def test_whole_numbers_of_which_more_is_made(formula: Callable[..., Any]) -> None:
+    assert not only_compares_whole(analysed(formula, WHOLE))

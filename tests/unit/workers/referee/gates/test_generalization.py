@@ -27,6 +27,7 @@ def trial_on(session: RunnerSession, answer: torch.Tensor) -> Any:
     state.metas = lambda _number: [TensorMeta.of(WEIGHT)]
     state.expected = problem.run
     state.usable = lambda _number: ()
+    state.left_out = ()
     state.chooses = False
     return trial
 

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from workers.referee.inputs.distributions import (
+    ANYWHERE,
     CODES,
     CONSTANTS,
     DISTRIBUTIONS,
@@ -16,7 +17,7 @@ from workers.referee.inputs.distributions import (
     rebuilt,
 )
 from workers.referee.inputs.resize import cut_along, resized
-from workers.referee.inputs.value_kinds import is_code, is_constant, is_continuous, is_whole
+from workers.referee.inputs.value_kinds import hold_any_whole, is_code, is_constant, is_continuous, is_whole
 
 
 def test_masks_labels_and_constants_are_not_scaled() -> None:
@@ -43,6 +44,41 @@ def test_mixed_signs_reach_both_signs_of_positive_inputs() -> None:
     (changed,) = drawn([torch.rand(1000)], mixed)
     assert bool((changed < 0).any())
     assert bool((changed > 0).any())
+
+
+def test_beyond_half_no_part_in_half_precision_is_finite_and_squares_of_sums_are() -> None:
+    x, halves = torch.randn(256, 256), torch.randn(256, 256).half()
+    changed, same = drawn([x, halves], named("beyond half"))
+    assert float(changed.abs().max()) / 64 > torch.finfo(torch.float16).max
+    assert bool(torch.isfinite((changed @ changed).square().sum()))
+    assert torch.equal(same, halves)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64])
+def test_full_range_whole_numbers_reach_both_ends_and_equal_ones_stay_equal(dtype: torch.dtype) -> None:
+    x = torch.randint(0, 100, (64, 64), dtype=dtype)
+    (changed,) = drawn([x], ANYWHERE)
+    info = torch.iinfo(dtype)
+    assert [int(end) for end in changed.aminmax()] == [info.min, info.max]
+    assert bool((changed < 0).all(dim=1).any()) is (info.min < 0)
+    rows = (changed >= 0).any(dim=1)
+    number = int(x[rows][0, 0])
+    assert int(torch.unique(changed[rows][x[rows] == number]).numel()) == 1
+
+
+@pytest.mark.parametrize(
+    "tensors",
+    [
+        [torch.randint(0, 2, (64, 64), dtype=torch.uint8)],
+        [torch.arange(64)],
+        [torch.randperm(64)],
+        [torch.randint(0, 64, (64,)), torch.arange(64)],
+        [torch.randn(64)],
+    ],
+)
+def test_masks_places_and_what_is_compared_with_them_are_not_any_number(tensors: list[torch.Tensor]) -> None:
+    assert not hold_any_whole(tensors)
+    assert hold_any_whole([torch.randint(0, 90, (64, 64))])
 
 
 def test_cutting_takes_every_tensor_that_shares_the_dimension() -> None:

@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 
-from workers.referee.inputs.resize import cut_sizes, resized
+from workers.referee.inputs.resize import cut_sizes, parts, resized
 
 
 def test_lengths_do_not_exceed_what_is_left() -> None:
@@ -83,3 +83,23 @@ def test_other_whole_numbers_stay_as_they_are(other: torch.Tensor) -> None:
 def test_a_choice_without_repetition_is_not_made_one_with() -> None:
     assert resized([torch.randn(64, 128), torch.randperm(128)], 67, last=True) is None
     assert resized([torch.randn(64, 128), torch.randint(0, 128, (640,)).clamp(max=120)], 1, last=True) is None
+
+
+@pytest.mark.parametrize(
+    ("shapes", "cut"),
+    [
+        ([(64, 100)], (16, 100)),
+        ([(64, 100), (64,)], (16, 100)),
+        ([(1, 6400)], (1, 1600)),
+    ],
+)
+def test_a_part_is_cut_along_a_dimension_to_so_many_bytes(shapes: list[tuple[int, ...]], cut: tuple[int, ...]) -> None:
+    tensors = [torch.randn(shape) for shape in shapes]
+    found = list(parts(tensors, sum(tensor.nbytes for tensor in tensors) // 4))
+    assert found
+    assert cut in [tuple(one[0].shape) for one in found]
+
+
+def test_both_factors_of_a_square_product_are_cut_in_every_dimension() -> None:
+    first, second = list(parts([torch.randn(64, 64), torch.randn(64, 64)], 8 << 10))[-1]
+    assert first.shape == second.shape == (32, 32)

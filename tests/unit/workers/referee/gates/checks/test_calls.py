@@ -28,6 +28,7 @@ def trial_of(session: RunnerSession) -> Any:
         aliases=frozenset(),
         shares=frozenset(),
         scales=lambda *_given: (ErrorScale(),),
+        known_scales=lambda *_given: (ErrorScale(),),
         scales_on=lambda *_given: None,
     )
     return a_trial(state=state, session=session)
