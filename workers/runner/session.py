@@ -48,7 +48,7 @@ from workers.runner.answers import (
     StateRead,
 )
 from workers.runner.batches import Batch, run_batch
-from workers.runner.model import construct, copy_state, import_source, read_state, state_of
+from workers.runner.model import construct, copy_state, import_source, matching, read_state, state_of
 from workers.runner.observation import observe_guarded
 from workers.runner.outputs import describe_output, keeps_outputs, shared_with, write
 from workers.runner.process_state import changed_since, process_state
@@ -157,12 +157,13 @@ class RunnerServer:
         torch.set_num_threads(asked.threads)  # whatever the module has set
         model = model.to(self._place.device)
         names = copy_state(model, asked.state_names, state.tensors) if asked.copy_state else {}
+        missing = () if names is not None else matching(model, asked.state_names, state.tensors)[1]
         init.close()
         state.close()  # on a GPU this waits for the copies
         self._model, self._state = model, [tensor for _, tensor in state_of(model)]
         self._names = names or {}
         self._add("plain", model if asked.step is None else self._step(model, asked.step, names))
-        return ModelLoaded(matched=names is not None)
+        return ModelLoaded(matched=names is not None, missing=missing)
 
     def _change_state(self, asked: protocol.ChangeState, message: Message) -> ModelLoaded:
         state = self._block(message, asked.handles, 0, asked.state_metas)

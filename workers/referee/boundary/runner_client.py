@@ -65,6 +65,8 @@ class RunnerSession(RunnerConnection):
         """How many of a call's arguments, the last ones, its forward must not see."""
         self._gradients = 0
         """How many of what a call hands over, the last ones, are no outputs of its forward."""
+        self.missing: tuple[str, ...] = ()
+        """Where the model's parameters match nobody's: those of the reference that it may keep in another shape."""
         self._last: HandedOver | None = None
         """What the last call on the CPU returned."""
         self._batch: tuple[HandedOver, ...] = ()
@@ -124,6 +126,9 @@ class RunnerSession(RunnerConnection):
         finally:
             for block in blocks:
                 block.close()
+        if not set(loaded.missing) <= {name for name, _ in state}:
+            raise RunnerFault(FaultKind.FORGED, "it misses parameters that nobody has")
+        self.missing = loaded.missing
         return loaded.matched
 
     def change_state(self, state: Sequence[tuple[str, torch.Tensor]]) -> bool:

@@ -44,12 +44,13 @@ def examine(trial: Trial) -> GateFinding:
     """Held-out input sets must work. Derived shapes, and other values of arguments that never change, must be right or
     be refused by an exception: silence fails. Fails with the first mismatch."""
     notes = list[str]()
-    finding = (
-        _on_held_out(trial) or _on_derived(trial, notes) or on_other_values(trial, notes) or with_other_settings(trial)
-    )
+    finding = _on_held_out(trial) or _on_derived(trial, notes) or on_other_values(trial, notes)
     if finding is not None:
         return finding
-    doubt = None if notes and _is_enough(trial) else _later(trial)
+    doubt = with_other_settings(trial)
+    if doubt is not None and doubt.status is GateStatus.FAILED:
+        return doubt
+    doubt = (None if notes and _is_enough(trial) else _later(trial)) or doubt
     if doubt is not None and doubt.status is GateStatus.FAILED:
         return doubt
     finding = time_held_out(trial) or doubt

@@ -65,19 +65,23 @@ def after_training(trial: Trial) -> GateFinding | None:
 
 
 def with_other_settings(trial: Trial) -> GateFinding | None:
-    """What is wrong with the output of a model that is built with an entry of `INIT_SETS`; None where nothing is."""
-    state = trial.state
+    """What is wrong with the output of a model that is built with an entry of `INIT_SETS`; None where nothing is, a
+    hint where its parameters match nobody's."""
+    state, doubt = trial.state, None
     for number in range(state.problem.init_sets):
         where = f"built with INIT_SETS[{number}]"
         try:
             with state.problem.other_settings(number), trial.another() as other:
-                other.load()
+                if not other.load():
+                    doubt = suspicious(
+                        f"{where}: its parameters do not match the reference's: {', '.join(other.missing)}"
+                    )
                 finding = try_values(other, other.draw(0, OWN), SETTINGS_SLOT, where)
         except RunnerFault as fault:
             raise RunnerFault(fault.kind, f"{where}: {fault}") from None
         if finding is not None:
             return finding
-    return None
+    return doubt
 
 
 def _is_taken(trial: Trial, arguments: list[Any]) -> bool:
