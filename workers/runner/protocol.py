@@ -91,6 +91,24 @@ class ChangeState(OfState):
     """Give the model's parameters and buffers other values, in place, as a step of training does."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class HoldState(OfState):
+    """Keep values of the model's parameters and buffers under a number, for `PutState` and `TimeBatch`."""
+
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PutState(RunnerRequest):
+    """Give the model's parameters and buffers the values that are held under a number, in place."""
+
+    number: int
+
+
+class DropStates(RunnerRequest):
+    """Let go of all that `HoldState` kept."""
+
+
 class ReadState(OfState):
     """Hand over the model's parameters and buffers as they are now, under the reference's names, in block 0."""
 
@@ -108,6 +126,9 @@ class TimeBatch(OfSlots):
     """Run a model once for each slot, in turn."""
 
     model: str
+    states: tuple[int, ...] = ()
+    """For each call, the number of the values that the parameters are given before it, in place; none where they stay
+    as they are. On the CPU that is part of the batch's time, whatever the model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +200,9 @@ REQUESTS: Messages[RunnerRequest] = Messages(
         "slot": AttachSlot,
         "call": CallModel,
         "state": ChangeState,
+        "hold": HoldState,
+        "put": PutState,
+        "drop_states": DropStates,
         "left": ReadState,
         "kept": AskWhatIsKept,
         "held": HandOverHeld,

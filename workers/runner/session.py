@@ -85,6 +85,8 @@ class RunnerServer:
         """The model's parameters and buffers."""
         self._names: dict[str, str] = {}
         """The model's own names of the reference's parameters and buffers."""
+        self._states: dict[int, tuple[tuple[str, ...], list[torch.Tensor]]] = {}
+        """Values for the model's parameters and buffers, with the reference's names."""
         self._token: Any = None
         """Of the request that is being answered."""
         self._slot = 0
@@ -125,6 +127,9 @@ class RunnerServer:
             protocol.AttachSlot: self._attach,
             protocol.CallModel: self._call,
             protocol.ChangeState: self._change_state,
+            protocol.HoldState: self._hold_state,
+            protocol.PutState: self._put_state,
+            protocol.DropStates: self._drop_states,
             protocol.ReadState: self._read_state,
             protocol.AskWhatIsKept: self._tell_what_is_kept,
             protocol.HandOverHeld: self._hand_over_held,
@@ -171,6 +176,24 @@ class RunnerServer:
         state.close()
         self._names = names or {}
         return ModelLoaded(matched=names is not None)
+
+    def _hold_state(self, asked: protocol.HoldState, message: Message) -> Acknowledged:
+        state = self._block(message, asked.handles, 0, asked.state_metas)
+        self._states[asked.number] = asked.state_names, [tensor.clone() for tensor in state.tensors]
+        state.close()
+        return Acknowledged()
+
+    def _put_state(self, asked: protocol.PutState, _message: Message) -> Acknowledged:
+        self._put(asked.number)
+        self._place.synchronize()
+        return Acknowledged()
+
+    def _put(self, number: int) -> None:
+        copy_state(self._model, *self._states[number])
+
+    def _drop_states(self, _asked: protocol.DropStates, _message: Message) -> Acknowledged:
+        self._states.clear()
+        return Acknowledged()
 
     def _read_state(self, asked: protocol.ReadState, message: Message) -> StateRead:
         left = self._block(message, asked.handles, 0, asked.state_metas)
@@ -290,15 +313,22 @@ class RunnerServer:
         self._outputs, self._batch = None, None
         if not self._place.is_gpu:
             held: list[Any] = []
-            calls = tuple(self._call_in_batch(model, number, held) for number in asked.slots)
+            states = asked.states or (None,) * len(slots)
+            calls = tuple(
+                self._call_in_batch(model, number, held, state)
+                for number, state in zip(asked.slots, states, strict=True)
+            )
             self._batch = Batch(outputs=held, seconds=[], slots=slots)
             return BatchCalled(calls=calls)
-        self._batch = run_batch(model, [slot[0] for slot in slots], self._place.synchronize)
+        before = [lambda number=number: self._put(number) for number in asked.states]
+        self._batch = run_batch(model, [slot[0] for slot in slots], self._place.synchronize, before)
         self._batch.slots = slots
         return BatchTimed(each=tuple(self._batch.seconds))
 
-    def _call_in_batch(self, model: Callable[..., Any], number: int, held: list[Any]) -> HandedOver:
+    def _call_in_batch(self, model: Callable[..., Any], number: int, held: list[Any], state: int | None) -> HandedOver:
         """One call, whose outputs are handed over at once and held to the batch's end."""
+        if state is not None:
+            self._put(state)
         self._outputs = model(*self._enter(number))
         held.append(self._outputs)
         return self._hand_over()

@@ -143,6 +143,28 @@ class RunnerSession(RunnerConnection):
             block.close()
         return changed.matched
 
+    def hold_state(self, number: int, state: Sequence[tuple[str, torch.Tensor]]) -> None:
+        """Have the runner keep values of parameters and buffers under a number, for `put_state` and batches."""
+        block = self.place.holding([tensor for _, tensor in state])
+        request = protocol.HoldState(
+            number=number,
+            state_names=tuple(name for name, _ in state),
+            state_metas=tuple(block.metas),
+            handles=(block.handle,),
+        )
+        try:
+            self.ask(request, Acknowledged, list(block.descriptors))
+        finally:
+            block.close()
+
+    def put_state(self, number: int) -> None:
+        """Give the model's parameters the values that are held under a number, in place."""
+        self.ask(protocol.PutState(number=number), Acknowledged)
+
+    def drop_states(self) -> None:
+        """Have the runner let go of values that it holds."""
+        self.ask(protocol.DropStates(), Acknowledged)
+
     def read_state(self, names: Sequence[str], metas: Sequence[TensorMeta]) -> dict[str, torch.Tensor]:
         """The model's parameters and buffers as they are now, under the reference's names: those that it has."""
         block = self.place.allocate(list(metas))
@@ -243,7 +265,7 @@ class RunnerSession(RunnerConnection):
         """On the CPU: one call on each slot, each with memory for outputs of its own; seconds for all of them."""
         for slot in slots:
             slot.poison()
-        request = protocol.TimeBatch(slots=tuple(slot.number for slot in slots), model=model)
+        request = protocol.TimeBatch(slots=tuple(slot.number for slot in slots), model=model, states=states_of(slots))
         batch, wall = self.ask(request, BatchCalled)
         if len(batch.calls) != len(slots):
             raise RunnerFault(FaultKind.FORGED, "the calls of a batch are not described")
@@ -315,6 +337,12 @@ class RunnerSession(RunnerConnection):
         raw = None if not handed.written else lying.clone() if copy else lying
         self.place.synchronize()
         return Fetched(outputs=outputs_of(handed, raw), structure=handed.structure, wall_s=wall)
+
+
+def states_of(slots: Sequence[Slot]) -> tuple[int, ...]:
+    """The values that parameters are given before each call of a batch; none where they stay as they are."""
+    numbers = tuple(slot.state for slot in slots if slot.state is not None)
+    return numbers if len(numbers) == len(slots) else ()
 
 
 def _refuse_writes(outside: str | None) -> None:

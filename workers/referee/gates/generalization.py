@@ -18,7 +18,7 @@ from workers.referee.gates.checks.calls import try_values
 from workers.referee.gates.checks.held_out_timing import time_held_out
 from workers.referee.gates.checks.left_state import leaves_state
 from workers.referee.gates.checks.other_values import on_other_values, taken
-from workers.referee.gates.checks.parameter_use import after_training, with_other_parameters, with_other_settings
+from workers.referee.gates.checks.parameter_use import with_other_parameters, with_other_settings
 from workers.referee.gates.checks.strided_arguments import on_strided
 from workers.referee.gates.finding import GateFinding, passed
 from workers.referee.inputs.distributions import OWN, Distribution, drawn
@@ -68,7 +68,7 @@ def _later(trial: Trial) -> GateFinding | None:
     doubt = with_other_parameters(trial)
     if doubt is not None and doubt.status is GateStatus.FAILED:
         return doubt
-    return after_training(trial) or leaves_state(trial) or doubt
+    return leaves_state(trial) or doubt
 
 
 def _on_held_out(trial: Trial) -> GateFinding | None:
