@@ -3,9 +3,9 @@
 Where gradients are judged, a call is a step of training, and after each step the parameters have other values in the
 same memory. So each timed call finds others than the one before it, for the candidate as for the baseline: what is
 made of the parameters (packed, transposed, rounded) is part of the call. Two sets of values take turns. Between single
-calls they are put in by a request of its own, which no clock sees. Inside of a batch the runner puts them in: a GPU's
-events do not see that, and on the CPU the model that computes nothing takes as long over it. Forward calls that are timed alone find them
-unchanged.
+calls they are put in by a request of its own, which no clock sees.
+Inside of a batch the runner puts them in: a GPU's events do not see that, and on the CPU the model that computes
+nothing takes as long over it. Forward calls that are timed alone find them unchanged.
 """
 
 from __future__ import annotations
