@@ -92,6 +92,23 @@ class ChangeState(OfState):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AddInstance(OfState):
+    """Build another model of the same class beside the first, with these values; it is called `other`."""
+
+    seed: int
+
+
+class DropInstance(RunnerRequest):
+    """Let go of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InterleaveSteps(OfSlots):
+    """Of a step on three slots: forward of the first, forward of the second, then the backward of the first, of the
+    second, and of the first again, whose outcome is the third's."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class HoldState(OfState):
     """Keep values of the model's parameters and buffers under a number, for `PutState` and `TimeBatch`."""
 
@@ -114,11 +131,11 @@ class ReadState(OfState):
 
 
 class AskWhatIsKept(OfSlot):
-    """On the CPU: run the model once, let go of what it returns, and say whether the memory of that is still there."""
+    """Run the model once, let go of what it returns, and say whether the memory of that is still there."""
 
 
 class HandOverHeld(OfSlot):
-    """On the CPU: hand over what an early call returned, as it is now, and let go of it."""
+    """Hand over what an early call returned, as it is now, and let go of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,6 +217,9 @@ REQUESTS: Messages[RunnerRequest] = Messages(
         "slot": AttachSlot,
         "call": CallModel,
         "state": ChangeState,
+        "add_instance": AddInstance,
+        "drop_instance": DropInstance,
+        "interleave": InterleaveSteps,
         "hold": HoldState,
         "put": PutState,
         "drop_states": DropStates,
@@ -220,5 +240,5 @@ REQUESTS: Messages[RunnerRequest] = Messages(
         "draft": DraftCode,
     },
 )
-RUNNING = (CallModel, AskWhatIsKept, TimeBatch, CallLate)
+RUNNING = (CallModel, AskWhatIsKept, TimeBatch, InterleaveSteps, CallLate)
 """Requests in which the model runs."""

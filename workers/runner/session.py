@@ -58,6 +58,8 @@ from workers.runner.streams import captured, run_held_up
 IDLE_LIMIT_S = 3600.0
 FORWARD_OF = "forward of "
 """What a step's forward pass alone is called, before the model's own name."""
+OTHER = "other"
+"""What a second instance of the model's class is called."""
 NO_MEMORY = ("can't allocate memory", "CUDA error: out of memory", "CUDA out of memory")
 _now = time.perf_counter
 Act = Callable[[Any, Message], RunnerAnswer]
@@ -81,6 +83,9 @@ class RunnerServer:
         self._models: dict[str, Callable[..., Any]] = {}
         self._slots: dict[int, tuple[Any, Shared, Shared]] = {}
         self._model = torch.nn.Module()
+        self._build: Callable[[int], torch.nn.Module] = lambda _seed: torch.nn.Module()
+        """Builds a model like the first under a seed."""
+        self._plan: StepPlan | None = None
         self._state: list[torch.Tensor] = []
         """The model's parameters and buffers."""
         self._names: dict[str, str] = {}
@@ -127,6 +132,9 @@ class RunnerServer:
             protocol.AttachSlot: self._attach,
             protocol.CallModel: self._call,
             protocol.ChangeState: self._change_state,
+            protocol.AddInstance: self._add_instance,
+            protocol.DropInstance: self._drop_instance,
+            protocol.InterleaveSteps: self._interleave,
             protocol.HoldState: self._hold_state,
             protocol.PutState: self._put_state,
             protocol.DropStates: self._drop_states,
@@ -156,11 +164,17 @@ class RunnerServer:
         if self.loads_built and extensions.wanted_by(asked.source):
             extensions.adopt_load_inline()
         module = import_source(asked.source, self.module_name)
-        init_inputs = decode(asked.init, [tensor.clone() for tensor in init.tensors])
-        with self._place.device:
-            model = construct(module, self.class_name, init_inputs, asked.seed)
-        torch.set_num_threads(asked.threads)  # whatever the module has set
-        model = model.to(self._place.device)
+        given = [tensor.clone() for tensor in init.tensors]
+
+        def build(seed: int) -> torch.nn.Module:
+            init_inputs = decode(asked.init, [tensor.clone() for tensor in given])
+            with self._place.device:
+                model = construct(module, self.class_name, init_inputs, seed)
+            torch.set_num_threads(asked.threads)  # whatever the module has set
+            return model.to(self._place.device)
+
+        self._build, self._plan = build, asked.step
+        model = build(asked.seed)
         names = copy_state(model, asked.state_names, state.tensors) if asked.copy_state else {}
         missing = () if names is not None else matching(model, asked.state_names, state.tensors)[1]
         init.close()
@@ -176,6 +190,37 @@ class RunnerServer:
         state.close()
         self._names = names or {}
         return ModelLoaded(matched=names is not None)
+
+    def _add_instance(self, asked: protocol.AddInstance, message: Message) -> ModelLoaded:
+        state = self._block(message, asked.handles, 0, asked.state_metas)
+        model = self._build(asked.seed)
+        names = copy_state(model, asked.state_names, state.tensors)
+        state.close()
+        self._add(OTHER, model if self._plan is None else self._step(model, self._plan, names))
+        return ModelLoaded(matched=names is not None)
+
+    def _drop_instance(self, _asked: protocol.DropInstance, _message: Message) -> Acknowledged:
+        self._models.pop(OTHER, None)
+        self._models.pop(f"{FORWARD_OF}{OTHER}", None)
+        return Acknowledged()
+
+    def _interleave(self, asked: protocol.InterleaveSteps, _message: Message) -> BatchCalled:
+        model: Any = self._models["plain"]
+        slots = [self._slots[number] for number in asked.slots]
+        first, second, _again = asked.slots
+        passes = [model.begin(self._enter(number)) for number in (first, second)]
+        outcomes = [
+            model.finish(*passes[index], self._slots[number][0], retain=True)
+            for index, number in ((0, first), (1, second), (0, first))
+        ]
+        calls = []
+        for number, outcome in zip(asked.slots, outcomes, strict=True):
+            self._enter(number)
+            self._outputs, self._written = outcome, False
+            calls.append(self._hand_over())
+        self._place.synchronize()
+        self._batch = Batch(outputs=outcomes, seconds=[], slots=slots)
+        return BatchCalled(calls=tuple(calls))
 
     def _hold_state(self, asked: protocol.HoldState, message: Message) -> Acknowledged:
         state = self._block(message, asked.handles, 0, asked.state_metas)
@@ -281,8 +326,10 @@ class RunnerServer:
 
     def _hand_over_held(self, asked: protocol.HandOverHeld, _message: Message) -> HandedOver:
         self._enter(asked.slot)
-        self._outputs, self._held = self._held, None
-        return self._hand_over()
+        self._outputs, self._held, self._written = self._held, None, False
+        answer = self._hand_over()
+        self._place.synchronize()
+        return answer
 
     def _hand_over(self) -> HandedOver:
         """Copy the outputs of the last call into the referee's buffers, and describe them."""

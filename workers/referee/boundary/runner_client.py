@@ -143,6 +143,37 @@ class RunnerSession(RunnerConnection):
             block.close()
         return changed.matched
 
+    def add_instance(self, state: Sequence[tuple[str, torch.Tensor]], *, seed: int, limit_s: float) -> bool:
+        """Build a second model of the candidate's class in its process, which is called `other`, with parameters of its
+        own; False where they do not match the reference's."""
+        block = self.place.holding([tensor for _, tensor in state])
+        request = protocol.AddInstance(
+            seed=seed,
+            state_names=tuple(name for name, _ in state),
+            state_metas=tuple(block.metas),
+            handles=(block.handle,),
+        )
+        try:
+            added, _ = self.ask(request, ModelLoaded, list(block.descriptors), limit_s=limit_s)
+        finally:
+            block.close()
+        return added.matched
+
+    def drop_instance(self) -> None:
+        """Have the runner let go of the second model."""
+        self.ask(protocol.DropInstance(), Acknowledged)
+
+    def interleave_steps(self, slots: Sequence[Slot]) -> list[Fetched]:
+        """Of steps on three slots, each with memory of its own, the last of which is the first's again: both forward
+        passes, then the backward of the first, of the second and of the first again; what they hand over."""
+        for slot in slots:
+            slot.poison()
+        request = protocol.InterleaveSteps(slots=tuple(slot.number for slot in slots))
+        done, _ = self.ask(request, BatchCalled)
+        if len(done.calls) != len(slots):
+            raise RunnerFault(FaultKind.FORGED, "the steps are not described")
+        return [self._taken(slot, handed) for slot, handed in zip(slots, done.calls, strict=True)]
+
     def hold_state(self, number: int, state: Sequence[tuple[str, torch.Tensor]]) -> None:
         """Have the runner keep values of parameters and buffers under a number, for `put_state` and batches."""
         block = self.place.holding([tensor for _, tensor in state])
@@ -252,14 +283,14 @@ class RunnerSession(RunnerConnection):
             raise RunnerFault(FaultKind.FORGED, text)
 
     def keeps_outputs(self, slot: Slot) -> bool:
-        """On the CPU: whether the model holds memory that it has returned, after one call on what is in the slot."""
+        """Whether the model holds memory that it has returned, after one call on what is in the slot."""
         return self.ask(protocol.AskWhatIsKept(slot=slot.number), OutputsKept)[0].kept
 
     def held(self, slot: Slot) -> Fetched:
-        """What the call returned that was to be held, as it is now; on the CPU."""
+        """What the call returned that was to be held, as it is now."""
         slot.poison()
-        self._last, _ = self.ask(protocol.HandOverHeld(slot=slot.number), HandedOver)
-        return self.fetch(slot)
+        handed, _ = self.ask(protocol.HandOverHeld(slot=slot.number), HandedOver)
+        return self._taken(slot, handed)
 
     def call_batch(self, slots: Sequence[Slot], model: str) -> float:
         """On the CPU: one call on each slot, each with memory for outputs of its own; seconds for all of them."""
@@ -332,6 +363,10 @@ class RunnerSession(RunnerConnection):
             handed, wall = self.ask(protocol.FetchOutputs(index=index), HandedOver)
         if handed is None:
             raise RunnerFault(FaultKind.FORGED, "outputs are not described by a list")
+        return self._taken(slot, handed, wall, copy=copy)
+
+    def _taken(self, slot: Slot, handed: HandedOver, wall: float = 0.0, *, copy: bool = True) -> Fetched:
+        """What was handed over in a slot's memory for outputs."""
         _refuse_writes(slot.written_outside())
         lying = slot.outputs.tensors[0]
         raw = None if not handed.written else lying.clone() if copy else lying

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workers.referee.gates.checks.calls import try_draw
+from workers.referee.gates.checks.instances import interleaved_steps, two_instances
 from workers.referee.gates.checks.left_state import leaves_state
 from workers.referee.gates.checks.parameter_use import after_training
 from workers.referee.gates.finding import GateFinding, passed
@@ -33,7 +34,8 @@ def examine(trial: Trial) -> GateFinding:
         return passed(f"{count} draws agree with the reference")
     sets = len(trial.state.set_numbers)
     agree = passed(f"{count} draws over {sets} input sets agree with the reference")
-    return after_training(trial) or leaves_state(trial) or found or agree
+    wrong = after_training(trial) or two_instances(trial) or interleaved_steps(trial)
+    return wrong or leaves_state(trial) or found or agree
 
 
 def _draws(trial: Trial) -> Iterator[tuple[int, Distribution]]:
