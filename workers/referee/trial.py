@@ -262,6 +262,7 @@ class Trial:
 
     def rest(self) -> None:
         """Have the candidate's process give its device memory back until it is next asked. Raises `RunnerFault`."""
+        self.held = None  # its slot is closed here
         try:
             self.session.forget(list(self.slots.values()))
         finally:
