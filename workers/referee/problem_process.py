@@ -213,7 +213,7 @@ class ProblemProcess:
             case messages.ModelVariant.TRAINED:
                 applies = self._variant.enter_context(other_parameters(problem))
             case messages.ModelVariant.MOVED:
-                applies = self._variant.enter_context(moved_parameters(problem))
+                applies = self._variant.enter_context(moved_parameters(problem, asked.number))
             case messages.ModelVariant.SETTINGS:
                 self._variant.enter_context(problem.other_settings(asked.number))
                 applies = True

@@ -108,6 +108,8 @@ class Trial:
     """Numbers of the held-out input sets that are to be timed."""
     passes: Passes | None = None
     """How calls divide into forward and backward, where both are timed."""
+    missing: tuple[str, ...] = ()
+    """Parameters and buffers of the reference that it may keep in another shape, so that it cannot be given others."""
     printed_too_much: bool = False
     """Whether a process of the candidate's that has ended had printed more than a kernel has to say."""
     untried: dict[int, list[Distribution]] = field(default_factory=dict)
@@ -195,6 +197,7 @@ class Trial:
         self.start()
         if self.build_model(seed=secrets.randbits(31), copy_state=True):
             return True
+        self.missing = self.session.missing
         problem = self.state.problem
         problem.seed_is_out = True
         self.build_model(seed=problem.init_seed, copy_state=False)
@@ -259,6 +262,7 @@ class Trial:
 
     def rest(self) -> None:
         """Have the candidate's process give its device memory back until it is next asked. Raises `RunnerFault`."""
+        self.held = None  # its slot is closed here
         try:
             self.session.forget(list(self.slots.values()))
         finally:

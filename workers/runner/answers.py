@@ -43,10 +43,12 @@ class Acknowledged:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelLoaded:
-    """To `LoadModel`."""
+    """To `LoadModel` and `ChangeState`."""
 
     matched: bool
     """Whether its parameters could be matched with the reference's."""
+    missing: tuple[str, ...] = ()
+    """Where not: those of the reference in whose place it may keep something of another shape."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,13 +29,21 @@ class Batch:
     slots: list[Any] = field(default_factory=list)
 
 
-def run_batch(model: Callable[..., Any], arguments: Sequence[Sequence[Any]], wait: Callable[[], None]) -> Batch:
-    """Call the model on each set of arguments. Every call begins with a cold cache and ends with a device-wide wait."""
+def run_batch(
+    model: Callable[..., Any],
+    arguments: Sequence[Sequence[Any]],
+    wait: Callable[[], None],
+    before: Sequence[Callable[[], None]] = (),
+) -> Batch:
+    """Call the model on each set of arguments. Every call begins with a cold cache and ends with a device-wide wait;
+    what is done `before` each is not timed."""
     flush = _flush_buffer()
     events = [(_Event(enable_timing=True), _Event(enable_timing=True)) for _ in arguments]
     outputs = []
     wait()
-    for given, (start, end) in zip(arguments, events, strict=True):
+    for index, (given, (start, end)) in enumerate(zip(arguments, events, strict=True)):
+        if before:
+            before[index]()
         flush.zero_()
         torch.cuda._sleep(SLEEP_CYCLES)  # type: ignore[no-untyped-call]
         stream = _current_stream(0)

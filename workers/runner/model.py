@@ -75,25 +75,49 @@ def read_state(
 
 
 def copy_state(model: torch.nn.Module, names: Sequence[str], tensors: Sequence[torch.Tensor]) -> dict[str, str] | None:
-    """Give `model` the reference's state by name and shape, what is left over in order of registration.
+    """Give `model` the reference's state, in place, so that version counters advance.
 
-    The model's own name for each of the reference's that it has; None (and nothing changed) where that leaves a
-    parameter or buffer without a counterpart. A buffer of the model's own that is not saved needs none: it is the
-    model's business unless the reference has one of its name and shape.
+    The model's own name for each of the reference's that it has; None (and nothing changed) where `matching` finds
+    something that is missing.
+    """
+    own_names, missing = matching(model, names, tensors)
+    if missing:
+        return None
+    targets = dict(state_of(model))
+    with torch.no_grad():
+        for name, tensor in zip(names, tensors, strict=True):
+            if name in own_names:
+                targets[own_names[name]].copy_(tensor)
+    return own_names
+
+
+def matching(
+    model: torch.nn.Module, names: Sequence[str], tensors: Sequence[torch.Tensor]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Which of `model`'s parameters and buffers are the reference's: by name and shape, the rest by order and shape.
+
+    The model's own names by the reference's, and the reference's names in whose place the model may keep something of
+    another shape: those without a counterpart, where the model has something without one too. What the model has
+    beyond all of the reference's is its own business, and so is a buffer that is not saved. What it leaves out
+    altogether, and a count without dimensions, cannot be kept in another shape.
     """
     theirs = dict(zip(names, tensors, strict=True))
-    pairs: list[tuple[str, str, torch.Tensor]] = []
     targets = dict(state_of(model))
-    for name, target in targets.items():
-        if name in theirs and theirs[name].shape == target.shape:
-            pairs.append((name, name, theirs.pop(name)))
-    needless = {name for name, _, _ in pairs} | unsaved_names(model)
-    open_targets = [name for name in targets if name not in needless]
-    rest = list(theirs.items())
-    if [targets[name].shape for name in open_targets] != [one.shape for _, one in rest][: len(open_targets)]:
-        return None
-    pairs += [(own, name, tensor) for own, (name, tensor) in zip(open_targets, rest, strict=False)]
-    with torch.no_grad():
-        for own, _, tensor in pairs:
-            targets[own].copy_(tensor)
-    return {name: own for own, name, _ in pairs}
+    own_names = {
+        name: name for name, target in targets.items() if name in theirs and theirs[name].shape == target.shape
+    }
+    needless = own_names.keys() | unsaved_names(model)
+    rest = [name for name in theirs if name not in own_names]
+    at, unplaced = 0, 0
+    for own in (name for name in targets if name not in needless):
+        found = next((index for index in range(at, len(rest)) if theirs[rest[index]].shape == targets[own].shape), None)
+        if found is None:
+            unplaced += 1
+        else:
+            own_names[rest[found]], at = own, found + 1
+    left = [name for name in rest if name not in own_names and not _is_count(theirs[name])]
+    return own_names, tuple(left) if unplaced else ()
+
+
+def _is_count(tensor: torch.Tensor) -> bool:
+    return tensor.dim() == 0 and not tensor.is_floating_point()

@@ -91,16 +91,51 @@ class ChangeState(OfState):
     """Give the model's parameters and buffers other values, in place, as a step of training does."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class AddInstance(OfState):
+    """Build another model of the same class beside the first, with these values; it is called `other`."""
+
+    seed: int
+
+
+class DropInstance(RunnerRequest):
+    """Let go of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InterleaveSteps(OfSlots):
+    """Of a step on three slots: forward of the first, forward of the second, then the backward of the first, of the
+    second, and of the first again, whose outcome is the third's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HoldState(OfState):
+    """Keep values of the model's parameters and buffers under a number, for `PutState` and `TimeBatch`."""
+
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PutState(RunnerRequest):
+    """Give the model's parameters and buffers the values that are held under a number, in place."""
+
+    number: int
+
+
+class DropStates(RunnerRequest):
+    """Let go of all that `HoldState` kept."""
+
+
 class ReadState(OfState):
     """Hand over the model's parameters and buffers as they are now, under the reference's names, in block 0."""
 
 
 class AskWhatIsKept(OfSlot):
-    """On the CPU: run the model once, let go of what it returns, and say whether the memory of that is still there."""
+    """Run the model once, let go of what it returns, and say whether the memory of that is still there."""
 
 
 class HandOverHeld(OfSlot):
-    """On the CPU: hand over what an early call returned, as it is now, and let go of it."""
+    """Hand over what an early call returned, as it is now, and let go of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +143,9 @@ class TimeBatch(OfSlots):
     """Run a model once for each slot, in turn."""
 
     model: str
+    states: tuple[int, ...] = ()
+    """For each call, the number of the values that the parameters are given before it, in place; none where they stay
+    as they are. On the CPU that is part of the batch's time, whatever the model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +217,12 @@ REQUESTS: Messages[RunnerRequest] = Messages(
         "slot": AttachSlot,
         "call": CallModel,
         "state": ChangeState,
+        "add_instance": AddInstance,
+        "drop_instance": DropInstance,
+        "interleave": InterleaveSteps,
+        "hold": HoldState,
+        "put": PutState,
+        "drop_states": DropStates,
         "left": ReadState,
         "kept": AskWhatIsKept,
         "held": HandOverHeld,
@@ -196,5 +240,5 @@ REQUESTS: Messages[RunnerRequest] = Messages(
         "draft": DraftCode,
     },
 )
-RUNNING = (CallModel, AskWhatIsKept, TimeBatch, CallLate)
+RUNNING = (CallModel, AskWhatIsKept, TimeBatch, InterleaveSteps, CallLate)
 """Requests in which the model runs."""

@@ -48,7 +48,7 @@ from workers.runner.answers import (
     StateRead,
 )
 from workers.runner.batches import Batch, run_batch
-from workers.runner.model import construct, copy_state, import_source, read_state, state_of
+from workers.runner.model import construct, copy_state, import_source, matching, read_state, state_of
 from workers.runner.observation import observe_guarded
 from workers.runner.outputs import describe_output, keeps_outputs, shared_with, write
 from workers.runner.process_state import changed_since, process_state
@@ -58,6 +58,8 @@ from workers.runner.streams import captured, run_held_up
 IDLE_LIMIT_S = 3600.0
 FORWARD_OF = "forward of "
 """What a step's forward pass alone is called, before the model's own name."""
+OTHER = "other"
+"""What a second instance of the model's class is called."""
 NO_MEMORY = ("can't allocate memory", "CUDA error: out of memory", "CUDA out of memory")
 _now = time.perf_counter
 Act = Callable[[Any, Message], RunnerAnswer]
@@ -81,10 +83,15 @@ class RunnerServer:
         self._models: dict[str, Callable[..., Any]] = {}
         self._slots: dict[int, tuple[Any, Shared, Shared]] = {}
         self._model = torch.nn.Module()
+        self._build: Callable[[int], torch.nn.Module] = lambda _seed: torch.nn.Module()
+        """Builds a model like the first under a seed."""
+        self._plan: StepPlan | None = None
         self._state: list[torch.Tensor] = []
         """The model's parameters and buffers."""
         self._names: dict[str, str] = {}
         """The model's own names of the reference's parameters and buffers."""
+        self._states: dict[int, tuple[tuple[str, ...], list[torch.Tensor]]] = {}
+        """Values for the model's parameters and buffers, with the reference's names."""
         self._token: Any = None
         """Of the request that is being answered."""
         self._slot = 0
@@ -125,6 +132,12 @@ class RunnerServer:
             protocol.AttachSlot: self._attach,
             protocol.CallModel: self._call,
             protocol.ChangeState: self._change_state,
+            protocol.AddInstance: self._add_instance,
+            protocol.DropInstance: self._drop_instance,
+            protocol.InterleaveSteps: self._interleave,
+            protocol.HoldState: self._hold_state,
+            protocol.PutState: self._put_state,
+            protocol.DropStates: self._drop_states,
             protocol.ReadState: self._read_state,
             protocol.AskWhatIsKept: self._tell_what_is_kept,
             protocol.HandOverHeld: self._hand_over_held,
@@ -151,18 +164,25 @@ class RunnerServer:
         if self.loads_built and extensions.wanted_by(asked.source):
             extensions.adopt_load_inline()
         module = import_source(asked.source, self.module_name)
-        init_inputs = decode(asked.init, [tensor.clone() for tensor in init.tensors])
-        with self._place.device:
-            model = construct(module, self.class_name, init_inputs, asked.seed)
-        torch.set_num_threads(asked.threads)  # whatever the module has set
-        model = model.to(self._place.device)
+        given = [tensor.clone() for tensor in init.tensors]
+
+        def build(seed: int) -> torch.nn.Module:
+            init_inputs = decode(asked.init, [tensor.clone() for tensor in given])
+            with self._place.device:
+                model = construct(module, self.class_name, init_inputs, seed)
+            torch.set_num_threads(asked.threads)  # whatever the module has set
+            return model.to(self._place.device)
+
+        self._build, self._plan = build, asked.step
+        model = build(asked.seed)
         names = copy_state(model, asked.state_names, state.tensors) if asked.copy_state else {}
+        missing = () if names is not None else matching(model, asked.state_names, state.tensors)[1]
         init.close()
         state.close()  # on a GPU this waits for the copies
         self._model, self._state = model, [tensor for _, tensor in state_of(model)]
         self._names = names or {}
         self._add("plain", model if asked.step is None else self._step(model, asked.step, names))
-        return ModelLoaded(matched=names is not None)
+        return ModelLoaded(matched=names is not None, missing=missing)
 
     def _change_state(self, asked: protocol.ChangeState, message: Message) -> ModelLoaded:
         state = self._block(message, asked.handles, 0, asked.state_metas)
@@ -170,6 +190,55 @@ class RunnerServer:
         state.close()
         self._names = names or {}
         return ModelLoaded(matched=names is not None)
+
+    def _add_instance(self, asked: protocol.AddInstance, message: Message) -> ModelLoaded:
+        state = self._block(message, asked.handles, 0, asked.state_metas)
+        model = self._build(asked.seed)
+        names = copy_state(model, asked.state_names, state.tensors)
+        state.close()
+        self._add(OTHER, model if self._plan is None else self._step(model, self._plan, names))
+        return ModelLoaded(matched=names is not None)
+
+    def _drop_instance(self, _asked: protocol.DropInstance, _message: Message) -> Acknowledged:
+        self._models.pop(OTHER, None)
+        self._models.pop(f"{FORWARD_OF}{OTHER}", None)
+        return Acknowledged()
+
+    def _interleave(self, asked: protocol.InterleaveSteps, _message: Message) -> BatchCalled:
+        model: Any = self._models["plain"]
+        slots = [self._slots[number] for number in asked.slots]
+        first, second, _again = asked.slots
+        passes = [model.begin(self._enter(number)) for number in (first, second)]
+        outcomes = [
+            model.finish(*passes[index], self._slots[number][0], retain=True)
+            for index, number in ((0, first), (1, second), (0, first))
+        ]
+        calls = []
+        for number, outcome in zip(asked.slots, outcomes, strict=True):
+            self._enter(number)
+            self._outputs, self._written = outcome, False
+            calls.append(self._hand_over())
+        self._place.synchronize()
+        self._batch = Batch(outputs=outcomes, seconds=[], slots=slots)
+        return BatchCalled(calls=tuple(calls))
+
+    def _hold_state(self, asked: protocol.HoldState, message: Message) -> Acknowledged:
+        state = self._block(message, asked.handles, 0, asked.state_metas)
+        self._states[asked.number] = asked.state_names, [tensor.clone() for tensor in state.tensors]
+        state.close()
+        return Acknowledged()
+
+    def _put_state(self, asked: protocol.PutState, _message: Message) -> Acknowledged:
+        self._put(asked.number)
+        self._place.synchronize()
+        return Acknowledged()
+
+    def _put(self, number: int) -> None:
+        copy_state(self._model, *self._states[number])
+
+    def _drop_states(self, _asked: protocol.DropStates, _message: Message) -> Acknowledged:
+        self._states.clear()
+        return Acknowledged()
 
     def _read_state(self, asked: protocol.ReadState, message: Message) -> StateRead:
         left = self._block(message, asked.handles, 0, asked.state_metas)
@@ -257,8 +326,10 @@ class RunnerServer:
 
     def _hand_over_held(self, asked: protocol.HandOverHeld, _message: Message) -> HandedOver:
         self._enter(asked.slot)
-        self._outputs, self._held = self._held, None
-        return self._hand_over()
+        self._outputs, self._held, self._written = self._held, None, False
+        answer = self._hand_over()
+        self._place.synchronize()
+        return answer
 
     def _hand_over(self) -> HandedOver:
         """Copy the outputs of the last call into the referee's buffers, and describe them."""
@@ -289,15 +360,22 @@ class RunnerServer:
         self._outputs, self._batch = None, None
         if not self._place.is_gpu:
             held: list[Any] = []
-            calls = tuple(self._call_in_batch(model, number, held) for number in asked.slots)
+            states = asked.states or (None,) * len(slots)
+            calls = tuple(
+                self._call_in_batch(model, number, held, state)
+                for number, state in zip(asked.slots, states, strict=True)
+            )
             self._batch = Batch(outputs=held, seconds=[], slots=slots)
             return BatchCalled(calls=calls)
-        self._batch = run_batch(model, [slot[0] for slot in slots], self._place.synchronize)
+        before = [lambda number=number: self._put(number) for number in asked.states]
+        self._batch = run_batch(model, [slot[0] for slot in slots], self._place.synchronize, before)
         self._batch.slots = slots
         return BatchTimed(each=tuple(self._batch.seconds))
 
-    def _call_in_batch(self, model: Callable[..., Any], number: int, held: list[Any]) -> HandedOver:
+    def _call_in_batch(self, model: Callable[..., Any], number: int, held: list[Any], state: int | None) -> HandedOver:
         """One call, whose outputs are handed over at once and held to the batch's end."""
+        if state is not None:
+            self._put(state)
         self._outputs = model(*self._enter(number))
         held.append(self._outputs)
         return self._hand_over()

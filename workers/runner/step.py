@@ -63,11 +63,24 @@ class ModelStep(torch.nn.Module):
 
     def forward(self, *arguments: Any) -> tuple[Any, tuple[torch.Tensor, ...]]:
         """What the model returns, and the gradients of inputs, then of parameters. Raises `StepError`."""
+        return self.finish(*self.begin(arguments), arguments)
+
+    def begin(self, arguments: Sequence[Any]) -> tuple[Any, list[torch.Tensor]]:
+        """What the model returns, with its graph, and what gradients are asked of."""
         with torch.enable_grad():
-            result, leaves = self._first_pass(arguments)
+            return self._first_pass(arguments)
+
+    def finish(
+        self, result: Any, leaves: list[torch.Tensor], arguments: Sequence[Any], *, retain: bool = False
+    ) -> tuple[Any, tuple[torch.Tensor, ...]]:
+        """What `forward` returns, from what `begin` returned for the same arguments; with `retain`, another backward of
+        the same graph may follow. Raises `StepError`."""
+        with torch.enable_grad():
             cotangents = self.plan.cotangents(arguments)
             outputs = self._differentiable(result, cotangents)
-            gradients = torch.autograd.grad(outputs, leaves, cotangents, allow_unused=True, materialize_grads=True)
+            gradients = torch.autograd.grad(
+                outputs, leaves, cotangents, retain_graph=retain or None, allow_unused=True, materialize_grads=True
+            )
         return mapped(result, torch.Tensor.detach), tuple(gradients)
 
     def first_pass(self, *arguments: Any) -> tuple[Any, tuple[torch.Tensor, ...]]:

@@ -221,10 +221,11 @@ class IsolatedProblem:
             yield applies
 
     @contextlib.contextmanager
-    def moved_parameters(self) -> Iterator[bool]:
-        """Inside, all parameters whose gradients are judged hold other values, as after a step of training; whether
-        there are any. The model is as it was afterwards."""
-        with self._variant(messages.ModelVariant.MOVED) as (applies, _init_inputs):
+    def moved_parameters(self, seed: int) -> Iterator[bool]:
+        """Inside, all parameters whose gradients are judged, or where none are that can have gradients, hold other
+        values, as after a step of training: those that belong to `seed`. Whether there are any. The model is as it
+        was afterwards."""
+        with self._variant(messages.ModelVariant.MOVED, seed) as (applies, _init_inputs):
             yield applies
 
     @contextlib.contextmanager

@@ -59,7 +59,7 @@ class ModelVariant(StrEnum):
     TRAINED = "trained"
     """What held one value before any training (ones, zeros) holds others."""
     MOVED = "moved"
-    """All parameters whose gradients are judged have moved, as after a step of training."""
+    """All parameters whose gradients are judged, or that can have one, have moved, as after a step of training."""
     SETTINGS = "settings"
     """Built with an entry of `INIT_SETS`."""
     WITHOUT = "without"
@@ -160,7 +160,7 @@ class BeginVariant(ProblemRequest):
 
     variant: ModelVariant
     number: int
-    """Of the entry of `INIT_SETS`."""
+    """Of the entry of `INIT_SETS`; the seed of parameters that have moved."""
     name: str | None = None
     """Of the parameter or buffer that is zero."""
 

@@ -65,6 +65,8 @@ class RunnerSession(RunnerConnection):
         """How many of a call's arguments, the last ones, its forward must not see."""
         self._gradients = 0
         """How many of what a call hands over, the last ones, are no outputs of its forward."""
+        self.missing: tuple[str, ...] = ()
+        """Where the model's parameters match nobody's: those of the reference that it may keep in another shape."""
         self._last: HandedOver | None = None
         """What the last call on the CPU returned."""
         self._batch: tuple[HandedOver, ...] = ()
@@ -124,6 +126,9 @@ class RunnerSession(RunnerConnection):
         finally:
             for block in blocks:
                 block.close()
+        if not set(loaded.missing) <= {name for name, _ in state}:
+            raise RunnerFault(FaultKind.FORGED, "it misses parameters that nobody has")
+        self.missing = loaded.missing
         return loaded.matched
 
     def change_state(self, state: Sequence[tuple[str, torch.Tensor]]) -> bool:
@@ -137,6 +142,59 @@ class RunnerSession(RunnerConnection):
         finally:
             block.close()
         return changed.matched
+
+    def add_instance(self, state: Sequence[tuple[str, torch.Tensor]], *, seed: int, limit_s: float) -> bool:
+        """Build a second model of the candidate's class in its process, which is called `other`, with parameters of its
+        own; False where they do not match the reference's."""
+        block = self.place.holding([tensor for _, tensor in state])
+        request = protocol.AddInstance(
+            seed=seed,
+            state_names=tuple(name for name, _ in state),
+            state_metas=tuple(block.metas),
+            handles=(block.handle,),
+        )
+        try:
+            added, _ = self.ask(request, ModelLoaded, list(block.descriptors), limit_s=limit_s)
+        finally:
+            block.close()
+        return added.matched
+
+    def drop_instance(self) -> None:
+        """Have the runner let go of the second model."""
+        self.ask(protocol.DropInstance(), Acknowledged)
+
+    def interleave_steps(self, slots: Sequence[Slot]) -> list[Fetched]:
+        """Of steps on three slots, each with memory of its own, the last of which is the first's again: both forward
+        passes, then the backward of the first, of the second and of the first again; what they hand over."""
+        for slot in slots:
+            slot.poison()
+        request = protocol.InterleaveSteps(slots=tuple(slot.number for slot in slots))
+        done, _ = self.ask(request, BatchCalled)
+        if len(done.calls) != len(slots):
+            raise RunnerFault(FaultKind.FORGED, "the steps are not described")
+        return [self._taken(slot, handed) for slot, handed in zip(slots, done.calls, strict=True)]
+
+    def hold_state(self, number: int, state: Sequence[tuple[str, torch.Tensor]]) -> None:
+        """Have the runner keep values of parameters and buffers under a number, for `put_state` and batches."""
+        block = self.place.holding([tensor for _, tensor in state])
+        request = protocol.HoldState(
+            number=number,
+            state_names=tuple(name for name, _ in state),
+            state_metas=tuple(block.metas),
+            handles=(block.handle,),
+        )
+        try:
+            self.ask(request, Acknowledged, list(block.descriptors))
+        finally:
+            block.close()
+
+    def put_state(self, number: int) -> None:
+        """Give the model's parameters the values that are held under a number, in place."""
+        self.ask(protocol.PutState(number=number), Acknowledged)
+
+    def drop_states(self) -> None:
+        """Have the runner let go of values that it holds."""
+        self.ask(protocol.DropStates(), Acknowledged)
 
     def read_state(self, names: Sequence[str], metas: Sequence[TensorMeta]) -> dict[str, torch.Tensor]:
         """The model's parameters and buffers as they are now, under the reference's names: those that it has."""
@@ -225,20 +283,20 @@ class RunnerSession(RunnerConnection):
             raise RunnerFault(FaultKind.FORGED, text)
 
     def keeps_outputs(self, slot: Slot) -> bool:
-        """On the CPU: whether the model holds memory that it has returned, after one call on what is in the slot."""
+        """Whether the model holds memory that it has returned, after one call on what is in the slot."""
         return self.ask(protocol.AskWhatIsKept(slot=slot.number), OutputsKept)[0].kept
 
     def held(self, slot: Slot) -> Fetched:
-        """What the call returned that was to be held, as it is now; on the CPU."""
+        """What the call returned that was to be held, as it is now."""
         slot.poison()
-        self._last, _ = self.ask(protocol.HandOverHeld(slot=slot.number), HandedOver)
-        return self.fetch(slot)
+        handed, _ = self.ask(protocol.HandOverHeld(slot=slot.number), HandedOver)
+        return self._taken(slot, handed)
 
     def call_batch(self, slots: Sequence[Slot], model: str) -> float:
         """On the CPU: one call on each slot, each with memory for outputs of its own; seconds for all of them."""
         for slot in slots:
             slot.poison()
-        request = protocol.TimeBatch(slots=tuple(slot.number for slot in slots), model=model)
+        request = protocol.TimeBatch(slots=tuple(slot.number for slot in slots), model=model, states=states_of(slots))
         batch, wall = self.ask(request, BatchCalled)
         if len(batch.calls) != len(slots):
             raise RunnerFault(FaultKind.FORGED, "the calls of a batch are not described")
@@ -305,11 +363,21 @@ class RunnerSession(RunnerConnection):
             handed, wall = self.ask(protocol.FetchOutputs(index=index), HandedOver)
         if handed is None:
             raise RunnerFault(FaultKind.FORGED, "outputs are not described by a list")
+        return self._taken(slot, handed, wall, copy=copy)
+
+    def _taken(self, slot: Slot, handed: HandedOver, wall: float = 0.0, *, copy: bool = True) -> Fetched:
+        """What was handed over in a slot's memory for outputs."""
         _refuse_writes(slot.written_outside())
         lying = slot.outputs.tensors[0]
         raw = None if not handed.written else lying.clone() if copy else lying
         self.place.synchronize()
         return Fetched(outputs=outputs_of(handed, raw), structure=handed.structure, wall_s=wall)
+
+
+def states_of(slots: Sequence[Slot]) -> tuple[int, ...]:
+    """The values that parameters are given before each call of a batch; none where they stay as they are."""
+    numbers = tuple(slot.state for slot in slots if slot.state is not None)
+    return numbers if len(numbers) == len(slots) else ()
 
 
 def _refuse_writes(outside: str | None) -> None:

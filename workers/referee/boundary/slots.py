@@ -38,6 +38,8 @@ class Slot:
         self.late = 0
         """How many of the inputs, the last ones, are put in by `deliver`: cotangents, which a forward must not see."""
         self._waiting: list[torch.Tensor] = []
+        self.state: int | None = None
+        """Number of the values that the parameters are given before a timed call on it; None where they stay."""
 
     def write(self, tensors: Sequence[torch.Tensor]) -> None:
         """Put inputs in; of late ones, nothing that any call was ever given is left meanwhile."""

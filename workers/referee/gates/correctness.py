@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workers.referee.gates.checks.calls import try_draw
+from workers.referee.gates.checks.instances import interleaved_steps, two_instances
 from workers.referee.gates.checks.left_state import leaves_state
+from workers.referee.gates.checks.parameter_use import after_training
 from workers.referee.gates.finding import GateFinding, passed
 from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.inputs.schedule import plan
@@ -16,8 +18,8 @@ QUICK_DRAWS = 5
 
 
 def examine(trial: Trial) -> GateFinding:
-    """Right outputs on the problem's own draws, on scaled ones, on every input set, and again when repeated. Fails with
-    the first mismatch."""
+    """Right outputs on the problem's own draws, on scaled ones, on every input set, again when repeated, and once the
+    parameters have changed. Fails with the first mismatch."""
     is_quick, count, found = trial.mode is Mode.QUICK, 0, None
     for number, distribution in _draws(trial):
         if count and trial.used_share > trial.budget.correctness_share:
@@ -31,7 +33,9 @@ def examine(trial: Trial) -> GateFinding:
     if is_quick:
         return passed(f"{count} draws agree with the reference")
     sets = len(trial.state.set_numbers)
-    return leaves_state(trial) or found or passed(f"{count} draws over {sets} input sets agree with the reference")
+    agree = passed(f"{count} draws over {sets} input sets agree with the reference")
+    wrong = after_training(trial) or two_instances(trial) or interleaved_steps(trial)
+    return wrong or leaves_state(trial) or found or agree
 
 
 def _draws(trial: Trial) -> Iterator[tuple[int, Distribution]]:

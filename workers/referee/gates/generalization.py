@@ -20,7 +20,7 @@ from workers.referee.gates.checks.held_out_timing import time_held_out
 from workers.referee.gates.checks.left_kinds import on_left_kinds
 from workers.referee.gates.checks.left_state import leaves_state
 from workers.referee.gates.checks.other_values import on_other_values, taken
-from workers.referee.gates.checks.parameter_use import after_training, with_other_parameters, with_other_settings
+from workers.referee.gates.checks.parameter_use import with_other_parameters, with_other_settings
 from workers.referee.gates.checks.strided_arguments import on_strided
 from workers.referee.gates.finding import GateFinding, passed
 from workers.referee.inputs.distributions import OWN, Distribution
@@ -48,15 +48,14 @@ def examine(trial: Trial) -> GateFinding:
     notes = list[str]()
     promised = sentences(trial.state.problem.limits.constraints)
     finding = (
-        _on_held_out(trial)
-        or _on_derived(trial, notes)
-        or on_left_kinds(trial, notes)
-        or on_other_values(trial, notes)
-        or with_other_settings(trial)
+        _on_held_out(trial) or _on_derived(trial, notes) or on_left_kinds(trial, notes) or on_other_values(trial, notes)
     )
     if finding is not None:
         return finding
-    doubt = None if notes and _is_enough(trial) else _later(trial)
+    doubt = with_other_settings(trial)
+    if doubt is not None and doubt.status is GateStatus.FAILED:
+        return doubt
+    doubt = (None if notes and _is_enough(trial) else _later(trial)) or doubt
     if doubt is not None and doubt.status is GateStatus.FAILED:
         return doubt
     finding = time_held_out(trial) or doubt
@@ -74,7 +73,7 @@ def _later(trial: Trial) -> GateFinding | None:
     doubt = with_other_parameters(trial)
     if doubt is not None and doubt.status is GateStatus.FAILED:
         return doubt
-    return after_training(trial) or leaves_state(trial) or doubt
+    return leaves_state(trial) or doubt
 
 
 def _on_held_out(trial: Trial) -> GateFinding | None:

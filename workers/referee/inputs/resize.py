@@ -86,29 +86,21 @@ def resized(
     return [old if one is old else _with_structure(old, one) for old, one in zip(changed, within, strict=True)]
 
 
-def parts(tensors: Sequence[torch.Tensor], most_bytes: int) -> Iterator[list[torch.Tensor]]:
+def parts(tensors: Sequence[torch.Tensor], most_bytes: int, steps: Steps = NO_STEPS) -> Iterator[list[torch.Tensor]]:
     """Inputs of at most so many bytes together: cut along the first dimension, along the last one, or along all
-    dimensions of the largest size. Structures are kept as by `resized`."""
+    dimensions of the largest size. Structures are kept, and sizes legal, as by `resized`."""
     total = sum(tensor.nbytes for tensor in tensors)
+    share = min(1.0, most_bytes / max(1, total))
+    cuts = list[list[torch.Tensor] | None]()
     for last in (False, True):
         size = _shared_size(tensors, last=last)
-        if size is None:
-            continue
-        cut = resized(tensors, max(1, size * most_bytes // max(1, total)), last=last)
-        if cut is not None and sum(tensor.nbytes for tensor in cut) <= most_bytes:
-            yield cut
-    if any(map(is_symmetric, tensors)):
-        return
-    size = max((size for tensor in tensors for size in tensor.shape), default=1)
-    times = max((tuple(tensor.shape).count(size) for tensor in tensors), default=1)
-    new = max(1, int(size * min(1.0, most_bytes / max(1, total)) ** (1 / max(1, times))))
-    cut = list(tensors)
-    for index, tensor in enumerate(tensors):
-        for axis in range(tensor.dim()):
-            cut[index] = cut[index].narrow(axis, 0, new) if tensor.shape[axis] == size else cut[index]
-    within = _within(cut, size, new)
-    if within is not None and sum(tensor.nbytes for tensor in within) <= most_bytes:
-        yield [_with_structure(old, one.contiguous()) for old, one in zip(tensors, within, strict=True)]
+        if size is not None:
+            cuts.append(resized(tensors, max(1, int(size * share)), last=last, steps=steps))
+    if not any(map(is_symmetric, tensors)):
+        size = max((size for tensor in tensors for size in tensor.shape), default=1)
+        times = max((tuple(tensor.shape).count(size) for tensor in tensors), default=1)
+        cuts.append(_cut_everywhere(tensors, size, max(1, int(size * share ** (1 / max(1, times)))), steps))
+    yield from (cut for cut in cuts if cut is not None and sum(tensor.nbytes for tensor in cut) <= most_bytes)
 
 
 def cut_sizes(
@@ -121,19 +113,24 @@ def cut_sizes(
     known = [_shared_size(tensors, last=last) for last in (False, True)]
     sizes = dict.fromkeys(size for tensor in tensors for size in tensor.shape if size >= 4 and size not in known)
     for size in list(sizes)[:MOST_SIZES]:
-        places = [
-            (place, axis) for place, one in enumerate(tensors) for axis in range(one.dim()) if one.shape[axis] == size
-        ]
-        new = legal_size(_odd_part(size, generator), size, places, steps)
-        if new is None:
-            continue
-        cut = list(tensors)
-        for index, tensor in enumerate(tensors):
-            for axis in range(tensor.dim()):
-                cut[index] = cut[index].narrow(axis, 0, new) if tensor.shape[axis] == size else cut[index]
-        within = _within(cut, size, new)
-        if within is not None:
-            yield [_with_structure(old, one.contiguous()) for old, one in zip(tensors, within, strict=True)]
+        cut = _cut_everywhere(tensors, size, _odd_part(size, generator), steps)
+        if cut is not None:
+            yield cut
+
+
+def _cut_everywhere(tensors: Sequence[torch.Tensor], size: int, new: int, steps: Steps) -> list[torch.Tensor] | None:
+    """Every dimension of a size cut to another one, or to the legal one next to it; None where a structure breaks."""
+    places = [
+        (place, axis) for place, one in enumerate(tensors) for axis in range(one.dim()) if one.shape[axis] == size
+    ]
+    legal = legal_size(new, size, places, steps)
+    if legal is None:
+        return None
+    cut = list(tensors)
+    for place, axis in places:
+        cut[place] = cut[place].narrow(axis, 0, legal)
+    within = _within(cut, size, legal)
+    return within and [_with_structure(old, one.contiguous()) for old, one in zip(tensors, within, strict=True)]
 
 
 def _shared_size(tensors: Sequence[torch.Tensor], *, last: bool) -> int | None:

@@ -12,6 +12,9 @@ from workers.referee.inputs.float8 import widened
 from workers.referee.inputs.value_kinds import is_constant
 from workers.referee.problem.reference_problem import ReferenceProblem
 
+FROM_ZERO = 0.1
+"""Of a parameter of zeros, by which all other moves are multiplied."""
+
 
 @contextlib.contextmanager
 def other_parameters(problem: ReferenceProblem) -> Iterator[bool]:
@@ -23,15 +26,27 @@ def other_parameters(problem: ReferenceProblem) -> Iterator[bool]:
 
 
 @contextlib.contextmanager
-def moved_parameters(problem: ReferenceProblem) -> Iterator[bool]:
-    """Inside, all parameters whose gradients are judged hold other values, as after a step of training; whether there
-    are any. The model is as it was afterwards."""
+def moved_parameters(problem: ReferenceProblem, seed: int) -> Iterator[bool]:
+    """Inside, all parameters whose gradients are judged, or where none are that can have gradients, hold other values,
+    as after a step of training: those that belong to `seed`. Whether there are any. The model is as it was
+    afterwards."""
+    names = _trained_names(problem)
+    if not names:
+        yield False
+        return
     model = copy.deepcopy(problem.model)
+    generator = torch.Generator(device=problem.place.device).manual_seed(seed)
     with problem.standing_in(model):
-        names = () if problem.step is None else problem.step.plan.parameters
         for name in names:
-            _move_on(model.get_parameter(name).detach())
-        yield bool(names)
+            _move_on(model.get_parameter(name).detach(), generator)
+        yield True
+
+
+def _trained_names(problem: ReferenceProblem) -> tuple[str, ...]:
+    """Parameters that training changes."""
+    if problem.step is not None:
+        return problem.step.plan.parameters
+    return tuple(name for name, one in problem.model.named_parameters() if one.requires_grad)
 
 
 @contextlib.contextmanager
@@ -62,8 +77,10 @@ def _trained(model: torch.nn.Module) -> bool:
     return bool(found)
 
 
-def _move_on(parameter: torch.Tensor) -> None:
-    """Move a parameter by up to a fifth, and by as much of what is usual in it."""
-    noise = torch.rand(parameter.shape, device=parameter.device).to(parameter.dtype) * 0.4 - 0.2
-    usual = parameter.abs().mean() if parameter.numel() else 0.0
-    parameter.add_(noise * (parameter.abs() + usual))
+def _move_on(parameter: torch.Tensor, generator: torch.Generator) -> None:
+    """Move a parameter by up to a fifth, and by as much of what is usual in it; of zeros, by up to a fiftieth."""
+    value = widened(parameter)
+    noise = torch.rand(value.shape, device=value.device, generator=generator).to(value.dtype) * 0.4 - 0.2
+    size = value.abs()
+    usual = size.mean() if value.numel() else 0.0
+    parameter.copy_(value + noise * (size + usual) if bool(size.any()) else noise * FROM_ZERO)

@@ -23,6 +23,7 @@ from workers.referee.boundary.slots import Slot
 from workers.referee.comparison.call_outputs import Fetched
 from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.inputs.fresh_values import FreshValues, Tensors
+from workers.referee.timing.parameter_steps import UNCHANGED, ParameterSteps
 from workers.referee.timing.single_calls import (
     LATER_CHECKS,
     NARROW,
@@ -61,8 +62,10 @@ def batched(
     budget: SamplingBudget,
     *,
     check: Callable[[Checked], None],
+    steps: ParameterSteps = UNCHANGED,
 ) -> Samples:
-    """Time two sides in turns by batches; the baseline's session must have the model `idle`."""
+    """Time two sides in turns by batches; the baseline's session must have the model `idle`. `steps` changes parameters
+    before each call."""
     generator = random.SystemRandom()
     samples, idle = Samples(batched=True), list[float]()
     with _opened(candidate) as ours, _opened(baseline) as theirs:
@@ -74,6 +77,7 @@ def batched(
             turns = [(candidate, ours, candidate.model), (baseline, theirs, baseline.model), (baseline, theirs, IDLE)]
             for side, opened, model in generator.sample(turns, len(turns)):
                 slots = generator.sample(opened, size)  # an order would tell which calls belong to a batch
+                steps.take(slots)
                 looks = _BatchLooks(check, generator, watch=rounds == 0) if opened is ours else None
                 slope = _slope(side, slots, inputs, short, model, looks)
                 (samples.candidate if opened is ours else idle if model == IDLE else samples.baseline).append(slope)

@@ -20,9 +20,11 @@ from dataclasses import dataclass, field
 
 import torch
 
+from workers.referee.boundary.runner_client import states_of
 from workers.referee.boundary.slots import Slot
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.inputs.fresh_values import FreshValues, Mixture
+from workers.referee.timing.parameter_steps import UNCHANGED, ParameterSteps
 from workers.referee.timing.single_calls import NARROW, Alone, Checked, Samples, SamplingBudget, Side
 from workers.referee.timing.statistics import relative_width
 from workers.runner.answers import BatchTimed
@@ -101,7 +103,8 @@ class _Batches:
 
     def run(self, count: int) -> tuple[list[float], float]:
         """The first `count` calls: seconds by the events, and by our clock for all of them."""
-        batch = TimeBatch(slots=tuple(slot.number for slot in self.slots[:count]), model=self.side.model)
+        called = self.slots[:count]
+        batch = TimeBatch(slots=tuple(slot.number for slot in called), model=self.side.model, states=states_of(called))
         timed, wall = self.side.session.ask(batch, BatchTimed, limit_s=LIMIT_S)
         if len(timed.each) != count:
             raise RunnerFault(FaultKind.FORGED, "a batch's times are not described")
@@ -149,12 +152,15 @@ def interleaved(
     *,
     check: Callable[[Checked], None],
     checks: int = 3,
+    steps: ParameterSteps = UNCHANGED,
 ) -> Samples:
     """Seconds of two sides by their events, in turns, on the same inputs."""
     generator = random.SystemRandom()
     samples = Samples()
     with _opened(candidate) as ours, _opened(baseline) as theirs:
         size = len(ours.slots)
+        for batches in (ours, theirs):
+            steps.take(batches.slots)
         for batches in (ours, theirs) * 2:  # warms up, and has torch keep memory for the outputs
             batches.fill(values, _plan(values, size, generator))
             batches.run(size)

@@ -23,6 +23,7 @@ from workers.referee.boundary.slots import Slot
 from workers.referee.comparison.call_outputs import Fetched
 from workers.referee.inputs.fresh_values import FreshValues, Inputs
 from workers.referee.timing.output_checks import Beside
+from workers.referee.timing.parameter_steps import UNCHANGED, ParameterSteps
 from workers.referee.timing.statistics import EXACT, Uncertainty, quantile, relative_width
 
 LATER_CHECKS = 0.1
@@ -172,9 +173,11 @@ def interleaved(
     check: Callable[[Checked], None],
     checks: int = 3,
     beside: Beside | None = None,
+    steps: ParameterSteps = UNCHANGED,
 ) -> Samples:
     """Time two sides in turns. `check` is given the outcome of calls chosen at random, and may raise. With `beside`,
-    every call is looked at, and those that differ from the baseline's are given to `check` too."""
+    every call is looked at, and those that differ from the baseline's are given to `check` too. `steps` changes
+    parameters before each pair."""
     generator = random.SystemRandom()
     samples = Samples(off=cost.off)
     for side in (candidate, baseline) * 2:
@@ -189,6 +192,7 @@ def interleaved(
         inputs = values.next(fresh=True if count in drawn else None)
         new = inputs.fresh and not values.always_drawn and sum(samples.fresh) < CHECKED_FRESH
         keep = last or new or count in chosen or generator.random() < LATER_CHECKS
+        steps.step((candidate.slot, baseline.slot))
         fetched = _pair(candidate, baseline, inputs, samples, cost, generator, keep=keep)
         spent = time.monotonic()
         if fetched is not None:

@@ -10,6 +10,7 @@ from workers.referee.inputs.fresh_values import FreshValues
 from workers.referee.timing import cuda_events, single_calls
 from workers.referee.timing.batches import batched, batched_alone, fits
 from workers.referee.timing.output_checks import Beside
+from workers.referee.timing.parameter_steps import UNCHANGED, ParameterSteps
 from workers.referee.timing.single_calls import Alone, Checked, ProtocolCost, Samples, SamplingBudget, Side
 from workers.referee.timing.statistics import is_told
 
@@ -45,18 +46,19 @@ def interleaved(
     check: Callable[[Checked], None],
     checks: int = 3,
     beside: Beside | None = None,
+    steps: ParameterSteps = UNCHANGED,
 ) -> Samples:
     """Seconds of two sides in turns, without the protocol's cost; `check` is given outcomes of calls chosen at random,
-    and may raise. On the CPU, `beside` looks at all calls, and calls that cannot be told from none are timed by
-    batches."""
+    and may raise; `steps` changes parameters between them. On the CPU, `beside` looks at all calls, and calls that
+    cannot be told from none are timed by batches."""
     if candidate.session.place.is_gpu:
-        return cuda_events.interleaved(candidate, baseline, values, budget, check=check, checks=checks)
+        return cuda_events.interleaved(candidate, baseline, values, budget, check=check, checks=checks, steps=steps)
     samples = single_calls.interleaved(
-        candidate, baseline, values, budget, cost=cost, check=check, checks=checks, beside=beside
+        candidate, baseline, values, budget, cost=cost, check=check, checks=checks, beside=beside, steps=steps
     )
     singly = all(
         cost.tells(seconds) and is_told(seconds, cost.off) for seconds in (samples.candidate, samples.baseline)
     )
     if singly or not fits(candidate.slot):
         return samples
-    return batched(candidate, baseline, values, budget, check=check)
+    return batched(candidate, baseline, values, budget, check=check, steps=steps)

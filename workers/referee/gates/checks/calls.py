@@ -22,6 +22,8 @@ from workers.referee.gates.finding import GateFinding, failed
 from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.trial import Held, Trial
 
+MOST_HELD_BYTES = 256 << 20
+"""Of device memory, for outputs that are held until later calls have ended."""
 AT_ONCE = 0.5
 """Share of the calls that leave no figure whose outputs are copied before anything is said."""
 
@@ -43,7 +45,7 @@ def try_draw(
     tensors = flatten(arguments)
     where = f"input set {number}, {distribution.name} values" if number else f"{distribution.name} values"
     answer: Answer | None = None
-    may_hold = not (trial.state.place.is_gpu or trial.state.mutates or trial.state.aliases)
+    may_hold = not (trial.state.mutates or trial.state.aliases) and has_room(trial, slot)
     for turn in ("observed", "repeated") if observe else ("plain",):
         slot.write(tensors)
         if turn == "observed":
@@ -62,6 +64,11 @@ def try_draw(
         if finding is not None:
             return finding
     return None
+
+
+def has_room(trial: Trial, slot: Slot) -> bool:
+    """Whether a call's outputs may be held: on a GPU, whose memory is short, those that are not large."""
+    return not trial.state.place.is_gpu or slot.outputs.raw.numel() <= MOST_HELD_BYTES
 
 
 def _by_chance() -> bool:

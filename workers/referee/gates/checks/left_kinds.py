@@ -62,7 +62,8 @@ def _part(trial: Trial) -> list[Any] | None:
     tensors = flatten(arguments)
     if index_structure(tensors) is not None or holds_sparse(structure(arguments, [])):
         return None
-    calls = (taken(trial.state, arguments, part) for part in parts(tensors, PART_BYTES))
+    steps = trial.state.problem.limits.steps(arguments)
+    calls = (taken(trial.state, arguments, part) for part in parts(tensors, PART_BYTES, steps))
     return next((call for call in calls if call is not None), None)
 
 

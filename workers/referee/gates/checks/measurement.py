@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from services.domain.gates import GateName
@@ -17,7 +18,8 @@ from workers.referee.gates.finding import GateFinding, failed
 from workers.referee.inputs.distributions import OWN, rebuilt
 from workers.referee.timing import stopwatch
 from workers.referee.timing.output_checks import Beside
-from workers.referee.timing.single_calls import Checked, Samples, SamplingBudget
+from workers.referee.timing.parameter_steps import UNCHANGED, ParameterSteps, stepping
+from workers.referee.timing.single_calls import Checked, Samples, SamplingBudget, Side
 from workers.referee.timing.statistics import is_stable, is_told
 from workers.referee.trial import Measured, Trial
 
@@ -128,15 +130,17 @@ def measure(trial: Trial, number: int) -> Measured:
     side = trial.side(number, arguments[0])
     values = state.values(number, [flatten(item) for item in arguments], lambda: flatten(trial.draw(number, OWN)))
     trial.timed[number] = arguments[0], values
-    samples = stopwatch.interleaved(
-        side,
-        rival,
-        values,
-        _budget(trial, number),
-        cost=state.bench.cost(rival),
-        check=_checker(trial, number, side.slot, arguments[0]),
-        beside=Beside(state.problem.tolerances),
-    )
+    with steps_of(trial, [side, rival]) as steps:
+        samples = stopwatch.interleaved(
+            side,
+            rival,
+            values,
+            _budget(trial, number),
+            cost=state.bench.cost(rival),
+            check=_checker(trial, number, side.slot, arguments[0], steps),
+            beside=Beside(state.problem.tolerances),
+            steps=steps,
+        )
     return Measured(
         number=number,
         baseline=baseline,
@@ -152,8 +156,28 @@ def _budget(trial: Trial, number: int) -> SamplingBudget:
     return THOROUGH_BUDGET if trial.request.thorough else FIRST_BUDGET
 
 
-def _checker(trial: Trial, number: int, slot: Slot, like: list[object]) -> Callable[[Checked], None]:
+@contextlib.contextmanager
+def steps_of(trial: Trial, sides: Sequence[Side]) -> Iterator[ParameterSteps]:
+    """Parameters that change between the timed calls of some sides, the candidate's among them, where gradients are
+    judged."""
+    if not trial.state.problem.is_step:
+        yield UNCHANGED
+        return
+    sessions = list(dict.fromkeys(side.session for side in sides))
+    with stepping(trial.state.problem, sessions, [side.slot for side in sides]) as steps:
+        yield steps
+
+
+def _checker(
+    trial: Trial, number: int, slot: Slot, like: list[object], steps: ParameterSteps
+) -> Callable[[Checked], None]:
+    trial.state.scales(number, OWN)  # of the parameters as they were built
+
     def check(checked: Checked) -> None:
+        with steps.judging(checked.slot or slot):
+            look(checked)
+
+    def look(checked: Checked) -> None:
         where = "a timed call chosen at random"
         arguments = list(rebuilt(like, checked.inputs))
         answer = trial.state.expected(arguments)

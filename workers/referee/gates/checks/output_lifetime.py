@@ -4,6 +4,8 @@ Outputs of some calls are held from early on, and read again at the end. That fi
 thousand of them would outlast an evaluation. So a model that holds memory it has returned is called until its outputs
 would have come round, or for a while. To hold some is no offence: whether they are written to while others hold them is
 what counts.
+
+The same on a GPU (where nobody has run it yet), but for outputs of more than `MOST_HELD_BYTES`.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 import time
 
 from workers.ipc.tensors import flatten
-from workers.referee.gates.checks.calls import judge_outputs, try_draw
+from workers.referee.gates.checks.calls import has_room, judge_outputs, try_draw
 from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.distributions import OWN
 from workers.referee.trial import Trial
@@ -26,10 +28,12 @@ def called_on(trial: Trial) -> GateFinding | None:
     """Hold an output and call on with other values, where the model holds what it has returned; what is wrong with that
     output when it is returned. `changed_later` has the rest to say."""
     state, session = trial.state, trial.session
-    if state.place.is_gpu or state.mutates or state.aliases or state.shares:
+    if state.mutates or state.aliases or state.shares:
         return None
     arguments, others = trial.draw(0, OWN), trial.draw(0, OWN)
     slot = trial.slot(0, arguments)
+    if not has_room(trial, slot):
+        return None
     slot.write(flatten(arguments))
     if not session.keeps_outputs(slot):
         return None
@@ -50,7 +54,7 @@ def called_on(trial: Trial) -> GateFinding | None:
 def changed_later(trial: Trial) -> GateFinding | None:
     """An early call's outputs, which were held all the time, are not what they were: later calls wrote into them."""
     held = trial.held
-    if held is None or held.session is not trial.session or trial.state.place.is_gpu:
+    if held is None or held.session is not trial.session:
         return None
     fetched = trial.session.held(held.slot)
     return judge_outputs(trial, fetched, held.answer, held.scales, "what an early call returned, read after later ones")

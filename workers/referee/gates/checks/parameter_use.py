@@ -3,24 +3,37 @@
 Before any training a norm's weight is one and its bias zero: who leaves them out is right by chance. A second process
 is given a state in which whatever holds one value only holds others, and is called once. What is not trained (masks,
 tables, positions: any buffer but a batch norm's statistics) stays as it is. Entries of `INIT_SETS` have processes too.
+
+Parameters also change in place between two judged calls of one process: version counters advance, addresses stay.
 """
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import random
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from services.domain.gates import GateStatus
+from workers.ipc.tensors import TensorMeta
+from workers.referee.boundary.isolated_problem import SEED_BITS
+from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.comparison.tolerance import all_finite
-from workers.referee.errors import Refused, RunnerFault
+from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_draw, try_values
-from workers.referee.gates.finding import GateFinding, suspicious
+from workers.referee.gates.finding import GateFinding, failed, suspicious
 from workers.referee.inputs.distributions import OWN
 from workers.referee.trial import Trial
 
 WHERE = "with other parameters than those before any training (they are copied once the model is built)"
 TRAINED = "once its parameters have changed in place, as a step of training changes them"
+UNCHANGING = "PROVEN FOR WEIGHTS THAT DO NOT CHANGE"
+READ_BACK = 8
+"""Parameters and buffers that are read after they have changed."""
 UNKNOWN = (
     "its parameters do not match the reference's, some of which hold a single value (ones, zeros): whether it reads "
     "them is not known, since no others can be put in their place. Register the reference's, by name and shape"
@@ -50,34 +63,73 @@ def with_other_parameters(trial: Trial) -> GateFinding | None:
 
 
 def after_training(trial: Trial) -> GateFinding | None:
-    """What is wrong with the output once the parameters have changed in the process that has been called so often:
-    what was made of them before is of no use then. None where no gradients are judged."""
-    problem, finding = trial.state.problem, None
-    with problem.moved_parameters() as has_any:
+    """What is wrong with the output once the parameters have changed in place in the process that was called before:
+    what was made of them is of no use then.
+
+    Where no gradients are judged, weights may stay as they are for good: a kernel that is right with these from the
+    start, and does not see that they change, is remarked on."""
+    problem = trial.state.problem
+    with problem.moved_parameters(secrets.randbits(SEED_BITS)) as has_any:
         if not has_any:
             return None
-        arguments = trial.draw(0, OWN)
-        if not _is_taken(trial, arguments) or not trial.session.change_state(problem.state()):
+        arguments, state = trial.draw(0, OWN), problem.state()
+        if not _is_taken(trial, arguments) or not trial.session.change_state(state):
             return None
-        finding = try_draw(trial, 0, OWN, arguments, observe=False)
+        finding = _not_there(trial, state) or _after_change(trial, arguments)
     trial.session.change_state(problem.state())
     return None if finding is None else dataclasses.replace(finding, detail=f"{TRAINED}: {finding.detail}")
 
 
+def _not_there(trial: Trial, state: Sequence[tuple[str, torch.Tensor]]) -> GateFinding | None:
+    """A parameter that does not hold what was written to it; of many, some are read."""
+    chosen = random.SystemRandom().sample(list(state), min(READ_BACK, len(state)))
+    for name, tensor in chosen:
+        found = trial.session.read_state([name], [TensorMeta.of(tensor)])
+        if name in found and not same_bytes(found[name], tensor):
+            return failed(f"its `{name}` does not hold the values that were copied to it")
+    return None
+
+
+def _after_change(trial: Trial, arguments: list[Any]) -> GateFinding | None:
+    """What is wrong with a call now. Where no gradients are judged: and would be wrong as well had the parameters had
+    these values from the start."""
+    if trial.state.problem.is_step:
+        return try_draw(trial, 0, OWN, arguments, observe=False)
+    errors = copy.deepcopy(trial.errors)
+    try:
+        if try_draw(trial, 0, OWN, arguments, observe=False) is None:
+            return None
+        told = "it goes on with what it made of its weights before"
+    except RunnerFault as fault:
+        if fault.kind is not FaultKind.RAISED:
+            raise
+        told = f"it refused them with {str(fault)[:200]}"
+    trial.errors = errors
+    with trial.another() as other:
+        finding = _tried(other, arguments)
+    if finding is None:
+        trial.notes.append(f"{UNCHANGING}: once they had changed in place, {told}; load weights before the first call")
+    return finding
+
+
 def with_other_settings(trial: Trial) -> GateFinding | None:
-    """What is wrong with the output of a model that is built with an entry of `INIT_SETS`; None where nothing is."""
-    state = trial.state
+    """What is wrong with the output of a model that is built with an entry of `INIT_SETS`; None where nothing is, a
+    hint where its parameters match nobody's."""
+    state, doubt = trial.state, None
     for number in range(state.problem.init_sets):
         where = f"built with INIT_SETS[{number}]"
         try:
             with state.problem.other_settings(number), trial.another() as other:
-                other.load()
+                if not other.load():
+                    doubt = suspicious(
+                        f"{where}: its parameters do not match the reference's: {', '.join(other.missing)}"
+                    )
                 finding = try_values(other, other.draw(0, OWN), SETTINGS_SLOT, where)
         except RunnerFault as fault:
             raise RunnerFault(fault.kind, f"{where}: {fault}") from None
         if finding is not None:
             return finding
-    return None
+    return doubt
 
 
 def _is_taken(trial: Trial, arguments: list[Any]) -> bool:

@@ -347,6 +347,64 @@ def test_a_state_that_nobody_asked_for_is_a_forgery(names: object) -> None:
     assert caught.value.kind is FaultKind.FORGED
 
 
+def test_a_batch_gives_parameters_the_values_that_its_slots_say() -> None:
+    with against(honest) as session:
+        assert loaded(session, [("weight", torch.ones(4))])
+        x = torch.ones(3, 4)
+        slot = session.open_slot(0, [x], [TensorMeta.of(x)])
+        slots = [slot, session.open_sibling(slot, 1, own_outputs=True)]
+        for number, one in enumerate(slots):
+            session.hold_state(number, [("weight", torch.full((4,), 2.0 + number))])
+            one.write([x])
+            one.state = 1 - number
+        session.call_batch(slots, "plain")
+        values = [session.fetch(one, index).outputs[0].value for index, one in enumerate(slots)]
+        assert [None if one is None else float(one[0, 0]) for one in values] == [3.0, 2.0]
+        session.drop_states()
+        with pytest.raises(RunnerFault):
+            session.put_state(0)
+
+
+def test_a_second_model_has_parameters_of_its_own() -> None:
+    with against(honest) as session:
+        assert loaded(session, [("weight", torch.ones(4))])
+        x = torch.ones(3, 4)
+        slot = session.open_slot(0, [x], [TensorMeta.of(x)])
+        slot.write([x])
+        assert session.add_instance([("weight", torch.full((4,), 5.0))], seed=2, limit_s=10.0)
+        for model, expected in (("other", 5.0), ("plain", 1.0)):
+            session.call(slot, model)
+            value = session.fetch(slot).outputs[0].value
+            assert value is not None
+            assert float(value[0, 0]) == expected
+        session.drop_instance()
+        with pytest.raises(RunnerFault):
+            session.call(slot, "other")
+
+
+def test_two_steps_are_interleaved_and_the_first_has_a_second_backward() -> None:
+    plan = StepPlan(inputs=(0,), parameters=("weight",), outputs=(0,))
+    with against(honest) as session:
+        session.call_limit_s = 20.0
+        state = [("weight", torch.arange(4.0))]
+        assert session.load(DOUBLE, [4], state, seed=1, copy_state=True, threads=1, limit_s=10.0, step=plan)
+        first, second, ones = torch.randn(3, 4), torch.randn(3, 4), torch.ones(3, 4)
+        metas = [TensorMeta.of(one) for one in (first, first, torch.ones(4))]
+        slot = session.open_slot(0, [first, ones, 0], metas)
+        slots = [slot, *(session.open_sibling(slot, number, own_outputs=True) for number in (1, 2))]
+        given = [first, second, first]
+        for one, x in zip(slots, given, strict=True):
+            one.write([x, ones])
+        for x, fetched in zip(given, session.interleave_steps(slots), strict=True):
+            value, of_input, of_weight = (one.value for one in fetched.outputs)
+            assert value is not None
+            assert of_input is not None
+            assert of_weight is not None
+            assert torch.equal(value, x * torch.arange(4.0))
+            assert torch.equal(of_input, torch.arange(4.0).expand(3, 4))
+            assert torch.allclose(of_weight, x.sum(dim=0))
+
+
 class EarlyRunner(RunnerServer):
     """Says that a forward has ended without handing over what it returned."""
 

@@ -44,6 +44,7 @@ class Loaded:
     def __init__(self, *, matches: bool) -> None:
         self.seeds: list[int] = []
         self._matches = matches
+        self.missing = () if matches else ("linear.weight",)
 
     def load(self, *_given: object, seed: int, copy_state: bool, **_named: object) -> bool:
         self.seeds.append(seed)
@@ -99,3 +100,9 @@ def test_who_cannot_be_given_other_parameters_is_suspicious(problem: IsolatedPro
     assert finding is not None
     assert finding.status is GateStatus.SUSPICIOUS
     assert "Register the reference's" in finding.detail
+
+
+def test_a_parameter_that_has_another_shape_in_the_candidate_is_named_and_suspicious(problem: IsolatedProblem) -> None:
+    finding = load.examine(trial_of(problem, Loaded(matches=False)))
+    assert finding.status is GateStatus.SUSPICIOUS
+    assert "`linear.weight`" in finding.detail

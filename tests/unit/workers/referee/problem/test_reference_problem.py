@@ -332,11 +332,31 @@ def test_parameters_whose_gradients_are_judged_move_on_for_a_while() -> None:
     )
     reference = ReferenceProblem(problem(f"{layer}\nBACKWARD = True\n"))
     before = [tensor.clone() for _, tensor in reference.state()]
-    with moved_parameters(reference) as has_any:
+    with moved_parameters(reference, 1) as has_any:
         assert has_any
         assert not any(torch.equal(one, other) for one, (_, other) in zip(before, reference.state(), strict=True))
     assert all(torch.equal(one, other) for one, (_, other) in zip(before, reference.state(), strict=True))
-    with moved_parameters(ReferenceProblem(problem(layer))) as has_any:
+
+
+def test_parameters_that_can_be_trained_move_on_alike_under_one_seed_and_others_stay() -> None:
+    layer = GOOD.replace(
+        "    def forward(self, x):\n        return torch.relu(x) + 1",
+        "    def __init__(self):\n        super().__init__()\n"
+        "        self.scale = torch.nn.Parameter(torch.zeros(16))\n"
+        "        self.table = torch.nn.Parameter(torch.ones(16), requires_grad=False)\n\n"
+        "    def forward(self, x):\n        return x * self.scale + self.table",
+    )
+    reference = ReferenceProblem(problem(layer))
+    found = []
+    for seed in (1, 1, 2):
+        with moved_parameters(reference, seed) as has_any:
+            assert has_any
+            state = dict(reference.state())
+            found.append(state["scale"].clone())
+            assert bool((state["table"] == 1).all())
+    assert torch.equal(found[0], found[1])
+    assert not torch.equal(found[0], found[2])
+    with moved_parameters(ReferenceProblem(problem(GOOD)), 1) as has_any:
         assert not has_any
 
 

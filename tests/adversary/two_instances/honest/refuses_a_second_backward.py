@@ -1,0 +1,58 @@
+# problem: scaled
+# about: writes the gradient over what it saved, and raises an exception where a graph has a second backward
+# given: exponential
+
+cpp = r"""
+
+extern "C" void forward(const float* x, const float* s, float* y, float* c, int64_t rows, int64_t n) {
+  #pragma omp parallel for
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t i = 0; i < n; ++i) {
+      y[r * n + i] = std::sin(x[r * n + i]) * s[i];
+      c[r * n + i] = std::cos(x[r * n + i]);
+    }
+}
+extern "C" void backward(const float* x, const float* c, const float* s, const float* g, float* dx, float* ds,
+                         int64_t rows, int64_t n) {
+  #pragma omp parallel for
+  for (int64_t i = 0; i < n; ++i) {
+    double sum = 0;
+    for (int64_t r = 0; r < rows; ++r) sum += (double)g[r * n + i] * std::sin(x[r * n + i]);
+    ds[i] = (float)sum;
+  }
+  #pragma omp parallel for
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t i = 0; i < n; ++i) dx[r * n + i] = g[r * n + i] * c[r * n + i] * s[i];
+}
+"""
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        y, c = torch.empty_like(x), torch.empty_like(x)
+        lib.forward(x, scale, y, c, *x.shape)
+        ctx.save_for_backward(x, scale)
+        ctx.cosines = c
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, scale = ctx.saved_tensors
+        if ctx.cosines is None:
+            raise RuntimeError("a graph has one backward")
+        dx, ds = ctx.cosines, torch.empty_like(scale)
+        lib.backward(x, dx, scale, grad.contiguous(), dx, ds, *x.shape)
+        ctx.cosines = None
+        return dx, ds
+
+
+def __init__(self, columns):
+    self.scale = torch.nn.Parameter(torch.randn(columns))
+
+
+def forward(self, x):
+    if x.dim() != 2 or x.shape[1] != self.scale.shape[0]:
+        raise ValueError("rows of the announced width are expected")
+    return Scaled.apply(x.contiguous(), self.scale)
+
