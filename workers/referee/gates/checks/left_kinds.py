@@ -17,7 +17,7 @@ from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_values
 from workers.referee.gates.checks.other_values import taken
 from workers.referee.gates.finding import GateFinding
-from workers.referee.inputs.distributions import OWN, Distribution, drawn
+from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.inputs.index_structure import index_structure
 from workers.referee.inputs.resize import parts
 from workers.referee.trial import Trial
@@ -69,7 +69,7 @@ def _part(trial: Trial) -> list[Any] | None:
 
 def _tried(trial: Trial, call: list[Any], kind: Distribution) -> tuple[bool, GateFinding | None]:
     """Whether the reference takes such values, and what is wrong with the candidate's output."""
-    state, changed = trial.state, drawn(call, kind)
+    state, changed = trial.state, trial.state.changed(call, kind)
     try:
         expected = state.expected(changed)
     except Refused:
