@@ -49,6 +49,7 @@ def two_instances(trial: Trial) -> GateFinding | None:
             if fault.kind is not FaultKind.RAISED:
                 raise
             trial.notes.append(f"PROVEN FOR ONE MODEL IN A PROCESS: it refused a second one with {str(fault)[:200]}")
+            trial.session.drop_instance()
             return None
         fetched = trial.session.fetch(slot)
         scales = trial.state.scales(0, OWN) or ()

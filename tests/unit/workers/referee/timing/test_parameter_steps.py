@@ -1,0 +1,128 @@
+"""Which values parameters have before each timed call, and that they get their own back."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from workers.referee.errors import FaultKind, RunnerFault
+from workers.referee.timing import parameter_steps
+from workers.referee.timing.parameter_steps import stepping
+
+OWN = 0
+
+
+class Problem:
+    """A reference with one parameter, whose value is the number of the seed that is in effect."""
+
+    def __init__(self, *, applies: bool = True) -> None:
+        self.applies = applies
+        self.seeds = [OWN]
+
+    @contextlib.contextmanager
+    def moved_parameters(self, seed: int) -> Iterator[bool]:
+        self.seeds.append(seed)
+        yield self.applies
+        self.seeds.pop()
+
+    def state(self) -> list[tuple[str, torch.Tensor]]:
+        return [("weight", torch.tensor([self.seeds[-1]]))]
+
+
+class Session:
+    """A process whose parameter is written as the referee asks."""
+
+    def __init__(self) -> None:
+        self.held = dict[int, int]()
+        self.weight = OWN
+        self.dropped = False
+
+    def hold_state(self, number: int, state: list[tuple[str, torch.Tensor]]) -> None:
+        self.held[number] = int(state[0][1])
+
+    def put_state(self, number: int) -> None:
+        self.weight = self.held[number]
+
+    def change_state(self, state: list[tuple[str, torch.Tensor]]) -> None:
+        self.weight = int(state[0][1])
+
+    def drop_states(self) -> None:
+        self.dropped = True
+
+
+def a_slot() -> Any:
+    return SimpleNamespace(state=None)
+
+
+def steps_of(problem: Any, sessions: list[Any], slots: list[Any]) -> contextlib.AbstractContextManager[Any]:
+    return stepping(problem, sessions, slots)
+
+
+def test_each_single_call_finds_other_parameters_than_the_one_before_it_in_both_processes() -> None:
+    problem, candidate, baseline, slot = Problem(), Session(), Session(), a_slot()
+    with steps_of(problem, [candidate, baseline], [slot]) as steps:
+        seen = []
+        for _ in range(4):
+            steps.step([slot])
+            assert candidate.weight == baseline.weight
+            seen.append(candidate.weight)
+    assert seen[0] != seen[1]
+    assert seen == [seen[0], seen[1]] * 2
+    assert OWN not in seen
+
+
+def test_each_call_of_a_batch_finds_others_than_the_call_before_it() -> None:
+    slots = [a_slot() for _ in range(4)]
+    with steps_of(Problem(), [Session()], slots) as steps:
+        steps.take(slots)
+        assert [slot.state for slot in slots] in ([0, 1, 0, 1], [1, 0, 1, 0])
+
+
+def test_a_timed_call_is_judged_with_the_parameters_that_it_found() -> None:
+    problem, candidate, slot = Problem(), Session(), a_slot()
+    with steps_of(problem, [candidate], [slot]) as steps:
+        steps.step([slot])
+        found = candidate.weight
+        steps.step([a_slot()])
+        assert candidate.weight != found
+        with steps.judging(slot):
+            assert candidate.weight == problem.seeds[-1] == found
+        assert problem.seeds == [OWN]
+
+
+def test_parameters_have_their_own_values_afterwards() -> None:
+    candidate, slot = Session(), a_slot()
+    with steps_of(Problem(), [candidate], [slot]) as steps:
+        steps.step([slot])
+    assert candidate.weight == OWN
+    assert candidate.dropped
+    assert slot.state is None
+
+
+def test_parameters_have_their_own_values_after_a_candidate_that_raised() -> None:
+    candidate, slot = Session(), a_slot()
+    fault = RunnerFault(FaultKind.RAISED, "it refused")
+    with pytest.raises(RunnerFault) as caught, steps_of(Problem(), [candidate], [slot]) as steps:
+        steps.step([slot])
+        raise fault
+    assert caught.value is fault
+    assert candidate.weight == OWN
+
+
+def test_nothing_changes_where_there_are_no_parameters_or_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    for problem in (Problem(applies=False), Problem()):
+        slot, candidate = a_slot(), Session()
+        with steps_of(problem, [candidate], [slot]) as steps:
+            steps.step([slot])
+            steps.take([slot])
+            with steps.judging(slot):
+                assert problem.seeds == [OWN]
+        assert not steps.has_any
+        assert candidate.weight == OWN
+        assert slot.state is None
+        monkeypatch.setattr(parameter_steps, "MOST_BYTES", 7)
