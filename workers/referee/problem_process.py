@@ -28,7 +28,12 @@ from workers.referee.costs.operator_time import operators_of
 from workers.referee.costs.time_limit import CpuTime
 from workers.referee.errors import Refused
 from workers.referee.problem.model_state import state_after
-from workers.referee.problem.other_parameters import moved_parameters, other_parameters, without
+from workers.referee.problem.other_parameters import (
+    moved_parameters,
+    ordinary_parameters,
+    other_parameters,
+    without,
+)
 from workers.referee.problem.reference_problem import ReferenceProblem
 from workers.referee.problem.side_effects import learned_manners, takes_on_host
 from workers.referee.problem.watchdog import Watchdog
@@ -189,9 +194,10 @@ class ProblemProcess:
             case messages.Way.FORWARD:
                 outputs = self._problem.run_first_pass(arguments)
             case messages.Way.DOUBLE:
-                outputs = self._problem.run_double(arguments)
-                if outputs is None:
+                found = self._problem.run_double_in_place(arguments)
+                if found is None:
                     return messages.ReferenceRan(outputs=None, peak_bytes=0), NOTHING
+                outputs, arguments = found
         ran = messages.ReferenceRan(outputs=len(flatten(outputs)), peak_bytes=self._place.peak_bytes())
         return ran, [outputs, arguments if asked.with_inputs else None]
 
@@ -214,6 +220,9 @@ class ProblemProcess:
                 applies = self._variant.enter_context(other_parameters(problem))
             case messages.ModelVariant.MOVED:
                 applies = self._variant.enter_context(moved_parameters(problem, asked.number))
+            case messages.ModelVariant.ORDINARY:
+                ordinary = ordinary_parameters(problem, asked.number, signed=asked.signed)
+                applies = self._variant.enter_context(ordinary)
             case messages.ModelVariant.SETTINGS:
                 self._variant.enter_context(problem.other_settings(asked.number))
                 applies = True

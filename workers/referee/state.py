@@ -51,7 +51,7 @@ from workers.referee.costs.operator_costs import (
     is_product,
     longest_sum,
 )
-from workers.referee.costs.output_paths import choices, exact_outputs, only_compares_whole
+from workers.referee.costs.output_paths import choices, exact_outputs, only_compares_whole, settles_ties
 from workers.referee.errors import Refused
 from workers.referee.inputs.constraints import is_same
 from workers.referee.inputs.distributions import (
@@ -75,6 +75,7 @@ from workers.referee.inputs.distributions import (
     drawn,
     loose,
     nudged,
+    rebuilt,
     with_numbers,
     without_ties,
 )
@@ -112,6 +113,8 @@ FEW = 3
 """Distributions tried, beside the telling ones, where inputs are larger."""
 ILL_CONDITIONED = {torch.float32: 1e-3, torch.float64: 1e-9}
 ILL_CONDITIONED_HALF = 9e-3
+OWN_OF_STATE = 8.0
+"""How many times the reference's own error a tensor that is changed in place may be off beside what its change may."""
 """Relative error of the reference's own gradient from which on it is what is left of terms that cancel each other (of a
 softmax's or a norm's under a cotangent that is the same everywhere): nobody's is right there."""
 
@@ -170,16 +173,21 @@ class ReferenceState:
         self._is_large: bool | None = None
         self._manners: Manners | None = None
         self._exact = exact_outputs(analysis).intersection(*map(exact_outputs, analysis.other_forms))
-        """Outputs all of whose values are inputs' or constants'."""
+        """Outputs that no rounding has a share in; see `exact_outputs`."""
+        self._settles_ties = all(map(settles_ties, (analysis, *analysis.other_forms)))
+        """Whether PyTorch promises what the reference does with equal values."""
         self._choices = {} if analysis.other_forms else choices(analysis)
         """Outputs that hold places of values."""
         self._only_compares_whole = all(map(only_compares_whole, (analysis, *analysis.other_forms)))
         """Whether the inputs' whole numbers may be any of their dtype."""
-        self._trivial = TrivialOutputs(
-            analysis,
-            problem.tolerances,
-            longest_sum=self._longest_sum,
-            has_exponentials=self._has_exponentials(),
+        self._trivial, self._trivial_in_place = (
+            TrivialOutputs(
+                analysis,
+                problem.tolerances,
+                longest_sum=self._longest_sum,
+                has_exponentials=self._has_exponentials(),
+            )
+            for _ in range(2)
         )
 
     def keep_weights_secret(self) -> None:
@@ -297,8 +305,9 @@ class ReferenceState:
 
     @property
     def chooses(self) -> bool:
-        """Whether the reference chooses among equal values, as it likes."""
-        return bool(self._names() & CHOOSERS)
+        """Whether the reference chooses among equal values, as it likes: PyTorch promises nothing of them, or they may
+        be equal by a rounding."""
+        return bool(self._names() & CHOOSERS) and not self._settles_ties
 
     def _has_kinks(self) -> bool:
         """Whether gradients are judged of a formula that has none at some values: which is taken there, of those from
@@ -403,16 +412,27 @@ class ReferenceState:
             return False
         return self.problem.limits.moved_share(changed, kept) <= (MOST_MOVED if self._has_ties_in_hand() else 0.0)
 
-    def _in_part(self, arguments: list[Any], outputs: list[torch.Tensor]) -> tuple[list[Any], list[torch.Tensor]]:
+    def _in_part(
+        self, arguments: list[Any], outputs: list[torch.Tensor], run: Callable[[list[Any]], list[torch.Tensor]]
+    ) -> tuple[list[Any], list[torch.Tensor]]:
         """Arguments and outputs that leave room for a run in float64: themselves, or a stretch of large ones."""
         part = None if self.problem.is_step else telling_part(arguments, outputs)
         if part is None:
             return arguments, outputs
         try:
-            made = self.expected(part).tensors
+            made = run(part)
         except Refused:
             return arguments, outputs
         return (part, made) if [one.dtype for one in made] == [one.dtype for one in outputs] else (arguments, outputs)
+
+    def is_steady_on(self, arguments: list[Any]) -> bool:
+        """Whether the reference takes arguments, with the parameters that it has now, and is exact there."""
+        try:
+            outputs = self.expected(arguments).tensors
+        except Refused:
+            return False
+        scales = self.scales_on(arguments, outputs, OWN) if all_finite(outputs) else None
+        return scales is not None and _are_steady(scales, outputs) and not self._cancels(scales, outputs)
 
     def can_judge(self, outputs: list[torch.Tensor], distribution: Distribution) -> bool:
         """Whether what the reference makes of a changed draw is fit to be compared with."""
@@ -427,14 +447,23 @@ class ReferenceState:
         return any(scale.relative > ILL_CONDITIONED.get(one.dtype, ILL_CONDITIONED_HALF) for scale, one in judged)
 
     def scales_on(
-        self, arguments: list[Any], outputs: list[torch.Tensor], distribution: Distribution
+        self, arguments: list[Any], outputs: list[torch.Tensor], distribution: Distribution, *, in_place: bool = False
     ) -> tuple[ErrorScale, ...] | None:
         """How exact the reference's outputs are for these very arguments, or a part of large ones; None where a
-        rounding decides too much."""
+        rounding decides too much. With `in_place`, `outputs` are the arguments' tensors as the reference leaves
+        them."""
         wholes = outputs
-        arguments, outputs = self._in_part(arguments, outputs)
-        exact_tensors = self.problem.run_double(arguments)
-        usual = usual_magnitudes(arguments, outputs, lambda given: self.expected(given).tensors)
+
+        def run(given: list[Any]) -> list[torch.Tensor]:
+            answer = self.expected(given)
+            return answer.inputs or [] if in_place else answer.tensors
+
+        def run_double(given: list[Any]) -> list[torch.Tensor]:
+            return self.problem.run_double(given, with_inputs=in_place)
+
+        arguments, outputs = self._in_part(arguments, outputs, run)
+        exact_tensors = run_double(arguments)
+        usual = usual_magnitudes(arguments, outputs, run)
         scales = tuple(
             self.with_depth(scale, whole, ties=distribution.has_ties)
             for scale, whole in zip(scales_of(outputs, exact_tensors, usual), wholes, strict=True)
@@ -444,11 +473,15 @@ class ReferenceState:
                 dataclasses.replace(scale, row=1.0, column=1.0, block=1.0, faint_row=1.0, faint_column=1.0, slot=1.0)
                 for scale in scales
             )
-        whole = any(is_counted(tensor) for tensor in outputs)
+        exact = [not in_place and self._is_exact(index, outputs, exact_tensors) for index in range(len(outputs))]
+        rounded = [index for index, is_exact in enumerate(exact) if not is_exact]
+        whole = any(is_counted(outputs[index]) for index in rounded)
         harsh = distribution.harsh or self._has_kinks()
         if exact_tensors and (harsh or whole):
-            moved = self.problem.run_double(nudged(arguments))
-            if distribution.transform is not None and any(map(jumps, moved, exact_tensors)):
+            moved = run_double(nudged(arguments))
+            if distribution.transform is not None and any(
+                jumps(moved[index], exact_tensors[index]) for index in rounded
+            ):
                 return None  # whole numbers too large for a float to tell one from the next
             if harsh:
                 scales = tuple(map(worse, scales, scales_of(moved, exact_tensors, usual)))
@@ -456,15 +489,57 @@ class ReferenceState:
             by = ROUNDING * max((largest_finite(tensor) for tensor in flatten(arguments)), default=0.0)
             scales = tuple(with_shift(scale, output, by) for scale, output in zip(scales, outputs, strict=True))
         if exact_tensors and whole:
-            scales = tuple(map(with_steps, scales, self._moved_coarsely(arguments), exact_tensors, outputs))
+            scales = tuple(map(with_steps, scales, run_double(nudged(arguments, COARSE)), exact_tensors, outputs))
         scales = tuple(
-            dataclasses.replace(scale, exact=self._is_exact(index, outputs, exact_tensors))
-            for index, scale in enumerate(scales)
+            dataclasses.replace(scale, exact=is_exact, steps=0.0 if is_exact else scale.steps)
+            for scale, is_exact in zip(scales, exact, strict=True)
         )
         if distribution.transform is None:
-            scales = self._trivial.limited(scales, arguments, outputs, exact_tensors, self._tensors())
+            trivial = self._trivial_in_place if in_place else self._trivial
+            scales = trivial.limited(scales, arguments, outputs, exact_tensors, self._tensors(run))
+            scales = self._with_changes(scales, arguments, outputs, run) if in_place else scales
         self.place.release()
         return scales
+
+    def _with_changes(
+        self,
+        scales: tuple[ErrorScale, ...],
+        arguments: list[Any],
+        left: Sequence[torch.Tensor],
+        run: Callable[[list[Any]], list[torch.Tensor]],
+    ) -> tuple[ErrorScale, ...]:
+        """Of tensors that are changed in place element by element: with the usual bound on the change, not on all that
+        is there. Errors add up from call to call."""
+        given = flatten(arguments)
+        limited = list(scales)
+        for index, (scale, before, after) in enumerate(zip(scales, given, left, strict=True)):
+            tolerance = self.problem.tolerances.get(TensorMeta.of(after).dtype)
+            if after.dtype is not torch.float32 or tolerance is None or tolerance.looser or not scale.known:
+                continue
+            change = float((after - before).norm()) / max(1, after.numel()) ** 0.5
+            most = OWN_OF_STATE * max(scale.relative, 2.0**-25) * (scale.rms or 0.0) + tolerance.error_floor * change
+            if change > 0.0 and most < scale.most and self._is_elementwise(arguments, index, after, run):
+                nearest = f"the call changes it by {change:.3g}, and errors add up from call to call"
+                limited[index] = dataclasses.replace(scale, most=most, nearest=nearest)
+        return tuple(limited)
+
+    def _is_elementwise(
+        self, arguments: list[Any], index: int, left: torch.Tensor, run: Callable[[list[Any]], list[torch.Tensor]]
+    ) -> bool:
+        """Whether an argument's second half is left as it is by the reference where the first halves of all of its
+        size are others."""
+        given = flatten(arguments)
+        half, others = given[index].numel() // 2, list[torch.Tensor]()
+        for one in given:
+            other = one.clone().contiguous()
+            if one.is_floating_point() and one.shape == left.shape:
+                other.view(-1)[:half] *= 1.5
+            others.append(other)
+        try:
+            made = run(list(rebuilt(arguments, others)))[index]
+        except Refused:
+            return False
+        return torch.equal(made.reshape(-1)[half:], left.reshape(-1)[half:])
 
     def _is_exact(self, index: int, outputs: list[torch.Tensor], exact: list[torch.Tensor]) -> bool:
         """Whether an output has the values of inputs or constants: so says the graph, and a run in float64 agrees."""
@@ -472,7 +547,10 @@ class ReferenceState:
         if index not in self._exact or forward != len(self.analysis.outputs) or len(exact) != len(outputs):
             return False
         one, other = widened(outputs[index]), widened(exact[index].to(outputs[index].dtype))
-        return one.shape == other.shape and (torch.equal(one, other) or not bool(moved_apart(one, other).any()))
+        return one.shape == other.shape and (
+            torch.equal(one, other)
+            or ((one.is_floating_point() or one.is_complex()) and not bool(moved_apart(one, other).any()))
+        )
 
     def _selections(self, arguments: list[Any], answer: Answer) -> dict[int, Selection]:
         """What outputs hold places of, where it may be looked up."""
@@ -489,12 +567,12 @@ class ReferenceState:
             for index, choice in self._choices.items()
         }
 
-    def _tensors(self) -> Tensors:
+    def _tensors(self, run: Callable[[list[Any]], list[torch.Tensor]]) -> Tensors:
         """What may be left out of a call. On a GPU, zeros are not tried where they may become indices: one out of range
         costs the process its device."""
         names = self._names()
         return Tensors(
-            run=lambda given: self.expected(given).tensors,
+            run=run,
             without=None if self.problem.is_varied else self.problem.without,
             may_zero=not self.place.is_gpu or bool(names and not names & INDEXING),
         )
@@ -513,9 +591,6 @@ class ReferenceState:
         if not self.chooses:
             return []
         return [self.problem.run_double(without_ties(arguments, later_is_larger=one)) for one in (False, True)]
-
-    def _moved_coarsely(self, arguments: list[Any]) -> list[torch.Tensor]:
-        return self.problem.run_double(nudged(arguments, COARSE))
 
     def with_depth(self, scale: ErrorScale, output: torch.Tensor, *, ties: bool) -> ErrorScale:
         """With the error of a long sum in float, one term after the other, whatever the reference sums in. Of equal

@@ -223,11 +223,11 @@ class _Search:
 
     def _is_right(self, started: Started) -> bool:
         """Whether the first call, on the problem's own values, was right."""
-        trial, tensors = started.trial, flatten(self._arguments)
+        trial = started.trial
         fetched = trial.session.fetch(started.slot)
         if self._expected is None:
             self._expected = self._state.expected(self._arguments)
-        if judge_inputs(trial, started.slot, tensors, self._expected, "tuning") is not None:
+        if judge_inputs(trial, started.slot, self._arguments, self._expected, OWN, "tuning") is not None:
             return False
         return judge_outputs(trial, fetched, self._expected, self._state.scales(0, OWN) or (), "tuning") is None
 

@@ -152,6 +152,6 @@ def _wrong_on(reference: Reference, side: Side, number: int, distribution: Distr
     fetched = side.session.fetch(slot)
     side.session.drop()
     scales = reference.scales(number, distribution) or ()
-    wrong = judged_inputs(reference, slot.inputs.tensors, tensors, answer).wrong
+    wrong = judged_inputs(reference, slot.inputs.tensors, arguments, answer, distribution).wrong
     wrong = wrong or judged_on_values(reference, fetched, arguments, answer, distribution, scales).wrong
     return None if wrong is None else f"{distribution.name} values: {wrong}"

@@ -186,12 +186,16 @@ class IsolatedProblem:
         """What a step's forward pass alone hands over. Of problems with a backward pass only."""
         return self._run(arguments, messages.Way.FORWARD)
 
-    def run_double(self, arguments: Sequence[Any]) -> list[torch.Tensor]:
+    def run_double(self, arguments: Sequence[Any], *, with_inputs: bool = False) -> list[torch.Tensor]:
         """What the reference returns in float64, which tensors that it makes itself have too where it does not say;
-        nothing where it cannot be run so (a dtype written into the code)."""
-        asked = messages.RunReference(way=messages.Way.DOUBLE, with_inputs=False)
-        answer, received = self._ask(asked, messages.ReferenceRan, list(arguments), gives=True)
-        return list(_answer_in(answer, received).tensors) if answer.outputs is not None else []
+        nothing where it cannot be run so (a dtype written into the code). On request, the tensors among the arguments
+        as the call leaves them instead."""
+        asked = messages.RunReference(way=messages.Way.DOUBLE, with_inputs=with_inputs)
+        ran, received = self._ask(asked, messages.ReferenceRan, list(arguments), gives=True)
+        if ran.outputs is None:
+            return []
+        answer = _answer_in(ran, received, with_inputs=with_inputs)
+        return list(answer.tensors if answer.inputs is None else answer.inputs)
 
     def takes_on_host(self, arguments: Sequence[Any]) -> bool:
         """Whether the model takes arguments on the CPU; where it runs on a GPU, an index out of range costs more."""
@@ -226,6 +230,12 @@ class IsolatedProblem:
         values, as after a step of training: those that belong to `seed`. Whether there are any. The model is as it
         was afterwards."""
         with self._variant(messages.ModelVariant.MOVED, seed) as (applies, _init_inputs):
+            yield applies
+
+    @contextlib.contextmanager
+    def ordinary_parameters(self, seed: int, *, signed: bool) -> Iterator[bool]:
+        """The same with values as large as a trained model's, of both signs where they are `signed`."""
+        with self._variant(messages.ModelVariant.ORDINARY, seed, signed=signed) as (applies, _init_inputs):
             yield applies
 
     @contextlib.contextmanager
@@ -297,9 +307,9 @@ class IsolatedProblem:
 
     @contextlib.contextmanager
     def _variant(
-        self, variant: messages.ModelVariant, number: int = 0, name: str | None = None
+        self, variant: messages.ModelVariant, number: int = 0, name: str | None = None, *, signed: bool = False
     ) -> Iterator[tuple[bool, Any]]:
-        asked = messages.BeginVariant(variant=variant, number=number, name=name)
+        asked = messages.BeginVariant(variant=variant, number=number, name=name, signed=signed)
         began, received = self._ask(asked, messages.Applies)
         init_inputs = _decoded(received)
         self._in_variant = True

@@ -60,6 +60,8 @@ class ModelVariant(StrEnum):
     """What held one value before any training (ones, zeros) holds others."""
     MOVED = "moved"
     """All parameters whose gradients are judged, or that can have one, have moved, as after a step of training."""
+    ORDINARY = "ordinary"
+    """These parameters have the size of a trained model's."""
     SETTINGS = "settings"
     """Built with an entry of `INIT_SETS`."""
     WITHOUT = "without"
@@ -160,9 +162,11 @@ class BeginVariant(ProblemRequest):
 
     variant: ModelVariant
     number: int
-    """Of the entry of `INIT_SETS`; the seed of parameters that have moved."""
+    """Of the entry of `INIT_SETS`; the seed of parameters that have changed."""
     name: str | None = None
     """Of the parameter or buffer that is zero."""
+    signed: bool = False
+    """Whether parameters of one value get both signs."""
 
 
 @dataclass(frozen=True, kw_only=True)

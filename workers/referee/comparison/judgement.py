@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import torch
 
-from workers.ipc.tensors import TensorMeta, shares_memory
+from workers.ipc.tensors import TensorMeta, flatten, shares_memory
 from workers.referee.comparison.call_outputs import Fetched, Output
 from workers.referee.comparison.error_log import Account
 from workers.referee.comparison.error_scales import same_bytes
@@ -55,9 +55,10 @@ class Standard(Protocol):
         """Outputs of the reference that lie in each other's memory, or with None in the model's."""
 
     def scales_on(
-        self, arguments: list[Any], outputs: list[torch.Tensor], distribution: Distribution
+        self, arguments: list[Any], outputs: list[torch.Tensor], distribution: Distribution, *, in_place: bool = False
     ) -> tuple[ErrorScale, ...] | None:
-        """How exact the reference is on these very arguments; None where a rounding decides too much."""
+        """How exact the reference is on these very arguments; None where a rounding decides too much. With `in_place`,
+        `outputs` are the arguments' tensors as the reference leaves them."""
 
     def other_choices(self, arguments: list[Any]) -> list[list[torch.Tensor]]:
         """What the reference makes of them where it chooses others of equal values; empty where it does not choose."""
@@ -213,18 +214,26 @@ def _chosen_from(answer: Answer, index: int, selection: Selection) -> torch.Tens
 
 
 def judged_inputs(
-    standard: Standard, seen: Sequence[torch.Tensor], tensors: Sequence[torch.Tensor], answer: Answer
+    standard: Standard,
+    seen: Sequence[torch.Tensor],
+    arguments: list[Any],
+    answer: Answer,
+    distribution: Distribution,
 ) -> Judgement:
     """What is wrong with the arguments after a call: as they were, or as the reference leaves them, where it
-    writes. `seen` are they afterwards, `tensors` before it."""
-    judgement = Judgement()
+    writes, within bounds like an output's. `seen` are their tensors afterwards, `arguments` as before it."""
+    judgement, tensors = Judgement(), flatten(arguments)
     left = answer.inputs or tensors
+    scales: Sequence[ErrorScale] | None = None
     for index, (found, own, wanted) in enumerate(zip(seen, tensors, left, strict=True)):
         if same_bytes(own, wanted):
             if not same_bytes(found, own):
                 return judgement.found(f"input {index} was changed by the call", is_forged=True)
             continue
-        compared = examine(found, wanted, ErrorScale(), standard.problem.tolerances)
+        if scales is None:
+            scales = standard.scales_on(arguments, left, distribution, in_place=True) or [ErrorScale()] * len(left)
+        compared = examine(found, wanted, scales[index], standard.problem.tolerances)
+        judgement.remarks += scales[index].remarks
         if compared.account is not None:
             judgement.accounts.append((f"input {index}", compared.account))
         if compared.mismatch is not None:

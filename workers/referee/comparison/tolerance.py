@@ -251,13 +251,14 @@ def _examined(
     account: Account,
 ) -> Mismatch | None:
     tolerance = table.get(_name(expected), _EXACT)
-    if scale.exact and not tolerance.looser:
+    is_whole = not (expected.is_floating_point() or expected.is_complex())
+    if scale.exact and not is_whole and not tolerance.looser:
         return _compare_moved(widened(actual), widened(expected), account)
     if is_eight_bit(expected):
         if not tolerance.given:
             return _compare_steps(actual, expected, scale, account)
         actual, expected = actual.float(), expected.float()
-    if not (expected.is_floating_point() or expected.is_complex()):
+    if is_whole:
         return _compare_exactly(actual, expected, scale, account)
     difference = actual - expected
     largest = _largest(difference)

@@ -30,7 +30,12 @@ CHOOSERS = _words(
     """topk sort argsort msort kthvalue median nanmedian mode max min aminmax unique _unique2 searchsorted bucketize
     multinomial cummax cummin"""
 )
-"""Operators that choose among equal values as they like."""
+"""Operators that choose among equal values."""
+UNSETTLED = _words(
+    """adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d argsort cummax cummin kthvalue max_pool1d max_pool2d
+    max_pool2d_with_indices max_pool3d median mode multinomial nanmedian sort topk unique _unique2"""
+)
+"""Operators that promise nothing of which of equal values counts; a sort does where it is stable."""
 SEES_NAN = _words("isnan isinf isfinite isposinf isneginf nan_to_num nansum nanmean nanmedian")
 """Operators that tell what is not finite from what is."""
 INDEXING = _words(

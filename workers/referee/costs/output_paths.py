@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from services.domain.problems import Argument, Operator, ProblemAnalysis, TensorSpec, ValueRef
-from workers.referee.costs.operator_costs import MOVERS, base_name
+from workers.referee.costs.operator_costs import CHOOSERS, MOVERS, UNSETTLED, base_name
 
 CHOICES = {"sort": 1, "argsort": 1, "topk": 2, "kthvalue": 2, "median": 1, "mode": 1}
 """Operators that return places of values and promise nothing of equal ones, with the position of the dimension among
@@ -31,10 +31,21 @@ class ValuesChoice:
 
 
 def exact_outputs(analysis: ProblemAnalysis) -> frozenset[int]:
-    """The floating-point outputs whose values are those of inputs or constants: every operator on their path moves,
-    selects or compares, in one dtype."""
+    """The outputs whose values are those of inputs or constants, or whole numbers that say where these are or how they
+    compare: every operator on their path moves, selects or compares, in one dtype, and for whole numbers promises which
+    of equal values counts."""
     paths = _Paths(analysis)
     return frozenset(index for index, name in enumerate(analysis.outputs) if paths.is_exact(name))
+
+
+def settles_ties(analysis: ProblemAnalysis) -> bool:
+    """Whether every operator that may choose among equal values promises which one counts, and is given values as the
+    inputs hold them, which no rounding makes equal."""
+    paths = _Paths(analysis)
+    choosers = [item for item in analysis.operators if base_name(item.target) in CHOOSERS]
+    return bool(choosers) and all(
+        _is_settled(item) and all(paths.is_exact(name) for name in _operands(item)) for item in choosers
+    )
 
 
 def only_compares_whole(analysis: ProblemAnalysis) -> bool:
@@ -45,7 +56,7 @@ def only_compares_whole(analysis: ProblemAnalysis) -> bool:
     followed = {spec.name for spec in analysis.inputs if _is_whole(spec)}
     held = {spec.name for spec in (*analysis.parameters, *analysis.constants) if _is_whole(spec) and spec.elements > 1}
     for item in analysis.operators:
-        operands = set(_references((*item.arguments, *(value for _, value in item.keywords))))
+        operands = set(_operands(item))
         whole = {spec.name for spec in item.outputs if _is_whole(spec)}
         if not followed & operands:
             held |= whole
@@ -90,8 +101,9 @@ class _Paths:
 
     def is_exact(self, output: str) -> bool:
         """Whether all operators on the path to an output are exact."""
-        if output not in self._specs or not _is_rounded(self._specs[output]):
+        if output not in self._specs:
             return False
+        is_settled = not _is_rounded(self._specs[output])
         left, seen = [output], set[str]()
         while left:
             name = left.pop()
@@ -103,8 +115,8 @@ class _Paths:
                 if name not in self._specs:
                     return False
                 continue
-            operands = list(_references((*item.arguments, *(value for _, value in item.keywords))))
-            if not self._is_mover(item, operands):
+            operands = _operands(item)
+            if not self._is_mover(item, operands) or (is_settled and not _is_settled(item)):
                 return False
             left += operands
         return True
@@ -137,6 +149,15 @@ def _references(arguments: tuple[Argument, ...]) -> Iterator[str]:
             yield argument.ref
         elif isinstance(argument, tuple):
             yield from _references(argument)
+
+
+def _operands(item: Operator) -> list[str]:
+    return list(_references((*item.arguments, *(value for _, value in item.keywords))))
+
+
+def _is_settled(item: Operator) -> bool:
+    """Whether an operator that may choose among equal values promises which one counts."""
+    return base_name(item.target) not in UNSETTLED or _is_stable(item)
 
 
 def _is_stable(item: Operator) -> bool:

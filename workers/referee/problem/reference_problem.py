@@ -226,9 +226,19 @@ class ReferenceProblem:
 
     def run_double(self, arguments: Sequence[Any]) -> Any | None:
         """The reference in float64, whatever it names; None where it cannot be run so."""
+        found = self.run_double_in_place(arguments)
+        return None if found is None else found[0]
+
+    def run_double_in_place(self, arguments: Sequence[Any]) -> tuple[Any, list[Any]] | None:
+        """The same, with the arguments in float64 as the call leaves them."""
+
+        def run() -> tuple[Any, list[Any]]:
+            given = doubled(list(arguments))
+            return self._double()(*given), given
+
         try:
             with torch.no_grad():
-                return in_float64(lambda: self._double()(*doubled(list(arguments))))
+                return in_float64(run)
         except torch.OutOfMemoryError as error:
             raise InfrastructureError(f"no room for the reference in float64: {str(error)[:200]}") from None
         except Exception:  # noqa: BLE001 - untrusted code that was not written for float64

@@ -109,7 +109,7 @@ def _watched_batch(trial: Trial, number: int, slots: Sequence[Slot]) -> GateFind
         fetched, arguments, kind = trial.session.fetch(slots[place], place), given[place], kinds[place]
         answer, scales = trial.state.expected(arguments), trial.state.scales(number, kind) or ()
         where = f"{kind.name} values"
-        finding = judge_inputs(trial, slots[place], flatten(arguments), answer, where) or judge_on_values(
+        finding = judge_inputs(trial, slots[place], arguments, answer, kind, where) or judge_on_values(
             trial, fetched, arguments, answer, kind, scales, where
         )
         if finding is not None:

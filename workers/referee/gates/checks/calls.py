@@ -8,8 +8,6 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import torch
-
 from services.domain.gates import GateName
 from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.boundary.slots import Slot
@@ -58,7 +56,7 @@ def try_draw(
         scales = trial.state.scales(number, distribution) or ()
         if may_hold and (hold or turn == "repeated"):
             trial.held = Held(session=trial.session, slot=slot, answer=answer, scales=scales)
-        finding = judge_inputs(trial, slot, tensors, answer, place) or judge_on_values(
+        finding = judge_inputs(trial, slot, arguments, answer, distribution, place) or judge_on_values(
             trial, fetched, arguments, answer, distribution, scales, place
         )
         if finding is not None:
@@ -96,7 +94,7 @@ def try_values(
         fetched = trial.session.fetch(slot)
         known = state.known_scales(kind)
         scales = [dataclasses.replace(scale, usual=()) for scale in known]  # another shape's outputs are not so large
-        return judge_inputs(trial, slot, flatten(arguments), wanted, where) or judge_on_values(
+        return judge_inputs(trial, slot, arguments, wanted, kind, where) or judge_on_values(
             trial, fetched, arguments, wanted, kind, scales, where
         )
 
@@ -137,10 +135,10 @@ def judge_on_values(
 
 
 def judge_inputs(
-    trial: Trial, slot: Slot, tensors: Sequence[torch.Tensor], answer: Answer, where: str
+    trial: Trial, slot: Slot, arguments: list[Any], answer: Answer, distribution: Distribution, where: str
 ) -> GateFinding | None:
     """What is wrong with the arguments after a call: as they were, or as the reference leaves them, where it writes."""
-    return _found(trial, judged_inputs(trial.state, slot.inputs.tensors, tensors, answer), where)
+    return _found(trial, judged_inputs(trial.state, slot.inputs.tensors, arguments, answer, distribution), where)
 
 
 def _found(trial: Trial, judgement: Judgement, where: str) -> GateFinding | None:

@@ -182,7 +182,7 @@ def _checker(
         arguments = list(rebuilt(like, checked.inputs))
         answer = trial.state.expected(arguments)
         scales = trial.state.scales(number, OWN) or ()
-        finding = judge_inputs(trial, checked.slot or slot, checked.inputs, answer, where) or judge_on_values(
+        finding = judge_inputs(trial, checked.slot or slot, arguments, answer, OWN, where) or judge_on_values(
             trial, checked.fetched, arguments, answer, OWN, scales, where
         )
         if finding is not None:

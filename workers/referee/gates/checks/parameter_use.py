@@ -13,7 +13,8 @@ import copy
 import dataclasses
 import random
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -66,18 +67,49 @@ def after_training(trial: Trial) -> GateFinding | None:
     """What is wrong with the output once the parameters have changed in place in the process that was called before:
     what was made of them is of no use then.
 
+    They get the size of a trained model's and both signs, where the reference is exact there; else their own signs, or
+    they move a little. A kernel may raise an exception for all but the last.
+
     Where no gradients are judged, weights may stay as they are for good: a kernel that is right with these from the
     start, and does not see that they change, is remarked on."""
+    problem, seed = trial.state.problem, secrets.randbits(SEED_BITS)
+    for changed in (problem.ordinary_parameters(seed, signed=True), problem.ordinary_parameters(seed, signed=False)):
+        try:
+            was_tried, finding = _with_changed(trial, changed, trial.state.is_steady_on)
+        except RunnerFault as fault:
+            if fault.kind is not FaultKind.RAISED:
+                raise
+            continue
+        if was_tried:
+            return finding
+    return _with_changed(trial, problem.moved_parameters(seed), lambda given: _is_taken(trial, given))[1]
+
+
+def _with_changed(
+    trial: Trial, changed: AbstractContextManager[bool], is_fit: Callable[[list[Any]], bool]
+) -> tuple[bool, GateFinding | None]:
+    """Whether there was anything to try, and what is wrong with the output for parameters that are changed in place."""
     problem = trial.state.problem
-    with problem.moved_parameters(secrets.randbits(SEED_BITS)) as has_any:
+    with changed as has_any:
         if not has_any:
-            return None
+            return True, None
         arguments, state = trial.draw(0, OWN), problem.state()
-        if not _is_taken(trial, arguments) or not trial.session.change_state(state):
-            return None
-        finding = _not_there(trial, state) or _after_change(trial, arguments)
+        if not is_fit(arguments):
+            return False, None
+        if not trial.session.change_state(state):
+            return True, None
+        finding, refusal = None, None
+        try:
+            finding = _not_there(trial, state) or _after_change(trial, arguments)
+        except RunnerFault as fault:
+            if fault.kind is not FaultKind.RAISED:
+                raise
+            refusal = fault
     trial.session.change_state(problem.state())
-    return None if finding is None else dataclasses.replace(finding, detail=f"{TRAINED}: {finding.detail}")
+    if refusal is not None:
+        raise refusal
+    detail = "" if finding is None else f"{TRAINED}: {finding.detail}"
+    return True, None if finding is None else dataclasses.replace(finding, detail=detail)
 
 
 def _not_there(trial: Trial, state: Sequence[tuple[str, torch.Tensor]]) -> GateFinding | None:

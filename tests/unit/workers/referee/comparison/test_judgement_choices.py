@@ -26,7 +26,9 @@ class TopOfRows:
     aliases: frozenset[tuple[int, int]] = frozenset()
     shares: frozenset[tuple[int, int | None]] = frozenset()
 
-    def scales_on(self, arguments: list[Any], outputs: list[torch.Tensor], _distribution: object) -> Any:
+    def scales_on(
+        self, arguments: list[Any], outputs: list[torch.Tensor], _distribution: object, *, in_place: bool = False
+    ) -> Any:
         return tuple(ErrorScale() for _ in outputs)
 
     def other_choices(self, arguments: list[Any]) -> list[list[torch.Tensor]]:

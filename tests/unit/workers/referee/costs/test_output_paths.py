@@ -10,7 +10,13 @@ import torch
 
 from services.domain.problems import ProblemAnalysis
 from workers.referee.costs.analysis import analyse
-from workers.referee.costs.output_paths import ValuesChoice, choices, exact_outputs, only_compares_whole
+from workers.referee.costs.output_paths import (
+    ValuesChoice,
+    choices,
+    exact_outputs,
+    only_compares_whole,
+    settles_ties,
+)
 
 F = torch.nn.functional
 
@@ -122,3 +128,36 @@ def test_whole_numbers_that_are_only_compared(formula: Callable[..., Any]) -> No
 )
 def test_whole_numbers_of_which_more_is_made(formula: Callable[..., Any]) -> None:
     assert not only_compares_whole(analysed(formula, WHOLE))
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda x: x.max(dim=1).indices,
+        lambda x: x.sort(dim=1, stable=True).indices,
+        lambda x: x.argmax(dim=1),
+        lambda x: x > 0.5,
+    ],
+)
+def test_places_that_are_promised_are_exact(formula: Callable[..., Any]) -> None:
+    assert exact_outputs(analysed(formula)) == {0}
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda x: x.sort(dim=1).indices,
+        lambda x: x.topk(3).indices,
+        lambda x: (x * 0.3).argmax(dim=1),
+        lambda x: x.cummax(dim=1).indices,
+    ],
+)
+def test_places_that_are_not_promised_or_of_rounded_values_are_not(formula: Callable[..., Any]) -> None:
+    assert exact_outputs(analysed(formula)) == frozenset()
+
+
+def test_ties_are_settled_where_the_first_is_promised_of_values_as_they_are() -> None:
+    assert settles_ties(analysed(lambda x: x.max(dim=1)))
+    assert settles_ties(analysed(lambda x: x.sort(dim=1, stable=True)))
+    assert not settles_ties(analysed(lambda x: x.sort(dim=1)))
+    assert not settles_ties(analysed(lambda x: (x * 0.3).max(dim=1)))

@@ -7,7 +7,7 @@ from services.domain.problems import Problem
 from tests.isolated import isolated
 from workers.referee.errors import Refused
 from workers.referee.gates.checks.left_state import left_by
-from workers.referee.problem.other_parameters import moved_parameters, other_parameters
+from workers.referee.problem.other_parameters import moved_parameters, ordinary_parameters, other_parameters
 from workers.referee.problem.reference_problem import ReferenceProblem
 from workers.referee.validation import examine, keep_state
 
@@ -435,3 +435,32 @@ def test_a_buffer_that_cannot_be_handed_over_is_named(buffer: str, reason: str) 
         "    def forward",
     )
     assert reason in refused(source).reason
+
+
+def test_ordinary_parameters_have_the_size_of_a_trained_model() -> None:
+    init = """    def __init__(self):
+        super().__init__()
+        self.a = torch.nn.Parameter(torch.full((64,), 1e-6))
+        self.b = torch.nn.Parameter(torch.randn(16, 64) * 1e-3)
+
+    def forward"""
+    source = GOOD.replace("    def forward", init)
+    reference = ReferenceProblem(problem(source))
+    usual = dict(reference.state())
+    with ordinary_parameters(reference, 7, signed=True) as has_any:
+        found = dict(reference.state())
+        assert has_any
+        assert float(found["a"].abs().min()) >= 0.25
+        assert float(found["a"].min()) < 0 < float(found["a"].max())
+        assert 0.5 < float(found["b"].square().mean().sqrt()) * 8 < 4
+    with ordinary_parameters(reference, 7, signed=False):
+        assert float(dict(reference.state())["a"].min()) >= 0.25
+    assert torch.equal(dict(reference.state())["b"], usual["b"])
+
+
+def test_what_float64_leaves_in_the_arguments() -> None:
+    reference = ReferenceProblem(problem(GOOD.replace("relu(x) + 1", "relu(x.mul_(3))")))
+    found = reference.run_double_in_place([torch.ones(16, 16)])
+    assert found is not None
+    assert found[1][0].dtype is torch.float64
+    assert float(found[1][0].sum()) == 3 * 256

@@ -1,5 +1,5 @@
 # problem: weight_decay
-# about: decays, and adds a product by one fused instruction, which rounds once where two operators round twice. Open: it is right, and rejected
+# about: decays, and adds a product by one fused instruction, which rounds once where two operators round twice.
 
 cpp = r"""
 extern "C" void run(float* w, float* m, const float* g, float* y, int64_t n) {
