@@ -105,7 +105,7 @@ class DropInstance(RunnerRequest):
 @dataclass(frozen=True, kw_only=True)
 class InterleaveSteps(OfSlots):
     """Of a step on three slots: forward of the first, forward of the second, then the backward of the first, of the
-    second, and of the first again, whose outcome is the third's."""
+    second, and of the first again, with the third's cotangents, whose outcome is the third's."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -207,11 +207,11 @@ class RunnerServer:
     def _interleave(self, asked: protocol.InterleaveSteps, _message: Message) -> BatchCalled:
         model: Any = self._models["plain"]
         slots = [self._slots[number] for number in asked.slots]
-        first, second, _again = asked.slots
+        first, second, again = asked.slots
         passes = [model.begin(self._enter(number)) for number in (first, second)]
         outcomes = [
             model.finish(*passes[index], self._slots[number][0], retain=True)
-            for index, number in ((0, first), (1, second), (0, first))
+            for index, number in ((0, first), (1, second), (0, again))
         ]
         calls = []
         for number, outcome in zip(asked.slots, outcomes, strict=True):

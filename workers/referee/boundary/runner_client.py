@@ -164,10 +164,12 @@ class RunnerSession(RunnerConnection):
         self.ask(protocol.DropInstance(), Acknowledged)
 
     def interleave_steps(self, slots: Sequence[Slot]) -> list[Fetched]:
-        """Of steps on three slots, each with memory of its own, the last of which is the first's again: both forward
-        passes, then the backward of the first, of the second and of the first again; what they hand over."""
+        """Of steps on three slots, each with memory of its own, the last of which has the first's inputs: both forward
+        passes, then the backward of the first, of the second and of the first again, with the last one's cotangents;
+        what they hand over."""
         for slot in slots:
             slot.poison()
+        slots[-1].deliver()
         request = protocol.InterleaveSteps(slots=tuple(slot.number for slot in slots))
         done, _ = self.ask(request, BatchCalled)
         if len(done.calls) != len(slots):
