@@ -52,8 +52,10 @@ from workers.runner.model import construct, copy_state, import_source, matching,
 from workers.runner.observation import observe_guarded
 from workers.runner.outputs import describe_output, keeps_outputs, shared_with, write
 from workers.runner.process_state import changed_since, process_state
+from workers.runner.protocol import Team
 from workers.runner.step import DENSE, ModelStep, StepError, StepPlan, laid_out, matched
 from workers.runner.streams import captured, run_held_up
+from workers.runner.teams import called_by
 
 IDLE_LIMIT_S = 3600.0
 FORWARD_OF = "forward of "
@@ -309,7 +311,7 @@ class RunnerServer:
         if asked.layout != DENSE:
             arguments = mapped(arguments, lambda tensor: laid_out(tensor, asked.layout))
         started, self._waited_s = _now(), 0.0
-        self._outputs = model(*arguments)
+        self._outputs = model(*arguments) if asked.team is Team.USUAL else called_by(asked.team, model, arguments)
         if asked.hold:
             self._held = self._outputs
         if not self._place.is_gpu:
