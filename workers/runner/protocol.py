@@ -73,7 +73,7 @@ class AttachSlot(OfSlot):
     """The slot whose memory for outputs it shares; None where block 1 is its own."""
 
 
-class Team(enum.Enum):
+class ThreadTeam(enum.Enum):
     """How many threads a call may use, and how many it gets."""
 
     USUAL = "usual"
@@ -98,7 +98,7 @@ class CallModel(OfSlot):
     """On the CPU: copy what it returns before anything is said, not after the word that it has returned."""
     layout: int = DENSE
     """How the tensors that it is given lie in memory; see `workers.runner.step`. All but dense ones are copies."""
-    team: Team = Team.USUAL
+    team: ThreadTeam = ThreadTeam.USUAL
     """On the CPU: the threads that it gets."""
 
 

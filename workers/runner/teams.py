@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from workers.runner.protocol import Team
+from workers.runner.protocol import ThreadTeam
 
 MANY = 72
 """Threads where there are to be many: no array of 64 has an element for each."""
@@ -21,14 +21,14 @@ OPENMP = "libgomp.so.1"
 """Loaded by torch; a candidate's own code gets the same one."""
 
 
-def called_by(team: Team, model: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+def called_by(team: ThreadTeam, model: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     """What a model returns when other threads than usual work on the call; the usual ones where that cannot be had."""
     usual = torch.get_num_threads()
     try:
-        with _levels(0) if team is Team.FEWER else contextlib.nullcontext():
-            if team is Team.ONE:
+        with _levels(0) if team is ThreadTeam.FEWER else contextlib.nullcontext():
+            if team is ThreadTeam.ONE:
                 torch.set_num_threads(1)
-            elif team is Team.MANY and usual < MANY and _can_start(MANY):
+            elif team is ThreadTeam.MANY and usual < MANY and _can_start(MANY):
                 torch.set_num_threads(MANY)
             return model(*arguments)
     finally:

@@ -258,7 +258,7 @@ class RunnerSession(RunnerConnection):
         hold: bool = False,
         at_once: bool = False,
         layout: int = DENSE,
-        team: protocol.Team = protocol.Team.USUAL,
+        team: protocol.ThreadTeam = protocol.ThreadTeam.USUAL,
     ) -> TimedCall:
         """Run the model once on what is in the slot. With `hold`, the runner keeps what it returned: see `held`.
 

@@ -5,7 +5,7 @@ import ctypes
 import pytest
 import torch
 
-from workers.runner.protocol import Team
+from workers.runner.protocol import ThreadTeam
 from workers.runner.teams import MANY, OPENMP, called_by
 
 REGION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -20,9 +20,9 @@ def threads() -> tuple[int, int]:
 
 
 @pytest.mark.parametrize(
-    ("team", "found"), [(Team.ONE, (1, 1)), (Team.MANY, (MANY, MANY)), (Team.FEWER, (2, 1))], ids=str
+    ("team", "found"), [(ThreadTeam.ONE, (1, 1)), (ThreadTeam.MANY, (MANY, MANY)), (ThreadTeam.FEWER, (2, 1))], ids=str
 )
-def test_a_call_gets_the_threads_that_were_asked_for(team: Team, found: tuple[int, int]) -> None:
+def test_a_call_gets_the_threads_that_were_asked_for(team: ThreadTeam, found: tuple[int, int]) -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:

@@ -18,12 +18,12 @@ from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.distributions import OWN
 from workers.referee.inputs.small_changes import slightly_changed
 from workers.referee.trial import Mode, Trial
-from workers.runner.protocol import Team
+from workers.runner.protocol import ThreadTeam
 
 TEAMS = {
-    Team.MANY: "with more threads than usual",
-    Team.ONE: "with one thread",
-    Team.FEWER: "where OpenMP gives one thread and more were asked for",
+    ThreadTeam.MANY: "with more threads than usual",
+    ThreadTeam.ONE: "with one thread",
+    ThreadTeam.FEWER: "where OpenMP gives one thread and more were asked for",
 }
 CHANGED = "after a few elements of the arguments changed in place"
 
@@ -64,13 +64,13 @@ def after_a_small_change(trial: Trial) -> GateFinding | None:
         slot = trial.slot(0, arguments)
         slot.write(flatten(arguments))
         trial.session.call(slot)
-        finding = _called(trial, call, answer, CHANGED, Team.USUAL)
+        finding = _called(trial, call, answer, CHANGED, ThreadTeam.USUAL)
         is_sure = finding is not None and state.scales_on(call, answer.tensors, OWN) is not None
         return finding if is_sure else None
     return None
 
 
-def _called(trial: Trial, arguments: list[Any], answer: Answer, where: str, team: Team) -> GateFinding | None:
+def _called(trial: Trial, arguments: list[Any], answer: Answer, where: str, team: ThreadTeam) -> GateFinding | None:
     slot, tensors = trial.slot(0, arguments), flatten(arguments)
     slot.write(tensors)
     try:
