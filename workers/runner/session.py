@@ -215,7 +215,7 @@ class RunnerServer:
         for walks in (
             ((0, first), (1, second)),
             ((0, again),),
-        ):  # of one graph, a later gradient may replace an earlier
+        ):  # a graph's later gradient may lie in its earlier's place
             ended = [model.finish(*passes[one], self._slots[number][0], retain=True) for one, number in walks]
             for (_, number), outcome in zip(walks, ended, strict=True):
                 self._enter(number)
