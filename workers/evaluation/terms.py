@@ -58,7 +58,7 @@ def terms_for(device: DeviceSheet, memory_bytes: int, gpu: Gpu | None = None) ->
     if gpu is None:
         return Terms(
             referee=_of_referee(memory_bytes, processes=64),
-            runner=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory_bytes, processes=64),
+            runner=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory_bytes, processes=128),
             baseline=SandboxLimits(wall_s=FOREVER_S, memory_bytes=memory_bytes, processes=128),
             environment=environment,
         )

@@ -23,6 +23,7 @@ from workers.referee.boundary.worker_messages import Counters
 from workers.referee.costs.roofline import diagnose, roofline
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.figures import page_baselines
+from workers.referee.gates.checks.recovery import after_an_illegal_index
 from workers.referee.gates.checks.stream_sync import unjoined_forks
 from workers.referee.gates.finding import GateFinding, blamed_gate, failed
 from workers.referee.gates.order import GATES, examine
@@ -86,6 +87,7 @@ def evaluate(
         results.extend(_decoys(trial, figures))
         if request.every_gate and trial.shapes:
             results.extend(unjoined_forks(trial))
+            results.extend(after_an_illegal_index(trial))
         trial.end_runner()
         if trial.printed_too_much and all(result.status is not GateStatus.FAILED for result in results):
             results.append(_printed_too_much())

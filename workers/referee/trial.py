@@ -118,6 +118,8 @@ class Trial:
     """For each input set, arguments like those of its timed calls, and where their values come from."""
     held: Held | None = None
     """The outputs of an early call, which the candidate's process still holds."""
+    is_called_on: bool = False
+    """Whether an ordinary call has followed one that raised an exception."""
     errors: ErrorLog = field(default_factory=ErrorLog)
     """How far outputs were off."""
     phases: dict[str, float] = field(default_factory=dict)

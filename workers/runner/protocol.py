@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +73,18 @@ class AttachSlot(OfSlot):
     """The slot whose memory for outputs it shares; None where block 1 is its own."""
 
 
+class ThreadTeam(enum.Enum):
+    """How many threads a call may use, and how many it gets."""
+
+    USUAL = "usual"
+    """Those that the model was loaded with."""
+    ONE = "one"
+    MANY = "many"
+    """More than there are cores."""
+    FEWER = "fewer"
+    """As many as usual may be used, and OpenMP gives one, as in a parallel region of the caller's."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class CallModel(OfSlot):
     """Run a model once."""
@@ -85,6 +98,8 @@ class CallModel(OfSlot):
     """On the CPU: copy what it returns before anything is said, not after the word that it has returned."""
     layout: int = DENSE
     """How the tensors that it is given lie in memory; see `workers.runner.step`. All but dense ones are copies."""
+    team: ThreadTeam = ThreadTeam.USUAL
+    """On the CPU: the threads that it gets."""
 
 
 class ChangeState(OfState):
@@ -105,7 +120,7 @@ class DropInstance(RunnerRequest):
 @dataclass(frozen=True, kw_only=True)
 class InterleaveSteps(OfSlots):
     """Of a step on three slots: forward of the first, forward of the second, then the backward of the first, of the
-    second, and of the first again, whose outcome is the third's."""
+    second, and of the first again, with the third's cotangents, whose outcome is the third's."""
 
 
 @dataclass(frozen=True, kw_only=True)

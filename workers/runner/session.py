@@ -52,8 +52,10 @@ from workers.runner.model import construct, copy_state, import_source, matching,
 from workers.runner.observation import observe_guarded
 from workers.runner.outputs import describe_output, keeps_outputs, shared_with, write
 from workers.runner.process_state import changed_since, process_state
+from workers.runner.protocol import ThreadTeam
 from workers.runner.step import DENSE, ModelStep, StepError, StepPlan, laid_out, matched
 from workers.runner.streams import captured, run_held_up
+from workers.runner.teams import called_by
 
 IDLE_LIMIT_S = 3600.0
 FORWARD_OF = "forward of "
@@ -207,17 +209,19 @@ class RunnerServer:
     def _interleave(self, asked: protocol.InterleaveSteps, _message: Message) -> BatchCalled:
         model: Any = self._models["plain"]
         slots = [self._slots[number] for number in asked.slots]
-        first, second, _again = asked.slots
+        first, second, again = asked.slots
         passes = [model.begin(self._enter(number)) for number in (first, second)]
-        outcomes = [
-            model.finish(*passes[index], self._slots[number][0], retain=True)
-            for index, number in ((0, first), (1, second), (0, first))
-        ]
-        calls = []
-        for number, outcome in zip(asked.slots, outcomes, strict=True):
-            self._enter(number)
-            self._outputs, self._written = outcome, False
-            calls.append(self._hand_over())
+        outcomes, calls = list[Any](), list[HandedOver]()
+        for walks in (
+            ((0, first), (1, second)),
+            ((0, again),),
+        ):  # a graph's later gradient may lie in its earlier's place
+            ended = [model.finish(*passes[one], self._slots[number][0], retain=True) for one, number in walks]
+            for (_, number), outcome in zip(walks, ended, strict=True):
+                self._enter(number)
+                self._outputs, self._written = outcome, False
+                calls.append(self._hand_over())
+            outcomes += ended
         self._place.synchronize()
         self._batch = Batch(outputs=outcomes, seconds=[], slots=slots)
         return BatchCalled(calls=tuple(calls))
@@ -309,7 +313,7 @@ class RunnerServer:
         if asked.layout != DENSE:
             arguments = mapped(arguments, lambda tensor: laid_out(tensor, asked.layout))
         started, self._waited_s = _now(), 0.0
-        self._outputs = model(*arguments)
+        self._outputs = model(*arguments) if asked.team is ThreadTeam.USUAL else called_by(asked.team, model, arguments)
         if asked.hold:
             self._held = self._outputs
         if not self._place.is_gpu:

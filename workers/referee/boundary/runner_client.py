@@ -164,10 +164,12 @@ class RunnerSession(RunnerConnection):
         self.ask(protocol.DropInstance(), Acknowledged)
 
     def interleave_steps(self, slots: Sequence[Slot]) -> list[Fetched]:
-        """Of steps on three slots, each with memory of its own, the last of which is the first's again: both forward
-        passes, then the backward of the first, of the second and of the first again; what they hand over."""
+        """Of steps on three slots, each with memory of its own, the last of which has the first's inputs: both forward
+        passes, then the backward of the first, of the second and of the first again, with the last one's cotangents;
+        what they hand over."""
         for slot in slots:
             slot.poison()
+        slots[-1].deliver()
         request = protocol.InterleaveSteps(slots=tuple(slot.number for slot in slots))
         done, _ = self.ask(request, BatchCalled)
         if len(done.calls) != len(slots):
@@ -256,15 +258,18 @@ class RunnerSession(RunnerConnection):
         hold: bool = False,
         at_once: bool = False,
         layout: int = DENSE,
+        team: protocol.ThreadTeam = protocol.ThreadTeam.USUAL,
     ) -> TimedCall:
         """Run the model once on what is in the slot. With `hold`, the runner keeps what it returned: see `held`.
 
         With `at_once`, on the CPU, outputs count as they are when the model returns, not a little later; those of a
         forward, as they are when it says that it has ended. No figure is to be taken of such a call, nor of one whose
-        arguments lie in another `layout` than in the slot."""
+        arguments lie in another `layout` than in the slot, or that another `team` of threads makes."""
         slot.poison()
         self._keeps_early, self._early = at_once and slot.late > 0, None
-        request = protocol.CallModel(slot=slot.number, model=model, hold=hold, at_once=at_once, layout=layout)
+        request = protocol.CallModel(
+            slot=slot.number, model=model, hold=hold, at_once=at_once, layout=layout, team=team
+        )
         called, took = self.exchange(request, ModelCalled, limit_s=limit_s)
         self._last = called.handed
         if self._keeps_early and called.handed is not None:

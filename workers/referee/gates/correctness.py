@@ -8,6 +8,7 @@ from workers.referee.gates.checks.calls import try_draw
 from workers.referee.gates.checks.instances import interleaved_steps, two_instances
 from workers.referee.gates.checks.left_state import leaves_state
 from workers.referee.gates.checks.parameter_use import after_training
+from workers.referee.gates.checks.surroundings import after_a_small_change, with_other_threads
 from workers.referee.gates.finding import GateFinding, passed
 from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.inputs.schedule import plan
@@ -34,7 +35,8 @@ def examine(trial: Trial) -> GateFinding:
         return passed(f"{count} draws agree with the reference")
     sets = len(trial.state.set_numbers)
     agree = passed(f"{count} draws over {sets} input sets agree with the reference")
-    wrong = after_training(trial) or two_instances(trial) or interleaved_steps(trial)
+    wrong = after_a_small_change(trial) or with_other_threads(trial)
+    wrong = wrong or after_training(trial) or two_instances(trial) or interleaved_steps(trial)
     return wrong or leaves_state(trial) or found or agree
 
 

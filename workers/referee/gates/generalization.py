@@ -21,6 +21,7 @@ from workers.referee.gates.checks.left_kinds import on_left_kinds
 from workers.referee.gates.checks.left_state import leaves_state
 from workers.referee.gates.checks.other_values import on_other_values, taken
 from workers.referee.gates.checks.parameter_use import with_other_parameters, with_other_settings
+from workers.referee.gates.checks.recovery import after_an_exception
 from workers.referee.gates.checks.strided_arguments import on_strided
 from workers.referee.gates.finding import GateFinding, passed
 from workers.referee.inputs.distributions import OWN, Distribution
@@ -101,6 +102,9 @@ def _on_derived(trial: Trial, notes: list[str]) -> GateFinding | None:
                 rest = "" if fault.kind is FaultKind.FORGED else MAY_RAISE
                 raise RunnerFault(fault.kind, f"{where}: {fault}{rest}") from None
             notes.append(f"{where}: refused with {str(fault)[:200]}")
+            finding = after_an_exception(trial)
+            if finding is not None:
+                return finding
             continue
         if finding is None and not _is_enough(trial):
             finding = _changed(trial, arguments, DERIVED_SLOT + index, where)

@@ -87,6 +87,12 @@ def follows(arguments: Sequence[Any], place: int) -> bool:
     )
 
 
+def stands_alone(arguments: Sequence[Any], place: int) -> bool:
+    """Whether a leaf follows from no other one, and no other one from it."""
+    found = [value for _, value in leaves(list(arguments))]
+    return not _relations(found, place) and not follows(arguments, place)
+
+
 def _is_same(one: Any, other: Any) -> bool:
     if isinstance(one, torch.Tensor) or isinstance(other, torch.Tensor):
         both = isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor)
@@ -156,7 +162,7 @@ def _other_tensors(tensor: torch.Tensor, sizes: set[int]) -> Iterator[torch.Tens
         if other is None or torch.equal(other, rows):
             continue
         changed = other.view(tensor.shape)
-        if _keeps(tensor, changed):
+        if keeps_structure(tensor, changed):
             yield changed
 
 
@@ -265,7 +271,7 @@ def _shifted(rows: torch.Tensor) -> torch.Tensor | None:
     return rows + 1 + int(torch.randint(0, rows.shape[1], ())) if int(rows.max()) < 2 * rows.shape[1] else None
 
 
-def _keeps(tensor: torch.Tensor, changed: torch.Tensor) -> bool:
+def keeps_structure(tensor: torch.Tensor, changed: torch.Tensor) -> bool:
     """Whether a change keeps what can be seen of a tensor's structure."""
     rows, new = rows_of(tensor), rows_of(changed)
     return all(not holds(rows) or holds(new) for holds in _ROWS) and all(

@@ -35,6 +35,9 @@ export function Evidence({ report }: { report: EvaluationReport }) {
       <Section title="Checks">
         <Checks report={report} />
       </Section>
+      <Section title="What no gate can see">
+        <Unseen />
+      </Section>
       <Section title="Errors">
         <Errors report={report} />
       </Section>
@@ -303,6 +306,22 @@ function Checks({ report }: { report: EvaluationReport }) {
   );
 }
 
+/** The limits of judging that matter most to whoever uses a kernel. */
+function Unseen() {
+  return (
+    <Text size="sm" maw={760}>
+      A kernel is judged one call at a time, on tensors that begin where PyTorch places them: calls from several threads at once, and slices that begin elsewhere, are
+      not tried. What was refused or not tried is in the gates&apos; details. The whole list is in <code>docs/explanation/judging.md</code>, “What no gate can see”.
+    </Text>
+  );
+}
+
+/** The precision that products were judged by. */
+function precisionOf({ self_attested: attested, accepted }: { self_attested?: string | null; accepted: boolean }): string | null {
+  if (attested) return "what the problem’s own TOLERANCE permits, looser than the referee’s";
+  return accepted ? "float32 results have the error and the range of float32 products" : null;
+}
+
 function Surroundings({ report }: { report: EvaluationReport }) {
   const { environment: there } = report;
   const isolation = { docker: "containers", namespaces: "namespaces with a separate user", limits: "resource limits only" }[there.isolation];
@@ -313,6 +332,7 @@ function Surroundings({ report }: { report: EvaluationReport }) {
     ["PyTorch", there.torch],
     ["Triton", there.triton],
     ["Toolkit", there.toolkit],
+    ["Products", precisionOf({ self_attested: report.self_attested, accepted: report.verdict === "accepted" })],
     ["TF32", there.tf32 ? "on for both sides" : "off for both sides"],
     ["Isolation", isolation ?? there.isolation],
     ["Referee", there.referee_version],

@@ -63,10 +63,12 @@ def two_instances(trial: Trial) -> GateFinding | None:
 
 def interleaved_steps(trial: Trial) -> GateFinding | None:
     """What is wrong with gradients where a second forward comes between a forward and its backward, or where a graph
-    has a second backward. A kernel may raise an exception there."""
+    has a second backward, of other cotangents. A kernel may raise an exception there."""
     if not trial.state.problem.is_step:
         return None
     pair = [trial.draw(0, OWN) for _ in range(2)]
+    count = len(trial.state.problem.forward_arguments(pair[0]))
+    again = [*pair[0][:count], *pair[1][count:]]
     if sum(tensor.nbytes for tensor in flatten(pair)) > MOST_BYTES:
         return None
     like, session = trial.slot(0, pair[0]), trial.session
@@ -74,7 +76,7 @@ def interleaved_steps(trial: Trial) -> GateFinding | None:
     try:
         for index in range(3):
             slots.append(session.open_sibling(like, SLOT + index, own_outputs=True))
-        given = [pair[0], pair[1], pair[0]]
+        given = [pair[0], pair[1], again]
         for slot, arguments in zip(slots, given, strict=True):
             slot.write(flatten(arguments))
         try:

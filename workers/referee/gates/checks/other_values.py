@@ -21,6 +21,7 @@ from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_values
+from workers.referee.gates.checks.recovery import after_an_exception
 from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.constraints import is_same
 from workers.referee.inputs.distributions import OWN, Distribution, changes, drawn, rebuilt, with_mark
@@ -184,7 +185,7 @@ def _tried(trial: Trial, arguments: list[Any], number: int, where: str) -> tuple
         finding = try_values(trial, arguments, number, where)
     except RunnerFault as fault:
         if fault.kind is FaultKind.RAISED:
-            return None, str(fault)
+            return after_an_exception(trial), str(fault)
         rest = "" if fault.kind is FaultKind.FORGED else MAY_RAISE
         raise RunnerFault(fault.kind, f"{where}: {fault}{rest}") from None
     if finding is not None and finding.gate is None:

@@ -393,16 +393,17 @@ def test_two_steps_are_interleaved_and_the_first_has_a_second_backward() -> None
         slot = session.open_slot(0, [first, ones, 0], metas)
         slots = [slot, *(session.open_sibling(slot, number, own_outputs=True) for number in (1, 2))]
         given = [first, second, first]
-        for one, x in zip(slots, given, strict=True):
-            one.write([x, ones])
-        for x, fetched in zip(given, session.interleave_steps(slots), strict=True):
+        factors = [1.0, 1.0, 3.0]
+        for one, x, factor in zip(slots, given, factors, strict=True):
+            one.write([x, factor * ones])
+        for x, factor, fetched in zip(given, factors, session.interleave_steps(slots), strict=True):
             value, of_input, of_weight = (one.value for one in fetched.outputs)
             assert value is not None
             assert of_input is not None
             assert of_weight is not None
             assert torch.equal(value, x * torch.arange(4.0))
-            assert torch.equal(of_input, torch.arange(4.0).expand(3, 4))
-            assert torch.allclose(of_weight, x.sum(dim=0))
+            assert torch.equal(of_input, factor * torch.arange(4.0).expand(3, 4))
+            assert torch.allclose(of_weight, factor * x.sum(dim=0))
 
 
 class EarlyRunner(RunnerServer):

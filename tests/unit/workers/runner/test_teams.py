@@ -1,0 +1,33 @@
+"""Calls by other threads than usual."""
+
+import ctypes
+
+import pytest
+import torch
+
+from workers.runner.protocol import ThreadTeam
+from workers.runner.teams import MANY, OPENMP, called_by
+
+REGION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+def threads() -> tuple[int, int]:
+    """How many threads OpenMP says a parallel region may have, and how many one has."""
+    openmp, seen = ctypes.CDLL(OPENMP), list[int]()
+    region = REGION(lambda _data: seen.append(openmp.omp_get_num_threads()))
+    openmp.GOMP_parallel(region, None, 0, 0)
+    return openmp.omp_get_max_threads(), len(seen)
+
+
+@pytest.mark.parametrize(
+    ("team", "found"), [(ThreadTeam.ONE, (1, 1)), (ThreadTeam.MANY, (MANY, MANY)), (ThreadTeam.FEWER, (2, 1))], ids=str
+)
+def test_a_call_gets_the_threads_that_were_asked_for(team: ThreadTeam, found: tuple[int, int]) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert called_by(team, threads, []) == found
+        assert torch.get_num_threads() == 2
+        assert threads() == (2, 2)
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,111 @@
+"""A few elements of tensors changed, as a caller does who writes to a tensor in place between two calls.
+
+A kernel that takes a sample of an argument for all of it goes on with what it made of older values.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+
+from workers.ipc.sparse import is_sparse
+from workers.ipc.tensors import flatten, leaves, overlap, relaid, with_leaves
+from workers.referee.inputs.distributions import rebuilt
+from workers.referee.inputs.index_structure import index_structure
+from workers.referee.inputs.unvarying import keeps_structure, stands_alone, variations
+from workers.referee.inputs.value_kinds import is_code, is_constant, may_repeat, rows_of
+from workers.referee.inputs.value_structure import structured
+
+RUN = 64
+"""Elements in a row among which some change."""
+TRIES = 8
+_GENERATOR = random.SystemRandom()
+MOST_WHOLE = 1 << 23
+"""Elements of masks and whole numbers, whose structure is looked at, up to which some change."""
+
+
+def slightly_changed(arguments: Sequence[Any], other: Sequence[Any], *, whole: bool = True) -> list[Any] | None:
+    """The arguments with a few other elements in each tensor, some of them from another draw; `whole`: in masks and
+    whole numbers too. None where nothing can change that way."""
+    found, others = ([value for _, value in leaves(list(one))] for one in (arguments, other))
+    tensors = flatten(list(arguments))
+    if len(found) != len(others) or any(map(is_sparse, found)) or index_structure(tensors) is not None:
+        return None
+    changed = list(found)
+    for place, value in enumerate(found):
+        if not isinstance(value, torch.Tensor) or not _may_change(value, tensors):
+            continue
+        if value.is_floating_point() or (whole and value.numel() <= MOST_WHOLE and stands_alone(arguments, place)):
+            ways = (_ways(value, source) for source in _sources(arguments, place, others[place]))
+            kept = (one for one in itertools.chain.from_iterable(ways) if _is_kept(value, one))
+            changed[place] = next(kept, value)
+    if all(one is old for one, old in zip(changed, found, strict=True)):
+        return None
+    laid = list(with_leaves(list(arguments), changed))
+    return list(rebuilt(laid, relaid(flatten(laid), tensors)))
+
+
+def _may_change(tensor: torch.Tensor, tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether elements can be set, and no other tensor has them too."""
+    if tensor.numel() < 2 or tensor.is_complex() or (tensor.is_floating_point() and tensor.element_size() == 1):
+        return False
+    return not any(tensor is not one and overlap(tensor, one) for one in tensors)
+
+
+def _sources(arguments: Sequence[Any], place: int, other: Any) -> Iterator[torch.Tensor]:
+    """Tensors of which elements may stand in a tensor's place: another draw's where places are independent, and those
+    of other values that keep its structure."""
+    tensor = [value for _, value in leaves(list(arguments))][place]
+    is_free = tensor.is_floating_point() or is_code(tensor) or may_repeat(tensor)
+    if is_free and isinstance(other, torch.Tensor) and other.shape == tensor.shape and other.dtype == tensor.dtype:
+        yield other
+    if is_constant(tensor):
+        yield tensor * (0.5 + torch.rand_like(tensor))
+        return
+    for variation in itertools.islice(variations(arguments, place, _GENERATOR), TRIES):
+        if variation.places == {place}:
+            yield [value for _, value in leaves(variation.arguments)][place]
+
+
+def _ways(tensor: torch.Tensor, source: torch.Tensor) -> Iterator[torch.Tensor]:
+    """The tensor with a run of elements of another one; with two elements exchanged, as in a permutation; and with that
+    row of the other one, of some, in which the fewest change, as a mask's rows end. None where all are alike."""
+    old, new = rows_of(tensor), rows_of(source)
+    places = torch.tensor([_GENERATOR.randrange(tensor.numel()) for _ in range(TRIES)], device=tensor.device)
+    apart = (old.reshape(-1)[places] != new.reshape(-1)[places]).nonzero()[:, 0]
+    if apart.numel() == 0:
+        places = (old != new).reshape(-1).nonzero()[:, 0]
+        if places.numel() == 0:
+            return
+        places = places[torch.randint(places.numel(), (TRIES,), device=tensor.device)]
+        apart = torch.zeros(1, dtype=torch.long, device=tensor.device)
+    length = min(RUN, 1 + tensor.numel() // 4)
+    first = int(places[apart[0]]) - _GENERATOR.randrange(length)
+    first = max(0, min(first, tensor.numel() - length))
+    mixed = old.clone()
+    mixed.view(-1)[first : first + length] = new.reshape(-1)[first : first + length]
+    yield _structured(tensor, mixed)
+    swapped = old.clone().view(-1)
+    pair = places[[int(apart[0]), _GENERATOR.randrange(len(places))]]
+    swapped[pair] = swapped[pair.flip(0)]
+    yield _structured(tensor, swapped)
+    rows = places // old.shape[1]
+    counts = (old[rows] != new[rows]).sum(dim=1)
+    row = rows[torch.where(counts == 0, old.shape[1] + 1, counts).argmin()]
+    mixed = old.clone()
+    mixed[row] = new[row]
+    yield _structured(tensor, mixed)
+
+
+def _structured(tensor: torch.Tensor, mixed: torch.Tensor) -> torch.Tensor:
+    mixed = mixed.view(tensor.shape)
+    return structured(tensor, mixed) if tensor.is_floating_point() else mixed
+
+
+def _is_kept(tensor: torch.Tensor, changed: torch.Tensor) -> bool:
+    """Whether something changed, and nothing that can be seen of the structure of whole numbers did."""
+    return not torch.equal(tensor, changed) and (tensor.is_floating_point() or keeps_structure(tensor, changed))
