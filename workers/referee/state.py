@@ -256,7 +256,7 @@ class ReferenceState:
     def _tried(self, number: int) -> list[Distribution]:
         tensors = flatten(self.draw(number, OWN))
         size = sum(tensor.nbytes for tensor in tensors)
-        others = list(OTHERS) if self._has_ties_in_hand() else [d for d in OTHERS if not d.has_ties]
+        others = list(OTHERS) if self.knows_ties else [d for d in OTHERS if not d.has_ties]
         if number != 0 or size > SMALL_BYTES:
             fewest = 1 if self.is_one_of_many else FEW - 1
             kept = set(random.SystemRandom().sample(range(len(others)), FEW if number == 0 else fewest))
@@ -268,18 +268,18 @@ class ReferenceState:
             others = [d for d in others if d is not WIDE]  # of which it is more
         wide = [BIG if d is WIDE and self.scales(number, WIDE) is None else d for d in others]
         free = loose(tensors)
-        whole = [d for d in WHOLE if not d.has_ties or self._has_ties_in_hand()] if any(map(is_whole, free)) else []
+        whole = [d for d in WHOLE if not d.has_ties or self.knows_ties] if any(map(is_whole, free)) else []
         anywhere = [ANYWHERE] if self._only_compares_whole and hold_any_whole(tensors) else []
         if self.place.is_gpu:  # an index out of range costs the process its device
             whole = [d for d in whole if d.has_ties]
-            anywhere = [] if self._names() & INDEXING else anywhere
-        codes = CODES if self._has_ties_in_hand() and any(map(is_code, free)) else ()
+            anywhere = [] if self.names & INDEXING else anywhere
+        codes = CODES if self.knows_ties and any(map(is_code, free)) else ()
         constants = CONSTANTS if any(map(is_constant, tensors)) else ()
         layouts = LAYOUTS if self.problem.is_step else ()
         bounds, _ = named_numbers(self.analysis.operators)
-        named = [with_numbers(bounds)] if bounds and self._has_ties_in_hand() else []
+        named = [with_numbers(bounds)] if bounds and self.knows_ties else []
         further = [UNEVEN] if len(free) < len(tensors) else []
-        further += [NOT_FINITE] if self._names() & SEES_NAN else []
+        further += [NOT_FINITE] if self.names & SEES_NAN else []
         return [*TELLING, *whole, *anywhere, *codes, *constants, *named, *further, *far, *wide, *layouts]
 
     def _has_range(self, tensors: Sequence[torch.Tensor]) -> bool:
@@ -290,22 +290,24 @@ class ReferenceState:
             return False
         return any(tensor.is_floating_point() and torch.finfo(tensor.dtype).max > FARTHEST for tensor in tensors)
 
-    def _has_ties_in_hand(self) -> bool:
+    @property
+    def knows_ties(self) -> bool:
         """Whether what the reference does with equal values is known."""
-        names = self._names()
+        names = self.names
         return bool(names) and not self.chooses and not self._has_kinks()
 
     @property
     def chooses(self) -> bool:
         """Whether the reference chooses among equal values, as it likes."""
-        return bool(self._names() & CHOOSERS)
+        return bool(self.names & CHOOSERS)
 
     def _has_kinks(self) -> bool:
         """Whether gradients are judged of a formula that has none at some values: which is taken there, of those from
         either side, is nobody's business, and a rounding decides on which side a value lies."""
-        return self.problem.is_step and bool(self._names() & KINKED or not self._names())
+        return self.problem.is_step and bool(self.names & KINKED or not self.names)
 
-    def _names(self) -> set[str]:
+    @property
+    def names(self) -> set[str]:
         """The operators of the reference's forward; empty where it could not be traced."""
         return {base_name(item.target) for item in self.analysis.operators}
 
@@ -401,7 +403,7 @@ class ReferenceState:
         kept = self.problem.limits.kept(arguments, changed)
         if is_same(kept, arguments) or (distribution.uneven and not is_same(kept, changed)):
             return False
-        return self.problem.limits.moved_share(changed, kept) <= (MOST_MOVED if self._has_ties_in_hand() else 0.0)
+        return self.problem.limits.moved_share(changed, kept) <= (MOST_MOVED if self.knows_ties else 0.0)
 
     def _in_part(self, arguments: list[Any], outputs: list[torch.Tensor]) -> tuple[list[Any], list[torch.Tensor]]:
         """Arguments and outputs that leave room for a run in float64: themselves, or a stretch of large ones."""
@@ -492,7 +494,7 @@ class ReferenceState:
     def _tensors(self) -> Tensors:
         """What may be left out of a call. On a GPU, zeros are not tried where they may become indices: one out of range
         costs the process its device."""
-        names = self._names()
+        names = self.names
         return Tensors(
             run=lambda given: self.expected(given).tensors,
             without=None if self.problem.is_varied else self.problem.without,
@@ -542,7 +544,7 @@ class ReferenceState:
         return dataclasses.replace(scale, relative=widest, peak=max(scale.peak, peak), faint=faint, block=block)
 
     def _has_exponentials(self) -> bool:
-        names = self._names()
+        names = self.names
         return not names or bool(names & EXPONENTIALS)
 
 
