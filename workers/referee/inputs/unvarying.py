@@ -31,6 +31,7 @@ MOST_OTHERS = 2
 TURNED_OFF = 0.125
 """Share of a mask's elements that are turned off."""
 WHOLE_DTYPES = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+APART = "other values, alone, of"
 FEW_KINDS = 2
 """Different values of a mask."""
 MOST_SEGMENTED = 1 << 24
@@ -82,9 +83,7 @@ def variations(arguments: Sequence[Any], place: int, generator: random.Random) -
     if follows(arguments, place):
         return
     found = [value for _, value in leaves(list(arguments))]
-    tensors = [value for index, value in enumerate(found) if index != place and isinstance(value, torch.Tensor)]
-    sizes = {size for tensor in tensors for size in tensor.shape}
-    for other in _others(found[place], sizes, generator):
+    for other in _others(found[place], _other_sizes(found, place), generator):
         derived = _derived(found, place, other)
         surely = {index: value for index, value in derived.items() if isinstance(value, torch.Tensor)}
         ways: list[dict[int, Any]] = [derived, surely]  # a number may follow by chance
@@ -102,16 +101,8 @@ def loosened(arguments: Sequence[Any], place: int, freedom: Freedom) -> Iterator
     found = [value for _, value in leaves(list(arguments))]
     if not isinstance(found[place], torch.Tensor) or found[place].numel() < 2 or follows(arguments, place):
         return
-    sizes = {
-        size
-        for index, value in enumerate(found)
-        if index != place and isinstance(value, torch.Tensor)
-        for size in value.shape
-    }
-    ways = [
-        ("other values, alone, of", other, _derived_apart(found, place, other))
-        for other in _first_other(found, place, sizes)
-    ]
+    sizes = _other_sizes(found, place)
+    ways = [(APART, other, _derived_apart(found, place, other)) for other in _first_other(found, place, sizes)]
     ways += [(what, other, _derived(found, place, other)) for what, other in _loosened(found[place], sizes, freedom)]
     for what, other, derived in ways:
         if derived is None:
@@ -129,6 +120,12 @@ def follows(arguments: Sequence[Any], place: int) -> bool:
     return any(
         place in _relations(found, source) for source in range(len(found)) if source != place and source not in own
     )
+
+
+def _other_sizes(found: Sequence[Any], place: int) -> set[int]:
+    """Sizes of the other tensors."""
+    tensors = [value for index, value in enumerate(found) if index != place and isinstance(value, torch.Tensor)]
+    return {size for tensor in tensors for size in tensor.shape}
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -316,54 +313,51 @@ def _first_other(found: Sequence[Any], place: int, sizes: set[int]) -> Iterator[
 
 
 def _loosened(tensor: torch.Tensor, sizes: set[int], freedom: Freedom) -> Iterator[tuple[str, torch.Tensor]]:
-    rows = rows_of(tensor)
-    kinds = torch.unique(rows).tolist()
-    is_mask = len(kinds) == FEW_KINDS if tensor.is_floating_point() else set(kinds) <= {0, 1}
-    if is_mask and freedom.empty_rows:
-        low, high = (kinds[0], kinds[-1]) if tensor.is_floating_point() else (0, 1)
-        for what, other in (
-            ("nothing in some rows of", _rows_of_one(rows, low)),
-            ("everything in some rows of", _rows_of_one(rows, high)),
-            ("nothing in", torch.full_like(rows, low)),
-        ):
-            if not torch.equal(other, rows) and _keeps_matrices(tensor, other.view(tensor.shape)):
-                yield what, other.view(tensor.shape)
-    if tensor.is_floating_point() and len(kinds) == FEW_KINDS and not any(map(_are_choices, (rows, rows.T))):
-        other = general(tensor)
-        yield "general numbers in", other.tril() + other.tril(-1).mT if is_symmetric(tensor) else other
-    if tensor.dtype not in WHOLE_DTYPES or is_mask or rows.shape[1] < 3:
+    """Other values of a tensor, each with what they lack or have."""
+    rows, kinds = rows_of(tensor), torch.unique(tensor).tolist()
+    if len(kinds) == FEW_KINDS if tensor.is_floating_point() else set(kinds) <= {0, 1}:
+        yield from ((what, other) for what, other in _loosened_mask(tensor, freedom) if not torch.equal(tensor, other))
+    elif tensor.dtype not in WHOLE_DTYPES or tensor.numel() < 3:
         return
-    if bool((rows.diff() == 1).all()):
+    elif bool((rows.diff() == 1).all()):
+        begin = int(torch.randint(1, rows.shape[1], ()))
         if freedom.repeats and freedom.restarts:
-            begin = int(torch.randint(1, rows.shape[1], ()))
-            yield (
-                "a new beginning in",
-                torch.cat((rows[:, : rows.shape[1] - begin], rows[:, :begin]), 1).view(tensor.shape),
-            )
-        yield (
-            "a gap in",
-            (rows + (torch.arange(rows.shape[1], device=rows.device) >= rows.shape[1] // 2).to(rows.dtype)).view(
-                tensor.shape
-            ),
-        )
-    elif freedom.repeats and tensor.dim() == 1 and bool((tensor.diff() > 0).all()) and int(tensor[0]) == 0:
-        places = torch.randint(0, int(tensor[-1]) + 1, (tensor.numel(),), device=tensor.device).sort().values
-        places[:2], places[-2:] = 0, int(tensor[-1])
+            both = torch.cat((rows[:, : rows.shape[1] - begin], rows[:, :begin]), dim=1)
+            yield "a new beginning in", both.view(tensor.shape)
+        later = torch.arange(rows.shape[1], device=rows.device) >= begin
+        yield "a gap in", (rows + later.to(rows.dtype)).view(tensor.shape)
+    elif not freedom.repeats or tensor.dim() != 1:
+        return
+    elif bool((tensor.diff() > 0).all()) and kinds[0] == 0:
+        places = torch.randint(0, kinds[-1] + 1, tensor.shape, device=tensor.device).sort().values
+        places[:2], places[-2:] = 0, kinds[-1]
         yield "empty segments in", places.to(tensor.dtype)
-    elif freedom.repeats and tensor.dim() == 1 and kinds[0] > 0 and (len(kinds) == 1 or not _rises(rows)):
+    elif kinds[0] > 0 and (len(kinds) == 1 or not _rises(rows)):
         yield "zeros in", _with_zeros(tensor, sizes)
 
 
-def _rows_of_one(rows: torch.Tensor, value: Any) -> torch.Tensor:
+def _loosened_mask(tensor: torch.Tensor, freedom: Freedom) -> Iterator[tuple[str, torch.Tensor]]:
+    rows = rows_of(tensor)
+    chosen = rows != rows.min()
+    if any(bool((chosen.sum(dim=dim) == 1).all()) for dim in (0, 1)):
+        return  # it names a place in each row or column
+    is_prefix = _falls(rows) and float(rows.max()) > 0 and not _is_lower(tensor)
+    if tensor.is_floating_point() and not is_prefix:
+        other = general(tensor)
+        yield "general numbers in", other.tril() + other.tril(-1).mT if is_symmetric(tensor) else other
+    low, high = tensor.aminmax() if tensor.is_floating_point() else (0, 1)
+    ways = (("nothing in some rows of", low, TURNED_OFF), ("everything in some rows of", high, TURNED_OFF))
+    for what, value, share in (*ways, ("nothing in", low, 1.0)) if freedom.empty_rows else ():
+        other = _rows_of_one(rows, value, share).view(tensor.shape)
+        if all(not holds(tensor) or holds(other) for holds in _MATRICES):
+            yield what, other
+
+
+def _rows_of_one(rows: torch.Tensor, value: Any, share: float) -> torch.Tensor:
     """Rows of which some, at least one, hold one value."""
-    changed, count = rows.clone(), max(1, int(rows.shape[0] * TURNED_OFF))
+    changed, count = rows.clone(), max(1, int(rows.shape[0] * share))
     changed[torch.randperm(rows.shape[0], device=rows.device)[:count]] = value
     return changed
-
-
-def _are_choices(rows: torch.Tensor) -> bool:
-    """Whether rows hold one that is not the smaller of two kinds each: they name a place."""
-    return bool(((rows != rows.min()).sum(dim=1) == 1).all())
 
 
 def _with_zeros(lengths: torch.Tensor, sizes: set[int]) -> torch.Tensor:
@@ -378,12 +372,9 @@ def _with_zeros(lengths: torch.Tensor, sizes: set[int]) -> torch.Tensor:
 def _keeps(tensor: torch.Tensor, changed: torch.Tensor) -> bool:
     """Whether a change keeps what can be seen of a tensor's structure."""
     rows, new = rows_of(tensor), rows_of(changed)
-    return all(not holds(rows) or holds(new) for holds in _ROWS) and _keeps_matrices(tensor, changed)
-
-
-def _keeps_matrices(tensor: torch.Tensor, changed: torch.Tensor) -> bool:
-    """Whether a change keeps triangles and symmetry."""
-    return all(not holds(tensor) or holds(changed) for holds in _MATRICES)
+    return all(not holds(rows) or holds(new) for holds in _ROWS) and all(
+        not holds(tensor) or holds(changed) for holds in _MATRICES
+    )
 
 
 def _rises(rows: torch.Tensor) -> bool:

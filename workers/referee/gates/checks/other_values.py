@@ -47,7 +47,7 @@ OTHER_SETS = 2
 """Further input sets on which one other value of each such argument is tried."""
 VALUES_SLOT, MARKS_SLOT = 5000, 6000
 MAY_RAISE = ". A kernel may raise an exception for values that it does not support"
-MOST_LOOSENED = 3
+MOST_LOOSENED = 4
 """Values that lack a structure which are tried of one leaf."""
 WRITES = frozenset({"index_copy", "index_copy_", "index_put", "index_put_", "_index_put_impl_", "scatter", "scatter_"})
 """Operators that leave open which one counts of several values written to one place."""
