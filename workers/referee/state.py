@@ -73,6 +73,7 @@ from workers.referee.inputs.distributions import (
     Distribution,
     changes,
     drawn,
+    is_one_several,
     loose,
     nudged,
     with_numbers,
@@ -454,6 +455,10 @@ class ReferenceState:
                 return None  # whole numbers too large for a float to tell one from the next
             if harsh:
                 scales = tuple(map(worse, scales, scales_of(moved, exact_tensors, usual)))
+                if is_one_several(arguments):  # their copies in registers are rounded apart from each other
+                    apart = scales_of(self.problem.run_double(nudged(arguments, apart=True)), exact_tensors, usual)
+                    rounded = zip(scales, apart, exact_tensors, strict=True)
+                    scales = tuple(one if is_counted(exact) else worse(one, other) for one, other, exact in rounded)
         if exact_tensors and distribution.harsh and self._has_exponentials():
             by = ROUNDING * max((largest_finite(tensor) for tensor in flatten(arguments)), default=0.0)
             scales = tuple(with_shift(scale, output, by) for scale, output in zip(scales, outputs, strict=True))

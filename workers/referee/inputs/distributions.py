@@ -240,13 +240,19 @@ def _single(tensor: torch.Tensor) -> torch.Tensor:
     return tensor * random.uniform(0.6, 1.6)  # noqa: S311 - seeded with the draw
 
 
-def nudged(arguments: list[Any], by: float = ROUNDING) -> list[Any]:
+def is_one_several(arguments: list[Any]) -> bool:
+    """Whether one tensor is several arguments."""
+    tensors = flatten(arguments)
+    return len(set(map(id, tensors))) < len(tensors)
+
+
+def nudged(arguments: list[Any], by: float = ROUNDING, *, apart: bool = False) -> list[Any]:
     """Arguments in float64 whose values are off by up to a rounding to float, as they are inside of many a kernel. One
-    tensor that is several arguments stays one."""
+    tensor that is several arguments stays one, unless each is to be rounded `apart`."""
     known = dict[int, torch.Tensor]()
 
     def nudge(tensor: torch.Tensor) -> torch.Tensor:
-        if id(tensor) not in known:
+        if apart or id(tensor) not in known:
             known[id(tensor)] = moved(tensor)
         return known[id(tensor)]
 

@@ -332,7 +332,7 @@ def _loosened(tensor: torch.Tensor, sizes: set[int], freedom: Freedom) -> Iterat
         places = torch.randint(0, kinds[-1] + 1, tensor.shape, device=tensor.device).sort().values
         places[:2], places[-2:] = 0, kinds[-1]
         yield "empty segments in", places.to(tensor.dtype)
-    elif kinds[0] > 0 and (len(kinds) == 1 or not _rises(rows)):
+    elif kinds[0] > 0 and (len(kinds) == 1 or not (_rises(rows) or _differ(rows))):
         yield "zeros in", _with_zeros(tensor, sizes)
 
 

@@ -131,9 +131,10 @@ def _on_calls(
 
 def _related(state: ReferenceState, announced: list[Any]) -> list[tuple[str, Distribution, list[Any]]]:
     """Calls whose tensors are close to each other, or equal, where what the reference does with equal values is known:
-    one tensor then, unless the reference changes its arguments."""
+    one tensor then, unless the reference changes its arguments or has gradients of them."""
     near = close(announced) if state.knows_ties or not state.problem.is_step else None
-    same = equal(announced, shared=not state.mutates) if state.knows_ties else None
+    shared = not (state.mutates or state.problem.is_step)
+    same = equal(announced, shared=shared) if state.knows_ties else None
     found = (("arguments close to each other", CLOSE, near), ("equal arguments", EQUAL, same))
     return [(where, kind, changed) for where, kind, changed in found if changed is not None]
 
