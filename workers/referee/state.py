@@ -73,6 +73,7 @@ from workers.referee.inputs.distributions import (
     Distribution,
     changes,
     drawn,
+    is_one_several,
     loose,
     nudged,
     rebuilt,
@@ -264,7 +265,7 @@ class ReferenceState:
     def _tried(self, number: int) -> list[Distribution]:
         tensors = flatten(self.draw(number, OWN))
         size = sum(tensor.nbytes for tensor in tensors)
-        others = list(OTHERS) if self._has_ties_in_hand() else [d for d in OTHERS if not d.has_ties]
+        others = list(OTHERS) if self.knows_ties else [d for d in OTHERS if not d.has_ties]
         if number != 0 or size > SMALL_BYTES:
             fewest = 1 if self.is_one_of_many else FEW - 1
             kept = set(random.SystemRandom().sample(range(len(others)), FEW if number == 0 else fewest))
@@ -276,18 +277,18 @@ class ReferenceState:
             others = [d for d in others if d is not WIDE]  # of which it is more
         wide = [BIG if d is WIDE and self.scales(number, WIDE) is None else d for d in others]
         free = loose(tensors)
-        whole = [d for d in WHOLE if not d.has_ties or self._has_ties_in_hand()] if any(map(is_whole, free)) else []
+        whole = [d for d in WHOLE if not d.has_ties or self.knows_ties] if any(map(is_whole, free)) else []
         anywhere = [ANYWHERE] if self._only_compares_whole and hold_any_whole(tensors) else []
         if self.place.is_gpu:  # an index out of range costs the process its device
             whole = [d for d in whole if d.has_ties]
-            anywhere = [] if self._names() & INDEXING else anywhere
-        codes = CODES if self._has_ties_in_hand() and any(map(is_code, free)) else ()
+            anywhere = [] if self.names & INDEXING else anywhere
+        codes = CODES if self.knows_ties and any(map(is_code, free)) else ()
         constants = CONSTANTS if any(map(is_constant, tensors)) else ()
         layouts = LAYOUTS if self.problem.is_step else ()
         bounds, _ = named_numbers(self.analysis.operators)
-        named = [with_numbers(bounds)] if bounds and self._has_ties_in_hand() else []
+        named = [with_numbers(bounds)] if bounds and self.knows_ties else []
         further = [UNEVEN] if len(free) < len(tensors) else []
-        further += [NOT_FINITE] if self._names() & SEES_NAN else []
+        further += [NOT_FINITE] if self.names & SEES_NAN else []
         return [*TELLING, *whole, *anywhere, *codes, *constants, *named, *further, *far, *wide, *layouts]
 
     def _has_range(self, tensors: Sequence[torch.Tensor]) -> bool:
@@ -298,23 +299,25 @@ class ReferenceState:
             return False
         return any(tensor.is_floating_point() and torch.finfo(tensor.dtype).max > FARTHEST for tensor in tensors)
 
-    def _has_ties_in_hand(self) -> bool:
+    @property
+    def knows_ties(self) -> bool:
         """Whether what the reference does with equal values is known."""
-        names = self._names()
+        names = self.names
         return bool(names) and not self.chooses and not self._has_kinks()
 
     @property
     def chooses(self) -> bool:
         """Whether the reference chooses among equal values, as it likes: PyTorch promises nothing of them, or they may
         be equal by a rounding."""
-        return bool(self._names() & CHOOSERS) and not self._settles_ties
+        return bool(self.names & CHOOSERS) and not self._settles_ties
 
     def _has_kinks(self) -> bool:
         """Whether gradients are judged of a formula that has none at some values: which is taken there, of those from
         either side, is nobody's business, and a rounding decides on which side a value lies."""
-        return self.problem.is_step and bool(self._names() & KINKED or not self._names())
+        return self.problem.is_step and bool(self.names & KINKED or not self.names)
 
-    def _names(self) -> set[str]:
+    @property
+    def names(self) -> set[str]:
         """The operators of the reference's forward; empty where it could not be traced."""
         return {base_name(item.target) for item in self.analysis.operators}
 
@@ -410,7 +413,7 @@ class ReferenceState:
         kept = self.problem.limits.kept(arguments, changed)
         if is_same(kept, arguments) or (distribution.uneven and not is_same(kept, changed)):
             return False
-        return self.problem.limits.moved_share(changed, kept) <= (MOST_MOVED if self._has_ties_in_hand() else 0.0)
+        return self.problem.limits.moved_share(changed, kept) <= (MOST_MOVED if self.knows_ties else 0.0)
 
     def _in_part(
         self, arguments: list[Any], outputs: list[torch.Tensor], run: Callable[[list[Any]], list[torch.Tensor]]
@@ -485,6 +488,10 @@ class ReferenceState:
                 return None  # whole numbers too large for a float to tell one from the next
             if harsh:
                 scales = tuple(map(worse, scales, scales_of(moved, exact_tensors, usual)))
+                if is_one_several(arguments):  # their copies in registers are rounded apart from each other
+                    apart = scales_of(self.problem.run_double(nudged(arguments, apart=True)), exact_tensors, usual)
+                    rounded = zip(scales, apart, exact_tensors, strict=True)
+                    scales = tuple(one if is_counted(exact) else worse(one, other) for one, other, exact in rounded)
         if exact_tensors and distribution.harsh and self._has_exponentials():
             by = ROUNDING * max((largest_finite(tensor) for tensor in flatten(arguments)), default=0.0)
             scales = tuple(with_shift(scale, output, by) for scale, output in zip(scales, outputs, strict=True))
@@ -570,7 +577,7 @@ class ReferenceState:
     def _tensors(self, run: Callable[[list[Any]], list[torch.Tensor]]) -> Tensors:
         """What may be left out of a call. On a GPU, zeros are not tried where they may become indices: one out of range
         costs the process its device."""
-        names = self._names()
+        names = self.names
         return Tensors(
             run=run,
             without=None if self.problem.is_varied else self.problem.without,
@@ -617,7 +624,7 @@ class ReferenceState:
         return dataclasses.replace(scale, relative=widest, peak=max(scale.peak, peak), faint=faint, block=block)
 
     def _has_exponentials(self) -> bool:
-        names = self._names()
+        names = self.names
         return not names or bool(names & EXPONENTIALS)
 
 

@@ -22,6 +22,7 @@ from workers.referee.inputs.transforms import (
     beyond,
     blocks,
     far,
+    general,
     mixed,
     not_finite,
     offset,
@@ -36,7 +37,15 @@ from workers.referee.inputs.transforms import (
     ties,
     wide,
 )
-from workers.referee.inputs.value_kinds import are_numbers, is_code, is_constant, is_continuous, is_whole, may_repeat
+from workers.referee.inputs.value_kinds import (
+    are_numbers,
+    is_code,
+    is_constant,
+    is_continuous,
+    is_few_floats,
+    is_whole,
+    may_repeat,
+)
 from workers.referee.inputs.value_structure import structured
 from workers.runner.step import DENSE, EXPANDED, TURNED
 
@@ -66,6 +75,8 @@ class Distribution:
     piles_up: bool = False
     """Whether sums may pile up in one place, by indices that are alike: a row or column then holds hardly more than one
     sum, which has no error to average."""
+    few: Transform | None = None
+    """Applied to every tensor of floats of a few kinds, where those are what changes."""
     constant: Transform | None = None
     """Applied to every tensor of one value, where those are what changes."""
     marked: Transform | None = None
@@ -130,6 +141,11 @@ UNEVEN = Distribution(name="uneven rows", transform=as_it_is, piles_up=True, une
 """Tried where indices say where a sparse matrix has entries, and these could be anywhere."""
 NOT_FINITE = Distribution(name="not finite in places", transform=not_finite, about_nan=True)
 """Tried where the reference looks for NaN or infinities."""
+CLOSE = Distribution(name="close", transform=as_it_is, harsh=True)
+EQUAL = Distribution(name="equal", transform=as_it_is, harsh=True, has_ties=True)
+"""How tensors are judged that are close to each other, or equal; see `inputs.relations`."""
+FEW_FLOATS = Distribution(name="general (for a few kinds)", transform=as_it_is, few=general)
+"""Tried where floats are of a few kinds, drawn for each place."""
 TURNED_COTANGENTS = Distribution(name="own, with turned cotangents,", transform=None, layout=TURNED)
 EXPANDED_COTANGENTS = Distribution(name="own, with expanded cotangents,", transform=None, layout=EXPANDED)
 LAYOUTS = (TURNED_COTANGENTS, EXPANDED_COTANGENTS)
@@ -178,6 +194,7 @@ def _special(distribution: Distribution) -> list[tuple[Transform, Callable[[torc
     kinds = (
         (distribution.whole, is_whole),
         (distribution.code, is_code),
+        (distribution.few, is_few_floats),
         (distribution.constant, is_constant),
         (distribution.marked, may_repeat),
         (distribution.number, are_numbers),
@@ -223,15 +240,28 @@ def _single(tensor: torch.Tensor) -> torch.Tensor:
     return tensor * random.uniform(0.6, 1.6)  # noqa: S311 - seeded with the draw
 
 
-def nudged(arguments: list[Any], by: float = ROUNDING) -> list[Any]:
-    """Arguments in float64 whose values are off by up to a rounding to float, as they are inside of many a kernel."""
+def is_one_several(arguments: list[Any]) -> bool:
+    """Whether one tensor is several arguments."""
+    tensors = flatten(arguments)
+    return len(set(map(id, tensors))) < len(tensors)
+
+
+def nudged(arguments: list[Any], by: float = ROUNDING, *, apart: bool = False) -> list[Any]:
+    """Arguments in float64 whose values are off by up to a rounding to float, as they are inside of many a kernel. One
+    tensor that is several arguments stays one, unless each is to be rounded `apart`."""
+    known = dict[int, torch.Tensor]()
 
     def nudge(tensor: torch.Tensor) -> torch.Tensor:
+        if apart or id(tensor) not in known:
+            known[id(tensor)] = moved(tensor)
+        return known[id(tensor)]
+
+    def moved(tensor: torch.Tensor) -> torch.Tensor:
         if not (tensor.is_floating_point() or tensor.is_complex()):
             return tensor
         exact = tensor.to(torch.complex128 if tensor.is_complex() else torch.float64)
-        moved = exact + exact * (torch.rand(tensor.shape, device=tensor.device) * 2 - 1) * by
-        return torch.where(torch.isfinite(exact), moved, exact)  # an infinity would become NaN
+        other = exact + exact * (torch.rand(tensor.shape, device=tensor.device) * 2 - 1) * by
+        return torch.where(torch.isfinite(exact), other, exact)  # an infinity would become NaN
 
     return list(mapped(arguments, nudge))
 

@@ -168,6 +168,15 @@ def any_code(tensor: torch.Tensor) -> torch.Tensor:
     return torch.full_like(tensor, tensor.reshape(-1)[int(torch.randint(0, tensor.numel(), ()))].item())
 
 
+def general(tensor: torch.Tensor) -> torch.Tensor:
+    """General numbers in the place of a few kinds: between them and zero, which stays; below it where it is the
+    largest, as in a mask that is added."""
+    share = torch.rand(tensor.shape, device=tensor.device).to(tensor.dtype)
+    if float(tensor.max()) == 0:
+        return torch.where(tensor == 0, -4 * share, tensor)
+    return tensor * (1 - 0.75 * share)
+
+
 def other_ones(tensor: torch.Tensor) -> torch.Tensor:
     """Other values of the same sign in the place of one that is not zero."""
     return tensor * (torch.rand(tensor.shape, device=tensor.device) + 0.6).to(tensor.dtype)

@@ -4,11 +4,13 @@ A mask that lets everything through, offsets of equal segments, `steps=3`: as lo
 never changes, nothing tells a kernel that reads it from one that does not. So each takes other values, of those that
 keep what can be seen of its structure: order, different values in a row, equal sums of rows, a triangle, symmetry,
 where a sequence begins and ends, a sum that is another tensor's size, and leaves that follow from one another (lengths
-from offsets). A problem's reference has the last word on what is legal: it must take them.
+from offsets). Then each takes a few that lack a structure which callers need not keep (`loosened`). A problem's
+reference has the last word on what is legal: it must take them.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +22,7 @@ import torch
 from workers.ipc.sparse import is_sparse
 from workers.ipc.tensors import leaves, with_leaves
 from workers.referee.inputs.index_structure import index_structure
+from workers.referee.inputs.transforms import general
 from workers.referee.inputs.value_kinds import is_constant, is_continuous, rows_of
 from workers.referee.inputs.value_structure import is_symmetric
 
@@ -28,6 +31,7 @@ MOST_OTHERS = 2
 TURNED_OFF = 0.125
 """Share of a mask's elements that are turned off."""
 WHOLE_DTYPES = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+APART = "other values, alone, of"
 FEW_KINDS = 2
 """Different values of a mask."""
 MOST_SEGMENTED = 1 << 24
@@ -42,6 +46,20 @@ class Variation:
     places: frozenset[int]
     """The numbers of the leaves that are different."""
     arguments: list[Any]
+    what: str = "other values of"
+    """What is different, in words that a leaf's name follows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Freedom:
+    """What a model's operators permit of values that lack a structure."""
+
+    repeats: bool = True
+    """Whether whole numbers in order may be equal, or begin again: not for places that are written to."""
+    restarts: bool = True
+    """Whether whole numbers in order may begin again: not for what is searched."""
+    empty_rows: bool = True
+    """Whether masks may let nothing through."""
 
 
 def unvarying(draws: Iterable[Sequence[Any]]) -> list[int]:
@@ -55,7 +73,7 @@ def unvarying(draws: Iterable[Sequence[Any]]) -> list[int]:
         places = [place for place in places if len(other) == len(first) and _is_same(first[place], other[place])]
     tensors = [value for value in first if isinstance(value, torch.Tensor) and not is_sparse(value)]
     together = index_structure(tensors)
-    fixed = [tensors[place] for place in together.places] if together is not None else []
+    fixed = [tensors[place] for place in together.places] if together is not None and together.ordered else []
     return [place for place in places if _may_vary(first[place]) and not any(first[place] is one for one in fixed)]
 
 
@@ -65,9 +83,7 @@ def variations(arguments: Sequence[Any], place: int, generator: random.Random) -
     if follows(arguments, place):
         return
     found = [value for _, value in leaves(list(arguments))]
-    tensors = [value for index, value in enumerate(found) if index != place and isinstance(value, torch.Tensor)]
-    sizes = {size for tensor in tensors for size in tensor.shape}
-    for other in _others(found[place], sizes, generator):
+    for other in _others(found[place], _other_sizes(found, place), generator):
         derived = _derived(found, place, other)
         surely = {index: value for index, value in derived.items() if isinstance(value, torch.Tensor)}
         ways: list[dict[int, Any]] = [derived, surely]  # a number may follow by chance
@@ -76,6 +92,25 @@ def variations(arguments: Sequence[Any], place: int, generator: random.Random) -
             changed[place] = other
             places = frozenset(index for index, old in enumerate(found) if not _is_same(old, changed[index]))
             yield Variation(places=places, arguments=list(with_leaves(list(arguments), changed)))
+
+
+def loosened(arguments: Sequence[Any], place: int, freedom: Freedom) -> Iterator[Variation]:
+    """Arguments with values of a leaf that lack a structure which announced ones have: nothing in some rows of a mask,
+    empty segments, positions that begin again, general numbers in the place of a choice; and with other values of one
+    of several equal leaves alone. None for a leaf that follows from another one."""
+    found = [value for _, value in leaves(list(arguments))]
+    if not isinstance(found[place], torch.Tensor) or found[place].numel() < 2 or follows(arguments, place):
+        return
+    sizes = _other_sizes(found, place)
+    ways = [(APART, other, _derived_apart(found, place, other)) for other in _first_other(found, place, sizes)]
+    ways += [(what, other, _derived(found, place, other)) for what, other in _loosened(found[place], sizes, freedom)]
+    for what, other, derived in ways:
+        if derived is None:
+            continue
+        changed = [derived.get(index, old) for index, old in enumerate(found)]
+        changed[place] = other
+        places = frozenset(index for index, old in enumerate(found) if not _is_same(old, changed[index]))
+        yield Variation(places=places, arguments=list(with_leaves(list(arguments), changed)), what=what)
 
 
 def follows(arguments: Sequence[Any], place: int) -> bool:
@@ -91,6 +126,12 @@ def stands_alone(arguments: Sequence[Any], place: int) -> bool:
     """Whether a leaf follows from no other one, and no other one from it."""
     found = [value for _, value in leaves(list(arguments))]
     return not _relations(found, place) and not follows(arguments, place)
+
+
+def _other_sizes(found: Sequence[Any], place: int) -> set[int]:
+    """Sizes of the other tensors."""
+    tensors = [value for index, value in enumerate(found) if index != place and isinstance(value, torch.Tensor)]
+    return {size for tensor in tensors for size in tensor.shape}
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -271,6 +312,69 @@ def _shifted(rows: torch.Tensor) -> torch.Tensor | None:
     return rows + 1 + int(torch.randint(0, rows.shape[1], ())) if int(rows.max()) < 2 * rows.shape[1] else None
 
 
+def _first_other(found: Sequence[Any], place: int, sizes: set[int]) -> Iterator[torch.Tensor]:
+    """Another value of a vector that is equal to another leaf."""
+    if any(derive is _DERIVATIONS[0] for derive in _relations(found, place).values()):
+        yield from itertools.islice(_other_tensors(found[place], sizes), 1)
+
+
+def _loosened(tensor: torch.Tensor, sizes: set[int], freedom: Freedom) -> Iterator[tuple[str, torch.Tensor]]:
+    """Other values of a tensor, each with what they lack or have."""
+    rows, kinds = rows_of(tensor), torch.unique(tensor).tolist()
+    if len(kinds) == FEW_KINDS if tensor.is_floating_point() else set(kinds) <= {0, 1}:
+        yield from ((what, other) for what, other in _loosened_mask(tensor, freedom) if not torch.equal(tensor, other))
+    elif tensor.dtype not in WHOLE_DTYPES or tensor.numel() < 3:
+        return
+    elif bool((rows.diff() == 1).all()):
+        begin = int(torch.randint(1, rows.shape[1], ()))
+        if freedom.repeats and freedom.restarts:
+            both = torch.cat((rows[:, : rows.shape[1] - begin], rows[:, :begin]), dim=1)
+            yield "a new beginning in", both.view(tensor.shape)
+        later = torch.arange(rows.shape[1], device=rows.device) >= begin
+        yield "a gap in", (rows + later.to(rows.dtype)).view(tensor.shape)
+    elif not freedom.repeats or tensor.dim() != 1:
+        return
+    elif bool((tensor.diff() > 0).all()) and kinds[0] == 0:
+        places = torch.randint(0, kinds[-1] + 1, tensor.shape, device=tensor.device).sort().values
+        places[:2], places[-2:] = 0, kinds[-1]
+        yield "empty segments in", places.to(tensor.dtype)
+    elif kinds[0] > 0 and (len(kinds) == 1 or not (_rises(rows) or _differ(rows))):
+        yield "zeros in", _with_zeros(tensor, sizes)
+
+
+def _loosened_mask(tensor: torch.Tensor, freedom: Freedom) -> Iterator[tuple[str, torch.Tensor]]:
+    rows = rows_of(tensor)
+    chosen = rows != rows.min()
+    if any(bool((chosen.sum(dim=dim) == 1).all()) for dim in (0, 1)):
+        return  # it names a place in each row or column
+    is_prefix = _falls(rows) and float(rows.max()) > 0 and not _is_lower(tensor)
+    if tensor.is_floating_point() and not is_prefix:
+        other = general(tensor)
+        yield "general numbers in", other.tril() + other.tril(-1).mT if is_symmetric(tensor) else other
+    low, high = tensor.aminmax() if tensor.is_floating_point() else (0, 1)
+    ways = (("nothing in some rows of", low, TURNED_OFF), ("everything in some rows of", high, TURNED_OFF))
+    for what, value, share in (*ways, ("nothing in", low, 1.0)) if freedom.empty_rows else ():
+        other = _rows_of_one(rows, value, share).view(tensor.shape)
+        if all(not holds(tensor) or holds(other) for holds in _MATRICES):
+            yield what, other
+
+
+def _rows_of_one(rows: torch.Tensor, value: Any, share: float) -> torch.Tensor:
+    """Rows of which some, at least one, hold one value."""
+    changed, count = rows.clone(), max(1, int(rows.shape[0] * share))
+    changed[torch.randperm(rows.shape[0], device=rows.device)[:count]] = value
+    return changed
+
+
+def _with_zeros(lengths: torch.Tensor, sizes: set[int]) -> torch.Tensor:
+    """Lengths of which some are zero; their neighbours are so much longer where the sum is another tensor's size."""
+    changed, place = lengths.clone(), 2 * int(torch.randint(0, lengths.numel() // 2, ()))
+    if int(lengths.sum()) in sizes:
+        changed[place + 1] += changed[place]
+    changed[place] = 0
+    return changed
+
+
 def keeps_structure(tensor: torch.Tensor, changed: torch.Tensor) -> bool:
     """Whether a change keeps what can be seen of a tensor's structure."""
     rows, new = rows_of(tensor), rows_of(changed)
@@ -397,3 +501,21 @@ def _derived(found: Sequence[Any], place: int, other: Any) -> dict[int, Any]:
         for index, value in values.items()
         if value is not None
     }
+
+
+def _derived_apart(found: Sequence[Any], place: int, other: torch.Tensor) -> dict[int, Any] | None:
+    """The same where leaves that are equal to the first keep their values: of as many leaves that follow in one way,
+    the first one follows from it; of a single number, the larger one holds for all. None where that cannot be seen."""
+    related = _relations(found, place)
+    sources = 1 + sum(derive is _DERIVATIONS[0] for derive in related.values())
+    changes = dict[int, Any]()
+    for derive in set(related.values()) - {_DERIVATIONS[0]}:
+        group, value = [index for index in related if related[index] is derive], derive(other)
+        old = found[group[0]]
+        if value is None or (len(group) != sources and isinstance(value, torch.Tensor)):
+            return None
+        if isinstance(value, torch.Tensor):
+            changes[min(group)] = value.to(old.dtype)
+        else:
+            changes |= dict.fromkeys(group[:1] if len(group) == sources else group, max(value, old))
+    return changes

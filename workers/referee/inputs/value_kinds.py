@@ -20,6 +20,8 @@ WHOLE_DTYPES = (torch.uint8, torch.int8, *WIDEST_WHOLE)
 """Integers that may be drawn from all of their dtype's range."""
 MOST_CHANCE = 16
 """Squared count over range, from which on independent whole numbers are never all different (about e^-8)."""
+FEW_KINDS = 3
+"""Kinds of floats that stand for a choice (no and yes; minus one, zero and one)."""
 FEW_MAY_REPEAT = 4
 """Whole numbers below which nothing is known of their order."""
 LEAST_SLICES = 4
@@ -36,6 +38,14 @@ def is_code(tensor: torch.Tensor) -> bool:
     if kinds < 2 or kinds == tensor.numel() or (tensor.element_size() > 1 and kinds > FEW_VALUES):
         return False
     return is_even(tensor)
+
+
+def is_few_floats(tensor: torch.Tensor) -> bool:
+    """Whether a tensor holds floats of two or three kinds, drawn for each place: a choice, or weights of zero and
+    one."""
+    if not tensor.is_floating_point() or tensor.element_size() == 1 or not is_code(tensor):
+        return False
+    return int(torch.unique(sampled_values(tensor)).numel()) <= FEW_KINDS
 
 
 def is_constant(tensor: torch.Tensor) -> bool:

@@ -1,8 +1,10 @@
 """Does a kernel read what is the same in every draw, and know the indices that mean something else?
 
 Arguments that never change (a mask that lets everything through, equal segments, `steps=3`) take other values, within
-what can be seen of their structure and where the reference takes them. So do labels that the model ignores. A kernel
-has to be right there or to refuse them by an exception: then the report says what it is limited to.
+what can be seen of their structure and where the reference takes them, and then some that lack a structure which
+callers need not keep. So do labels that the model ignores, floats of a few kinds, and tensors that were drawn apart:
+they come close, are equal, or are one tensor. A kernel has to be right there or to refuse them by an exception: then
+the report says what it is limited to.
 """
 
 from __future__ import annotations
@@ -24,8 +26,19 @@ from workers.referee.gates.checks.calls import try_values
 from workers.referee.gates.checks.recovery import after_an_exception
 from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.constraints import is_same
-from workers.referee.inputs.distributions import OWN, Distribution, changes, drawn, rebuilt, with_mark
-from workers.referee.inputs.unvarying import MOST_OTHERS, Variation, follows, variations
+from workers.referee.inputs.distributions import (
+    CLOSE,
+    EQUAL,
+    FEW_FLOATS,
+    OWN,
+    Distribution,
+    changes,
+    drawn,
+    rebuilt,
+    with_mark,
+)
+from workers.referee.inputs.relations import close, equal
+from workers.referee.inputs.unvarying import MOST_OTHERS, Freedom, Variation, follows, loosened, variations
 from workers.referee.state import ReferenceState
 from workers.referee.trial import Trial
 
@@ -35,6 +48,14 @@ OTHER_SETS = 2
 """Further input sets on which one other value of each such argument is tried."""
 VALUES_SLOT, MARKS_SLOT = 5000, 6000
 MAY_RAISE = ". A kernel may raise an exception for values that it does not support"
+MOST_LOOSENED = 4
+"""Values that lack a structure which are tried of one leaf."""
+WRITES = frozenset({"index_copy", "index_copy_", "index_put", "index_put_", "_index_put_impl_", "scatter", "scatter_"})
+"""Operators that leave open which one counts of several values written to one place."""
+SEARCHES = frozenset({"searchsorted", "bucketize", "segment_reduce", "embedding_bag", "_embedding_bag"})
+"""Operators that take whole numbers in order only."""
+ATTENDS = frozenset({"scaled_dot_product_attention", "_scaled_dot_product_flash_attention_for_cpu", "_safe_softmax"})
+"""Operators that make zeros of rows in which nothing is let through, where a softmax makes NaN of them."""
 SHOWN = 200
 """Characters of what a kernel says when it refuses."""
 
@@ -44,12 +65,14 @@ def on_other_values(trial: Trial, notes: list[str]) -> GateFinding | None:
     gets what became of them."""
     state = trial.state
     announced = state.problem.forward_arguments(trial.draw(0, OWN))
-    marks = [one for one in map(with_mark, state.named_indices) if changes(announced, one)]
-    if not state.unvarying and not marks:
+    marks = [one for one in (*map(with_mark, state.named_indices), FEW_FLOATS) if changes(announced, one)]
+    related = _related(state, announced)
+    if not state.unvarying and not marks and not related:
         return None
     others = state.set_numbers[1:]
     with _caller(trial) as caller:
-        finding = _on_unvarying(caller, 0, announced, notes) or _on_marks(caller, announced, marks, notes)
+        calls = [(f"{mark.name} values", OWN, drawn(announced, mark)) for mark in marks]
+        finding = _on_unvarying(caller, 0, announced, notes) or _on_calls(caller, announced, calls + related, notes)
         for number in random.SystemRandom().sample(others, min(OTHER_SETS, len(others))):
             finding = finding or _on_another_set(caller, number, len(leaves(announced)))
     return finding
@@ -70,9 +93,11 @@ def _on_unvarying(trial: Trial, number: int, announced: list[Any], notes: list[s
             continue
         most = MOST_OTHERS if number == 0 else 1
         tried, refusal = list(itertools.islice(_taken_ones(trial.state, announced, place), most)), None
+        if number == 0:
+            tried += itertools.islice(_loosened_ones(trial.state, announced, place), MOST_LOOSENED)
         for variation in tried:
             varied |= variation.places
-            where = f"other values of {names[place]}, which is the same in every draw"
+            where = f"{variation.what} {names[place]}, which is the same in every draw"
             where = f"input set {number}, {where}" if number else where
             finding, refusal = _tried(trial, variation.arguments, VALUES_SLOT + place, where)
             if finding is not None:
@@ -83,25 +108,36 @@ def _on_unvarying(trial: Trial, number: int, announced: list[Any], notes: list[s
     return None
 
 
-def _on_marks(
-    trial: Trial, announced: list[Any], marks: Sequence[Distribution], notes: list[str]
+def _on_calls(
+    trial: Trial, announced: list[Any], calls: Sequence[tuple[str, Distribution, list[Any]]], notes: list[str]
 ) -> GateFinding | None:
-    for index, mark in enumerate(marks):
-        marked = drawn(announced, mark)
-        if trial.state.problem.limits.excludes(announced, marked):
+    """What is wrong in other calls, each with what is said of its values and how they are judged."""
+    state = trial.state
+    for index, (where, kind, changed) in enumerate(calls):
+        if state.problem.limits.excludes(announced, changed):
             continue
-        call = _with_cotangents(trial.state, marked, is_plain=False)
+        call = _with_cotangents(state, changed, is_plain=False)
         if call is None:
             continue
-        finding, refusal = _tried(trial, call, MARKS_SLOT + index, f"{mark.name} values")
+        finding, refusal = _tried(trial, call, MARKS_SLOT + index, where, kind)
         if finding is not None:
+            if kind is not OWN and state.scales_on(call, state.expected(call).tensors, kind) is None:
+                continue
             return finding
         notes.append(
-            f"passed on {mark.name} values"
-            if refusal is None
-            else f"limited: {mark.name} values are refused with {refusal[:SHOWN]}"
+            f"passed on {where}" if refusal is None else f"limited: {where} are refused with {refusal[:SHOWN]}"
         )
     return None
+
+
+def _related(state: ReferenceState, announced: list[Any]) -> list[tuple[str, Distribution, list[Any]]]:
+    """Calls whose tensors are close to each other, or equal, where what the reference does with equal values is known:
+    one tensor then, unless the reference changes its arguments or has gradients of them."""
+    near = close(announced) if state.knows_ties or not state.problem.is_step else None
+    shared = not (state.mutates or state.problem.is_step)
+    same = equal(announced, shared=shared) if state.knows_ties else None
+    found = (("arguments close to each other", CLOSE, near), ("equal arguments", EQUAL, same))
+    return [(where, kind, changed) for where, kind, changed in found if changed is not None]
 
 
 def taken(state: ReferenceState, arguments: list[Any], tensors: list[torch.Tensor]) -> list[Any] | None:
@@ -153,6 +189,19 @@ def _taken_ones(state: ReferenceState, announced: Sequence[Any], place: int) -> 
             yield dataclasses.replace(variation, arguments=call)
 
 
+def _loosened_ones(state: ReferenceState, announced: list[Any], place: int) -> Iterator[Variation]:
+    """Values that lack an announced structure, where the reference takes them."""
+    known, names = bool(state.names), state.names
+    freedom = Freedom(
+        repeats=known and not names & WRITES, restarts=not names & SEARCHES, empty_rows=not names & ATTENDS
+    )
+    for variation in loosened(announced, place, freedom):
+        if not state.problem.limits.excludes(announced, variation.arguments):
+            call = _with_cotangents(state, variation.arguments, is_plain=True)
+            if call is not None:
+                yield dataclasses.replace(variation, arguments=call)
+
+
 def _within_limits(
     state: ReferenceState, announced: Sequence[Any], variation: Variation, place: int
 ) -> list[Any] | None:
@@ -179,10 +228,12 @@ def _agree(one: torch.Tensor, other: torch.Tensor) -> bool:
     return bool((wide - again).abs().amax() <= SETTLED * wide.abs().amax())
 
 
-def _tried(trial: Trial, arguments: list[Any], number: int, where: str) -> tuple[GateFinding | None, str | None]:
+def _tried(
+    trial: Trial, arguments: list[Any], number: int, where: str, kind: Distribution = OWN
+) -> tuple[GateFinding | None, str | None]:
     """What is wrong on other values, and how the kernel refuses them if it does."""
     try:
-        finding = try_values(trial, arguments, number, where)
+        finding = try_values(trial, arguments, number, where, kind)
     except RunnerFault as fault:
         if fault.kind is FaultKind.RAISED:
             return after_an_exception(trial), str(fault)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from workers.ipc.tensors import leaves
-from workers.referee.inputs.unvarying import follows, unvarying, variations
+from workers.referee.inputs.unvarying import Freedom, follows, loosened, unvarying, variations
 
 OFFSETS = torch.arange(0, 65, 8)
 
@@ -155,3 +155,59 @@ def test_a_number_that_is_a_size_becomes_smaller_only() -> None:
 def test_a_scale_of_zero_becomes_something() -> None:
     assert [bool(one[0] != 0) for one in varied([torch.zeros(1)])] == [True]
     assert [bool(one[0] != 0) for one in varied([0.0])] == [True]
+
+
+def loose(arguments: list[Any], place: int = 0, freedom: Freedom = Freedom()) -> dict[str, list[Any]]:  # noqa: B008
+    """The leaves of each variation that lacks a structure."""
+    found = loosened(arguments, place, freedom)
+    return {one.what: [value for _, value in leaves(one.arguments)] for one in found}
+
+
+def test_equal_offsets_change_apart_with_what_follows_from_the_first() -> None:
+    arguments = [OFFSETS, OFFSETS.clone(), OFFSETS.diff(), OFFSETS.diff(), 8]
+    first, second, lengths, others, longest = loose(arguments)["other values, alone, of"]
+    assert torch.equal(second, OFFSETS)
+    assert torch.equal(others, OFFSETS.diff())
+    assert torch.equal(lengths, first.diff())
+    assert longest == max(8, int(lengths.max()))
+    assert "other values, alone, of" not in loose([OFFSETS, OFFSETS.clone(), OFFSETS.diff()])
+
+
+def test_segments_may_be_empty() -> None:
+    ((what, (offsets, lengths)),) = loose([OFFSETS, OFFSETS.diff()]).items()
+    assert what == "empty segments in"
+    assert (int(offsets[1]), int(offsets[-2]), int(offsets[-1])) == (0, 64, 64)
+    assert torch.equal(lengths, offsets.diff())
+    assert loose([OFFSETS], freedom=Freedom(repeats=False)) == {}
+
+
+def test_lengths_may_be_zero() -> None:
+    (lengths,) = (one[0] for one in loose([torch.full((8,), 4), torch.randn(32, 3)]).values())
+    assert (int(lengths.min()), int(lengths.sum())) == (0, 32)
+
+
+def test_positions_begin_again_and_have_gaps() -> None:
+    found = loose([torch.arange(16)])
+    assert sorted(found) == ["a gap in", "a new beginning in"]
+    assert int((found["a new beginning in"][0] == 0).sum()) == 2
+    assert found["a gap in"][0].unique().numel() == 16
+    assert list(loose([torch.arange(16)], freedom=Freedom(restarts=False))) == ["a gap in"]
+
+
+def test_a_mask_may_let_nothing_through() -> None:
+    found = loose([torch.ones(16, 8, dtype=torch.bool)])
+    assert not bool(found["nothing in"][0].any())
+    assert int((~found["nothing in some rows of"][0]).all(dim=1).sum()) == 2
+    assert loose([torch.ones(16, 8, dtype=torch.bool)], freedom=Freedom(empty_rows=False)) == {}
+    assert loose([torch.eye(16)]) == {}
+
+
+def test_a_choice_takes_general_numbers_in_its_triangle() -> None:
+    mask = torch.zeros(32, 32).masked_fill(torch.ones(32, 32, dtype=torch.bool).triu(1), -math.inf)
+    found = loose([mask])
+    assert "everything in some rows of" not in found
+    (changed,) = found["general numbers in"]
+    assert torch.equal(changed.isinf(), mask.isinf())
+    assert changed.unique().numel() > 100
+    prefixes = (torch.arange(48) < torch.randint(1, 49, (16, 1))).float()
+    assert "general numbers in" not in loose([prefixes])

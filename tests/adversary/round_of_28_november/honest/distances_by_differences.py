@@ -1,0 +1,20 @@
+# problem: distances
+# about: adds up squared differences
+
+cpp = r"""
+extern "C" void run(const float* x, const float* y, float* d, int64_t m, int64_t n, int64_t k) {
+  #pragma omp parallel for
+  for (int64_t i = 0; i < m; ++i) for (int64_t j = 0; j < n; ++j) {
+    float a = 0.0f;
+    #pragma omp simd reduction(+:a)
+    for (int64_t l = 0; l < k; ++l) { float p = x[i * k + l] - y[j * k + l]; a += p * p; }
+    d[i * n + j] = sqrtf(a);
+  }
+}
+"""
+
+
+def forward(self, x, y):
+    d = torch.empty(x.shape[0], y.shape[0])
+    lib.run(x, y, d, x.shape[0], y.shape[0], x.shape[1])
+    return d

@@ -1,0 +1,57 @@
+"""Tensors that are alike come close, are equal, or are one."""
+
+from __future__ import annotations
+
+import torch
+
+from workers.referee.inputs.distributions import nudged
+from workers.referee.inputs.relations import close, equal
+
+
+def test_tensors_of_other_kinds_or_shapes_are_not_alike() -> None:
+    x = torch.randn(64, 8)
+    for other in (torch.randn(64, 9), torch.rand(64, 8), torch.ones(64, 8), x.double(), torch.arange(64), 3, None):
+        assert close([x, other]) is None
+        assert equal([x, other], shared=True) is None
+
+
+def test_the_later_one_comes_close() -> None:
+    x, y = torch.randn(64, 8), torch.randn(48, 8)
+    found = close([x, y])
+    assert found is not None
+    assert found[0] is x
+    assert 0 < float((found[1] - x[:48]).abs().max()) < 0.01
+
+
+def test_equal_ones_lie_in_one_memory_where_they_may() -> None:
+    x, y = torch.randn(64, 8), torch.randn(64, 8)
+    shared, apart = equal([x, y], shared=True), equal([x, y], shared=False)
+    assert shared is not None
+    assert shared[1] is shared[0]
+    assert apart is not None
+    assert torch.equal(apart[1], x)
+    assert apart[1].data_ptr() != x.data_ptr()
+    one, other = nudged(shared)
+    assert torch.equal(one, other)
+
+
+def test_a_larger_one_keeps_its_rest() -> None:
+    x, y = torch.randn(8, 8), torch.randn(64, 8)
+    found = equal([x, y], shared=True)
+    assert found is not None
+    assert torch.equal(found[1], torch.cat((x, y[8:])))
+
+
+def test_a_structure_stays() -> None:
+    x, y = torch.randn(64, 64), torch.randn(64, 64).tril()
+    found = close([x, y])
+    assert found is not None
+    assert not bool(found[1].triu(1).any())
+    assert equal([x, y], shared=True) is None
+
+
+def test_labels_are_equal_in_most_places() -> None:
+    x, y = torch.randint(0, 9, (2, 4096)).unbind()
+    found = close([x, y])
+    assert found is not None
+    assert 0.8 < float((found[1] == x).float().mean()) < 1
