@@ -20,6 +20,8 @@ WHOLE_DTYPES = (torch.uint8, torch.int8, *WIDEST_WHOLE)
 """Integers that may be drawn from all of their dtype's range."""
 MOST_CHANCE = 16
 """Squared count over range, from which on independent whole numbers are never all different (about e^-8)."""
+TWO_KINDS = 2
+"""Different values of a mask."""
 FEW_MAY_REPEAT = 4
 """Whole numbers below which nothing is known of their order."""
 LEAST_SLICES = 4
@@ -70,6 +72,13 @@ def are_numbers(tensor: torch.Tensor) -> bool:
     if tensor.dtype not in WHOLE_DTYPES or tensor.numel() < 2 * FEW_WHOLE:
         return False
     return int(torch.unique(sampled_values(tensor)).numel()) > FEW_VALUES and _are_loose(tensor)
+
+
+def may_be_any(tensor: torch.Tensor) -> bool:
+    """Whether a tensor holds whole numbers of more than two kinds, in no order, that are no permutation."""
+    if tensor.dtype not in WHOLE_DTYPES or not _are_loose(tensor):
+        return False
+    return int(torch.unique(sampled_values(tensor)).numel()) > TWO_KINDS
 
 
 def hold_any_whole(tensors: Sequence[torch.Tensor]) -> bool:
