@@ -156,6 +156,7 @@ class ProblemProcess:
             gradient_names=problem.gradient_names,
             forward_line=problem.line_of("Model.forward"),
             argument_names=problem.argument_names,
+            defaults=problem.defaults,
         )
         return loaded, problem.init_inputs
 

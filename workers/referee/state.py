@@ -39,7 +39,7 @@ from workers.referee.comparison.tolerance import (
     worse,
 )
 from workers.referee.comparison.trivial_outputs import Tensors, TrivialOutputs
-from workers.referee.comparison.usual_magnitudes import usual_magnitudes
+from workers.referee.comparison.usual_magnitudes import Slots, usual_magnitudes
 from workers.referee.costs.named_numbers import named_numbers
 from workers.referee.costs.operator_costs import (
     CHOOSERS,
@@ -487,11 +487,8 @@ class ReferenceState:
             ):
                 return None  # whole numbers too large for a float to tell one from the next
             if harsh:
-                scales = tuple(map(worse, scales, scales_of(moved, exact_tensors, usual)))
-                if is_one_several(arguments):  # their copies in registers are rounded apart from each other
-                    apart = scales_of(self.problem.run_double(nudged(arguments, apart=True)), exact_tensors, usual)
-                    rounded = zip(scales, apart, exact_tensors, strict=True)
-                    scales = tuple(one if is_counted(exact) else worse(one, other) for one, other, exact in rounded)
+                apart = run_double(nudged(arguments, apart=True)) if is_one_several(arguments) else None
+                scales = _worse_by(scales, moved, apart, exact_tensors, usual)
         if exact_tensors and distribution.harsh and self._has_exponentials():
             by = ROUNDING * max((largest_finite(tensor) for tensor in flatten(arguments)), default=0.0)
             scales = tuple(with_shift(scale, output, by) for scale, output in zip(scales, outputs, strict=True))
@@ -626,6 +623,22 @@ class ReferenceState:
     def _has_exponentials(self) -> bool:
         names = self.names
         return not names or bool(names & EXPONENTIALS)
+
+
+def _worse_by(
+    scales: tuple[ErrorScale, ...],
+    moved: list[torch.Tensor],
+    apart: list[torch.Tensor] | None,
+    exact: list[torch.Tensor],
+    usual: list[Slots],
+) -> tuple[ErrorScale, ...]:
+    """Scales by what a rounding of the arguments changes, too. `apart` is what it changes where one tensor was given
+    several times: copies of it in registers are rounded apart from each other."""
+    scales = tuple(map(worse, scales, scales_of(moved, exact, usual)))
+    if apart is None:
+        return scales
+    others = zip(scales, scales_of(apart, exact, usual), exact, strict=True)
+    return tuple(scale if is_counted(tensor) else worse(scale, other) for scale, other, tensor in others)
 
 
 def _are_steady(scales: Sequence[ErrorScale], outputs: Sequence[torch.Tensor]) -> bool:

@@ -105,6 +105,8 @@ class IsolatedProblem:
         """Where the problem's file defines `Model.forward`."""
         self.argument_names = loaded.argument_names
         """The parameters of `Model.forward`, as far as they have names of their own."""
+        self.defaults = loaded.defaults
+        """Of those of them that may be left out, what they are then, where that is plain."""
         self.limits = _limits(problem, loaded.argument_names)
         """What the problem promises of the arguments of `Model.forward`."""
         if len(self.set_names) == 0:

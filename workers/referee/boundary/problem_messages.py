@@ -283,6 +283,8 @@ class ProblemLoaded(ProblemAnswer):
     """Where the problem's file defines `Model.forward`."""
     argument_names: tuple[str, ...]
     """The parameters of `Model.forward`, as far as they have names of their own."""
+    defaults: dict[str, bool | int | float | str | None]
+    """Of those of them that may be left out, what they are then, where that is plain."""
 
 
 @dataclass(frozen=True, kw_only=True)

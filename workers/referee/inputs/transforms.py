@@ -150,6 +150,21 @@ def anywhere(tensor: torch.Tensor) -> torch.Tensor:
     return rows.view(tensor.shape)
 
 
+def within(tensor: torch.Tensor, low: int, high: int, *, evenly: bool) -> torch.Tensor:
+    """Whole numbers from a range: each as likely as any other, or small ones as likely as large ones. Both ends are
+    among them."""
+    shape, device = tensor.shape, tensor.device
+    if evenly:
+        changed = low + (torch.rand(shape, dtype=torch.float64, device=device) * (high - low + 1)).long()
+        changed = changed.clamp(low, high)
+    else:
+        bits = torch.rand(shape, dtype=torch.float64, device=device) * high.bit_length()
+        size = torch.exp2(bits).clamp(max=2.0**62).long().clamp(max=high)
+        changed = torch.where(torch.rand(shape, device=device) < 1 / 2, -size, size).clamp(low) if low < 0 else size
+    changed.view(-1)[torch.randperm(changed.numel(), device=device)[:2]] = torch.tensor([low, high], device=device)
+    return changed.to(tensor.dtype)
+
+
 def rare(tensor: torch.Tensor) -> torch.Tensor:
     """Rows of one code, which is one of two, and in some of them the other one at a single place."""
     kinds = torch.unique(sampled_values(tensor))

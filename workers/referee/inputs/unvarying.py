@@ -28,6 +28,24 @@ from workers.referee.inputs.value_structure import is_symmetric
 
 MOST_OTHERS = 2
 """Other values that are tried of one leaf."""
+MOST_NUMBERS = 10
+"""Other values that are tried of all numbers together, where these are few; of each at least `MOST_OTHERS`."""
+MOST_OF_ONE = 5
+TEXTS = tuple(
+    tuple(words.split())
+    for words in (
+        "none mean sum batchmean",
+        "zeros border reflection",
+        "constant reflect replicate circular",
+        "nearest bilinear bicubic area nearest-exact",
+        "none tanh",
+        "floor trunc",
+        "sum prod mean amax amin",
+        "mean sum max",
+        "linear ndim",
+    )
+)
+"""Texts of which PyTorch's functions take each."""
 TURNED_OFF = 0.125
 """Share of a mask's elements that are turned off."""
 WHOLE_DTYPES = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
@@ -64,7 +82,8 @@ class Freedom:
 
 def unvarying(draws: Iterable[Sequence[Any]]) -> list[int]:
     """Numbers of the leaves that no draw changes and that no kind of values changes either: tensors that are neither
-    general numbers nor full of one, numbers and truth values. The draws are looked at one after the other."""
+    general numbers nor full of one, numbers, truth values, texts and None. The draws are looked at one after the
+    other."""
     following = iter(draws)
     first = [value for _, value in leaves(list(next(following)))]
     places = list(range(len(first)))
@@ -77,13 +96,22 @@ def unvarying(draws: Iterable[Sequence[Any]]) -> list[int]:
     return [place for place in places if _may_vary(first[place]) and not any(first[place] is one for one in fixed)]
 
 
-def variations(arguments: Sequence[Any], place: int, generator: random.Random) -> Iterator[Variation]:
+def variations(
+    arguments: Sequence[Any], place: int, generator: random.Random, texts: Sequence[str] = ()
+) -> Iterator[Variation]:
     """Arguments with other values for a leaf that does not vary, and for those that follow from it; the reference may
-    not take some of them. None for a leaf that follows from another one: it changes with that."""
+    not take some of them. None for a leaf that follows from another one: it changes with that. `texts`: others that
+    the model compares a text with."""
     if follows(arguments, place):
         return
     found = [value for _, value in leaves(list(arguments))]
-    for other in _others(found[place], _other_sizes(found, place), generator):
+    tensors = [value for index, value in enumerate(found) if index != place and isinstance(value, torch.Tensor)]
+    others: Iterable[Any] = _others(found[place], _other_sizes(found, place), generator)
+    if isinstance(found[place], str):
+        others = _other_texts(found[place], texts, generator)
+    elif found[place] is None:
+        others = _in_place_of_none(tensors)
+    for other in others:
         derived = _derived(found, place, other)
         surely = {index: value for index, value in derived.items() if isinstance(value, torch.Tensor)}
         ways: list[dict[int, Any]] = [derived, surely]  # a number may follow by chance
@@ -147,7 +175,9 @@ def _is_same(one: Any, other: Any) -> bool:
 
 def _may_vary(value: Any) -> bool:
     if not isinstance(value, torch.Tensor):
-        return isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value))
+        return (
+            value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value))
+        )
     if value.numel() == 0 or value.is_complex() or is_constant(value) or is_continuous(value):
         return False
     if value.is_floating_point() and value.element_size() == 1:
@@ -159,21 +189,26 @@ def _others(value: Any, sizes: set[int], generator: random.Random) -> Iterator[A
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int):
-        yield from _other_whole(value, sizes)
+        yield from _other_whole(value, sizes, generator)
     elif isinstance(value, float):
-        yield _other_number(value, generator)
+        yield from _other_numbers(value, generator)
     elif value.numel() == 1:
         yield from _other_single(value, sizes, generator)
     else:
         yield from _other_tensors(value, sizes)
 
 
-def _other_whole(value: int, sizes: set[int]) -> Iterator[int]:
-    """Whole numbers next to one, half and twice as large. A number that is a size may only become smaller."""
-    near = (value - 1, value + 1, value // 2, 2 * value)
-    least = min(value, 1) if value > 0 else 0
-    kept = [one for one in near if (one < 0 if value < 0 else one >= least) and one != value]
-    yield from dict.fromkeys(one for one in kept if one < value or value not in sizes)
+def _other_whole(value: int, sizes: set[int], generator: random.Random) -> Iterator[int]:
+    """Whole numbers that are larger, up to the largest size, of the other sign, next to one, and smaller. A number that
+    is a size may only become smaller."""
+    size, sign, most = abs(value), -1 if value < 0 else 1, max(sizes, default=0)
+    larger = [generator.randint(2 * size + 1, 4 * size + 1)]
+    larger += [generator.randint(larger[0], most)] if most > larger[0] else []
+    near, smaller = [value - 1, value + 1], [value // 2, 0, 1]
+    generator.shuffle(near)
+    generator.shuffle(smaller)
+    found = [*(sign * one for one in larger), -value if value else -1, *near, *smaller]
+    yield from dict.fromkeys(one for one in found if one != value and (abs(one) < value or value not in sizes))
 
 
 def _other_single(tensor: torch.Tensor, sizes: set[int], generator: random.Random) -> Iterator[torch.Tensor]:
@@ -181,16 +216,37 @@ def _other_single(tensor: torch.Tensor, sizes: set[int], generator: random.Rando
     if isinstance(number, bool):
         yield torch.logical_not(tensor)
     elif isinstance(number, int):
-        for other in _other_whole(number, sizes):
+        for other in _other_whole(number, sizes, generator):
             if torch.iinfo(tensor.dtype).min <= other <= torch.iinfo(tensor.dtype).max:
                 yield torch.full_like(tensor, other)
     elif math.isfinite(number):
-        yield torch.full_like(tensor, _other_number(number, generator))
+        yield from (torch.full_like(tensor, other) for other in _other_numbers(number, generator))
 
 
-def _other_number(number: float, generator: random.Random) -> float:
+def _other_numbers(number: float, generator: random.Random) -> Iterator[float]:
+    """Numbers about as large, of the other sign, beyond one and the number itself, and those that mean nothing to a
+    product or a sum."""
     factor = generator.uniform(0.6, 1.6)
-    return number * factor if number else factor - 1.1
+    yield number * factor if number else factor - 1.1
+    yield -generator.uniform(0.6, 1.6) * (number or 1.0)
+    yield math.copysign(generator.uniform(1.5, 4.0) * max(1.0, abs(number)), number)
+    yield from (one for one in generator.sample((0.0, 1.0), 2) if one != number)
+
+
+def _other_texts(text: str, texts: Sequence[str], generator: random.Random) -> list[str]:
+    """The texts that the model compares with, and those that PyTorch's functions take where they take this one."""
+    found = dict.fromkeys([*texts, *(one for family in TEXTS if text in family for one in family)])
+    return generator.sample([one for one in found if one != text], len(found) - (text in found))
+
+
+def _in_place_of_none(tensors: Sequence[torch.Tensor]) -> Iterator[Any]:
+    """What may be given where nothing was: a vector along one of the first tensor's dimensions, the last one first, a
+    tensor of its shape, and a number."""
+    like = next((one for one in tensors if is_continuous(one) and one.element_size() > 1), None)
+    if like is not None:
+        for shape in dict.fromkeys([*((size,) for size in reversed(like.shape)), tuple(like.shape)]):
+            yield torch.randn(shape, dtype=like.dtype, device=like.device)
+    yield 0.5
 
 
 def _other_tensors(tensor: torch.Tensor, sizes: set[int]) -> Iterator[torch.Tensor]:

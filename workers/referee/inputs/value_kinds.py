@@ -82,6 +82,13 @@ def are_numbers(tensor: torch.Tensor) -> bool:
     return int(torch.unique(sampled_values(tensor)).numel()) > FEW_VALUES and _are_loose(tensor)
 
 
+def may_be_any(tensor: torch.Tensor) -> bool:
+    """Whether a tensor holds whole numbers of more than two kinds, in no order, that are no permutation."""
+    if tensor.dtype not in WHOLE_DTYPES or not _are_loose(tensor):
+        return False
+    return int(torch.unique(sampled_values(tensor)).numel()) > 2  # a mask has two
+
+
 def hold_any_whole(tensors: Sequence[torch.Tensor]) -> bool:
     """Whether tensors hold such numbers, and beside them no other whole ones but codes: what is compared with places
     or offsets is one too."""

@@ -7,6 +7,7 @@ import copy
 import dataclasses
 import inspect
 import linecache
+import math
 import random
 import sys
 import traceback
@@ -34,6 +35,7 @@ from workers.runner.model import state_of
 from workers.runner.step import DENSE, ModelStep, StepPlan
 
 MODULE_NAME = "kernelwright_problem"
+PLAIN = (bool, int, float, str, type(None))
 SHOWN = 4
 """Of the tensors that a refusal names."""
 
@@ -167,9 +169,18 @@ class ReferenceProblem:
     @property
     def argument_names(self) -> tuple[str, ...]:
         """The parameters of `Model.forward`, as far as they have names of their own."""
+        return tuple(one.name for one in self._parameters())
+
+    @property
+    def defaults(self) -> dict[str, bool | int | float | str | None]:
+        """Of those of them that may be left out, what they are then, where that is plain."""
+        known = {one.name: one.default for one in self._parameters() if type(one.default) in PLAIN}
+        return {name: value for name, value in known.items() if not isinstance(value, float) or math.isfinite(value)}
+
+    def _parameters(self) -> list[inspect.Parameter]:
         parameters = inspect.signature(self.model.forward).parameters.values()
         named = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        return tuple(one.name for one in parameters if one.kind in named)
+        return [one for one in parameters if one.kind in named]
 
     def _placed(self, source: Callable[[], Any]) -> Any:
         """Values made on the device: what is made without naming one there, and the rest moved."""

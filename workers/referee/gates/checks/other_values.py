@@ -1,10 +1,11 @@
 """Does a kernel read what is the same in every draw, and know the indices that mean something else?
 
-Arguments that never change (a mask that lets everything through, equal segments, `steps=3`) take other values, within
-what can be seen of their structure and where the reference takes them, and then some that lack a structure which
-callers need not keep. So do labels that the model ignores, floats of a few kinds, and tensors that were drawn apart:
-they come close, are equal, or are one tensor. A kernel has to be right there or to refuse them by an exception: then
-the report says what it is limited to.
+Arguments that never change (a mask that lets everything through, equal segments, `steps=3`, what a default stands for)
+take other values, within what can be seen of their structure and where the reference takes them, and then some that
+lack a structure which callers need not keep. So do labels that the model ignores, whole numbers whose range follows
+from what the model does with them, floats of a few kinds, and tensors that were drawn apart: they come close, are
+equal, or are one tensor. A kernel has to be right there or to refuse them by an exception: then the report says what it
+is limited to.
 """
 
 from __future__ import annotations
@@ -13,14 +14,18 @@ import contextlib
 import dataclasses
 import itertools
 import random
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 
-from workers.ipc.tensors import flatten, leaves
+from workers.ipc.tensors import flatten, leaves, relaid
 from workers.referee.comparison.error_scales import same_bytes
+from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import all_finite
+from workers.referee.costs.operator_costs import base_name
+from workers.referee.costs.whole_ranges import WholeRange, whole_ranges
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_values
 from workers.referee.gates.checks.recovery import after_an_exception
@@ -34,11 +39,24 @@ from workers.referee.inputs.distributions import (
     Distribution,
     changes,
     drawn,
+    loose,
     rebuilt,
     with_mark,
 )
+from workers.referee.inputs.named_texts import named_texts
 from workers.referee.inputs.relations import close, equal
-from workers.referee.inputs.unvarying import MOST_OTHERS, Freedom, Variation, follows, loosened, variations
+from workers.referee.inputs.transforms import as_it_is, within
+from workers.referee.inputs.unvarying import (
+    MOST_NUMBERS,
+    MOST_OF_ONE,
+    MOST_OTHERS,
+    Freedom,
+    Variation,
+    follows,
+    loosened,
+    variations,
+)
+from workers.referee.inputs.value_kinds import may_be_any
 from workers.referee.state import ReferenceState
 from workers.referee.trial import Trial
 
@@ -46,7 +64,13 @@ SETTLED = 1e-4
 """Difference of two results, over the largest magnitude, up to which they are one."""
 OTHER_SETS = 2
 """Further input sets on which one other value of each such argument is tried."""
-VALUES_SLOT, MARKS_SLOT = 5000, 6000
+VALUES_SLOT, CALLS_SLOT, RANGES_SLOT = 5000, 6000, 7000
+SLOWEST_S = 0.05
+"""Seconds that the reference may take, by the time that it took for a smaller number."""
+ORDERED = frozenset(["clamp", "clip", "hardtanh"])
+"""Operators of two numbers of which the smaller one comes first."""
+VALUES = Distribution(name="other", transform=as_it_is, harsh=True)
+"""How values are judged that are not the problem's own."""
 MAY_RAISE = ". A kernel may raise an exception for values that it does not support"
 MOST_LOOSENED = 4
 """Values that lack a structure which are tried of one leaf."""
@@ -66,13 +90,18 @@ def on_other_values(trial: Trial, notes: list[str]) -> GateFinding | None:
     state = trial.state
     announced = state.problem.forward_arguments(trial.draw(0, OWN))
     marks = [one for one in (*map(with_mark, state.named_indices), FEW_FLOATS) if changes(announced, one)]
-    related = _related(state, announced)
-    if not state.unvarying and not marks and not related:
+    ranges = _ranges(state, announced)
+    calls = [(f"{mark.name} values", VALUES, drawn(announced, mark)) for mark in marks] + _related(state, announced)
+    has_defaults = len(_with_defaults(state, announced)) > len(announced)
+    if not (state.unvarying or calls or ranges or has_defaults):
         return None
     others = state.set_numbers[1:]
     with _caller(trial) as caller:
-        calls = [(f"{mark.name} values", OWN, drawn(announced, mark)) for mark in marks]
-        finding = _on_unvarying(caller, 0, announced, notes) or _on_calls(caller, announced, calls + related, notes)
+        finding = (
+            _on_unvarying(caller, 0, announced, notes)
+            or _on_calls(caller, announced, calls, notes)
+            or _on_ranges(caller, announced, ranges, notes)
+        )
         for number in random.SystemRandom().sample(others, min(OTHER_SETS, len(others))):
             finding = finding or _on_another_set(caller, number, len(leaves(announced)))
     return finding
@@ -85,26 +114,85 @@ def _on_another_set(trial: Trial, number: int, count: int) -> GateFinding | None
 
 
 def _on_unvarying(trial: Trial, number: int, announced: list[Any], notes: list[str]) -> GateFinding | None:
-    limits, paths = trial.state.problem.limits, [path for path, _ in leaves(announced)]
-    names = [_called(trial.state.problem.argument_names, path) for path in paths]
+    state, whole = trial.state, _with_defaults(trial.state, announced)
+    paths, values = zip(*leaves(whole), strict=True)
+    names = [_called(state.problem.argument_names, path) for path in paths]
+    places = [*state.unvarying, *range(len(leaves(announced)), len(paths))]
+    numbers = sum(isinstance(values[place], int | float) for place in places)
     varied = set[int]()
-    for place in trial.state.unvarying:
-        if place in varied or limits.is_fixed(_argument(paths[place])):
+    for place in places:
+        argument = _argument(paths[place])
+        if place in varied or state.problem.limits.is_fixed(argument):
             continue
-        most = MOST_OTHERS if number == 0 else 1
-        tried, refusal = list(itertools.islice(_taken_ones(trial.state, announced, place), most)), None
-        if number == 0:
-            tried += itertools.islice(_loosened_ones(trial.state, announced, place), MOST_LOOSENED)
-        for variation in tried:
+        given = whole[: max(len(announced), argument + 1)]
+        most = MOST_OTHERS
+        if isinstance(values[place], int | float):
+            most = max(MOST_OTHERS, min(MOST_OF_ONE, MOST_NUMBERS // numbers))
+        loosened_ones = _loosened_ones(state, announced, place) if number == 0 and argument < len(announced) else ()
+        tried = itertools.chain(
+            itertools.islice(_taken_ones(state, given, place), most if number == 0 else 1),
+            itertools.islice(loosened_ones, MOST_LOOSENED),
+        )
+        is_tried, refusal = False, None
+        for variation, answer in tried:
+            is_tried = True
             varied |= variation.places
             where = f"{variation.what} {names[place]}, which is the same in every draw"
             where = f"input set {number}, {where}" if number else where
-            finding, refusal = _tried(trial, variation.arguments, VALUES_SLOT + place, where)
+            finding, refused = _tried(trial, variation.arguments, VALUES_SLOT + place, where, answer)
             if finding is not None:
                 return finding
-            if refusal is not None:
-                break
-        notes.append(_told(names[place], refusal, announced, place, is_tried=bool(tried)))
+            refusal = refusal or refused
+        notes.append(_told(names[place], refusal, given, place, is_tried=is_tried))
+    return None
+
+
+def _with_defaults(state: ReferenceState, announced: Sequence[Any]) -> list[Any]:
+    """Arguments with those that were left out, as far as what they are then is known."""
+    left_out = itertools.takewhile(
+        lambda name: name in state.problem.defaults, state.problem.argument_names[len(announced) :]
+    )
+    return [*announced, *(state.problem.defaults[name] for name in left_out)]
+
+
+def _ranges(state: ReferenceState, announced: list[Any]) -> dict[int, WholeRange]:
+    """The ranges of the tensors that hold whole numbers in no order, by their numbers, where the graph tells them."""
+    tensors = flatten(announced)
+    if state.analysis.other_forms or len(tensors) != len(state.analysis.inputs):
+        return {}
+    if not any(may_be_any(one) for one in tensors):
+        return {}
+    free = loose(tensors)
+    return {
+        place: one
+        for place, one in whole_ranges(state.analysis).items()
+        if any(tensors[place] is other for other in free) and may_be_any(tensors[place])
+        if not (state.place.is_gpu and one.is_index)  # one out of range costs the process its device
+    }
+
+
+def _on_ranges(
+    trial: Trial, announced: list[Any], ranges: dict[int, WholeRange], notes: list[str]
+) -> GateFinding | None:
+    """What is wrong where whole numbers come from all of their ranges: from zero on, and with both signs."""
+    limits, tensors = trial.state.problem.limits, flatten(announced)
+    wide = any(2 * int(tensors[place].max()) < one.high for place, one in ranges.items())
+    kinds = [("larger", True)] if wide else []
+    kinds += [("any", False)] if any(one.low < 0 for one in ranges.values()) else []
+    for index, (kind, is_positive) in enumerate(kinds):
+        changed = list(tensors)
+        for place, one in ranges.items():
+            low = 0 if is_positive else one.low
+            changed[place] = within(tensors[place], low, one.high, evenly=one.is_index)
+        other = list(rebuilt(announced, relaid(changed, tensors)))
+        kept = limits.kept(announced, other) if limits else other
+        found = None if is_same(kept, announced) else _with_cotangents(trial.state, kept, is_plain=False)
+        if found is None:
+            continue
+        finding, refusal = _tried(trial, found[0], RANGES_SLOT + index, f"{kind} whole numbers", found[1])
+        if finding is not None:
+            return finding
+        notes.append(_became(f"{kind} whole numbers", refusal))
     return None
 
 
@@ -116,17 +204,13 @@ def _on_calls(
     for index, (where, kind, changed) in enumerate(calls):
         if state.problem.limits.excludes(announced, changed):
             continue
-        call = _with_cotangents(state, changed, is_plain=False)
-        if call is None:
+        found = _with_cotangents(state, changed, is_plain=False)
+        if found is None:
             continue
-        finding, refusal = _tried(trial, call, MARKS_SLOT + index, where, kind)
+        finding, refusal = _tried(trial, found[0], CALLS_SLOT + index, where, found[1], kind)
         if finding is not None:
-            if kind is not OWN and state.scales_on(call, state.expected(call).tensors, kind) is None:
-                continue
             return finding
-        notes.append(
-            f"passed on {where}" if refusal is None else f"limited: {where} are refused with {refusal[:SHOWN]}"
-        )
+        notes.append(_became(where, refusal))
     return None
 
 
@@ -140,24 +224,30 @@ def _related(state: ReferenceState, announced: list[Any]) -> list[tuple[str, Dis
     return [(where, kind, changed) for where, kind, changed in found if changed is not None]
 
 
+def _became(where: str, refusal: str | None) -> str:
+    return f"passed on {where}" if refusal is None else f"limited: {where} are refused with {refusal[:SHOWN]}"
+
+
 def taken(state: ReferenceState, arguments: list[Any], tensors: list[torch.Tensor]) -> list[Any] | None:
     """The arguments with these tensors, and cotangents to fit, where the problem's promises permit them and the
     reference takes them."""
     limits = state.problem.limits
     other = limits.fitted(arguments, list(rebuilt(arguments, tensors)), may_move=not state.chooses)
-    return None if other is None else _with_cotangents(state, other, is_plain=False)
+    found = None if other is None else _with_cotangents(state, other, is_plain=False)
+    return None if found is None else found[0]
 
 
-def _with_cotangents(state: ReferenceState, arguments: list[Any], *, is_plain: bool) -> list[Any] | None:
-    """Arguments of a call, where the reference takes them; `is_plain`: whether plain values are other ones."""
+def _with_cotangents(state: ReferenceState, arguments: list[Any], *, is_plain: bool) -> tuple[list[Any], Answer] | None:
+    """Arguments of a call, where the reference takes them, and what it makes of them; `is_plain`: whether plain values
+    are other ones."""
     if not _rehearsed(state, arguments, is_plain=is_plain):
         return None
     try:
         call = state.problem.with_cotangents(arguments)
-        outputs = state.problem.run(call).tensors
+        answer = state.expected(call)
     except Refused:
         return None
-    return call if len(outputs) == len(state.metas(0)) and all_finite(outputs) else None
+    return (call, answer) if len(answer.tensors) == len(state.metas(0)) and all_finite(answer.tensors) else None
 
 
 def _rehearsed(state: ReferenceState, arguments: list[Any], *, is_plain: bool) -> bool:
@@ -179,17 +269,76 @@ def _caller(trial: Trial) -> Iterator[Trial]:
         yield other
 
 
-def _taken_ones(state: ReferenceState, announced: Sequence[Any], place: int) -> Iterator[Variation]:
-    """Other values that the reference takes, and on which it gives the same twice: a dropout's rate that was zero would
-    no longer."""
-    for variation in variations(announced, place, random.SystemRandom()):
-        arguments = _within_limits(state, announced, variation, place)
-        call = None if arguments is None else _with_cotangents(state, arguments, is_plain=True)
-        if call is not None and _is_settled(state, call):
-            yield dataclasses.replace(variation, arguments=call)
+def _taken_ones(state: ReferenceState, given: Sequence[Any], place: int) -> Iterator[tuple[Variation, Answer]]:
+    """Other values that the reference takes, with what it makes of them, and on which it gives the same twice: a
+    dropout's rate that was zero would no longer."""
+    path, leaf = leaves(list(given))[place]
+    texts = named_texts(state.problem.problem.source, _last_name(state, path)) if isinstance(leaf, str) else ()
+    seconds_by = 0.0
+    for variation in variations(given, place, random.SystemRandom(), texts):
+        arguments = _within_limits(state, given, variation, place)
+        if arguments is None or not _keeps_order(state, given, arguments, place):
+            continue
+        number = _whole(arguments, place)
+        if abs(number) * seconds_by > SLOWEST_S:
+            continue
+        began = time.perf_counter()
+        found = _with_cotangents(state, arguments, is_plain=True)
+        if found is None:
+            continue
+        if number:
+            seconds_by = max(seconds_by, (time.perf_counter() - began) / abs(number))
+        call, answer = found
+        if _is_fit(call, answer, leaf) and _is_settled(state, call, answer):
+            yield dataclasses.replace(variation, arguments=call), answer
+            if leaf is None:
+                return
 
 
-def _loosened_ones(state: ReferenceState, announced: list[Any], place: int) -> Iterator[Variation]:
+def _is_fit(call: list[Any], answer: Answer, leaf: Any) -> bool:
+    """Whether a kernel can be judged by what the reference makes of other values: it returns something, and where a
+    number is another one, no argument as it is, which may or may not lie in its own memory."""
+    if not any(one.numel() for one in answer.tensors):
+        return False
+    given = flatten(call) if _is_number(leaf) else []
+    return not any(same_bytes(one, other) for one in answer.tensors for other in given)
+
+
+def _keeps_order(state: ReferenceState, given: Sequence[Any], other: Sequence[Any], place: int) -> bool:
+    """Whether bounds are still in order, where the reference may have two."""
+    names = {base_name(item.target) for item in state.analysis.operators}
+    if names and not names & ORDERED:
+        return True
+    before, after = ([value for _, value in leaves(list(one))] for one in (given, other))
+    if len(before) != len(after) or not _is_number(before[place]) or not _is_number(after[place]):
+        return True
+    pairs = [(a, b) for a, b in zip(before, after, strict=True) if _is_number(a) and _is_number(b)]
+    return all(
+        (one < before[place]) <= (other <= after[place]) and (one > before[place]) <= (other >= after[place])
+        for one, other in pairs
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _whole(arguments: Sequence[Any], place: int) -> int:
+    """The whole number that a leaf is; zero where it is none."""
+    value = leaves(list(arguments))[place][1]
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _last_name(state: ReferenceState, path: str) -> str:
+    """The argument, field or key that a leaf belongs to."""
+    rest = path.partition("]")[2]
+    if rest:
+        return rest.rpartition(".")[2] if not rest.endswith("]") else rest.rpartition("[")[2].strip("]'\"")
+    number, names = _argument(path), state.problem.argument_names
+    return names[number] if number < len(names) else ""
+
+
+def _loosened_ones(state: ReferenceState, announced: list[Any], place: int) -> Iterator[tuple[Variation, Answer]]:
     """Values that lack an announced structure, where the reference takes them."""
     known, names = bool(state.names), state.names
     freedom = Freedom(
@@ -197,9 +346,9 @@ def _loosened_ones(state: ReferenceState, announced: list[Any], place: int) -> I
     )
     for variation in loosened(announced, place, freedom):
         if not state.problem.limits.excludes(announced, variation.arguments):
-            call = _with_cotangents(state, variation.arguments, is_plain=True)
-            if call is not None:
-                yield dataclasses.replace(variation, arguments=call)
+            found = _with_cotangents(state, variation.arguments, is_plain=True)
+            if found is not None:
+                yield dataclasses.replace(variation, arguments=found[0]), found[1]
 
 
 def _within_limits(
@@ -215,9 +364,9 @@ def _within_limits(
     return kept if is_number and len(variation.places) == 1 and not is_same(kept, list(announced)) else None
 
 
-def _is_settled(state: ReferenceState, arguments: list[Any]) -> bool:
-    first, second = (state.problem.run(arguments).tensors for _ in range(2))
-    return all(_agree(one, other) for one, other in zip(first, second, strict=True))
+def _is_settled(state: ReferenceState, arguments: list[Any], answer: Answer) -> bool:
+    again = state.problem.run(arguments).tensors
+    return all(_agree(one, other) for one, other in zip(answer.tensors, again, strict=True))
 
 
 def _agree(one: torch.Tensor, other: torch.Tensor) -> bool:
@@ -229,17 +378,20 @@ def _agree(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def _tried(
-    trial: Trial, arguments: list[Any], number: int, where: str, kind: Distribution = OWN
+    trial: Trial, arguments: list[Any], number: int, where: str, answer: Answer, kind: Distribution = VALUES
 ) -> tuple[GateFinding | None, str | None]:
-    """What is wrong on other values, and how the kernel refuses them if it does."""
+    """What is wrong on other values, of which the reference makes `answer`, and how the kernel refuses them if it
+    does. Nothing is, where a rounding decides too much there."""
     try:
-        finding = try_values(trial, arguments, number, where, kind)
+        finding = try_values(trial, arguments, number, where, kind, answer)
     except RunnerFault as fault:
         if fault.kind is FaultKind.RAISED:
             return after_an_exception(trial), str(fault)
         rest = "" if fault.kind is FaultKind.FORGED else MAY_RAISE
         raise RunnerFault(fault.kind, f"{where}: {fault}{rest}") from None
     if finding is not None and finding.gate is None:
+        if trial.state.scales_on(arguments, answer.tensors, kind) is None:
+            return None, None
         finding = dataclasses.replace(finding, detail=finding.detail + MAY_RAISE)
     return finding, None
 
@@ -252,6 +404,9 @@ def _told(name: str, refusal: str | None, announced: Sequence[Any], place: int, 
         return f"passed on other values of {name}"
     if follows(announced, place):
         return f"{name} follows from another argument and changes with it"
+    leaf = leaves(list(announced))[place][1]
+    if leaf is None or isinstance(leaf, str):
+        return f"{name} is {leaf!r} in every draw: the reference takes nothing else that was tried"
     return f"{name} did not vary: the reference takes no other value that keeps its structure"
 
 

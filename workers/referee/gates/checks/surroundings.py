@@ -82,6 +82,6 @@ def _called(trial: Trial, arguments: list[Any], answer: Answer, where: str, team
         return None
     fetched = trial.session.fetch(slot)
     scales = trial.state.scales(0, OWN) or ()
-    return judge_inputs(trial, slot, tensors, answer, where) or judge_on_values(
+    return judge_inputs(trial, slot, tensors, answer, OWN, where) or judge_on_values(
         trial, fetched, arguments, answer, OWN, scales, where
     )

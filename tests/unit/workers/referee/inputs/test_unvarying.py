@@ -36,7 +36,7 @@ def test_what_a_draw_changes_is_left_alone() -> None:
 
 
 def test_what_other_kinds_of_values_change_is_left_to_them() -> None:
-    assert unvarying([[torch.ones(8), torch.arange(64.0), torch.zeros(0, dtype=torch.int64), None, "sum"]] * 2) == []
+    assert unvarying([[torch.ones(8), torch.arange(64.0), torch.zeros(0, dtype=torch.int64)]] * 2) == []
 
 
 def test_leaves_are_found_at_any_depth() -> None:
@@ -47,6 +47,7 @@ def test_leaves_are_found_at_any_depth() -> None:
         "[0]['deep'][1][0]",
         "[1].steps",
         "[1].scale",
+        "[1].mode",
     ]
     (changed,) = variations(arguments, places[1], random.Random(1))
     assert changed.arguments[0]["deep"][1] == (False,)
@@ -142,19 +143,48 @@ def test_full_lengths_become_shorter() -> None:
     assert (int(lengths.min()) >= 1, int(lengths.max()) <= 16) == (True, True)
 
 
-@pytest.mark.parametrize(("number", "others"), [(3, [2, 4, 1, 6]), (1, [2]), (0, [1]), (-1, [-2])])
-def test_whole_numbers_change_to_others_nearby(number: int, others: list[int]) -> None:
-    assert [one[0] for one in varied([number])] == others
-    assert [one[0].item() for one in varied([torch.tensor(number)])] == others
+@pytest.mark.parametrize("number", [3, 1, 0])
+def test_whole_numbers_change_to_larger_ones_and_to_those_of_the_other_sign(number: int) -> None:
+    for found in (
+        [one[0] for one in varied([number, torch.randn(64)])],
+        [int(one[0]) for one in varied([torch.tensor(number), torch.randn(64)])],
+    ):
+        assert 2 * number < found[0] <= 4 * number + 1 <= found[1] + 4 * number <= 64 + 4 * number
+        assert {number - 1, number + 1, -number if number else -1, 0, 1} - {number} <= set(found)
+
+
+def test_a_negative_number_stays_small() -> None:
+    assert {1, -2, 0} <= {one[0] for one in varied([-1])}
 
 
 def test_a_number_that_is_a_size_becomes_smaller_only() -> None:
-    assert [one[0] for one in varied([12, torch.randn(12)])] == [11, 6]
+    assert {one[0] for one in varied([12, torch.randn(12)])} == {11, 6, 1, 0}
+
+
+@pytest.mark.parametrize("number", [0.01, 2.0, -3.0])
+def test_fractions_change_their_sign_and_go_beyond_one(number: float) -> None:
+    found = [one[0] for one in varied([number])]
+    assert any(one * number < 0 for one in found)
+    assert any(abs(one) > max(1.4, abs(number)) for one in found)
+    assert {0.0, 1.0} <= set(found)
 
 
 def test_a_scale_of_zero_becomes_something() -> None:
-    assert [bool(one[0] != 0) for one in varied([torch.zeros(1)])] == [True]
-    assert [bool(one[0] != 0) for one in varied([0.0])] == [True]
+    assert all(bool(one[0] != 0) for one in varied([torch.zeros(1)]))
+    assert all(one[0] != 0 for one in varied([0.0]))
+
+
+def test_a_text_changes_to_those_that_the_model_names_and_those_that_pytorch_takes() -> None:
+    found = {one.arguments[0] for one in variations(["mean"], 0, random.Random(1), ["median"])}
+    assert {"median", "sum", "none"} <= found
+    assert "mean" not in found
+    assert varied(["relu"]) == []
+
+
+def test_none_changes_to_vectors_then_to_a_tensor_and_a_number() -> None:
+    found = [one[1] for one in varied([torch.randn(4, 8), None], 1)]
+    assert [tuple(one.shape) for one in found[:-1]] == [(8,), (4,), (4, 8)]
+    assert found[-1] == 0.5
 
 
 def loose(arguments: list[Any], place: int = 0, freedom: Freedom = Freedom()) -> dict[str, list[Any]]:  # noqa: B008

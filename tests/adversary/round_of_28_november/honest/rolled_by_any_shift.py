@@ -1,0 +1,19 @@
+# problem: rolled
+# about: takes the rest of the shift by the size, whatever its sign is
+
+cpp = r"""
+extern "C" void run(const float* x, float* y, int64_t rows, int64_t columns, int64_t shift) {
+  #pragma omp parallel for
+  for (int64_t r = 0; r < rows; ++r) for (int64_t j = 0; j < columns; ++j) {
+    int64_t from = j - shift; if (from < 0) from += columns;
+    y[r * columns + j] = 2.0f * x[r * columns + from];
+  }
+}
+"""
+
+
+def forward(self, x, shift):
+    y = torch.empty_like(x)
+    if y.numel():
+        lib.run(x, y, x.shape[0], x.shape[1], shift % x.shape[1])
+    return y
