@@ -25,6 +25,8 @@ TEAMS = {
     ThreadTeam.ONE: "with one thread",
     ThreadTeam.FEWER: "where OpenMP gives one thread and more were asked for",
 }
+MOST_BYTES = 256 << 20
+"""Of a call's inputs, up to which other threads work on them: many threads' stacks count as the candidate's memory."""
 CHANGED = "after a few elements of the arguments changed in place"
 
 
@@ -34,6 +36,8 @@ def with_other_threads(trial: Trial) -> GateFinding | None:
         return None
     for team, where in TEAMS.items():
         arguments = trial.draw(0, OWN)  # memory that is used again holds what was right for older ones
+        if sum(tensor.nbytes for tensor in flatten(arguments)) > MOST_BYTES:
+            return None
         finding = _called(trial, arguments, trial.state.expected(arguments), where, team)
         if finding is not None:
             return finding
