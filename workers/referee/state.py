@@ -47,7 +47,9 @@ from workers.referee.costs.operator_costs import (
     INDEXING,
     KINKED,
     SEES_NAN,
+    WIDE_INSIDE,
     base_name,
+    converts_or_masks,
     is_product,
     longest_sum,
 )
@@ -61,6 +63,8 @@ from workers.referee.inputs.distributions import (
     CODES,
     CONSTANTS,
     FAR,
+    HUGE,
+    HUGEST,
     LAYOUTS,
     NOT_FINITE,
     OTHERS,
@@ -289,7 +293,18 @@ class ReferenceState:
         named = [with_numbers(bounds)] if bounds and self.knows_ties else []
         further = [UNEVEN] if len(free) < len(tensors) else []
         further += [NOT_FINITE] if self.names & SEES_NAN else []
-        return [*TELLING, *whole, *anywhere, *codes, *constants, *named, *further, *far, *wide, *layouts]
+        huge = [HUGE, HUGEST] if number == 0 and not far and self._may_be_huge() else []
+        huge = [d for d in huge if d is HUGE or not self.names & WIDE_INSIDE]
+        return [*TELLING, *whole, *anywhere, *codes, *constants, *named, *further, *far, *wide, *huge, *layouts]
+
+    def _may_be_huge(self) -> bool:
+        """Whether numbers that hardly any problem has mean something to the reference: it converts none to integers of
+        few bits, and names none that stands for infinity."""
+        if self.problem.is_step or not self.names or self.place.is_gpu:
+            return False
+        if any(tolerance.looser for tolerance in self.problem.tolerances.values()):
+            return False
+        return not any(converts_or_masks(item) for item in self.analysis.operators)
 
     def _has_range(self, tensors: Sequence[torch.Tensor]) -> bool:
         """Whether products have a range that half precision lacks, and the problem does not say that it may be less."""
@@ -486,7 +501,7 @@ class ReferenceState:
                 jumps(moved[index], exact_tensors[index]) for index in rounded
             ):
                 return None  # whole numbers too large for a float to tell one from the next
-            if harsh:
+            if harsh and not (distribution.steady and _round_nothing(outputs, exact_tensors)):
                 apart = run_double(nudged(arguments, apart=True)) if is_one_several(arguments) else None
                 scales = _worse_by(scales, moved, apart, exact_tensors, usual)
         if exact_tensors and distribution.harsh and self._has_exponentials():
@@ -639,6 +654,11 @@ def _worse_by(
         return scales
     others = zip(scales, scales_of(apart, exact, usual), exact, strict=True)
     return tuple(scale if is_counted(tensor) else worse(scale, other) for scale, other, tensor in others)
+
+
+def _round_nothing(outputs: Sequence[torch.Tensor], exact: Sequence[torch.Tensor]) -> bool:
+    """Whether floats hold the exact results, as those of a fraction or a comparison: no kernel has to round there."""
+    return all(torch.equal(widened(one).to(other.dtype), other) for one, other in zip(outputs, exact, strict=True))
 
 
 def _are_steady(scales: Sequence[ErrorScale], outputs: Sequence[torch.Tensor]) -> bool:

@@ -31,6 +31,11 @@ CHOOSERS = _words(
     multinomial cummax cummin"""
 )
 """Operators that choose among equal values."""
+WIDE_INSIDE = _words("std std_mean")
+"""Operators that are finite where their squares are not in float, since PyTorch sums these in double on the CPU."""
+STANDS_FOR_INFINITY = 1e4
+"""Magnitude from which on a number that a graph names may be meant for more than any other (-1e9 in a mask)."""
+NARROW = ("int32", "int16", "int8", "uint8", "float16")
 UNSETTLED = _words(
     """adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d argsort cummax cummin kthvalue max_pool1d max_pool2d
     max_pool2d_with_indices max_pool3d median mode multinomial nanmedian sort topk unique _unique2"""
@@ -225,3 +230,11 @@ def _tensor_references(arguments: Sequence[Argument]) -> list[str]:
         elif isinstance(argument, tuple):
             found += _tensor_references(argument)
     return found
+
+
+def converts_or_masks(item: Operator) -> bool:
+    """Whether an operator's result has a dtype of little range, or it is given a number that may stand for infinity."""
+    numbers = [one for one in (*item.arguments, *(value for _, value in item.keywords)) if type(one) in (int, float)]
+    return any(spec.dtype in NARROW for spec in item.outputs) or any(
+        isinstance(one, float) and STANDS_FOR_INFINITY <= abs(one) < math.inf for one in numbers
+    )

@@ -23,6 +23,8 @@ from workers.referee.inputs.transforms import (
     blocks,
     far,
     general,
+    huge,
+    hugest,
     mixed,
     not_finite,
     offset,
@@ -105,6 +107,9 @@ WIDE = Distribution(name="wide", transform=wide, harsh=True)
 BIG = Distribution(name="large", transform=lambda tensor: tensor * LARGE, harsh=True)
 FAR = Distribution(name="beyond half", transform=far, harsh=True, steady=True)
 """Tried where the reference multiplies matrices: float has a range that products of half-precision parts lack."""
+HUGE = Distribution(name="huge", transform=huge, harsh=True, steady=True)
+HUGEST = Distribution(name="hugest", transform=hugest, harsh=True, steady=True)
+"""Tried where the reference itself is exact there: conversions to integers, and squares, have a range of their own."""
 TELLING = (
     Distribution(name="one spike in", transform=spike, harsh=True),
     Distribution(name="block-wise", transform=blocks),

@@ -50,6 +50,23 @@ def far(tensor: torch.Tensor) -> torch.Tensor:
     return tensor * (random.uniform(0.5, 1.0) * FARTHEST / max(magnitude(tensor), 1e-30))  # noqa: S311
 
 
+def huge(tensor: torch.Tensor) -> torch.Tensor:
+    """Magnitudes about 1e11, beyond 32-bit integers; cubes of these are finite in float."""
+    return _of_magnitude(tensor, 10 ** random.uniform(10.5, 12))  # noqa: S311 - seeded with the draw
+
+
+def hugest(tensor: torch.Tensor) -> torch.Tensor:
+    """Magnitudes about 1e23, whose squares are infinite in float."""
+    return _of_magnitude(tensor, 10 ** random.uniform(22, 25))  # noqa: S311 - seeded with the draw
+
+
+def _of_magnitude(tensor: torch.Tensor, largest: float) -> torch.Tensor:
+    """A tensor whose largest magnitude this is; what holds no such numbers stays as it is."""
+    if torch.finfo(tensor.dtype).max < largest:
+        return tensor
+    return tensor * (largest / max(magnitude(tensor), 1e-30))
+
+
 def offset(tensor: torch.Tensor) -> torch.Tensor:
     """A mean of about two standard deviations: more would only show how a variance was summed."""
     sign = 1 if random.random() < 0.5 else -1  # noqa: S311 - seeded with the draw

@@ -10,6 +10,7 @@ import torch
 
 from services.domain.problems import ProblemAnalysis
 from workers.referee.costs.analysis import analyse
+from workers.referee.costs.operator_costs import converts_or_masks
 from workers.referee.costs.output_paths import (
     ValuesChoice,
     choices,
@@ -161,3 +162,12 @@ def test_ties_are_settled_where_the_first_is_promised_of_values_as_they_are() ->
     assert settles_ties(analysed(lambda x: x.sort(dim=1, stable=True)))
     assert not settles_ties(analysed(lambda x: x.sort(dim=1)))
     assert not settles_ties(analysed(lambda x: (x * 0.3).max(dim=1)))
+
+
+def test_conversions_to_few_bits_and_stand_ins_for_infinity_are_seen() -> None:
+    def found(formula: Callable[..., Any]) -> bool:
+        return any(converts_or_masks(item) for item in analysed(formula).operators)
+
+    assert found(lambda x: x.int().float())
+    assert found(lambda x: x.masked_fill(x > 0.5, -1e9))
+    assert not found(lambda x: x.masked_fill(x > 0.5, float("-inf")).frac())
