@@ -43,10 +43,12 @@ from workers.referee.comparison.usual_magnitudes import usual_magnitudes
 from workers.referee.costs.named_numbers import named_numbers
 from workers.referee.costs.operator_costs import (
     CHOOSERS,
+    COMPARING,
     EXPONENTIALS,
     INDEXING,
     KINKED,
     SEES_NAN,
+    SUMMING,
     base_name,
     is_product,
     longest_sum,
@@ -63,6 +65,7 @@ from workers.referee.inputs.distributions import (
     FAR,
     LAYOUTS,
     NOT_FINITE,
+    ORDERED,
     OTHERS,
     OWN,
     ROUNDING,
@@ -280,6 +283,7 @@ class ReferenceState:
         named = [with_numbers(bounds)] if bounds and self._has_ties_in_hand() else []
         further = [UNEVEN] if len(free) < len(tensors) else []
         further += [NOT_FINITE] if self._names() & SEES_NAN else []
+        further += [ORDERED] if self._names() & COMPARING and not self._names() & SUMMING else []
         return [*TELLING, *whole, *anywhere, *codes, *constants, *named, *further, *far, *wide, *layouts]
 
     def _has_range(self, tensors: Sequence[torch.Tensor]) -> bool:
