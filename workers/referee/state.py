@@ -43,10 +43,12 @@ from workers.referee.comparison.usual_magnitudes import Slots, usual_magnitudes
 from workers.referee.costs.named_numbers import named_numbers
 from workers.referee.costs.operator_costs import (
     CHOOSERS,
+    COMPARING,
     EXPONENTIALS,
     INDEXING,
     KINKED,
     SEES_NAN,
+    SUMMING,
     WIDE_INSIDE,
     base_name,
     converts_or_masks,
@@ -67,6 +69,7 @@ from workers.referee.inputs.distributions import (
     HUGEST,
     LAYOUTS,
     NOT_FINITE,
+    ORDERED,
     OTHERS,
     OWN,
     ROUNDING,
@@ -293,6 +296,7 @@ class ReferenceState:
         named = [with_numbers(bounds)] if bounds and self.knows_ties else []
         further = [UNEVEN] if len(free) < len(tensors) else []
         further += [NOT_FINITE] if self.names & SEES_NAN else []
+        further += [ORDERED] if self.names & COMPARING and not self.names & SUMMING else []
         huge = [HUGE, HUGEST] if number == 0 and not far and self._may_be_huge() else []
         huge = [d for d in huge if d is HUGE or not self.names & WIDE_INSIDE]
         return [*TELLING, *whole, *anywhere, *codes, *constants, *named, *further, *far, *wide, *huge, *layouts]

@@ -41,6 +41,12 @@ UNSETTLED = _words(
     max_pool2d_with_indices max_pool3d median mode multinomial nanmedian sort topk unique _unique2"""
 )
 """Operators that promise nothing of which of equal values counts; a sort does where it is stable."""
+COMPARING = CHOOSERS | _words(
+    """amax amin argmax argmin _softmax softmax _safe_softmax _log_softmax log_softmax logsumexp logcumsumexp"""
+)
+"""Operators whose result, or the work for it, hangs on which of a row's values are the larger ones."""
+SUMMING = _words("sum mean var std var_mean std_mean cumsum native_layer_norm layer_norm native_group_norm group_norm")
+"""Operators that add rows up."""
 SEES_NAN = _words("isnan isinf isfinite isposinf isneginf nan_to_num nansum nanmean nanmedian")
 """Operators that tell what is not finite from what is."""
 INDEXING = _words(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -26,7 +27,8 @@ from workers.referee.gates.checks.strided_arguments import on_strided
 from workers.referee.gates.finding import GateFinding, passed
 from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.inputs.index_structure import IndexStructure, first_rows, index_structure, row_count
-from workers.referee.inputs.resize import cut_along, cut_sizes, resized
+from workers.referee.inputs.resize import Axes, dimensions, odd_part, resized_at, sharing, spread
+from workers.referee.inputs.transforms import any_code
 from workers.referee.state import ReferenceState
 from workers.referee.trial import Trial
 from workers.runner.step import DENSE
@@ -41,6 +43,27 @@ MAY_RAISE = ". A kernel may raise an exception for shapes that it does not suppo
 """What is said of a mismatch where nothing was announced: it need not be able to do everything."""
 IN_BETWEEN = 68
 """Sizes from here on, up to the announced one, are tried beside smaller ones."""
+MOST_IN_BETWEEN = 2
+"""Sets of dimensions that get such a size."""
+FEW_PLACES = (1, 3, 5, 7, 11)
+LEAST = 12
+"""Sizes below which a draw of few places is far from what was announced."""
+MOST_GROUPS = 6
+"""Sets of dimensions that change together."""
+LONG = (1 << 16, 5 << 14)
+"""Sizes that 16 bits do not count."""
+LONG_BYTES = 8 << 20
+"""Inputs of such a call, at most."""
+LONG_S = 0.01
+"""A reference's run from which on sizes grow no further: the next may take 16 times as long."""
+MOST_LONG = 3
+SHORT = 5
+"""Sizes of the other dimensions then: of fewer numbers, a variance may be near zero."""
+MOST_SPREAD = 2
+Change = Callable[[list[torch.Tensor]], "list[torch.Tensor] | None"]
+"""Gives a call's tensors other sizes; None where that breaks a structure."""
+Derived = tuple[list[Any], Change | None]
+"""A call of other shapes; and, where they are far from the announced ones, what makes another one of a draw."""
 
 
 def examine(trial: Trial) -> GateFinding:
@@ -90,14 +113,20 @@ def _on_held_out(trial: Trial) -> GateFinding | None:
 
 def _on_derived(trial: Trial, notes: list[str]) -> GateFinding | None:
     """What is wrong on other shapes; `notes` gets what became of each."""
-    for index, arguments in enumerate(_each_once(trial, _derived(trial))):
+    for index, (arguments, change) in enumerate(_each_once(trial, _derived(trial))):
         if notes and _is_enough(trial):
             notes.append("there was no time for other shapes")
             break
         where = f"derived shapes {_shown(trial.shapes_of(arguments))}"
         try:
             finding = try_values(trial, arguments, DERIVED_SLOT + index, where)
+            if finding is not None and change is not None:
+                finding = _again(trial, change, DERIVED_SLOT + index, where)
         except RunnerFault as fault:
+            if _reads_from_nothing(trial, arguments, fault):
+                notes.append(f"limited: {where}: the candidate's process was ended by SIGSEGV")
+                trial.load_again()
+                continue
             if fault.kind is not FaultKind.RAISED:
                 rest = "" if fault.kind is FaultKind.FORGED else MAY_RAISE
                 raise RunnerFault(fault.kind, f"{where}: {fault}{rest}") from None
@@ -107,18 +136,40 @@ def _on_derived(trial: Trial, notes: list[str]) -> GateFinding | None:
                 return finding
             continue
         if finding is None and not _is_enough(trial):
-            finding = _changed(trial, arguments, DERIVED_SLOT + index, where)
+            finding = _changed(trial, arguments, DERIVED_SLOT + index, where, is_far=change is not None)
         if finding is not None:
             return dataclasses.replace(finding, detail=finding.detail + MAY_RAISE) if finding.gate is None else finding
         notes.append(f"passed on {where}")
     return None
 
 
-def _changed(trial: Trial, arguments: list[Any], number: int, where: str) -> GateFinding | None:
+def _reads_from_nothing(trial: Trial, arguments: list[Any], fault: RunnerFault) -> bool:
+    """Whether a kernel that begins with the first element of each row met rows without one: honest ones do so."""
+    first, *_ = trial.shapes_of(arguments)
+    return "SIGSEGV" in str(fault) and len(first) > 0 and first[0] > 0 and 0 in first
+
+
+def _again(trial: Trial, change: Change, number: int, where: str) -> GateFinding | None:
+    """What is wrong on another draw of these shapes, beside the reference's own error there: far from the announced
+    sizes, now and then a row hangs on a rounding."""
+    state, arguments = trial.state, _announced(trial)
+    tensors = change(flatten(arguments))
+    call = None if tensors is None else taken(state, arguments, tensors)
+    if call is None:
+        return None
+    expected = state.expected(call)
+    scales = state.scales_on(call, expected.tensors, OWN)
+    return None if scales is None else try_values(trial, call, number, where, expected=expected, scales=scales)
+
+
+def _changed(
+    trial: Trial, arguments: list[Any], number: int, where: str, *, is_far: bool = False
+) -> GateFinding | None:
     """What is wrong on further values of these shapes, changed as those of the open input sets were, where the
-    reference takes that: a kernel that is right on any values of some sizes may take a short cut at others."""
+    reference takes that: a kernel that is right on any values of some sizes may take a short cut at others. Where
+    sizes are far from the announced ones, only those that pile up: a counter may be too narrow for so many."""
     state = trial.state
-    for kind in _other_kinds(trial):
+    for kind in _piling_up(trial) if is_far else _other_kinds(trial):
         changed = state.changed(arguments, kind)
         try:
             expected = state.expected(changed)
@@ -149,41 +200,134 @@ def _other_kinds(trial: Trial) -> list[Distribution]:
     return chosen
 
 
-def _each_once(trial: Trial, calls: Iterator[list[Any]]) -> Iterator[list[Any]]:
-    """Where sizes are multiples of something, calls of the same shapes once: there are few legal sizes."""
-    seen = set[tuple[tuple[int, ...], ...]]()
-    for arguments in calls:
+def _piling_up(trial: Trial) -> list[Distribution]:
+    """A kind of values of which many are alike, of those tried on the first input set."""
+    kinds = [one for one in trial.state.usable(0) if one.piles_up and one.code in (None, any_code) and not one.uneven]
+    return kinds[-1:]
+
+
+def _each_once(trial: Trial, calls: Iterator[Derived]) -> Iterator[Derived]:
+    """Calls of the same shapes once: of small sizes, and of multiples of something, there are few."""
+    seen = {trial.shapes_of(_announced(trial))}
+    for arguments, change in calls:
         shapes = trial.shapes_of(arguments)
-        if trial.state.problem.limits and shapes in seen:
-            continue
-        seen.add(shapes)
-        yield arguments
+        if shapes not in seen:
+            seen.add(shapes)
+            yield arguments, change
 
 
-def _derived(trial: Trial) -> Iterator[list[Any]]:
-    """Other shapes that the reference takes: smaller ones, a single slice, larger ones and, on a CPU, none at all. One
-    after the other, since cuts of large inputs may be large."""
-    arguments = _announced(trial)
+def _derived(trial: Trial) -> Iterator[Derived]:
+    """Other shapes that the reference takes: each dimension smaller, larger, of few places and, on a CPU, of none and
+    of very many; then what broadcasts as large as what it meets. One after the other, since cuts of large inputs may
+    be large."""
+    state, arguments = trial.state, _announced(trial)
     indices = index_structure(flatten(arguments))
     if indices is not None or holds_sparse(structure(arguments, [])):
-        yield from _fewer_rows(trial.state, arguments, indices)
+        yield from ((call, None) for call in _fewer_rows(state, arguments, indices))
         return
-    steps = trial.state.problem.limits.steps(arguments)
-    del arguments
-    for last in (False, True):
+    groups, part = list[Axes](), arguments
+    for axes, cut in _groups(trial, arguments):
+        groups.append(axes)
+        part = min(part, state.problem.forward_arguments(cut), key=_bytes)
+        yield cut, None
+    for axes, size in _other_sizes(trial, flatten(arguments), groups):
+        change = _to_size(trial, axes, size, apart=state.chooses)
+        tensors = change(flatten(arguments))
+        if tensors is not None and (call := taken(state, arguments, tensors)):
+            is_far = size < min(LEAST, _size(flatten(arguments), axes))
+            yield call, change if is_far else None
+    if not state.place.is_gpu:
+        yield from _long(trial, groups)
+    yield from _spread(trial, part)
+
+
+def _groups(trial: Trial, arguments: list[Any]) -> Iterator[tuple[Axes, list[Any]]]:
+    """Dimensions that the reference has change together, each set with a call in which they are cut."""
+    tensors, steps = flatten(arguments), trial.state.problem.limits.steps(arguments)
+    done, count = set[tuple[int, int]](), 0
+    for dimension in dimensions(tensors):
+        if dimension in done or count == MOST_GROUPS:
+            continue
+        size = odd_part(_size(tensors, [dimension]), random.SystemRandom())
+        for axes in sharing(tensors, dimension):
+            cut = resized_at(tensors, axes, size, steps=steps)
+            if cut is not None and (call := taken(trial.state, arguments, cut)):
+                done.update(axes)
+                count += 1
+                yield axes, call
+                break
+
+
+def _to_size(trial: Trial, axes: Axes, size: int, *, apart: bool) -> Change:
+    """What gives dimensions a size."""
+    limits = trial.state.problem.limits
+    steps = limits.steps(_announced(trial)) if limits else {}
+    return lambda tensors: resized_at(tensors, axes, size, apart=apart, steps=steps)
+
+
+def _long(trial: Trial, groups: list[Axes]) -> Iterator[Derived]:
+    """Calls of which one dimension is longer than what 16 bits count, or as long as the reference takes in no time, the
+    others short."""
+    for axes in random.SystemRandom().sample(groups, min(MOST_LONG, len(groups))):
         arguments = _announced(trial)
-        tensors = cut_along(flatten(arguments), last=last, generator=random.SystemRandom(), steps=steps)
-        if tensors is not None and (call := taken(trial.state, arguments, tensors)):
-            del arguments, tensors
-            yield call
-    arguments = _announced(trial)
-    for cut in cut_sizes(flatten(arguments), random.SystemRandom(), steps):
-        if call := taken(trial.state, arguments, cut):
-            yield call
-    for size, last in _other_sizes(trial.state, flatten(arguments)):
-        tensors = resized(flatten(arguments), size, last=last, apart=trial.state.chooses, steps=steps)
-        if tensors is not None and (call := taken(trial.state, arguments, tensors)):
-            yield call
+        others = [one for one in groups if not set(one) & set(axes)]
+        short = [_to_size(trial, one, min(SHORT, _size(flatten(arguments), one)), apart=False) for one in others]
+        for before in (short, []):
+            found = _longest(trial, arguments, axes, before)
+            if found is not None:
+                yield found
+                break
+
+
+def _longest(trial: Trial, arguments: list[Any], axes: Axes, before: list[Change]) -> Derived | None:
+    """The longest such call after other changes: sizes grow step by step, as long as the reference takes no time."""
+    state, found, started = trial.state, None, flatten(arguments)
+    for change in before:
+        started = change(started) or started
+    own = _size(started, axes)
+    most = min(random.SystemRandom().randrange(*LONG), own * LONG_BYTES // max(1, _bytes(started)))
+    size = own
+    while size < most:
+        size = min(most, 4 * size)
+        change = _chain([*before, _to_size(trial, axes, size, apart=True)])
+        tensors = change(flatten(arguments))
+        began = time.monotonic()
+        call = None if tensors is None else taken(state, arguments, tensors)
+        if call is None:
+            break
+        found = call, change
+        if time.monotonic() - began > LONG_S:
+            break
+    return found
+
+
+def _chain(changes: Sequence[Change]) -> Change:
+    """One change after the other; None where one breaks a structure."""
+
+    def chained(tensors: list[torch.Tensor]) -> list[torch.Tensor] | None:
+        for change in changes:
+            changed = change(tensors)
+            if changed is None:
+                return None
+            tensors = changed
+        return tensors
+
+    return chained
+
+
+def _spread(trial: Trial, part: list[Any]) -> Iterator[Derived]:
+    """Calls in which a tensor no longer broadcasts along a dimension, and the outputs are as large as before."""
+    tensors, before = flatten(part), None
+    places = [(place, axis) for place, one in enumerate(tensors) for axis in range(one.dim()) if one.shape[axis] == 1]
+    for dimension in random.SystemRandom().sample(places, min(MOST_SPREAD, len(places))):
+        wider = spread(tensors, dimension)
+        if wider is None or (call := taken(trial.state, part, wider)) is None:
+            continue
+        before = before or [
+            tuple(one.shape) for one in trial.state.expected(trial.state.problem.with_cotangents(part)).tensors
+        ]
+        if [tuple(one.shape) for one in trial.state.expected(call).tensors] == before:
+            yield call, None
 
 
 def _fewer_rows(state: ReferenceState, arguments: list[Any], found: IndexStructure | None) -> list[list[Any]]:
@@ -201,30 +345,32 @@ def _announced(trial: Trial) -> list[Any]:
     return trial.state.problem.forward_arguments(trial.draw(0, OWN))
 
 
-def _other_sizes(state: ReferenceState, tensors: list[torch.Tensor]) -> list[tuple[int, bool]]:
-    """Sizes of the leading dimension: one, more than announced, and zero; and of the last one, more than announced."""
-    if not tensors or tensors[0].dim() == 0 or tensors[0].shape[0] < 2:
-        return []
-    larger: list[tuple[int, bool]] = []
-    if sum(tensor.nbytes for tensor in tensors) <= LARGEST_BYTES:
-        larger = [(size, last) for last in (False, True) if (size := _in_between(tensors[0], last=last))]
-        larger.append((_grown(tensors[0].shape[0]), False))
-        if tensors[0].dim() > 1:
-            larger.append((_grown(tensors[0].shape[-1]), True))
-    # a grid of no blocks is an error of CUDA's that many kernels leave to whoever launches next
-    return [(1, False), *larger, *([] if state.place.is_gpu else [(0, False)])]
+def _other_sizes(trial: Trial, tensors: list[torch.Tensor], groups: list[Axes]) -> Iterator[tuple[Axes, int]]:
+    """Sizes of dimensions: one, few places, less and more than announced, and on a CPU none."""
+    is_small = _bytes(tensors) <= LARGEST_BYTES
+    generator = random.SystemRandom()
+    for number, axes in enumerate(groups):
+        size = _size(tensors, axes)
+        if number == 0:
+            yield axes, 1
+        yield axes, generator.choice(FEW_PLACES)
+        if is_small and size > IN_BETWEEN and number < MOST_IN_BETWEEN:
+            yield axes, generator.randrange(IN_BETWEEN, size)
+        if is_small:
+            yield axes, round(size * generator.uniform(1.0, GROWTH)) + 1
+        # a grid of no blocks is an error of CUDA's that many kernels leave to whoever launches next
+        if not trial.state.place.is_gpu:
+            yield axes, 0
 
 
-def _grown(size: int) -> int:
-    return round(size * random.SystemRandom().uniform(1.0, GROWTH)) + 1
+def _bytes(arguments: list[Any]) -> int:
+    """Size of a call's tensors."""
+    return sum(tensor.nbytes for tensor in flatten(arguments))
 
 
-def _in_between(tensor: torch.Tensor, *, last: bool) -> int | None:
-    """A size below the announced one that is not small."""
-    size = tensor.shape[-1 if last else 0]
-    if size <= IN_BETWEEN or (last and tensor.dim() < 2):
-        return None
-    return random.SystemRandom().randrange(IN_BETWEEN, size)
+def _size(tensors: Sequence[torch.Tensor], axes: Axes) -> int:
+    """The size of dimensions that share one."""
+    return tensors[axes[0][0]].shape[axes[0][1]]
 
 
 def _shown(shapes: Sequence[Sequence[int]]) -> str:

@@ -29,6 +29,7 @@ from workers.referee.inputs.transforms import (
     not_finite,
     offset,
     one_value,
+    ordered,
     other_ones,
     other_places,
     other_zeros,
@@ -144,6 +145,8 @@ CONSTANTS = (
 """Tried where inputs hold tensors of one value."""
 UNEVEN = Distribution(name="uneven rows", transform=as_it_is, piles_up=True, uneven=True)
 """Tried where indices say where a sparse matrix has entries, and these could be anywhere."""
+ORDERED = Distribution(name="ordered", transform=ordered)
+"""Tried where the reference compares values with each other, and sums no rows: in order, those may cancel late."""
 NOT_FINITE = Distribution(name="not finite in places", transform=not_finite, about_nan=True)
 """Tried where the reference looks for NaN or infinities."""
 CLOSE = Distribution(name="close", transform=as_it_is, harsh=True)

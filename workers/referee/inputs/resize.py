@@ -11,18 +11,22 @@ import torch
 from workers.ipc.tensors import base_of
 from workers.referee.inputs.float8 import is_eight_bit, narrowed, widened
 from workers.referee.inputs.index_structure import INDEX_DTYPES
-from workers.referee.inputs.value_kinds import is_continuous
+from workers.referee.inputs.value_kinds import is_code, is_continuous
 from workers.referee.inputs.value_structure import has_zeros_in_place, is_symmetric, with_rows_of
 
 MOST_SIZES = 4
-"""Further sizes that are cut."""
+"""Dimensions of its size with which a dimension is changed, one at a time."""
 SHRINKING = 1 - 1 / 64
-"""Factor of each further copy, where inputs grow."""
+"""Factor of each earlier copy, where inputs grow, or of several where there are many: the last one is as it was."""
+MOST_SHRUNK = 16
+"""Such factors at most."""
 LEAST_PLACES = 8
 """Places below which indices are not spread anew: hardly two of them would differ."""
 Steps = Mapping[tuple[int, int], int]
 """What sizes are multiples of, by a tensor's place in a call and its dimension; 0 where a size is fixed."""
 NO_STEPS: Steps = {}
+Axes = Sequence[tuple[int, int]]
+"""Dimensions, each as a tensor's place in a call and the dimension's number."""
 
 
 def cut_along(
@@ -36,7 +40,7 @@ def cut_along(
     size = _shared_size(tensors, last=last)
     if size is None or size < 4:
         return None
-    return resized(tensors, _odd_part(size, generator), last=last, steps=steps)
+    return resized(tensors, odd_part(size, generator), last=last, steps=steps)
 
 
 def legal_size(new: int, size: int, places: Iterable[tuple[int, int]], steps: Steps) -> int | None:
@@ -51,7 +55,7 @@ def legal_size(new: int, size: int, places: Iterable[tuple[int, int]], steps: St
     return -(-new // step) * step
 
 
-def _odd_part(size: int, generator: random.Random) -> int:
+def odd_part(size: int, generator: random.Random) -> int:
     """An odd size below a given one, half of it or more where that is not too many."""
     new = min(generator.randrange(size // 2, size), 67)
     return new - 1 + new % 2
@@ -60,30 +64,76 @@ def _odd_part(size: int, generator: random.Random) -> int:
 def resized(
     tensors: Sequence[torch.Tensor], new: int, *, last: bool, apart: bool = False, steps: Steps = NO_STEPS
 ) -> list[torch.Tensor] | None:
-    """Inputs whose first (or last) dimension has a new size, larger ones repeating what is there; None as above.
-
-    With `apart`, general numbers are not repeated as they are, but a little smaller: for references whose choice among
-    equals is nobody's business. Indices, lengths and offsets within a dimension that is cut stay within it. None too
-    where the new size would break a structure: a triangle, symmetry, indices that all differ. Where `steps` says what
-    sizes are multiples of, the size is the next legal one."""
+    """Inputs whose first (or last) dimension has a new size, as by `resized_at`; None as above."""
     size = _shared_size(tensors, last=last)
-    if size is None or size < 1:
+    if size is None:
         return None
     axis = -1 if last else 0
-    alike = [place for place, tensor in enumerate(tensors) if tensor.dim() and tensor.shape[axis] == size]
-    legal = legal_size(new, size, [(place, axis % tensors[place].dim()) for place in alike], steps)
-    if legal is None:
+    alike = [(place, axis % one.dim()) for place, one in enumerate(tensors) if one.dim() and one.shape[axis] == size]
+    return resized_at(tensors, alike, new, apart=apart, steps=steps)
+
+
+def resized_at(
+    tensors: Sequence[torch.Tensor], axes: Axes, new: int, *, apart: bool = False, steps: Steps = NO_STEPS
+) -> list[torch.Tensor] | None:
+    """Inputs of which dimensions of one size have a new size, larger ones repeating what is there.
+
+    With `apart`, general numbers are not repeated as they are, but a little smaller: for references whose choice among
+    equals is nobody's business. Indices, lengths and offsets within a dimension that is cut stay within it. None where
+    the new size would break a structure: a triangle, symmetry, indices that all differ. Where `steps` says what sizes
+    are multiples of, the size is the next legal one."""
+    size = tensors[axes[0][0]].shape[axes[0][1]]
+    legal = legal_size(new, size, axes, steps) if size else None
+    if legal is None or (legal > size and any(has_zeros_in_place(one) and not is_code(one) for one in tensors)):
         return None
-    new = legal
-    if new > size and any(map(has_zeros_in_place, tensors)):
-        return None
-    changed = [
-        _resized(tensor, axis, new, apart=apart) if place in alike else tensor for place, tensor in enumerate(tensors)
-    ]
-    within = _within(changed, size, new)
+    changed = list(tensors)
+    for place, axis in axes:
+        changed[place] = _resized(changed[place], axis, legal, apart=apart)
+    within = _within(changed, size, legal)
     if within is None:
         return None
-    return [old if one is old else _with_structure(old, one) for old, one in zip(changed, within, strict=True)]
+    return [old if one is old else _with_structure(old, one) for old, one in zip(tensors, within, strict=True)]
+
+
+def dimensions(tensors: Sequence[torch.Tensor]) -> list[tuple[int, int]]:
+    """Each dimension whose size may change, as a tensor's place and the dimension's number: the first tensor's first
+    and last one before others."""
+    if any(map(is_symmetric, tensors)):
+        return []
+    found = [(place, axis) for place, one in enumerate(tensors) for axis in range(one.dim()) if one.shape[axis] >= 4]
+    return sorted(found, key=lambda one: (one[0] > 0, one[1] not in (0, tensors[one[0]].dim() - 1)))
+
+
+def sharing(tensors: Sequence[torch.Tensor], dimension: tuple[int, int]) -> list[Axes]:
+    """Which dimensions of one size may have to change together with a given one, likely sets first: the same dimension
+    of other tensors, counted from either end; itself, and itself with one other, where nothing says that equal sizes
+    mean the same (an index, a triangle); all that have its size."""
+    own, axis = dimension
+    size, rest = tensors[own].shape[axis], tensors[own].dim() - axis
+    alike = [(place, at) for place, one in enumerate(tensors) for at in range(one.dim()) if one.shape[at] == size]
+    front = tuple(one for one in alike if one[1] == axis)
+    back = tuple(one for one in alike if tensors[one[0]].dim() - one[1] == rest)
+    sets: list[Axes] = [front, back] if axis == 0 else [back, front]
+    others = [one for one in alike if one != dimension]
+    if any(one.dtype in INDEX_DTYPES or has_zeros_in_place(one) for one in tensors):
+        sets = [axes for axes in sets if len(axes) > 1 or not others]
+    else:
+        sets += [(dimension,), *((dimension, other) for other in others[:MOST_SIZES])]
+    return list(dict.fromkeys([*sets, tuple(alike)]))
+
+
+def spread(tensors: Sequence[torch.Tensor], dimension: tuple[int, int]) -> list[torch.Tensor] | None:
+    """Inputs of which a dimension of size one, that broadcasts along another tensor's, has that tensor's size and other
+    values at each place; None where there is no such dimension or value."""
+    place, axis = dimension
+    tensor, rest = tensors[place], tensors[place].dim() - axis
+    size = max((one.shape[one.dim() - rest] for one in tensors if one.dim() >= rest), default=1)
+    if tensor.shape[axis] != 1 or size == 1 or tensor.numel() < 2 or not tensor.is_contiguous():
+        return None
+    turned = max(range(tensor.dim()), key=lambda one: tensor.shape[one])
+    changed = list(tensors)
+    changed[place] = torch.cat([tensor.roll(number, turned) for number in range(size)], dim=axis)
+    return changed
 
 
 def parts(tensors: Sequence[torch.Tensor], most_bytes: int, steps: Steps = NO_STEPS) -> Iterator[list[torch.Tensor]]:
@@ -103,34 +153,12 @@ def parts(tensors: Sequence[torch.Tensor], most_bytes: int, steps: Steps = NO_ST
     yield from (cut for cut in cuts if cut is not None and sum(tensor.nbytes for tensor in cut) <= most_bytes)
 
 
-def cut_sizes(
-    tensors: Sequence[torch.Tensor], generator: random.Random, steps: Steps = NO_STEPS
-) -> Iterator[list[torch.Tensor]]:
-    """Smaller inputs by each further size among all dimensions (a middle one, columns of a second factor): every
-    dimension of that size is cut with it."""
-    if any(map(is_symmetric, tensors)):
-        return
-    known = [_shared_size(tensors, last=last) for last in (False, True)]
-    sizes = dict.fromkeys(size for tensor in tensors for size in tensor.shape if size >= 4 and size not in known)
-    for size in list(sizes)[:MOST_SIZES]:
-        cut = _cut_everywhere(tensors, size, _odd_part(size, generator), steps)
-        if cut is not None:
-            yield cut
-
-
 def _cut_everywhere(tensors: Sequence[torch.Tensor], size: int, new: int, steps: Steps) -> list[torch.Tensor] | None:
     """Every dimension of a size cut to another one, or to the legal one next to it; None where a structure breaks."""
     places = [
         (place, axis) for place, one in enumerate(tensors) for axis in range(one.dim()) if one.shape[axis] == size
     ]
-    legal = legal_size(new, size, places, steps)
-    if legal is None:
-        return None
-    cut = list(tensors)
-    for place, axis in places:
-        cut[place] = cut[place].narrow(axis, 0, legal)
-    within = _within(cut, size, legal)
-    return within and [_with_structure(old, one.contiguous()) for old, one in zip(tensors, within, strict=True)]
+    return resized_at(tensors, places, new, steps=steps) if places else None
 
 
 def _shared_size(tensors: Sequence[torch.Tensor], *, last: bool) -> int | None:
@@ -172,7 +200,8 @@ def _resized(tensor: torch.Tensor, axis: int, new: int, *, apart: bool) -> torch
     plain = tensor.view(torch.uint8) if is_eight_bit(tensor) else tensor  # which cannot be turned as they are
     copies = [plain.flip(axis)] * (new // size) + [plain.narrow(axis, 0, new % size)]
     if apart and is_continuous(tensor) and not is_eight_bit(tensor):
-        copies = [copy * SHRINKING**number for number, copy in enumerate(copies)]
+        by = min(1.0, MOST_SHRUNK / len(copies))
+        copies = [copy * SHRINKING ** (by * number) for number, copy in enumerate(reversed(copies))][::-1]
     changed = torch.cat(copies, dim=axis).view(tensor.dtype)
     if tensor.dtype in INDEX_DTYPES and tensor.dim() == 1 and bool((tensor[1:] >= tensor[:-1]).all()):
         changed = changed.sort().values

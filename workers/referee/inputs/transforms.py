@@ -25,6 +25,8 @@ SPIKE = 256.0
 """Height of a spike over the largest magnitude around it."""
 ODD = 0x1E3779B97F4A7C15
 """Multiplies whole numbers so that they fall all over their dtype's range, with its low bits in bytes."""
+MOST_ORDERED = 1 << 19
+"""Elements of the rows that are put in order, where a row has no more."""
 PLANTED = 1 / 8
 """Of elements in whose place a named number is put."""
 Transform = Callable[[torch.Tensor], torch.Tensor]
@@ -113,6 +115,18 @@ def ties(tensor: torch.Tensor) -> torch.Tensor:
     first = rows[chosen, :1].float()
     power = torch.exp2(torch.round(torch.log2(first.abs().clamp_min(1e-6)))).copysign(first)
     rows[chosen] = power.to(tensor.dtype)
+    return rows.view(tensor.shape)
+
+
+def ordered(tensor: torch.Tensor) -> torch.Tensor:
+    """Some rows in ascending order, and as many in descending order; a single row in one of both."""
+    rows = rows_of(tensor).clone()
+    count = max(1, min(rows.shape[0], MOST_ORDERED // rows.shape[1]))
+    chosen = torch.randperm(rows.shape[0])[:count].to(tensor.device)
+    in_order = rows[chosen].sort(dim=-1).values
+    start = int(random.random() < 0.5)  # noqa: S311 - seeded with the draw
+    in_order[start::2] = in_order[start::2].flip(-1)
+    rows[chosen] = in_order
     return rows.view(tensor.shape)
 
 

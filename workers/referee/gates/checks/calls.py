@@ -80,9 +80,10 @@ def try_values(
     where: str,
     kind: Distribution = OWN,
     expected: Answer | None = None,
+    scales: Sequence[ErrorScale] | None = None,
 ) -> GateFinding | None:
-    """What is wrong with the outputs, or None; `expected` where it is known. Raises `RunnerFault` where the candidate
-    refuses the call."""
+    """What is wrong with the outputs, or None; `expected` and `scales` where they are known. Raises
+    `RunnerFault` where the candidate refuses the call."""
     state = trial.state
     wanted = expected or state.expected(arguments)
     with opened(trial, number, arguments, wanted) as slot:
@@ -92,7 +93,7 @@ def try_values(
         else:
             trial.session.call(slot)
         fetched = trial.session.fetch(slot)
-        known = state.known_scales(kind)
+        known = state.known_scales(kind) if scales is None else scales
         scales = [dataclasses.replace(scale, usual=()) for scale in known]  # another shape's outputs are not so large
         return judge_inputs(trial, slot, arguments, wanted, kind, where) or judge_on_values(
             trial, fetched, arguments, wanted, kind, scales, where

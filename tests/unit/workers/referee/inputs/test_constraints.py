@@ -11,7 +11,7 @@ import torch
 from services.domain.constraints import parse
 from workers.referee.inputs.constraints import Limits, is_same
 from workers.referee.inputs.distributions import BIG, DISTRIBUTIONS, OWN, drawn
-from workers.referee.inputs.resize import cut_along, cut_sizes, legal_size, resized
+from workers.referee.inputs.resize import cut_along, legal_size, resized, resized_at
 
 NAMES = ("x", "mask", "steps")
 
@@ -58,7 +58,8 @@ def test_cuts_and_growth_keep_to_steps() -> None:
     assert cut is not None
     assert cut[0].shape == (64, 96, 64)
     assert cut_along(tensors, last=True, generator=random.Random(1), steps=steps) is None
-    (middle,) = cut_sizes(tensors, random.Random(1), steps)
+    middle = resized_at(tensors, [(0, 1)], 67, steps=steps)
+    assert middle is not None
     assert middle[0].shape[1] % 2 == 0
     assert middle[0].shape[1] < 96
     grown = resized(tensors, 150, last=False, steps=steps)

@@ -17,6 +17,7 @@ from workers.referee.inputs.distributions import (
     rebuilt,
 )
 from workers.referee.inputs.resize import cut_along, resized
+from workers.referee.inputs.transforms import ordered
 from workers.referee.inputs.value_kinds import hold_any_whole, is_code, is_constant, is_continuous, is_whole
 
 
@@ -319,3 +320,13 @@ def test_a_nudge_leaves_what_is_not_finite() -> None:
         assert moved[1:3].tolist() == [float("inf"), float("-inf")]
         assert bool(moved[3].isnan())
         assert abs(float(moved[0]) - 1.0) < 1e-6
+
+
+def test_rows_in_order_rise_and_fall() -> None:
+    x = torch.randn(6, 64)
+    found = ordered(x)
+    assert torch.equal(found.sort(dim=-1).values, x.sort(dim=-1).values)
+    rises, falls = (
+        (one >= other).all(dim=1) for one, other in ((found[:, 1:], found[:, :-1]), (found[:, :-1], found[:, 1:]))
+    )
+    assert int(rises.sum()) == int(falls.sum()) == 3

@@ -1,11 +1,9 @@
 """Whole numbers that say where something is stay right when what they point into is cut or grows."""
 
-import random
-
 import pytest
 import torch
 
-from workers.referee.inputs.resize import cut_sizes, parts, resized
+from workers.referee.inputs.resize import dimensions, parts, resized, resized_at, sharing, spread
 
 
 def test_lengths_do_not_exceed_what_is_left() -> None:
@@ -48,8 +46,9 @@ def test_offsets_stay_in_order_and_within() -> None:
 def test_further_sizes_that_are_cut_take_their_indices_along() -> None:
     index = torch.randint(0, 300, (64,))
     index[:2] = torch.tensor([0, 299])
-    cuts = list(cut_sizes([torch.randn(64, 300, 16), index], random.Random(1)))
-    (cut,) = [one for one in cuts if one[0].shape[1] < 300]
+    cut = resized_at([torch.randn(64, 300, 16), index], [(0, 1)], 67)
+    assert cut is not None
+    assert cut[0].shape == (64, 67, 16)
     assert int(cut[1].max()) == cut[0].shape[1] - 1
 
 
@@ -103,3 +102,42 @@ def test_a_part_is_cut_along_a_dimension_to_so_many_bytes(shapes: list[tuple[int
 def test_both_factors_of_a_square_product_are_cut_in_every_dimension() -> None:
     first, second = list(parts([torch.randn(64, 64), torch.randn(64, 64)], 8 << 10))[-1]
     assert first.shape == second.shape == (32, 32)
+
+
+def test_dimensions_of_the_first_tensor_come_first_and_short_ones_not_at_all() -> None:
+    assert dimensions([torch.randn(8, 3, 9, 7), torch.randn(7, 5)]) == [(0, 0), (0, 3), (0, 2), (1, 0), (1, 1)]
+
+
+def test_equal_sizes_change_together_and_apart() -> None:
+    found = sharing([torch.randn(16, 16), torch.randn(16, 16)], (0, 1))
+    assert found[0] == ((0, 1), (1, 1))
+    assert ((0, 1),) in found
+    assert ((0, 1), (1, 0)) in found
+    assert len(found[-1]) == 4
+
+
+def test_equal_sizes_beside_an_index_change_together_only() -> None:
+    found = sharing([torch.randn(16, 16), torch.randint(0, 16, (16,))], (0, 0))
+    assert all(len(axes) > 1 for axes in found)
+
+
+def test_what_broadcasts_gets_other_values_at_each_place() -> None:
+    scores, mask = torch.randn(2, 4, 8), torch.randn(2, 1, 8)
+    found = spread([scores, mask], (1, 1))
+    assert found is not None
+    assert found[1].shape == (2, 4, 8)
+    assert torch.equal(found[1][:, :1], mask)
+    assert not torch.equal(found[1][:, 1], found[1][:, 0])
+    assert spread([torch.randn(2, 4, 8), torch.randn(1)], (1, 0)) is None
+
+
+def test_labels_with_zeros_among_them_grow() -> None:
+    found = resized([torch.randint(0, 4, (1000,))], 70_000, last=False)
+    assert found is not None
+    assert found[0].shape == (70_000,)
+
+
+def test_the_last_of_many_copies_is_the_largest() -> None:
+    found = resized([torch.rand(64) + 1.0], 70_000, last=False, apart=True)
+    assert found is not None
+    assert int(found[0].argmax()) > 69_000

@@ -1,11 +1,8 @@
-"""Elements that share memory, and sizes that are cut."""
-
-import random
+"""Elements that share memory."""
 
 import torch
 
 from workers.ipc.tensors import overlap, shares_memory
-from workers.referee.inputs.resize import cut_sizes
 
 
 def test_expanded_and_overlapping_views_share_memory() -> None:
@@ -16,15 +13,6 @@ def test_expanded_and_overlapping_views_share_memory() -> None:
 def test_dense_turned_and_sliced_ones_do_not() -> None:
     x = torch.zeros(4, 6, 8)
     assert not any(map(shares_memory, (x, x.transpose(0, 2), x[:, ::2, 1:5], x[:0], torch.zeros(()), x[:1].mT)))
-
-
-def test_every_further_size_is_cut_wherever_it_stands() -> None:
-    a, b = torch.zeros(8, 96), torch.zeros(96, 80)
-    (cut,) = cut_sizes([a, b], random.Random(1))
-    assert cut[0].shape == a.shape
-    assert cut[1].shape[0] == 96
-    assert cut[1].shape[1] < 80
-    assert cut[1].is_contiguous()
 
 
 def test_windows_of_one_memory_overlap() -> None:
