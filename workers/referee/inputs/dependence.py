@@ -6,6 +6,7 @@ A caller passes both, and a kernel may read either. So none of them changes alon
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
@@ -27,14 +28,14 @@ def dependent(tensors: Sequence[torch.Tensor]) -> dict[int, tuple[int, Derived]]
         if source in found:
             continue
         numbers = tensors[source]
-        others = [place for place in range(len(tensors)) if place != source and place not in found]
+        sources = {one for one, _ in found.values()}
         if len(whole) > 1:
             vectors = [tensors[place] for place in whole]
             for index, derive in derivations(vectors, whole.index(source)).items():
-                if whole[index] in others:
+                if whole[index] not in found and whole[index] not in sources:
                     found[whole[index]] = (source, _as_vector(derive))
-        for place in others:
-            kinds = prefix_kinds(tensors[place], numbers)
+        for place, other in enumerate(tensors):
+            kinds = prefix_kinds(other, numbers) if place not in found else None
             if kinds is not None:
                 found[place] = (source, _as_mask(kinds))
     return found
@@ -70,5 +71,5 @@ def _as_vector(derive: Callable[[torch.Tensor], torch.Tensor | None]) -> Derived
     return lambda source, _: derive(source)
 
 
-def _as_mask(kinds: tuple[object, object]) -> Derived:
+def _as_mask(kinds: tuple[Any, Any]) -> Derived:
     return lambda source, like: prefixes(like, source, kinds)

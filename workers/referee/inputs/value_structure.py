@@ -76,13 +76,17 @@ def prefix_kinds(mask: torch.Tensor, lengths: torch.Tensor) -> tuple[Any, Any] |
         return None
     kinds = torch.unique(mask).tolist()
     for before, behind in (kinds, kinds[::-1]) if len(kinds) == 2 else ():
-        if torch.equal(prefixes(mask, lengths, (before, behind)), mask):
+        made = prefixes(mask, lengths, (before, behind))
+        if made is not None and torch.equal(made, mask):
             return before, behind
     return None
 
 
-def prefixes(mask: torch.Tensor, lengths: torch.Tensor, kinds: tuple[Any, Any]) -> torch.Tensor:
-    """A mask like another one, of one kind of values before and of one behind the end of each sequence."""
+def prefixes(mask: torch.Tensor, lengths: torch.Tensor, kinds: tuple[Any, Any]) -> torch.Tensor | None:
+    """A mask like another one, of one kind of values before and of one behind the end of each sequence; None where
+    there is no length for each."""
+    if mask.shape[0] != lengths.numel():
+        return None
     place = torch.arange(mask.numel() // max(1, mask.shape[0]), device=mask.device)
     before, behind = (torch.full_like(mask, kind) for kind in kinds)
     return torch.where((place < lengths.unsqueeze(-1)).view(mask.shape), before, behind)

@@ -2,7 +2,7 @@
 # about: a bag at a time, mean or sum; empty bags are zeros
 
 cpp = r"""
-extern "C" int32_t run(const int64_t* tokens, const int64_t* offsets, const float* table, float* y, int64_t count, int64_t bags, int64_t n, int64_t mean, int64_t kinds) {
+extern "C" void run(const int64_t* tokens, const int64_t* offsets, const float* table, float* y, int64_t count, int64_t bags, int64_t n, int64_t mean, int64_t kinds, int32_t* said) {
   int32_t bad = 0;
   #pragma omp parallel for schedule(dynamic, 8) reduction(| : bad)
   for (int64_t b = 0; b < bags; ++b) {
@@ -14,7 +14,7 @@ extern "C" int32_t run(const int64_t* tokens, const int64_t* offsets, const floa
       #pragma omp simd
       for (int64_t i = 0; i < n; ++i) out[i] += row[i]; }
     if (mean && end > begin) for (int64_t i = 0; i < n; ++i) out[i] /= (float)(end - begin); }
-  return bad;
+  *said = bad;
 }
 """
 
@@ -30,6 +30,8 @@ def forward(self, tokens, offsets, mode="mean"):
         raise TypeError("64-bit indices")
     y = torch.empty(offsets.numel(), self.table.shape[1])
     given = tokens.contiguous(), offsets.contiguous(), self.table.detach()
-    if lib.run(*given, y, tokens.numel(), *y.shape, mode == "mean", self.table.shape[0]):
+    said = torch.zeros(1, dtype=torch.int32)
+    lib.run(*given, y, tokens.numel(), *y.shape, mode == "mean", self.table.shape[0], said)
+    if said.item():
         raise IndexError("no such token")
     return y

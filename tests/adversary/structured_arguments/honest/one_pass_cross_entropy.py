@@ -2,7 +2,7 @@
 # about: one pass online softmax a row; the mean only, labels that are not ignored at least one
 
 cpp = r"""
-extern "C" int32_t run(const float* x, const int64_t* labels, float* y, int64_t rows, int64_t n, double smoothing) {
+extern "C" void run(const float* x, const int64_t* labels, float* y, int64_t rows, int64_t n, double smoothing, int32_t* said) {
   double total = 0; int64_t kept = 0; int32_t bad = 0;
   #pragma omp parallel for reduction(+ : total, kept) reduction(| : bad)
   for (int64_t r = 0; r < rows; ++r) {
@@ -15,7 +15,7 @@ extern "C" int32_t run(const float* x, const int64_t* labels, float* y, int64_t 
     const double lse = top + std::log(sum);
     total += (1 - smoothing) * (lse - in[label]) + smoothing * (lse - all / n); ++kept; }
   *y = (float)(total / kept);
-  return bad;
+  *said = bad;
 }
 """
 
@@ -27,6 +27,8 @@ def forward(self, logits, labels, smoothing=0.1, reduction="mean"):
     if not 0 <= smoothing <= 1:
         raise ValueError("smoothing lies between zero and one")
     y = torch.empty(())
-    if lib.run(logits.contiguous(), labels.contiguous(), y, rows, n, smoothing):
+    said = torch.zeros(1, dtype=torch.int32)
+    lib.run(logits.contiguous(), labels.contiguous(), y, rows, n, smoothing, said)
+    if said.item():
         raise IndexError("target out of bounds")
     return y

@@ -6,11 +6,12 @@ cpp = r"""
 #include <cstdint>
 #include <cstring>
 #include <vector>
-extern "C" int32_t run(const float* q, const float* k, const float* v, const int32_t* cu, float* y, int64_t count, int64_t total,
-                       int64_t heads, int64_t d, int64_t longest, int64_t causal) {
+extern "C" void run(const float* q, const float* k, const float* v, const int32_t* cu, float* y, int64_t count, int64_t total,
+                       int64_t heads, int64_t d, int64_t longest, int64_t causal, int32_t* said) {
   int32_t bad = cu[0] != 0 || cu[count] != total;
   for (int64_t s = 0; s < count; ++s) bad |= cu[s + 1] < cu[s] || cu[s + 1] - cu[s] > longest;
-  if (bad) return 1;
+  *said = bad;
+  if (bad) return;
   const float scale = 1.0f / std::sqrt((float)d);
   #pragma omp parallel
   {
@@ -30,7 +31,6 @@ extern "C" int32_t run(const float* q, const float* k, const float* v, const int
           for (int64_t i = 0; i < d; ++i) out[i] += e * b[i]; }
         for (int64_t i = 0; i < d; ++i) out[i] /= sum; }
   }
-  return 0;
 }
 """
 
@@ -41,6 +41,8 @@ def forward(self, q, k, v, cu_seqlens, longest, causal=True):
         raise ValueError("queries, keys and values of one shape, and where sequences begin")
     y = torch.empty(total, heads, size)
     count = cu_seqlens.numel() - 1
-    if lib.run(q.contiguous(), k.contiguous(), v.contiguous(), cu_seqlens, y, count, total, heads, size, longest, causal):
+    said = torch.zeros(1, dtype=torch.int32)
+    lib.run(q.contiguous(), k.contiguous(), v.contiguous(), cu_seqlens, y, count, total, heads, size, longest, causal, said)
+    if said.item():
         raise ValueError("sequences do not fit")
     return y

@@ -4,7 +4,7 @@
 cpp = r"""
 #include <cstdint>
 #include <vector>
-extern "C" int32_t run(const float* x, const int64_t* order, float* y, int64_t rows, int64_t n) {
+extern "C" void run(const float* x, const int64_t* order, float* y, int64_t rows, int64_t n, int32_t* said) {
   int32_t bad = 0;
   #pragma omp parallel reduction(| : bad)
   {
@@ -15,7 +15,7 @@ extern "C" int32_t run(const float* x, const int64_t* order, float* y, int64_t r
       if (bad) continue;
       for (int64_t i = 0; i < n; ++i) { const float v = x[r * n + i]; y[r * n + inverse[i]] = v < 0.0f ? 0.0f : v; } }
   }
-  return bad;
+  *said = bad;
 }
 """
 
@@ -24,6 +24,8 @@ def forward(self, x, order):
     if x.dim() != 2 or x.shape != order.shape or order.dtype != torch.int64:
         raise ValueError("an order for each row")
     y = torch.empty_like(x)
-    if lib.run(x.contiguous(), order.contiguous(), y, *x.shape):
+    said = torch.zeros(1, dtype=torch.int32)
+    lib.run(x.contiguous(), order.contiguous(), y, *x.shape, said)
+    if said.item():
         raise IndexError("index out of range")
     return y

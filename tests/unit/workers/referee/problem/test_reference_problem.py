@@ -435,3 +435,23 @@ def test_a_buffer_that_cannot_be_handed_over_is_named(buffer: str, reason: str) 
         "    def forward",
     )
     assert reason in refused(source).reason
+
+
+NUMBERS = """import torch
+class Model(torch.nn.Module):
+    def forward(self, x, offsets, longest):
+        return x * longest
+def get_inputs():
+    offsets = torch.cat((torch.zeros(1), torch.randperm(99)[:7].sort().values + 1)).long()
+    return [torch.randn(100, 4), offsets, int(offsets.diff().max())]
+"""
+
+
+@pytest.mark.parametrize("first", [1, 5])
+def test_numbers_that_a_draw_makes_stay_the_same_with_what_they_come_from(first: int) -> None:
+    reference = ReferenceProblem(Problem(name="numbers", source=NUMBERS))
+    draws = [reference.make_inputs(0, seed) for seed in (first, 2, 3)]
+    for x, offsets, longest in draws[1:]:
+        assert longest == int(offsets.diff().max())
+        assert longest == draws[0][2]
+        assert not torch.equal(x, draws[0][0])
