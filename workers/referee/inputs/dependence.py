@@ -14,7 +14,7 @@ from workers.referee.inputs.index_structure import INDEX_DTYPES
 from workers.referee.inputs.unvarying import derivations
 from workers.referee.inputs.value_structure import prefix_kinds, prefixes
 
-MOST_NUMBERS = 1 << 20
+MOST_NUMBERS = 1 << 16
 """Whole numbers of a tensor up to which it is looked at."""
 Derived = Callable[[torch.Tensor, torch.Tensor], torch.Tensor | None]
 """What a tensor follows by from its source: it takes the source and a tensor of the right type and shape."""

@@ -94,10 +94,10 @@ def _are_loose(tensor: torch.Tensor) -> bool:
 
 def differ_along(tensor: torch.Tensor, dim: int) -> bool:
     """Whether no line of a tensor along a dimension holds a number twice."""
-    lines = tensor.movedim(dim, -1).reshape(-1, tensor.shape[dim])
-    for some in (lines[:SAMPLE], lines):
+    lines = tensor.movedim(dim, -1)
+    for some in (lines[:FEW_WHOLE], lines) if tensor.dim() > 1 else (lines,):  # those few tell in most cases
         ordered = some.sort(dim=-1).values
-        if bool((ordered[:, 1:] == ordered[:, :-1]).any()):
+        if bool((ordered[..., 1:] == ordered[..., :-1]).any()):
             return False
     return True
 
