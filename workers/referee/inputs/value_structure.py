@@ -32,9 +32,11 @@ def structured(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
 def with_rows_of(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
     """The change with rows in order, of sum one (probabilities) or of length one, where rows were so."""
     rows = rows_of(tensor)
-    if rows.shape[1] < FEW_VALUES or changed.numel() == 0 or tensor.is_complex():
+    if rows.shape[1] < 2 or changed.numel() == 0 or tensor.is_complex():
         return changed
-    return _in_order(rows, changed) if _is_ordered(rows[:FEW_VALUES]) and _is_ordered(rows) else _scaled(rows, changed)
+    may_tell = max(rows.shape) >= FEW_VALUES  # few numbers are in order by chance
+    is_ordered = may_tell and _is_ordered(rows[:FEW_VALUES]) and _is_ordered(rows)
+    return _in_order(rows, changed) if is_ordered else _scaled(rows, changed)
 
 
 def _is_ordered(rows: torch.Tensor) -> bool:

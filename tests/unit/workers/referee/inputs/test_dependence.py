@@ -9,6 +9,7 @@ from workers.referee.inputs.dependence import refitted, together
 from workers.referee.inputs.distributions import CODES, WHOLE, changes, drawn
 from workers.referee.inputs.resize import resized
 from workers.referee.inputs.value_kinds import is_code, is_whole, may_repeat
+from workers.referee.inputs.value_structure import with_rows_of
 
 
 def _lengths_and_mask() -> list[torch.Tensor]:
@@ -69,3 +70,9 @@ def test_the_best_few_of_each_row_are_no_codes() -> None:
 def test_what_cannot_be_refitted_is_none() -> None:
     x, lengths, mask = _lengths_and_mask()
     assert refitted([x, lengths, mask], [x, lengths[:3], mask]) is None or mask.shape[0] == 3
+
+
+def test_short_rows_of_length_one_keep_their_length() -> None:
+    turns = torch.nn.functional.normalize(torch.randn(100, 4), dim=-1)
+    for given in (turns, turns[:1]):
+        assert torch.allclose(with_rows_of(given, given * 3 + 1).norm(dim=-1), torch.ones(given.shape[0]))
