@@ -123,8 +123,9 @@ def _on_derived(trial: Trial, notes: list[str]) -> GateFinding | None:
             if finding is not None and change is not None:
                 finding = _again(trial, change, DERIVED_SLOT + index, where)
         except RunnerFault as fault:
-            if _reads_from_nothing(trial, arguments, fault):
-                notes.append(f"limited: {where}: the candidate's process was ended by SIGSEGV")
+            is_slow = fault.kind is FaultKind.HUNG and change is not None  # far from the announced sizes
+            if is_slow or _reads_from_nothing(trial, arguments, fault):
+                notes.append(f"limited: {where}: {str(fault)[:200]}")
                 trial.load_again()
                 continue
             if fault.kind is not FaultKind.RAISED:

@@ -10,8 +10,9 @@ from typing import Any
 import torch
 
 from workers.ipc.tensors import base_of, flatten, mapped, relaid
+from workers.referee.inputs.dependence import together
 from workers.referee.inputs.float8 import narrowed, widened
-from workers.referee.inputs.index_structure import index_structure, uneven
+from workers.referee.inputs.index_structure import IndexStructure, index_structure, uneven
 from workers.referee.inputs.transforms import (
     LARGE,
     TINY,
@@ -182,8 +183,9 @@ def drawn(arguments: list[Any], distribution: Distribution) -> list[Any]:
     for index in places[:1] if distribution.first_only else places:
         changed[index] = structured(tensors[index], _changed(tensors[index], distribution.transform))
     structure = index_structure(tensors)
-    fixed = structure.places if structure is not None else frozenset()
-    for change, is_such in _special(distribution):
+    special = _special(distribution)
+    fixed = _fixed(tensors, structure) if special else frozenset[int]()
+    for change, is_such in special:
         changed = [
             _on_base(tensor, change) if place not in fixed and is_such(tensor) else tensor
             for place, tensor in enumerate(changed)
@@ -222,9 +224,14 @@ def changes(arguments: list[Any], distribution: Distribution) -> bool:
 
 
 def loose(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """The tensors that can be changed one by one: all but indices that belong together."""
-    structure = index_structure(tensors)
-    return [one for place, one in enumerate(tensors) if structure is None or place not in structure.places]
+    """The tensors that can be changed one by one: all but those that belong together."""
+    fixed = _fixed(tensors, index_structure(tensors))
+    return [one for place, one in enumerate(tensors) if place not in fixed]
+
+
+def _fixed(tensors: Sequence[torch.Tensor], structure: IndexStructure | None) -> frozenset[int]:
+    """The places of indices that belong together, and of tensors that follow from one another."""
+    return together(tensors) | (structure.places if structure is not None else frozenset())
 
 
 def _on_base(tensor: torch.Tensor, transform: Transform) -> torch.Tensor:

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import torch
 
 from workers.ipc.tensors import base_of
+from workers.referee.inputs.dependence import refitted
 from workers.referee.inputs.float8 import is_eight_bit, narrowed, widened
 from workers.referee.inputs.index_structure import INDEX_DTYPES
-from workers.referee.inputs.value_kinds import is_code, is_continuous
+from workers.referee.inputs.value_kinds import differ_along, is_code, is_continuous, must_differ
 from workers.referee.inputs.value_structure import has_zeros_in_place, is_symmetric, with_rows_of
 
 MOST_SIZES = 4
@@ -92,7 +93,8 @@ def resized_at(
     within = _within(changed, size, legal)
     if within is None:
         return None
-    return [old if one is old else _with_structure(old, one) for old, one in zip(tensors, within, strict=True)]
+    kept = [old if one is old else _with_structure(old, one) for old, one in zip(tensors, within, strict=True)]
+    return refitted(tensors, kept)
 
 
 def dimensions(tensors: Sequence[torch.Tensor]) -> list[tuple[int, int]]:
@@ -182,14 +184,10 @@ def _within(tensors: Sequence[torch.Tensor], size: int, new: int) -> list[torch.
             return None
         numbers = tensor.long()
         spread = -(-numbers * new // size) if counts else numbers * new // size
-        if _all_differ(numbers) and not _all_differ(spread):
+        if any(differ_along(numbers, dim) and not differ_along(spread, dim) for dim in range(tensor.dim())):
             return None
         changed[index] = spread.to(tensor.dtype)
     return changed
-
-
-def _all_differ(numbers: torch.Tensor) -> bool:
-    return int(torch.unique(numbers).numel()) == numbers.numel()
 
 
 def _resized(tensor: torch.Tensor, axis: int, new: int, *, apart: bool) -> torch.Tensor:
@@ -197,6 +195,8 @@ def _resized(tensor: torch.Tensor, axis: int, new: int, *, apart: bool) -> torch
     size = tensor.shape[axis]
     if new <= size:
         return _with_structure(tensor, tensor.narrow(axis, 0, new).contiguous())
+    if tensor.dtype in INDEX_DTYPES and must_differ(tensor, axis) and int(tensor.min()) >= 0:
+        return _with_further(tensor, axis, new)
     plain = tensor.view(torch.uint8) if is_eight_bit(tensor) else tensor  # which cannot be turned as they are
     copies = [plain.flip(axis)] * (new // size) + [plain.narrow(axis, 0, new % size)]
     if apart and is_continuous(tensor) and not is_eight_bit(tensor):
@@ -206,6 +206,18 @@ def _resized(tensor: torch.Tensor, axis: int, new: int, *, apart: bool) -> torch
     if tensor.dtype in INDEX_DTYPES and tensor.dim() == 1 and bool((tensor[1:] >= tensor[:-1]).all()):
         changed = changed.sort().values
     return _with_structure(tensor, changed)
+
+
+def _with_further(tensor: torch.Tensor, axis: int, new: int) -> torch.Tensor:
+    """Different whole numbers and further ones from zero on that are none of them: a permutation stays one, and
+    permutations of each row do. In order, if they were."""
+    lines = tensor.movedim(axis, -1)
+    is_used = torch.zeros(*lines.shape[:-1], new + 1, dtype=torch.bool, device=tensor.device)
+    is_used.scatter_(-1, lines.clamp(max=new).long(), value=True)
+    further = is_used[..., :new].long().argsort(dim=-1, stable=True)[..., : new - lines.shape[-1]]
+    longer = torch.cat((lines, further.to(tensor.dtype)), dim=-1)
+    rises = bool((lines[..., 1:] > lines[..., :-1]).all())
+    return (longer.sort(dim=-1).values if rises else longer).movedim(-1, axis).contiguous()
 
 
 def _with_structure(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:

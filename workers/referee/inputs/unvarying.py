@@ -15,6 +15,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -24,7 +25,7 @@ from workers.ipc.tensors import leaves, with_leaves
 from workers.referee.inputs.index_structure import index_structure
 from workers.referee.inputs.transforms import general
 from workers.referee.inputs.value_kinds import is_constant, is_continuous, rows_of
-from workers.referee.inputs.value_structure import is_symmetric
+from workers.referee.inputs.value_structure import is_symmetric, prefix_kinds, prefixes
 
 MOST_OTHERS = 2
 """Other values that are tried of one leaf."""
@@ -160,6 +161,11 @@ def _other_sizes(found: Sequence[Any], place: int) -> set[int]:
     """Sizes of the other tensors."""
     tensors = [value for index, value in enumerate(found) if index != place and isinstance(value, torch.Tensor)]
     return {size for tensor in tensors for size in tensor.shape}
+
+
+def derivations(found: Sequence[Any], source: int) -> dict[int, Derivation]:
+    """The places of leaves that follow from one that is a vector of whole numbers, each with how it follows."""
+    return _relations(found, source)
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -535,6 +541,11 @@ def _relations(found: Sequence[Any], source: int) -> dict[int, Derivation]:
         for place, other in enumerate(found):
             if place != source and place not in related and _is_equal(result, other):
                 related[place] = derive
+    for place, other in enumerate(found):
+        if place not in related and isinstance(other, torch.Tensor) and not is_sparse(other):
+            kinds = prefix_kinds(other, value)
+            if kinds is not None:
+                related[place] = partial(prefixes, other, kinds=kinds)
     return related
 
 

@@ -37,7 +37,7 @@ def is_code(tensor: torch.Tensor) -> bool:
     kinds = int(torch.unique(sampled_values(tensor)).numel())
     if kinds < 2 or kinds == tensor.numel() or (tensor.element_size() > 1 and kinds > FEW_VALUES):
         return False
-    return is_even(tensor)
+    return is_even(tensor) and not _differ_in_lines(tensor)
 
 
 def is_few_floats(tensor: torch.Tensor) -> bool:
@@ -58,7 +58,7 @@ def is_constant(tensor: torch.Tensor) -> bool:
 
 def is_whole(tensor: torch.Tensor) -> bool:
     """Whether a tensor holds general whole numbers: no mask or code of few values, nor anything in order (offsets), nor
-    all different ones (a permutation)."""
+    all different ones (a permutation), in each line or as a whole."""
     if tensor.dtype not in WIDEST_WHOLE or tensor.numel() < 2 * FEW_WHOLE:
         return False
     rows = rows_of(tensor)[:LEAST_SLICES]
@@ -67,7 +67,7 @@ def is_whole(tensor: torch.Tensor) -> bool:
     if tensor.numel() ** 2 < MOST_CHANCE * (float(tensor.max()) - float(tensor.min()) + 1.0):
         return False  # so few of so many that they are all different by chance, or now and then not
     is_in_order = bool((rows[:, 1:] >= rows[:, :-1]).all()) or bool((rows[:, 1:] <= rows[:, :-1]).all())
-    return not is_in_order and int(torch.unique(tensor).numel()) < tensor.numel()
+    return not is_in_order and int(torch.unique(tensor).numel()) < tensor.numel() and not _differ_in_lines(tensor)
 
 
 def may_repeat(tensor: torch.Tensor) -> bool:
@@ -102,11 +102,36 @@ def _are_loose(tensor: torch.Tensor) -> bool:
         return False
     rows = rows_of(tensor)
     is_rising, is_falling = ((one >= other).all() for one, other in _neighbours(rows))
-    if bool(is_rising) or bool(is_falling):
+    if bool(is_rising) or bool(is_falling) or _differ_in_lines(tensor):
         return False
     if int(torch.unique(tensor).numel()) < tensor.numel():
         return True
     return int(tensor.max()) - int(tensor.min()) >= tensor.numel()
+
+
+def differ_along(tensor: torch.Tensor, dim: int) -> bool:
+    """Whether no line of a tensor along a dimension holds a number twice."""
+    lines = tensor.movedim(dim, -1)
+    for some in (lines[:FEW_WHOLE], lines) if tensor.dim() > 1 else (lines,):  # those few tell in most cases
+        ordered = some.sort(dim=-1).values
+        if bool((ordered[..., 1:] == ordered[..., :-1]).any()):
+            return False
+    return True
+
+
+def must_differ(tensor: torch.Tensor, dim: int) -> bool:
+    """Whether the lines of a tensor along a dimension hold different whole numbers, where chance would have made some
+    equal: each is an order of its own, or a choice of the best few."""
+    size = tensor.shape[dim]
+    if tensor.dtype not in WHOLE_DTYPES or size < 2 or tensor.numel() == 0:
+        return False
+    extent = float(tensor.max()) - float(tensor.min()) + 1.0
+    return tensor.numel() * size >= MOST_CHANCE * extent and differ_along(tensor, dim)
+
+
+def _differ_in_lines(tensor: torch.Tensor) -> bool:
+    """The same of a matrix, or of more dimensions, along any of them."""
+    return tensor.dim() > 1 and any(must_differ(tensor, dim) for dim in range(tensor.dim()))
 
 
 def _neighbours(rows: torch.Tensor) -> tuple[tuple[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]:

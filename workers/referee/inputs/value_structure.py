@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from workers.referee.inputs.float8 import widened
@@ -30,9 +32,11 @@ def structured(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
 def with_rows_of(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
     """The change with rows in order, of sum one (probabilities) or of length one, where rows were so."""
     rows = rows_of(tensor)
-    if rows.shape[1] < FEW_VALUES or changed.numel() == 0 or tensor.is_complex():
+    if rows.shape[1] < 2 or changed.numel() == 0 or tensor.is_complex():
         return changed
-    return _in_order(rows, changed) if _is_ordered(rows[:FEW_VALUES]) and _is_ordered(rows) else _scaled(rows, changed)
+    may_tell = max(rows.shape) >= FEW_VALUES  # few numbers are in order by chance
+    is_ordered = may_tell and _is_ordered(rows[:FEW_VALUES]) and _is_ordered(rows)
+    return _in_order(rows, changed) if is_ordered else _scaled(rows, changed)
 
 
 def _is_ordered(rows: torch.Tensor) -> bool:
@@ -61,6 +65,33 @@ def _scaled(rows: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
 
 def _is_one(figures: torch.Tensor) -> bool:
     return bool(((figures - 1.0).abs() < SUMS_TO_ONE).all())
+
+
+def prefix_kinds(mask: torch.Tensor, lengths: torch.Tensor) -> tuple[Any, Any] | None:
+    """The values of a mask before and behind the end of each sequence, where its ends are the `lengths`; None where it
+    is no such mask."""
+    if lengths.dim() != 1 or mask.dim() < 2 or mask.is_complex() or mask.shape[0] != lengths.numel():
+        return None
+    if mask.numel() == 0 or mask.numel() != mask.shape[0] * max(mask.shape[1:]):
+        return None
+    if int(torch.unique(sampled_values(mask)).numel()) > 2:
+        return None
+    kinds = torch.unique(mask).tolist()
+    for before, behind in (kinds, kinds[::-1]) if len(kinds) == 2 else ():
+        made = prefixes(mask, lengths, (before, behind))
+        if made is not None and torch.equal(made, mask):
+            return before, behind
+    return None
+
+
+def prefixes(mask: torch.Tensor, lengths: torch.Tensor, kinds: tuple[Any, Any]) -> torch.Tensor | None:
+    """A mask like another one, of one kind of values before and of one behind the end of each sequence; None where
+    there is no length for each."""
+    if mask.shape[0] != lengths.numel():
+        return None
+    place = torch.arange(mask.numel() // max(1, mask.shape[0]), device=mask.device)
+    before, behind = (torch.full_like(mask, kind) for kind in kinds)
+    return torch.where((place < lengths.unsqueeze(-1)).view(mask.shape), before, behind)
 
 
 def is_symmetric(tensor: torch.Tensor) -> bool:

@@ -23,7 +23,18 @@ from services.domain.problems import ArgumentForm, CallForm, Problem, TensorForm
 from services.domain.shape_lists import REMEDY as SHAPES_REMEDY
 from services.domain.shape_lists import ShapeListError, entries
 from workers.ipc.placement import TensorDevice
-from workers.ipc.tensors import DataError, TensorMeta, check_supported, encode, flatten, mapped, relaid, structure
+from workers.ipc.tensors import (
+    DataError,
+    TensorMeta,
+    check_supported,
+    encode,
+    flatten,
+    leaves,
+    mapped,
+    relaid,
+    structure,
+    with_leaves,
+)
 from workers.referee.comparison.tolerance import tolerances
 from workers.referee.errors import Refused
 from workers.referee.problem.differentiation import NoGradientError, draw_cotangent, gradient_names, marked, plan_of
@@ -36,6 +47,8 @@ from workers.runner.step import DENSE, ModelStep, StepPlan
 
 MODULE_NAME = "kernelwright_problem"
 PLAIN = (bool, int, float, str, type(None))
+NUMBERS_SEED = 1
+"""Of the draw that says which plain numbers an input set has: a problem is examined under it too."""
 SHOWN = 4
 """Of the tensors that a refusal names."""
 
@@ -83,6 +96,8 @@ class ReferenceProblem:
         self.tolerance = self._tolerance()
         """What the module's `TOLERANCE` says: atol and rtol by dtype."""
         self._input_metas: dict[int, list[TensorMeta]] = {}
+        self._numbers: dict[int, list[Any]] = {}
+        """Of each input set, what all its draws have where their plain numbers would not be the same."""
         self._output_metas: dict[str, list[TensorMeta]] = {}
         """Of what a call returns, by what is called and what its arguments are but for the tensors' values."""
         self.gradient_names: tuple[str, ...] = ()
@@ -112,7 +127,36 @@ class ReferenceProblem:
             reason = f"{name}() gives {_in_words(known)} under one seed and {_in_words(metas)} under another"
             remedy = "Draw values at random, not sizes or dtypes; give other sizes in INPUT_SETS or HELD_OUT."
             raise self.refusal(reason, remedy, name)
+        if self._learn_numbers(number, seed, drawn):  # cotangents follow from where that left the generator
+            drawn = mapped(self._drawn(number, seed), _without_graph)
+        drawn = self._with_its_numbers(number, drawn)
         return drawn if self.step is None else self.with_cotangents(drawn, layout)
+
+    def _learn_numbers(self, number: int, seed: int, drawn: list[Any]) -> bool:
+        """Remember what all draws of an input set have where their plain numbers would not be the same; whether that
+        took a draw of its own."""
+        if number in self._numbers or all(isinstance(leaf, torch.Tensor) for _, leaf in leaves(drawn)):
+            return False
+        first = drawn if seed == NUMBERS_SEED else self._drawn(number, NUMBERS_SEED)
+        self._numbers[number] = [_copied(leaf) for _, leaf in leaves(first) if not _is_of_floats(leaf)]
+        return first is not drawn
+
+    def _with_its_numbers(self, number: int, drawn: list[Any]) -> list[Any]:
+        """A draw. Where its plain numbers are not those of the input set's draw under `NUMBERS_SEED`, it gets that
+        one's, with the whole numbers and masks that they may come from, such as a longest length from offsets:
+        after a first call, a kernel gets other tensors and no other numbers."""
+        if number not in self._numbers:
+            return drawn
+        found = [leaf for _, leaf in leaves(drawn)]
+        places, known = [place for place, leaf in enumerate(found) if not _is_of_floats(leaf)], self._numbers[number]
+        if len(places) != len(known):
+            return drawn
+        pairs = list(zip(places, known, strict=True))
+        if all(found[place] == leaf for place, leaf in pairs if not isinstance(leaf, torch.Tensor)):
+            return drawn
+        for place, leaf in pairs:
+            found[place] = _copied(leaf)
+        return list(with_leaves(drawn, found))
 
     def forward_arguments(self, arguments: Sequence[Any]) -> list[Any]:
         """Of a call's arguments, those of `forward`."""
@@ -476,6 +520,14 @@ def cloned(value: Any) -> Any:
 
 def _without_graph(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach() if tensor.requires_grad else tensor
+
+
+def _is_of_floats(leaf: object) -> bool:
+    return isinstance(leaf, torch.Tensor) and (leaf.is_floating_point() or leaf.is_complex())
+
+
+def _copied(leaf: Any) -> Any:
+    return leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf
 
 
 def output_tensors(value: Any) -> list[torch.Tensor]:

@@ -464,3 +464,23 @@ def test_what_float64_leaves_in_the_arguments() -> None:
     assert found is not None
     assert found[1][0].dtype is torch.float64
     assert float(found[1][0].sum()) == 3 * 256
+
+
+NUMBERS = """import torch
+class Model(torch.nn.Module):
+    def forward(self, x, offsets, longest):
+        return x * longest
+def get_inputs():
+    offsets = torch.cat((torch.zeros(1), torch.randperm(99)[:7].sort().values + 1)).long()
+    return [torch.randn(100, 4), offsets, int(offsets.diff().max())]
+"""
+
+
+@pytest.mark.parametrize("first", [1, 5])
+def test_numbers_that_a_draw_makes_stay_the_same_with_what_they_come_from(first: int) -> None:
+    reference = ReferenceProblem(Problem(name="numbers", source=NUMBERS))
+    draws = [reference.make_inputs(0, seed) for seed in (first, 2, 3)]
+    for x, offsets, longest in draws[1:]:
+        assert longest == int(offsets.diff().max())
+        assert longest == draws[0][2]
+        assert not torch.equal(x, draws[0][0])
