@@ -121,10 +121,10 @@ FEW = 3
 """Distributions tried, beside the telling ones, where inputs are larger."""
 ILL_CONDITIONED = {torch.float32: 1e-3, torch.float64: 1e-9}
 ILL_CONDITIONED_HALF = 9e-3
-OWN_OF_STATE = 8.0
-"""How many times the reference's own error a tensor that is changed in place may be off beside what its change may."""
 """Relative error of the reference's own gradient from which on it is what is left of terms that cancel each other (of a
 softmax's or a norm's under a cotangent that is the same everywhere): nobody's is right there."""
+OWN_OF_STATE = 8.0
+"""How many times the reference's own error a tensor that is changed in place may be off beside what its change may."""
 
 
 class DeviceCare:
@@ -303,8 +303,8 @@ class ReferenceState:
 
     def _may_be_huge(self) -> bool:
         """Whether numbers that hardly any problem has mean something to the reference: it converts none to integers of
-        few bits, and names none that stands for infinity."""
-        if self.problem.is_step or not self.names or self.place.is_gpu:
+        few bits or an exponent, and names none that stands for infinity."""
+        if self.problem.is_step or not self.names or self.place.is_gpu or self._has_exponentials():
             return False
         if any(tolerance.looser for tolerance in self.problem.tolerances.values()):
             return False
@@ -464,8 +464,13 @@ class ReferenceState:
 
     def _cancels(self, scales: Sequence[ErrorScale], outputs: Sequence[torch.Tensor]) -> bool:
         """Whether a gradient is what is left of terms that cancel each other."""
-        gradients = len(self.problem.gradient_names)
-        judged = list(zip(scales, outputs, strict=True))[len(outputs) - gradients :]
+        first = len(outputs) - len(self.problem.gradient_names)
+        return self.is_ill_conditioned(scales[first:], outputs[first:])
+
+    @staticmethod
+    def is_ill_conditioned(scales: Sequence[ErrorScale], outputs: Sequence[torch.Tensor]) -> bool:
+        """Whether one of the reference's outputs is what is left of terms that cancel each other."""
+        judged = zip(scales, outputs, strict=True)
         return any(scale.relative > ILL_CONDITIONED.get(one.dtype, ILL_CONDITIONED_HALF) for scale, one in judged)
 
     def scales_on(

@@ -12,7 +12,7 @@ from workers.ipc.tensors import base_of
 from workers.referee.inputs.dependence import refitted
 from workers.referee.inputs.float8 import is_eight_bit, narrowed, widened
 from workers.referee.inputs.index_structure import INDEX_DTYPES
-from workers.referee.inputs.value_kinds import differ_along, is_code, is_continuous, must_differ
+from workers.referee.inputs.value_kinds import differ_along, has_one_a_row, is_code, is_continuous, must_differ
 from workers.referee.inputs.value_structure import has_zeros_in_place, is_symmetric, with_rows_of
 
 MOST_SIZES = 4
@@ -90,6 +90,8 @@ def resized_at(
     changed = list(tensors)
     for place, axis in axes:
         changed[place] = _resized(changed[place], axis, legal, apart=apart)
+    if any(has_one_a_row(old) and not has_one_a_row(one) for old, one in zip(tensors, changed, strict=True)):
+        return None
     within = _within(changed, size, legal)
     if within is None:
         return None
@@ -125,12 +127,14 @@ def sharing(tensors: Sequence[torch.Tensor], dimension: tuple[int, int]) -> list
 
 
 def spread(tensors: Sequence[torch.Tensor], dimension: tuple[int, int]) -> list[torch.Tensor] | None:
-    """Inputs of which a dimension of size one, that broadcasts along another tensor's, has that tensor's size and other
-    values at each place; None where there is no such dimension or value."""
+    """Inputs of which a boolean mask's dimension of size one, that broadcasts along another tensor's, has that tensor's
+    size and other values at each place; None where there is no such dimension or value. Numbers stay as they are: one
+    for each row is meant as one."""
     place, axis = dimension
     tensor, rest = tensors[place], tensors[place].dim() - axis
     size = max((one.shape[one.dim() - rest] for one in tensors if one.dim() >= rest), default=1)
-    if tensor.shape[axis] != 1 or size == 1 or tensor.numel() < 2 or not tensor.is_contiguous():
+    is_mask = tensor.dtype is torch.bool
+    if not is_mask or tensor.shape[axis] != 1 or size == 1 or tensor.numel() < 2 or not tensor.is_contiguous():
         return None
     turned = max(range(tensor.dim()), key=lambda one: tensor.shape[one])
     changed = list(tensors)

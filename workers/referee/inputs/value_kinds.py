@@ -40,6 +40,14 @@ def is_code(tensor: torch.Tensor) -> bool:
     return is_even(tensor) and not _differ_in_lines(tensor)
 
 
+def has_one_a_row(tensor: torch.Tensor) -> bool:
+    """Whether one element of each row stands out from all others, which are alike: it names a place in the row."""
+    if tensor.dim() < 2 or tensor.numel() < 2 * FEW_WHOLE or tensor.is_complex():
+        return False
+    rows = rows_of(widened(tensor))
+    return rows.shape[1] > 1 and bool(((rows != rows.min()).sum(dim=1) == 1).all())
+
+
 def is_few_floats(tensor: torch.Tensor) -> bool:
     """Whether a tensor holds floats of two or three kinds, drawn for each place: a choice, or weights of zero and
     one."""

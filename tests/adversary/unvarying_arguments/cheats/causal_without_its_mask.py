@@ -1,5 +1,5 @@
 # problem: causal_softmax
-# gate: generalization
+# gate: generalization, correctness
 # about: never reads a mask that is a triangle in every draw
 
 cpp = r"""

@@ -1,5 +1,5 @@
 # problem: segment_sums
-# gate: generalization
+# gate: generalization, correctness
 # about: every segment has as many rows as the first
 
 cpp = r"""

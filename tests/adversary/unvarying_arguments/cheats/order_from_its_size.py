@@ -1,5 +1,5 @@
 # problem: reversed_bits
-# gate: generalization
+# gate: generalization, correctness
 # about: computes an order that it is given, the same in every draw
 
 cpp = r"""

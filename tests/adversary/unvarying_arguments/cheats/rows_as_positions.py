@@ -1,5 +1,5 @@
 # problem: rotary
-# gate: generalization
+# gate: generalization, correctness
 # about: takes the number of a row for its position
 
 cpp = r"""

@@ -390,10 +390,17 @@ def _tried(
         rest = "" if fault.kind is FaultKind.FORGED else MAY_RAISE
         raise RunnerFault(fault.kind, f"{where}: {fault}{rest}") from None
     if finding is not None and finding.gate is None:
-        if trial.state.scales_on(arguments, answer.tensors, kind) is None:
+        if _is_a_matter_of_rounding(trial.state, arguments, answer, kind):
             return None, None
         finding = dataclasses.replace(finding, detail=finding.detail + MAY_RAISE)
     return finding, None
+
+
+def _is_a_matter_of_rounding(state: ReferenceState, arguments: list[Any], answer: Answer, kind: Distribution) -> bool:
+    """Whether the reference itself is hardly right there: of arguments that are close to each other or equal, hardly
+    anything may be left."""
+    scales = state.scales_on(arguments, answer.tensors, kind)
+    return scales is None or (kind in (CLOSE, EQUAL) and state.is_ill_conditioned(scales, answer.tensors))
 
 
 def _told(name: str, refusal: str | None, announced: Sequence[Any], place: int, *, is_tried: bool) -> str:

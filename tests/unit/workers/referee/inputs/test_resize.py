@@ -122,13 +122,15 @@ def test_equal_sizes_beside_an_index_change_together_only() -> None:
 
 
 def test_what_broadcasts_gets_other_values_at_each_place() -> None:
-    scores, mask = torch.randn(2, 4, 8), torch.randn(2, 1, 8)
+    scores, mask = torch.randn(2, 4, 8), torch.rand(2, 1, 8) < 0.5
+    mask[0, 0, :2] = torch.tensor([True, False])
     found = spread([scores, mask], (1, 1))
     assert found is not None
     assert found[1].shape == (2, 4, 8)
     assert torch.equal(found[1][:, :1], mask)
     assert not torch.equal(found[1][:, 1], found[1][:, 0])
-    assert spread([torch.randn(2, 4, 8), torch.randn(1)], (1, 0)) is None
+    assert spread([scores, torch.ones(1, dtype=torch.bool)], (1, 0)) is None
+    assert spread([scores, torch.randn(2, 1, 8)], (1, 1)) is None
 
 
 def test_labels_with_zeros_among_them_grow() -> None:
