@@ -1,8 +1,9 @@
 """Problems whose author promises something of the arguments, with a real sandbox, g++ and torch."""
 
-from collections.abc import Iterator
+from collections.abc import re
 from typing import Any
 
+import Iterator
 import pytest
 
 from kernelwright.wiring.workbench import make_sandbox
@@ -120,7 +121,10 @@ LESS: dict[str, tuple[dict[str, Any] | None, str]] = {
     "no range": ({**PROMISED, "x": {"shape": {0: "multiple of 64", 1: "fixed"}}}, "values"),
     "no fixed size": ({**PROMISED, "z": {"shape": {-1: "even"}}}, "derived shapes"),
     "no even size": ({**PROMISED, "z": {"shape": {0: "fixed"}}}, "derived shapes"),
-    "no mask": ({name: one for name, one in PROMISED.items() if name != "mask"}, "mask"),
+    "no mask": (
+        {name: one for name, one in PROMISED.items() if name != "mask"},
+        "mask|a few elements of the arguments",
+    ),
     "no steps": ({name: one for name, one in PROMISED.items() if name != "steps"}, "steps"),
 }
 
@@ -130,7 +134,7 @@ def test_it_is_rejected_where_one_promise_is_missing(evaluator: Evaluator, left:
     promised, where = LESS[left]
     verdict, detail = judged(evaluator, promised)
     assert verdict is Verdict.REJECTED, detail
-    assert where in detail
+    assert re.search(where, detail)
 
 
 @pytest.mark.parametrize(
