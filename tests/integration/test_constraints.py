@@ -1,9 +1,9 @@
 """Problems whose author promises something of the arguments, with a real sandbox, g++ and torch."""
 
-from collections.abc import re
+import re
+from collections.abc import Iterator
 from typing import Any
 
-import Iterator
 import pytest
 
 from kernelwright.wiring.workbench import make_sandbox
