@@ -124,7 +124,8 @@ ILL_CONDITIONED_HALF = 9e-3
 """Relative error of the reference's own gradient from which on it is what is left of terms that cancel each other (of a
 softmax's or a norm's under a cotangent that is the same everywhere): nobody's is right there."""
 OWN_OF_STATE = 8.0
-"""How many times the reference's own error a tensor that is changed in place may be off beside what its change may."""
+"""How many times the reference's own error a tensor that is changed in place may be off, in addition to what its change
+may."""
 
 
 class DeviceCare:

@@ -151,8 +151,8 @@ def _reads_from_nothing(trial: Trial, arguments: list[Any], fault: RunnerFault) 
 
 
 def _again(trial: Trial, change: Change, number: int, where: str) -> GateFinding | None:
-    """What is wrong on another draw of these shapes, beside the reference's own error there: far from the announced
-    sizes, now and then a row hangs on a rounding."""
+    """What is wrong on another draw of these shapes, by the reference's own error there: far from the announced sizes,
+    now and then a row hangs on a rounding."""
     state, arguments = trial.state, _announced(trial)
     tensors = change(flatten(arguments))
     call = None if tensors is None else taken(state, arguments, tensors)
@@ -359,7 +359,7 @@ def _other_sizes(trial: Trial, tensors: list[torch.Tensor], groups: list[Axes]) 
             yield axes, generator.randrange(IN_BETWEEN, size)
         if is_small:
             yield axes, round(size * generator.uniform(1.0, GROWTH)) + 1
-        # a grid of no blocks is an error of CUDA's that many kernels leave to whoever launches next
+        # a grid of no blocks is an error of CUDA's that many kernels leave to the next launch
         if not trial.state.place.is_gpu:
             yield axes, 0
 

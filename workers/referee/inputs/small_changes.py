@@ -1,6 +1,6 @@
 """A few elements of tensors changed, as a caller does who writes to a tensor in place between two calls.
 
-A kernel that takes a sample of an argument for all of it goes on with what it made of older values.
+A kernel that takes a sample of an argument for all of it still uses what it computed from older values.
 """
 
 from __future__ import annotations

@@ -145,27 +145,22 @@ def loosened(arguments: Sequence[Any], place: int, freedom: Freedom) -> Iterator
 def follows(arguments: Sequence[Any], place: int) -> bool:
     """Whether one of the leaves follows from another one, which does not follow from it."""
     found = [value for _, value in leaves(list(arguments))]
-    own = _relations(found, place)
+    own = derivations(found, place)
     return any(
-        place in _relations(found, source) for source in range(len(found)) if source != place and source not in own
+        place in derivations(found, source) for source in range(len(found)) if source != place and source not in own
     )
 
 
 def stands_alone(arguments: Sequence[Any], place: int) -> bool:
     """Whether a leaf follows from no other one, and no other one from it."""
     found = [value for _, value in leaves(list(arguments))]
-    return not _relations(found, place) and not follows(arguments, place)
+    return not derivations(found, place) and not follows(arguments, place)
 
 
 def _other_sizes(found: Sequence[Any], place: int) -> set[int]:
     """Sizes of the other tensors."""
     tensors = [value for index, value in enumerate(found) if index != place and isinstance(value, torch.Tensor)]
     return {size for tensor in tensors for size in tensor.shape}
-
-
-def derivations(found: Sequence[Any], source: int) -> dict[int, Derivation]:
-    """The places of leaves that follow from one that is a vector of whole numbers, each with how it follows."""
-    return _relations(found, source)
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -376,7 +371,7 @@ def _shifted(rows: torch.Tensor) -> torch.Tensor | None:
 
 def _first_other(found: Sequence[Any], place: int, sizes: set[int]) -> Iterator[torch.Tensor]:
     """Another value of a vector that is equal to another leaf."""
-    if any(derive is _DERIVATIONS[0] for derive in _relations(found, place).values()):
+    if any(derive is _DERIVATIONS[0] for derive in derivations(found, place).values()):
         yield from itertools.islice(_other_tensors(found[place], sizes), 1)
 
 
@@ -530,8 +525,8 @@ _DERIVATIONS: tuple[Derivation, ...] = (
 inverse if it is a permutation."""
 
 
-def _relations(found: Sequence[Any], source: int) -> dict[int, Derivation]:
-    """Leaves that follow from one that is a vector of whole numbers."""
+def derivations(found: Sequence[Any], source: int) -> dict[int, Derivation]:
+    """The places of leaves that follow from one that is a vector of whole numbers, each with how it follows."""
     value = found[source]
     if not isinstance(value, torch.Tensor) or value.dtype not in WHOLE_DTYPES or value.dim() != 1 or value.numel() < 2:
         return {}
@@ -562,7 +557,7 @@ def _derived(found: Sequence[Any], place: int, other: Any) -> dict[int, Any]:
     """Values of what follows from a leaf when that has another one."""
     if not isinstance(other, torch.Tensor):
         return {}
-    values = {index: derive(other) for index, derive in _relations(found, place).items()}
+    values = {index: derive(other) for index, derive in derivations(found, place).items()}
     return {
         index: value.to(found[index].dtype) if isinstance(value, torch.Tensor) else value
         for index, value in values.items()
@@ -573,7 +568,7 @@ def _derived(found: Sequence[Any], place: int, other: Any) -> dict[int, Any]:
 def _derived_apart(found: Sequence[Any], place: int, other: torch.Tensor) -> dict[int, Any] | None:
     """The same where leaves that are equal to the first keep their values: of as many leaves that follow in one way,
     the first one follows from it; of a single number, the larger one holds for all. None where that cannot be seen."""
-    related = _relations(found, place)
+    related = derivations(found, place)
     sources = 1 + sum(derive is _DERIVATIONS[0] for derive in related.values())
     changes = dict[int, Any]()
     for derive in set(related.values()) - {_DERIVATIONS[0]}:

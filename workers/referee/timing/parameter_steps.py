@@ -106,7 +106,7 @@ def stepping(
     try:
         yield steps
     except BaseException:
-        with contextlib.suppress(RunnerFault):  # what went wrong first is told
+        with contextlib.suppress(RunnerFault):  # what went wrong first is reported
             steps.end(slots)
         raise
     steps.end(slots)

@@ -306,7 +306,7 @@ function Checks({ report }: { report: EvaluationReport }) {
   );
 }
 
-/** The limits of judging that matter most to whoever uses a kernel. */
+/** The limits of judging that matter most to a kernel's users. */
 function Unseen() {
   return (
     <Text size="sm" maw={760}>
@@ -316,10 +316,14 @@ function Unseen() {
   );
 }
 
-/** The precision that products were judged by. */
-function precisionOf({ self_attested: attested, accepted }: { self_attested?: string | null; accepted: boolean }): string | null {
+/** The first referee that tries products beyond the range of float16. */
+const JUDGES_RANGE = 11;
+
+/** The precision that products were judged by; null where the report does not prove it. */
+function precisionOf({ self_attested: attested, verdict, environment }: EvaluationReport): string | null {
   if (attested) return "what the problem’s own TOLERANCE permits, looser than the referee’s";
-  return accepted ? "float32 results have the error and the range of float32 products" : null;
+  const isProven = verdict === "accepted" && Number(environment.referee_version) >= JUDGES_RANGE;
+  return isProven ? "float32 results have the error and the range of float32 products" : null;
 }
 
 function Surroundings({ report }: { report: EvaluationReport }) {
@@ -332,7 +336,7 @@ function Surroundings({ report }: { report: EvaluationReport }) {
     ["PyTorch", there.torch],
     ["Triton", there.triton],
     ["Toolkit", there.toolkit],
-    ["Products", precisionOf({ self_attested: report.self_attested, accepted: report.verdict === "accepted" })],
+    ["Products", precisionOf(report)],
     ["TF32", there.tf32 ? "on for both sides" : "off for both sides"],
     ["Isolation", isolation ?? there.isolation],
     ["Referee", there.referee_version],

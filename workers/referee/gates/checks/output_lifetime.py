@@ -5,7 +5,7 @@ thousand of them would outlast an evaluation. So a model that holds memory it ha
 would have come round, or for a while. To hold some is no offence: whether they are written to while others hold them is
 what counts.
 
-The same on a GPU (where nobody has run it yet), but for outputs of more than `MOST_HELD_BYTES`.
+The same on a GPU, but for outputs of more than `MOST_HELD_BYTES`.
 """
 
 from __future__ import annotations

@@ -133,22 +133,24 @@ def _after_change(trial: Trial, arguments: list[Any]) -> GateFinding | None:
     try:
         if try_draw(trial, 0, OWN, arguments, observe=False) is None:
             return None
-        told = "it goes on with what it made of its weights before"
+        reason = "it still uses what it computed from its earlier weights"
     except RunnerFault as fault:
         if fault.kind is not FaultKind.RAISED:
             raise
-        told = f"it refused them with {str(fault)[:200]}"
+        reason = f"it refused them with {str(fault)[:200]}"
     trial.errors = errors
     with trial.another() as other:
         finding = _tried(other, arguments)
     if finding is None:
-        trial.notes.append(f"{UNCHANGING}: once they had changed in place, {told}; load weights before the first call")
+        trial.notes.append(
+            f"{UNCHANGING}: once they had changed in place, {reason}; load weights before the first call"
+        )
     return finding
 
 
 def with_other_settings(trial: Trial) -> GateFinding | None:
     """What is wrong with the output of a model that is built with an entry of `INIT_SETS`; None where nothing is, a
-    hint where its parameters match nobody's."""
+    hint where its parameters do not match the reference's."""
     state, doubt = trial.state, None
     for number in range(state.problem.init_sets):
         where = f"built with INIT_SETS[{number}]"
@@ -175,7 +177,7 @@ def _is_taken(trial: Trial, arguments: list[Any]) -> bool:
 
 
 def _tried(trial: Trial, arguments: list[Any]) -> GateFinding | None:
-    """What is wrong with one call in a process of its own; a hint where its parameters match nobody's."""
+    """What is wrong with one call in a process of its own; a hint where its parameters do not match the reference's."""
     trial.start()
     if not trial.build_model(seed=secrets.randbits(31), copy_state=True):
         return suspicious(UNKNOWN)

@@ -21,13 +21,13 @@ from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_draw
 from workers.referee.gates.finding import GateFinding, failed
 from workers.referee.inputs.distributions import OWN, rebuilt
+from workers.referee.inputs.index_structure import INDEX_DTYPES
 from workers.referee.state import ReferenceState
 from workers.referee.trial import Trial
 
 LIMIT_S = 2.0
 """For a call that need not return."""
 AFTER = "after a call that raised an exception: "
-INDEX_DTYPES = (torch.int32, torch.int64)
 
 
 def after_an_illegal_index(trial: Trial) -> list[GateResult]:
