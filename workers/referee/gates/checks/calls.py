@@ -19,6 +19,7 @@ from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.gates.finding import GateFinding, failed
 from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.trial import Held, Trial
+from workers.runner.protocol import ThreadTeam
 
 MOST_HELD_BYTES = 256 << 20
 """Of device memory, for outputs that are held until later calls have ended."""
@@ -35,6 +36,7 @@ def try_draw(
     observe: bool,
     slot: Slot | None = None,
     hold: bool = False,
+    team: ThreadTeam = ThreadTeam.USUAL,
 ) -> GateFinding | None:
     """What is wrong with the outputs for one draw, or None. `observe` notes PyTorch's operators, calls again, and has
     what is returned then held, as `hold` has what the only call returns. Nobody knows which calls' outputs are taken
@@ -49,7 +51,7 @@ def try_draw(
         if turn == "observed":
             trial.operators = trial.session.observe(slot)
         else:
-            trial.session.call(slot, hold=may_hold and (hold or turn == "repeated"), at_once=_by_chance())
+            trial.session.call(slot, hold=may_hold and (hold or turn == "repeated"), at_once=_by_chance(), team=team)
         fetched = trial.session.fetch(slot)
         answer = trial.state.expected(arguments) if answer is None else answer
         place = f"{where}, called again" if turn == "repeated" else where

@@ -6,21 +6,22 @@ elements of a tensor in place: what a kernel keeps as long as a sample of it sta
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from workers.ipc.sparse import holds_sparse
 from workers.ipc.tensors import TensorMeta, flatten, structure
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.errors import FaultKind, RunnerFault
-from workers.referee.gates.checks.calls import judge_inputs, judge_on_values
+from workers.referee.gates.checks.calls import judge_inputs, judge_on_values, try_draw
 from workers.referee.gates.checks.other_values import taken
 from workers.referee.gates.finding import GateFinding
-from workers.referee.inputs.distributions import OWN
+from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.inputs.small_changes import slightly_changed
-from workers.referee.trial import Mode, Trial
+from workers.referee.trial import Trial
 from workers.runner.protocol import ThreadTeam
 
-TEAMS = {
+WHERE = {
     ThreadTeam.MANY: "with more threads than usual",
     ThreadTeam.ONE: "with one thread",
     ThreadTeam.FEWER: "where OpenMP gives one thread and more were asked for",
@@ -30,18 +31,21 @@ MOST_BYTES = 256 << 20
 CHANGED = "after a few elements of the arguments changed in place"
 
 
-def with_other_threads(trial: Trial) -> GateFinding | None:
-    """On the CPU: what is wrong with a call by other threads. A kernel may raise an exception there."""
-    if trial.state.place.is_gpu or trial.mode is not Mode.FULL:
-        return None
-    for team, where in TEAMS.items():
-        arguments = trial.draw(0, OWN)  # memory that is used again holds what was right for older ones
-        if sum(tensor.nbytes for tensor in flatten(arguments)) > MOST_BYTES:
-            return None
-        finding = _called(trial, arguments, trial.state.expected(arguments), where, team)
-        if finding is not None:
-            return finding
-    return None
+def try_by(
+    team: ThreadTeam, trial: Trial, number: int, distribution: Distribution, arguments: list[Any]
+) -> GateFinding | None:
+    """What is wrong with the outputs for one draw where other threads than usual work on it. Where a kernel raises an
+    exception then, it is called by the usual ones."""
+    if trial.bytes_of(arguments) <= MOST_BYTES:
+        try:
+            finding = try_draw(trial, number, distribution, arguments, observe=False, team=team)
+        except RunnerFault as fault:
+            if fault.kind is not FaultKind.RAISED:
+                raise RunnerFault(fault.kind, f"{WHERE[team]}: {fault}") from None
+            trial.notes.append(f"limited: a call {WHERE[team]} was refused with {str(fault)[:200]}")
+        else:
+            return finding and dataclasses.replace(finding, detail=f"{WHERE[team]}: {finding.detail}")
+    return try_draw(trial, number, distribution, arguments, observe=False)
 
 
 def after_a_small_change(trial: Trial) -> GateFinding | None:
@@ -68,24 +72,24 @@ def after_a_small_change(trial: Trial) -> GateFinding | None:
         slot = trial.slot(0, arguments)
         slot.write(flatten(arguments))
         trial.session.call(slot)
-        finding = _called(trial, call, answer, CHANGED, ThreadTeam.USUAL)
+        finding = _called(trial, call, answer)
         is_sure = finding is not None and state.scales_on(call, answer.tensors, OWN) is not None
         return finding if is_sure else None
     return None
 
 
-def _called(trial: Trial, arguments: list[Any], answer: Answer, where: str, team: ThreadTeam) -> GateFinding | None:
+def _called(trial: Trial, arguments: list[Any], answer: Answer) -> GateFinding | None:
     slot, tensors = trial.slot(0, arguments), flatten(arguments)
     slot.write(tensors)
     try:
-        trial.session.call(slot, team=team)
+        trial.session.call(slot)
     except RunnerFault as fault:
         if fault.kind is not FaultKind.RAISED:
-            raise RunnerFault(fault.kind, f"{where}: {fault}") from None
-        trial.notes.append(f"limited: a call {where} was refused with {str(fault)[:200]}")
+            raise RunnerFault(fault.kind, f"{CHANGED}: {fault}") from None
+        trial.notes.append(f"limited: a call {CHANGED} was refused with {str(fault)[:200]}")
         return None
     fetched = trial.session.fetch(slot)
     scales = trial.state.scales(0, OWN) or ()
-    return judge_inputs(trial, slot, tensors, answer, OWN, where) or judge_on_values(
-        trial, fetched, arguments, answer, OWN, scales, where
+    return judge_inputs(trial, slot, tensors, answer, OWN, CHANGED) or judge_on_values(
+        trial, fetched, arguments, answer, OWN, scales, CHANGED
     )
