@@ -64,9 +64,9 @@ def hugest(tensor: torch.Tensor) -> torch.Tensor:
 
 def _of_magnitude(tensor: torch.Tensor, largest: float) -> torch.Tensor:
     """A tensor whose largest magnitude this is; what holds no such numbers stays as it is."""
-    if torch.finfo(tensor.dtype).max < largest:
-        return tensor
-    return tensor * (largest / max(magnitude(tensor), 1e-30))
+    most = torch.finfo(tensor.dtype).max
+    factor = largest / max(magnitude(tensor), largest / most)
+    return tensor if most < largest or factor >= most else tensor * factor
 
 
 def offset(tensor: torch.Tensor) -> torch.Tensor:

@@ -12,7 +12,10 @@ from tests.unit.workers.referee.gates.checks.test_calls import WEIGHT, trial_of
 from workers.ipc.tensors import TensorMeta
 from workers.referee.boundary.runner_client import RunnerSession
 from workers.referee.comparison.output_structure import Answer
-from workers.referee.gates.generalization import _on_derived
+from workers.referee.comparison.tolerance import ErrorScale
+from workers.referee.errors import Refused
+from workers.referee.gates import generalization
+from workers.referee.gates.generalization import LONG, SHORT, _again, _long, _on_derived
 from workers.referee.inputs.constraints import Limits
 
 
@@ -56,3 +59,46 @@ def test_who_raises_on_derived_shapes_passes() -> None:
         assert _on_derived(trial_on(session, WEIGHT), notes) is None
     assert any("refused with" in note for note in notes)
     assert any(note.startswith("passed on derived shapes ") for note in notes)
+
+
+@pytest.mark.usefixtures("frozen")
+def test_a_finding_far_from_the_announced_sizes_counts_where_it_comes_again_and_the_reference_is_exact() -> None:
+    with against(honest) as session:
+        assert loaded(session, [("weight", WEIGHT)])
+        trial = trial_on(session, WEIGHT + 1.0)
+        assert _again(trial, list, 9, "here") is None  # nothing is known of the reference's error
+        trial.state.scales_on = lambda *_given: (ErrorScale(),)
+        finding = _again(trial, list, 9, "here")
+        assert finding is not None
+        assert finding.detail.startswith("here: the output")
+        assert _again(trial, lambda _tensors: None, 9, "here") is None
+        trial.state.expected = trial.state.problem.run = lambda arguments: Answer.of(arguments[0] * WEIGHT)
+        assert _again(trial, list, 9, "here") is None
+
+
+def test_each_dimension_becomes_longer_than_sixteen_bits_count_while_the_others_are_short(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(generalization, "LONG_S", 60.0)
+    trial = trial_on(None, WEIGHT)  # type: ignore[arg-type]
+    shapes = [tuple(arguments[0].shape) for arguments, _ in _long(trial, [((0, 0),), ((0, 1),)])]
+    assert sorted(min(shape) for shape in shapes) == [4, SHORT]  # four columns are few enough
+    assert all(LONG[0] <= max(shape) < LONG[1] for shape in shapes)
+
+
+def test_a_dimension_grows_only_as_long_as_the_reference_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generalization, "LONG_S", 60.0)
+
+    def up_to_1000(arguments: list[Any]) -> Answer:
+        if arguments[0].shape[0] > 1000:
+            raise Refused("too many rows", "give fewer")
+        return Answer.of(arguments[0])
+
+    trial = trial_on(None, WEIGHT)  # type: ignore[arg-type]
+    trial.state.expected = up_to_1000
+    ((arguments, change),) = _long(trial, [((0, 0),)])
+    assert arguments[0].shape == (320, 4)  # 80, four times
+    assert change is not None
+    again = change([torch.rand(80, 4)])
+    assert again is not None
+    assert again[0].shape == (320, 4)

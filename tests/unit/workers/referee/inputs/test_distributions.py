@@ -17,7 +17,7 @@ from workers.referee.inputs.distributions import (
     rebuilt,
 )
 from workers.referee.inputs.resize import cut_along, resized
-from workers.referee.inputs.transforms import ordered
+from workers.referee.inputs.transforms import huge, hugest, ordered
 from workers.referee.inputs.value_kinds import hold_any_whole, is_code, is_constant, is_continuous, is_whole
 
 
@@ -330,3 +330,15 @@ def test_rows_in_order_rise_and_fall() -> None:
         (one >= other).all(dim=1) for one, other in ((found[:, 1:], found[:, :-1]), (found[:, :-1], found[:, 1:]))
     )
     assert int(rises.sum()) == int(falls.sum()) == 3
+
+
+def test_huge_values_are_beyond_32_bits_and_the_hugest_have_infinite_squares() -> None:
+    x = torch.randn(100)
+    assert 2**31 < float(huge(x).abs().max()) <= 1.01e12
+    assert bool(torch.isfinite(huge(x) ** 3).all())
+    assert 0.9e22 < float(hugest(x).abs().max()) <= 1.01e25
+    assert bool(torch.isinf(hugest(x).abs().max() ** 2))
+    assert torch.equal(torch.sign(huge(x)), torch.sign(x))
+    half = x.half()
+    assert huge(half) is half  # which has no such numbers
+    assert bool((hugest(torch.zeros(4)) == 0).all())
