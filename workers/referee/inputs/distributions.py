@@ -22,6 +22,7 @@ from workers.referee.inputs.transforms import (
     as_it_is,
     beyond,
     blocks,
+    displaced,
     far,
     general,
     huge,
@@ -112,6 +113,8 @@ FAR = Distribution(name="beyond half", transform=far, harsh=True, steady=True)
 HUGE = Distribution(name="huge", transform=huge, harsh=True, steady=True)
 HUGEST = Distribution(name="hugest", transform=hugest, harsh=True, steady=True)
 """Tried where the reference itself is exact there: conversions to integers, and squares, have a range of their own."""
+DISTANT = Distribution(name="distant", transform=displaced)
+"""Never held against a kernel: see `gates.checks.distant_means`."""
 TELLING = (
     Distribution(name="one spike in", transform=spike, harsh=True),
     Distribution(name="block-wise", transform=blocks),

@@ -27,6 +27,7 @@ ODD = 0x1E3779B97F4A7C15
 """Multiplies whole numbers so that they fall all over their dtype's range, with its low bits in bytes."""
 MOST_ORDERED = 1 << 19
 """Elements of the rows that are put in order, where a row has no more."""
+DISPLACED = 300.0
 PLANTED = 1 / 8
 """Of elements in whose place a named number is put."""
 Transform = Callable[[torch.Tensor], torch.Tensor]
@@ -73,6 +74,11 @@ def offset(tensor: torch.Tensor) -> torch.Tensor:
     """A mean of about two standard deviations: more would only show how a variance was summed."""
     sign = 1 if random.random() < 0.5 else -1  # noqa: S311 - seeded with the draw
     return tensor + sign * random.uniform(1.5, 3.0) * float(sampled_values(tensor).double().std())  # noqa: S311
+
+
+def displaced(tensor: torch.Tensor) -> torch.Tensor:
+    """A mean of `DISPLACED` standard deviations: of a variance that is summed in one pass, hardly a digit is left."""
+    return tensor + DISPLACED * float(sampled_values(tensor).double().std())
 
 
 def blocks(tensor: torch.Tensor) -> torch.Tensor:

@@ -1,0 +1,103 @@
+"""Other threads than usual, and calls on nearly the same values, against a real runner."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from tests.unit.workers.referee.boundary.test_runner_client import DOUBLE, against, honest
+from tests.unit.workers.referee.trials import a_trial
+from workers.ipc.tensors import TensorMeta
+from workers.referee.boundary.runner_client import RunnerSession
+from workers.referee.comparison.output_structure import Answer
+from workers.referee.comparison.tolerance import ErrorScale, tolerances
+from workers.referee.gates.checks.surroundings import after_a_small_change, try_by
+from workers.referee.inputs.constraints import Limits
+from workers.referee.inputs.distributions import OWN
+from workers.runner.protocol import ThreadTeam
+
+WEIGHT = torch.arange(1.0, 5.0)
+THREADS = "torch.get_num_threads()"
+ONE_LEFT_OUT = DOUBLE.replace("return x * self.weight", f"return x * self.weight * (1.0 if {THREADS} > 1 else 0.0)")
+NEEDS_TWO = DOUBLE.replace("return x", f"assert {THREADS} > 1, 'two threads only'\n        return x")
+BY_A_SAMPLE = DOUBLE.replace(
+    "return x * self.weight",
+    "if not hasattr(self, 'key') or not torch.equal(self.key, x[0]):\n"
+    "            self.key, self.kept = x[0].clone(), x * self.weight\n"
+    "        return self.kept.clone()",
+)
+
+
+def on_trial(session: RunnerSession, source: str, **state: Any) -> Any:
+    """The candidate, of a reference that multiplies by `WEIGHT`."""
+    assert session.load(source, [4], [("weight", WEIGHT)], seed=1, copy_state=True, threads=2, limit_s=10.0)
+    problem = SimpleNamespace(
+        tolerances=tolerances(None),
+        gradient_names=(),
+        is_step=False,
+        limits=Limits(),
+        forward_arguments=list,
+        with_cotangents=list,
+    )
+    known = {
+        "aliases": frozenset(),
+        "shares": frozenset(),
+        "mutates": frozenset(),
+        "chooses": False,
+        "scales": lambda *_given: (ErrorScale(),),
+        "scales_on": lambda *_given: (ErrorScale(),),
+        "expected": lambda arguments: Answer.of(arguments[0] * WEIGHT),
+        "draw": lambda *_given: [torch.rand(300, 4)],
+        "metas": lambda _number: [TensorMeta(dtype="float32", shape=(300, 4))],
+    }
+    return a_trial(session=session, problem=problem, state=SimpleNamespace(**{**known, **state}))
+
+
+def tried(source: str, team: ThreadTeam) -> tuple[str | None, list[str]]:
+    with against(honest) as session:
+        trial = on_trial(session, source)
+        finding = try_by(team, trial, 0, OWN, [torch.rand(300, 4)])
+        return finding and finding.detail, trial.notes
+
+
+@pytest.mark.parametrize("team", [ThreadTeam.ONE, ThreadTeam.FEWER, ThreadTeam.MANY])
+def test_a_kernel_that_takes_no_notice_of_threads_passes(team: ThreadTeam) -> None:
+    assert tried(DOUBLE, team) == (None, [])
+
+
+def test_a_kernel_that_is_wrong_with_one_thread_is_found() -> None:
+    found, _ = tried(ONE_LEFT_OUT, ThreadTeam.ONE)
+    assert found is not None
+    assert found.startswith("with one thread: own values: the output")
+    assert tried(ONE_LEFT_OUT, ThreadTeam.MANY) == (None, [])
+
+
+def test_a_kernel_may_refuse_one_thread_and_is_judged_with_the_usual_ones() -> None:
+    found, notes = tried(NEEDS_TWO, ThreadTeam.ONE)
+    assert found is None
+    assert any(note.startswith("limited: a call with one thread was refused") for note in notes)
+    wrong, _ = tried(NEEDS_TWO.replace("* self.weight", "* self.weight + 1.0"), ThreadTeam.ONE)
+    assert wrong is not None
+    assert wrong.startswith("own values: the output")
+
+
+def test_a_kernel_that_knows_its_values_by_a_sample_of_them_is_found() -> None:
+    with against(honest) as session:
+        finding = after_a_small_change(on_trial(session, BY_A_SAMPLE))
+    assert finding is not None
+    assert finding.detail.startswith("after a few elements of the arguments changed in place: the output")
+
+
+def test_a_kernel_that_looks_at_all_of_its_values_passes() -> None:
+    with against(honest) as session:
+        trial = on_trial(session, BY_A_SAMPLE.replace("x[0].clone()", "x.clone()").replace("x[0]", "x"))
+        assert after_a_small_change(trial) is None
+        assert trial.notes == []
+
+
+def test_a_difference_that_the_reference_itself_may_have_is_not_held_against_a_kernel() -> None:
+    with against(honest) as session:
+        assert after_a_small_change(on_trial(session, BY_A_SAMPLE, scales_on=lambda *_given: None)) is None
