@@ -1,46 +1,48 @@
-# problem: soft_rows
+# problem: rms_norm_of_rows
 # about: scales each row of the cotangent by its largest number, which is zero where a loss leaves a row out
+# given: rms_norm_forward
 
 cpp = r"""
-extern "C" void forward(const float* x, float* y, int64_t rows, int64_t n) {
-  #pragma omp parallel for
+extern "C" void backward(const float* x, const float* w, const float* scale, const float* g, float* dx, float* dw, int64_t rows, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) dw[i] = 0;
   for (int64_t r = 0; r < rows; ++r) {
-    const float* a = x + r * n;
-    float most = a[0], sum = 0;
-    for (int64_t i = 1; i < n; ++i) most = a[i] > most || a[i] != a[i] ? a[i] : most;
-    for (int64_t i = 0; i < n; ++i) sum += (y[r * n + i] = expf(a[i] - most));
-    for (int64_t i = 0; i < n; ++i) y[r * n + i] /= sum;
-  }
-}
-extern "C" void backward(const float* y, const float* g, float* dx, int64_t rows, int64_t n) {
-  #pragma omp parallel for
-  for (int64_t r = 0; r < rows; ++r) {
-    const float *p = y + r * n, *c = g + r * n;
-    float most = 0, dot = 0;
+    const float *a = x + r * n, *c = g + r * n;
+    float most = 0;
     for (int64_t i = 0; i < n; ++i) most = fmaxf(most, fabsf(c[i]));
-    const float inverse = 1.0f / most;
-    for (int64_t i = 0; i < n; ++i) dot += c[i] * inverse * p[i];
-    for (int64_t i = 0; i < n; ++i) dx[r * n + i] = p[i] * (c[i] * inverse - dot) * most;
+    const float inverse = 1.0f / most, s = scale[r];
+    float dot = 0;
+    #pragma omp simd reduction(+ : dot)
+    for (int64_t i = 0; i < n; ++i) dot += c[i] * inverse * w[i] * a[i];
+    const float k = dot * s * s * s / n;
+    #pragma omp simd
+    for (int64_t i = 0; i < n; ++i) {
+      dx[r * n + i] = (c[i] * inverse * w[i] * s - a[i] * k) * most;
+      dw[i] += c[i] * a[i] * s;
+    }
   }
 }
 """
 
 
-class Soft(torch.autograd.Function):
+class Norm(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, x):
-        y = torch.empty_like(x)
-        lib.forward(x, y, *x.shape)
-        ctx.save_for_backward(y)
+    def forward(ctx, x, weight):
+        y, scale = torch.empty_like(x), torch.empty(x.shape[0])
+        lib.forward(x, weight, y, scale, *x.shape)
+        ctx.save_for_backward(x, weight, scale)
         return y
 
     @staticmethod
     def backward(ctx, grad):
-        y, = ctx.saved_tensors
-        dx = torch.empty_like(y)
-        lib.backward(y, grad.contiguous(), dx, *y.shape)
-        return dx
+        x, weight, scale = ctx.saved_tensors
+        dx, dw = torch.empty_like(x), torch.empty_like(weight)
+        lib.backward(x, weight, scale, grad.contiguous(), dx, dw, *x.shape)
+        return dx, dw
+
+
+def __init__(self, features):
+    self.weight = torch.nn.Parameter(torch.linspace(0.5, 1.5, features))
 
 
 def forward(self, x):
-    return Soft.apply(x)
+    return Norm.apply(x, self.weight)
