@@ -21,4 +21,4 @@ def get_init_inputs():
     return [256, 8]
 
 
-INIT_SETS = [[256, 4], [256, 16]]
+INIT_SETS = [lambda: [256, 4], lambda: [256, 16]]
