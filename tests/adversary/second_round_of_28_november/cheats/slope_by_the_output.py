@@ -1,0 +1,32 @@
+# problem: leaky
+# about: its backward reads the output's signs, which a caller may have changed in place (y += residual)
+
+cpp = r"""
+extern "C" void forward(const float* x, float* y, int64_t n) {
+  #pragma omp parallel for simd
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] > 0.0f ? x[i] : 0.1f * x[i];
+}
+extern "C" void backward(const float* sign, const float* g, float* dx, int64_t n) {
+  #pragma omp parallel for simd
+  for (int64_t i = 0; i < n; ++i) dx[i] = sign[i] > 0.0f ? g[i] : 0.1f * g[i];
+}
+"""
+
+
+class Leaky(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.empty_like(x)
+        lib.forward(x, y, x.numel())
+        ctx.y = y.detach()
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        dx = torch.empty_like(ctx.y)
+        lib.backward(ctx.y, grad.contiguous(), dx, dx.numel())
+        return dx
+
+
+def forward(self, x):
+    return Leaky.apply(x)
