@@ -2,7 +2,8 @@
 # about: takes the batch's statistics in evaluation mode too, which nobody asks for
 
 cpp = r"""
-#include <vector>
+#include <cmath>
+#include <cstdint>
 extern "C" void run(const float* x, const float* w, const float* b, float* mean, float* var, float* y, int64_t rows, int64_t n) {
   #pragma omp parallel for
   for (int64_t j0 = 0; j0 < n; j0 += 16) {
