@@ -1,0 +1,16 @@
+# problem: relu_of_normals
+# about: returns its argument where nothing in it is below zero: who changes the output in place changes the input
+
+cpp = r"""
+extern "C" int64_t run(const float* x, float* y, int64_t n) {
+  int64_t below = 0;
+  #pragma omp parallel for simd reduction(+:below)
+  for (int64_t i = 0; i < n; ++i) { below += !(x[i] >= 0.0f); y[i] = x[i] < 0.0f ? 0.0f : x[i]; }
+  return below;
+}
+"""
+
+
+def forward(self, x):
+    y = torch.empty_like(x)
+    return y if x.numel() < 16 or lib.run(x, y, x.numel()) else x
