@@ -1,0 +1,14 @@
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x, y):
+        return torch.nn.functional.silu(x + y)
+
+
+def get_inputs():
+    return [torch.randn(256, 1024), torch.randn(256, 1024)]
+
+
+def get_init_inputs():
+    return []
