@@ -108,6 +108,7 @@ def _guarded(allocations: GuardedAllocations, name: str, given: Sequence[Any], r
     if not is_movable(result):
         return result
     own = result.untyped_storage().data_ptr()
-    if any(one.untyped_storage().data_ptr() == own for one in _tensors(given) if is_movable(one)):
+    dense = (one for one in _tensors(given) if one.layout is torch.strided)  # parameters too
+    if any(one.untyped_storage().data_ptr() == own for one in dense):
         return result
     return allocations.moved(result, name, is_filled=not name.startswith(("empty", "new_empty")))

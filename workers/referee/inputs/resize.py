@@ -85,7 +85,7 @@ def resized_at(
     what sizes are multiples of, the size is the next legal one."""
     size = tensors[axes[0][0]].shape[axes[0][1]]
     legal = legal_size(new, size, axes, steps) if size else None
-    if legal is None or (legal > size and any(has_zeros_in_place(one) and not is_code(one) for one in tensors)):
+    if legal is None or (legal > size and any(map(_is_of_one_size, tensors))):
         return None
     changed = list(tensors)
     for place, axis in axes:
@@ -95,6 +95,8 @@ def resized_at(
     within = _within(changed, size, legal)
     if within is None:
         return None
+    if any(is_symmetric(old) and not is_symmetric(one) for old, one in zip(tensors, within, strict=True)):
+        return None
     kept = [old if one is old else _with_structure(old, one) for old, one in zip(tensors, within, strict=True)]
     return refitted(tensors, kept)
 
@@ -102,8 +104,6 @@ def resized_at(
 def dimensions(tensors: Sequence[torch.Tensor]) -> list[tuple[int, int]]:
     """Each dimension whose size may change, as a tensor's place and the dimension's number: the first tensor's first
     and last one before others."""
-    if any(map(is_symmetric, tensors)):
-        return []
     found = [(place, axis) for place, one in enumerate(tensors) for axis in range(one.dim()) if one.shape[axis] >= 4]
     return sorted(found, key=lambda one: (one[0] > 0, one[1] not in (0, tensors[one[0]].dim() - 1)))
 
@@ -171,6 +171,12 @@ def _shared_size(tensors: Sequence[torch.Tensor], *, last: bool) -> int | None:
     if not tensors or tensors[0].dim() < (2 if last else 1) or any(map(is_symmetric, tensors)):
         return None
     return int(tensors[0].shape[-1 if last else 0])
+
+
+def _is_of_one_size(tensor: torch.Tensor) -> bool:
+    """Whether more of the same has another structure: a triangle's zeros would stand elsewhere, and a definite matrix
+    would be definite no longer."""
+    return is_symmetric(tensor) or (has_zeros_in_place(tensor) and not is_code(tensor))
 
 
 def _within(tensors: Sequence[torch.Tensor], size: int, new: int) -> list[torch.Tensor] | None:

@@ -15,14 +15,33 @@ MANY_ZEROS = 0.05
 """Share of zeros from which on they are a structure (a triangle, a band, padding)."""
 
 
-def has_zeros_in_place(tensor: torch.Tensor) -> bool:
-    """Whether so many values are zero that they are a structure: a triangle, a band, padding."""
+TOGETHER = 0.5
+"""How many of the neighbours that zeros by chance would have are numbers where zeros lie together."""
+LEAST_PAIRS = 64
+"""Neighbours that tell."""
+
+
+def has_many_zeros(tensor: torch.Tensor) -> bool:
+    """Whether so many values are zero that no other value may take their place."""
     return float((sampled_values(tensor) == 0).float().mean()) > MANY_ZEROS
+
+
+def has_zeros_in_place(tensor: torch.Tensor) -> bool:
+    """Whether many values are zero, and lie together: a triangle, a band, padding. Those of a ReLU lie anywhere."""
+    if not has_many_zeros(tensor):
+        return False
+    rows = rows_of(widened(tensor))
+    some = torch.arange(0, rows.shape[0], max(1, rows.shape[0] // FEW_VALUES), device=tensor.device)
+    is_zero = rows[some] == 0
+    pairs = is_zero[:, 1:].numel()
+    share = float(is_zero.float().mean())
+    changes = int((is_zero[:, 1:] != is_zero[:, :-1]).sum())
+    return pairs < LEAST_PAIRS or changes < TOGETHER * 2 * share * (1 - share) * pairs
 
 
 def structured(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
     """The change without what would break a structure that kernels may rely on: zeros in place, symmetry."""
-    if has_zeros_in_place(tensor):
+    if has_many_zeros(tensor):
         changed = torch.where(tensor == 0, tensor, changed)
     if is_symmetric(tensor):
         changed = changed.tril() + changed.tril(-1).mT

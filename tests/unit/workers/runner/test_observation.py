@@ -39,3 +39,10 @@ def test_gradients_are_those_without_guards() -> None:
     x = torch.randn(5, 3, requires_grad=True)
     seen = observe_guarded(lambda given: torch.autograd.grad((given.exp() @ given.t()).sum(), given)[0], [x])
     assert torch.equal(seen.result, torch.autograd.grad((x.exp() @ x.t()).sum(), x)[0])
+
+
+def test_a_view_of_a_parameter_stays_in_the_parameters_memory() -> None:
+    weight = torch.nn.Parameter(torch.ones(14))
+    with torch.no_grad():
+        seen = observe_guarded(lambda _x: weight.detach(), [torch.zeros(14)])
+    assert seen.result.data_ptr() == weight.data_ptr()

@@ -143,3 +143,28 @@ def test_the_last_of_many_copies_is_the_largest() -> None:
     found = resized([torch.rand(64) + 1.0], 70_000, last=False, apart=True)
     assert found is not None
     assert int(found[0].argmax()) > 69_000
+
+
+def test_symmetric_matrices_become_smaller_and_stay_symmetric_but_grow_no_larger() -> None:
+    half = torch.randn(40, 40)
+    symmetric, x = half + half.T, torch.randn(40, 6)
+    assert (0, 0) in dimensions([symmetric, x])
+    both = ((0, 0), (0, 1), (1, 0))
+    smaller = resized_at([symmetric, x], both, 7)
+    assert smaller is not None
+    assert torch.equal(smaller[0], symmetric[:7, :7])
+    assert smaller[1].shape == (7, 6)
+    assert resized_at([symmetric, x], [(0, 0), (1, 0)], 7) is None
+    assert resized_at([symmetric, x], both, 50) is None
+
+
+def test_zeros_that_lie_anywhere_keep_no_dimension_from_growing() -> None:
+    x = torch.randn(64, 64).relu()
+    larger = resized_at([x], [(0, 0)], 100)
+    assert larger is not None
+    assert larger[0].shape == (100, 64)
+    assert len(sharing([x], (0, 0))[0]) == 1
+    triangle = torch.randn(64, 64).tril()
+    assert resized_at([triangle], [(0, 0)], 100) is None
+    padded = torch.where(torch.arange(64) < torch.randint(20, 60, (64, 1)), torch.randn(64, 64), 0.0)
+    assert resized_at([padded], [(0, 0)], 100) is None
