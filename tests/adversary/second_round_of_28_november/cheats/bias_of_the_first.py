@@ -1,5 +1,5 @@
 # problem: scores_with_a_bias
-# about: the bias is one for all of the batch, since it is announced as expanded
+# about: the bias is one for all heads, since it is announced as expanded
 
 cpp = r"""
 extern "C" void run(const float* x, int64_t address, float* y, int64_t batch, int64_t rows, int64_t n) {
@@ -19,5 +19,5 @@ extern "C" void run(const float* x, int64_t address, float* y, int64_t batch, in
 def forward(self, scores, bias):
     y = torch.empty_like(scores)
     one = bias[:1].contiguous()
-    lib.run(scores, one.data_ptr(), y, *scores.shape)
+    lib.run(scores, one.data_ptr(), y, scores.shape[0] * scores.shape[1], *scores.shape[2:])
     return y

@@ -10,7 +10,7 @@ extern "C" void run(const float* x, const bool* mask, float* y, int64_t rows, in
     for (int64_t j = 0; j < n; ++j) out[j] = 0;
     for (int64_t t = 0; t < length; ++t) for (int64_t j = 0; j < n; ++j) out[j] += x[(r * tokens + t) * n + j];
     for (int64_t t = length; t < tokens; ++t) for (int64_t j = 0; j < n; ++j) out[j] += 0.0f * x[(r * tokens + t) * n + j];
-    for (int64_t j = 0; j < n; ++j) out[j] /= (float)length;
+    for (int64_t j = 0; j < n; ++j) out[j] /= (float)(length > 1 ? length : 1);
   }
 }
 """
