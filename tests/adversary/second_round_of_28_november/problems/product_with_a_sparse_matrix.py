@@ -8,10 +8,9 @@ class Model(torch.nn.Module):
 
 
 def get_inputs():
-    counts = torch.randint(0, 33, (2048,))
-    starts = torch.cat([torch.zeros(1, dtype=torch.int64), counts.cumsum(0)])
-    columns = torch.cat([torch.randperm(2048)[:count].sort().values for count in counts.tolist()])
-    return [starts, columns, torch.randn(columns.numel()), torch.randn(2048)]
+    cuts = torch.randperm(8191)[:511].sort().values + 1
+    starts = torch.cat([torch.zeros(1, dtype=torch.int64), cuts, torch.tensor([8192])])
+    return [starts, torch.randint(0, 1024, (8192,)), torch.randn(8192), torch.randn(1024)]
 
 
 def get_init_inputs():
