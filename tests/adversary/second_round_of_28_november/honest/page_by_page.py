@@ -45,6 +45,8 @@ def forward(self, q, keys, values, pages, lengths):
     count, rows = keys.shape[:2]
     if keys.shape != (count, rows, heads, d) or values.shape != keys.shape or lengths.shape != (batch,):
         raise ValueError("limited to pages of keys and values of the same heads")
+    if pages.numel() == 0 or rows == 0:
+        raise ValueError("limited to one key at least")
     if pages.dim() != 2 or pages.shape[0] != batch or pages.dtype != torch.int64 or lengths.dtype != torch.int64:
         raise ValueError("limited to as many pages for each sequence")
     y, said = torch.empty(q.shape), torch.zeros(1, dtype=torch.int32)

@@ -19,9 +19,10 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n, double sh
         const bool u = in[a] != in[a], v = in[b] != in[b];
         if (u || v) return u && v ? a < b : u;
         return in[a] > in[b] || (in[a] == in[b] && a < b); });
-      const float top = in[order[0]]; double total = 0, before = 0;
-      for (int64_t i = 0; i < n; ++i) { total += std::exp(in[i] - top); out[i] = -INFINITY; }
-      for (int64_t i = 0; i < n; ++i) { if (before / total > share) break; out[order[i]] = in[order[i]]; before += std::exp(in[order[i]] - top); }
+      const float top = in[order[0]]; double total = 0, before = 0; int64_t count = 0;
+      for (int64_t i = 0; i < n; ++i) { out[i] = std::exp(in[i] - top); total += out[i]; }
+      for (; count < n && before / total <= share; ++count) before += out[order[count]];
+      for (int64_t i = 0; i < n; ++i) { const int64_t k = order[i]; out[k] = i < count ? (float)(out[k] / before) : 0.0f; }
     }
   }
 }

@@ -2,13 +2,14 @@ import torch
 
 
 class Model(torch.nn.Module):
-    """Hides all words but the likeliest ones, whose shares come to `share` together."""
+    """The shares of the likeliest words, which come to `share` together; the others have none."""
 
     def forward(self, logits, share):
         values, order = logits.sort(dim=-1, descending=True, stable=True)
         shares = values.softmax(dim=-1)
         late = shares.cumsum(dim=-1) - shares > share
-        return logits.masked_fill(torch.zeros_like(late).scatter(-1, order, late), float("-inf"))
+        kept = shares.masked_fill(late, 0.0)
+        return torch.zeros_like(kept).scatter(-1, order, kept / kept.sum(dim=-1, keepdim=True))
 
 
 def get_inputs():
