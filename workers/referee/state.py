@@ -52,10 +52,17 @@ from workers.referee.costs.operator_costs import (
     WIDE_INSIDE,
     base_name,
     converts_or_masks,
+    counts_floats,
     is_product,
     longest_sum,
 )
-from workers.referee.costs.output_paths import choices, exact_outputs, only_compares_whole, settles_ties
+from workers.referee.costs.output_paths import (
+    choices,
+    chooses_computed,
+    exact_outputs,
+    only_compares_whole,
+    settles_ties,
+)
 from workers.referee.errors import Refused
 from workers.referee.inputs.constraints import is_same
 from workers.referee.inputs.distributions import (
@@ -146,6 +153,10 @@ class DeviceCare:
             self._place.check_health()
             self.doubtful = False
         return waited
+
+
+NEIGHBOURS = 8
+"""Of a call's arguments, on which the reference is asked whether it takes them."""
 
 
 class ReferenceState:
@@ -299,13 +310,16 @@ class ReferenceState:
         further += [NOT_FINITE] if self.names & SEES_NAN else []
         further += [ORDERED] if self.names & COMPARING and not self.names & SUMMING else []
         huge = [HUGE, HUGEST] if number == 0 and not far and self._may_be_huge() else []
-        huge = [d for d in huge if d is HUGE or not self.names & WIDE_INSIDE]
+        overflows = self.names & WIDE_INSIDE or any(map(counts_floats, self.analysis.operators))
+        huge = [d for d in huge if d is HUGE or not overflows]
         return [*TELLING, *whole, *anywhere, *codes, *constants, *named, *further, *far, *wide, *huge, *layouts]
 
     def _may_be_huge(self) -> bool:
         """Whether numbers that hardly any problem has mean something to the reference: it converts none to integers of
         few bits or an exponent, and names none that stands for infinity."""
         if self.problem.is_step or not self.names or self.place.is_gpu or self._has_exponentials():
+            return False
+        if chooses_computed(self.analysis):
             return False
         if any(tolerance.looser for tolerance in self.problem.tolerances.values()):
             return False
@@ -613,6 +627,25 @@ class ReferenceState:
         specs = (*self.analysis.inputs, *(one for item in self.analysis.operators for one in item.outputs))
         largest = max((spec.elements for spec in specs), default=1)
         return max(1.0, largest / max(1, output.shape[-1] if output.dim() else 1))
+
+    def exact_outputs_on(self, arguments: list[Any], outputs: list[torch.Tensor]) -> list[torch.Tensor] | None:
+        """What the reference makes of them in float64, in the outputs' dtypes; None where it cannot be run so."""
+        if telling_part(arguments, outputs) is not None:
+            return None  # too large for a run in float64
+        exact = self.problem.run_double(arguments)
+        if [one.shape for one in exact] != [one.shape for one in outputs]:
+            return None
+        return [one.to(other.dtype) for one, other in zip(exact, outputs, strict=True)]
+
+    def hardly_takes(self, arguments: list[Any]) -> bool:
+        """Whether the reference refuses arguments that differ from these by a rounding."""
+        for _ in range(NEIGHBOURS):
+            pairs = zip(flatten(nudged(arguments, 2 * ROUNDING)), flatten(arguments), strict=True)
+            try:
+                self.expected(list(rebuilt(arguments, [near.to(one.dtype) for near, one in pairs])))
+            except Refused:
+                return True
+        return False
 
     def other_choices(self, arguments: list[Any]) -> list[list[torch.Tensor]]:
         """What the reference makes of arguments where of equal values it chooses the first, and the last; nothing where

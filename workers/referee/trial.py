@@ -83,8 +83,10 @@ class Held:
 
     session: RunnerSession
     slot: Slot
+    arguments: list[Any]
     answer: Answer
     scales: Sequence[ErrorScale]
+    distribution: Distribution
 
 
 @dataclass(kw_only=True)

@@ -43,7 +43,8 @@ def _with_usual(scale: ErrorScale, output: torch.Tensor, exact: torch.Tensor, us
     slot = worst_slot(output, exact, usual)[0]
     rms = math.hypot(*usual) / len(usual) ** 0.5
     if scale.rms and rms > scale.rms:
-        scale = dataclasses.replace(scale, relative=scale.relative * scale.rms / rms, rms=rms)
+        off = float((output.double() - exact.double()).nan_to_num(0.0, 0.0, 0.0).norm())
+        scale = dataclasses.replace(scale, relative=min(off / (rms * len(usual) ** 0.5), 1e-2), rms=rms)
     return dataclasses.replace(scale, usual=usual, slot=slot)
 
 

@@ -60,6 +60,9 @@ class Standard(Protocol):
         """How exact the reference is on these very arguments; None where a rounding decides too much. With `in_place`,
         `outputs` are the arguments' tensors as the reference leaves them."""
 
+    def exact_outputs_on(self, arguments: list[Any], outputs: list[torch.Tensor]) -> list[torch.Tensor] | None:
+        """What the reference makes of them in float64, in the outputs' dtypes; None where it cannot be run so."""
+
     def other_choices(self, arguments: list[Any]) -> list[list[torch.Tensor]]:
         """What the reference makes of them where it chooses others of equal values; empty where it does not choose."""
 
@@ -144,7 +147,15 @@ def judged_on_values(
     if judgement.wrong is None or not scales:
         return judgement
     chosen = _as_chosen(fetched, answer, lambda: standard.other_choices(arguments))
-    return judgement if chosen is None else judged_outputs(standard, fetched, chosen, scales, finite_only=partly)
+    if chosen is not None:
+        judgement = judged_outputs(standard, fetched, chosen, scales, finite_only=partly)
+    exact = standard.exact_outputs_on(arguments, answer.tensors) if judgement.wrong is not None else None
+    if exact is not None:  # who agrees with the exact results is right, wherever roundings led the reference
+        again = judged_outputs(
+            standard, fetched, dataclasses.replace(answer, tensors=exact), scales, finite_only=partly
+        )
+        judgement = again if again.wrong is None else judgement
+    return judgement
 
 
 def _as_chosen(fetched: Fetched, answer: Answer, others: Callable[[], list[list[torch.Tensor]]]) -> Answer | None:

@@ -238,6 +238,11 @@ def _tensor_references(arguments: Sequence[Argument]) -> list[str]:
     return found
 
 
+def counts_floats(item: Operator) -> bool:
+    """Whether an operator may convert floats to 64-bit integers: what is beyond these becomes any of them."""
+    return base_name(item.target) in ("_to_copy", "to", "long") and any(spec.dtype == "int64" for spec in item.outputs)
+
+
 def converts_or_masks(item: Operator) -> bool:
     """Whether an operator's result has a dtype of little range, or it is given a number that may stand for infinity."""
     numbers = [one for one in (*item.arguments, *(value for _, value in item.keywords)) if type(one) in (int, float)]

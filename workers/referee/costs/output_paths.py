@@ -48,6 +48,14 @@ def settles_ties(analysis: ProblemAnalysis) -> bool:
     )
 
 
+def chooses_computed(analysis: ProblemAnalysis) -> bool:
+    """Whether values are chosen that are computed: terms that all have in common may drown in float64 what tells them
+    apart."""
+    paths = _Paths(analysis)
+    chosen = [item for item in analysis.operators if base_name(item.target) in CHOOSERS | {"argmin", "argmax"}]
+    return any(not paths.is_exact(name) for item in chosen for name in _operands(item))
+
+
 def only_compares_whole(analysis: ProblemAnalysis) -> bool:
     """Whether all that becomes of the inputs' whole numbers is that they are moved, selected or compared with others,
     as whole numbers of one dtype. False where nothing is known."""

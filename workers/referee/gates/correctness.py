@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from typing import Any
 
+from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.gates.checks.calls import try_draw
 from workers.referee.gates.checks.distant_means import remark_on_distant_means
 from workers.referee.gates.checks.instances import interleaved_steps, two_instances
 from workers.referee.gates.checks.left_state import leaves_state
 from workers.referee.gates.checks.parameter_use import after_training
+from workers.referee.gates.checks.recovery import after_an_exception
 from workers.referee.gates.checks.surroundings import WHERE, after_a_small_change, try_by
 from workers.referee.gates.finding import GateFinding, passed
 from workers.referee.inputs.distributions import OWN, Distribution
@@ -31,11 +34,13 @@ def examine(trial: Trial) -> GateFinding:
             found = passed(f"{count} draws agree with the reference; there was no time for more")
             break
         arguments = trial.draw(number, distribution)
-        team = teams.get(count)
-        if team is None:
-            mismatch = try_draw(trial, number, distribution, arguments, observe=count == 0 and not is_quick)
-        else:
-            mismatch = try_by(team, trial, number, distribution, arguments)
+        try:
+            mismatch = _tried(trial, number, distribution, arguments, team=teams.get(count), is_first=count == 0)
+        except RunnerFault as fault:
+            where = "" if distribution is OWN else f"{distribution.name} values: "
+            if fault.kind is not FaultKind.RAISED or not where or not trial.state.hardly_takes(arguments):
+                raise RunnerFault(fault.kind, f"{where}{fault}") from None
+            mismatch = after_an_exception(trial)
         if mismatch is not None:
             return mismatch
         count += 1
@@ -48,6 +53,21 @@ def examine(trial: Trial) -> GateFinding:
     if wrong is None and (remark := remark_on_distant_means(trial)):
         trial.notes.append(remark)
     return wrong or leaves_state(trial) or found or agree
+
+
+def _tried(
+    trial: Trial,
+    number: int,
+    distribution: Distribution,
+    arguments: list[Any],
+    *,
+    team: ThreadTeam | None,
+    is_first: bool,
+) -> GateFinding | None:
+    if team is not None:
+        return try_by(team, trial, number, distribution, arguments)
+    is_observed = is_first and trial.mode is not Mode.QUICK
+    return try_draw(trial, number, distribution, arguments, observe=is_observed)
 
 
 def _teams() -> dict[int, ThreadTeam]:

@@ -116,8 +116,8 @@ class LibraryUse:
     def _is_work(self, dotted: str, *, is_called: bool) -> bool:
         """Whether a function of a library is one that does a kernel's work."""
         operator = _plain(dotted.rsplit(".", 1)[-1])
-        if permitted(operator, self._library):
-            return False
+        if permitted(operator, self._library) or operator.endswith("Error"):
+            return False  # an exception computes nothing
         if dotted.startswith("numpy."):
             return operator not in CHEAP_IN_NUMPY if is_called else operator in LIBRARY_ALIASES["matmul"]
         if dotted.startswith(FUNCTIONAL):

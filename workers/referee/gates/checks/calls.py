@@ -57,7 +57,14 @@ def try_draw(
         place = f"{where}, called again" if turn == "repeated" else where
         scales = trial.state.scales(number, distribution) or ()
         if may_hold and (hold or turn == "repeated"):
-            trial.held = Held(session=trial.session, slot=slot, answer=answer, scales=scales)
+            trial.held = Held(
+                session=trial.session,
+                slot=slot,
+                arguments=arguments,
+                answer=answer,
+                scales=scales,
+                distribution=distribution,
+            )
         finding = judge_inputs(trial, slot, arguments, answer, distribution, place) or judge_on_values(
             trial, fetched, arguments, answer, distribution, scales, place
         )

@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 
 from workers.ipc.tensors import flatten
-from workers.referee.gates.checks.calls import has_room, judge_outputs, try_draw
+from workers.referee.gates.checks.calls import has_room, judge_on_values, try_draw
 from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.distributions import OWN
 from workers.referee.trial import Trial
@@ -57,4 +57,5 @@ def changed_later(trial: Trial) -> GateFinding | None:
     if held is None or held.session is not trial.session:
         return None
     fetched = trial.session.held(held.slot)
-    return judge_outputs(trial, fetched, held.answer, held.scales, "what an early call returned, read after later ones")
+    where = "what an early call returned, read after later ones"
+    return judge_on_values(trial, fetched, held.arguments, held.answer, held.distribution, held.scales, where)
