@@ -1,0 +1,19 @@
+# problem: histogram
+# about: counts what is below the last edge, where the edge belongs to the last bin
+
+cpp = r"""
+extern "C" void run(const float* x, float* y, int64_t n) {
+  int64_t counts[64] = {0};
+  for (int64_t i = 0; i < n; ++i) {
+    float place = (x[i] + 3.0f) * 64.0f / 6.0f;
+    if (x[i] >= -3.0f && x[i] <= 3.0f && place < 64.0f) ++counts[(int)place];
+  }
+  for (int k = 0; k < 64; ++k) y[k] = (float)counts[k];
+}
+"""
+
+
+def forward(self, x):
+    y = torch.empty(64)
+    lib.run(x, y, x.numel())
+    return y
