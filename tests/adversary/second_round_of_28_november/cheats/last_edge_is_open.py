@@ -1,4 +1,4 @@
-# problem: histogram
+# problem: histogram_of_three
 # about: counts what is below the last edge, where the edge belongs to the last bin
 
 cpp = r"""
