@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -22,6 +22,7 @@ from workers.referee.boundary.problem_messages import Manners
 from workers.referee.boundary.worker_client import WorkerLink
 from workers.referee.comparison.block_errors import real_pairs
 from workers.referee.comparison.error_scales import (
+    has_other_elements,
     is_counted,
     jumps,
     largest_finite,
@@ -157,6 +158,8 @@ class DeviceCare:
 
 NEIGHBOURS = 8
 """Of a call's arguments, on which the reference is asked whether it takes them."""
+DECOMPOSING = ("linalg_", "_linalg_", "cholesky")
+"""Beginnings of the names of operators that refuse what is nearly singular."""
 
 
 class ReferenceState:
@@ -291,7 +294,9 @@ class ReferenceState:
             if number == 0:
                 self._left = [d for index, d in enumerate(others) if index not in kept]
             others = [d for index, d in enumerate(others) if index in kept]
-        far = [FAR] if self._has_range(tensors) and self.scales(number, FAR) is not None else []
+        drowns = chooses_computed(self.analysis)  # what tells values apart: in zeros, or in a term that all have
+        others = [d for d in others if not (drowns and d.harsh)]
+        far = [FAR] if not drowns and self._has_range(tensors) and self.scales(number, FAR) is not None else []
         if far and not self._has_exponentials():
             others = [d for d in others if d is not WIDE]  # of which it is more
         wide = [BIG if d is WIDE and self.scales(number, WIDE) is None else d for d in others]
@@ -435,6 +440,8 @@ class ReferenceState:
             return None  # outputs as large as the inputs' values say
         scales = self.scales_on(arguments, outputs, distribution)
         if scales is not None and distribution.steady and not _are_steady(scales, outputs):
+            return None
+        if distribution.transform is not None and self._hangs_on_a_rounding(arguments, outputs):
             return None
         return None if scales is None or (distribution != OWN and self._cancels(scales, outputs)) else scales
 
@@ -628,24 +635,37 @@ class ReferenceState:
         largest = max((spec.elements for spec in specs), default=1)
         return max(1.0, largest / max(1, output.shape[-1] if output.dim() else 1))
 
-    def exact_outputs_on(self, arguments: list[Any], outputs: list[torch.Tensor]) -> list[torch.Tensor] | None:
-        """What the reference makes of them in float64, in the outputs' dtypes; None where it cannot be run so."""
+    def otherwise_rounded(self, arguments: list[Any], outputs: list[torch.Tensor]) -> list[list[torch.Tensor]]:
+        """What the reference makes of them in float64, in the outputs' dtypes; and, where it chooses among values that
+        it computes, of arguments that are rounded once more. Empty where it cannot be run so."""
         if telling_part(arguments, outputs) is not None:
-            return None  # too large for a run in float64
+            return []  # too large for a run in float64
         exact = self.problem.run_double(arguments)
-        if [one.shape for one in exact] != [one.shape for one in outputs]:
-            return None
-        return [one.to(other.dtype) for one, other in zip(exact, outputs, strict=True)]
+        near = self._near(arguments) if chooses_computed(self.analysis) else ()
+        found = [exact, *(one for one in near if one is not None)]
+        if any([one.shape for one in tensors] != [one.shape for one in outputs] for tensors in found):
+            return []
+        return [[one.to(other.dtype) for one, other in zip(tensors, outputs, strict=True)] for tensors in found]
 
     def hardly_takes(self, arguments: list[Any]) -> bool:
         """Whether the reference refuses arguments that differ from these by a rounding."""
+        return any(one is None for one in self._near(arguments))
+
+    def _hangs_on_a_rounding(self, arguments: list[Any], outputs: list[torch.Tensor]) -> bool:
+        """Whether what the reference refuses, or which of its computed values it chooses, changes where its arguments
+        are rounded once more."""
+        if not (chooses_computed(self.analysis) or any(name.startswith(DECOMPOSING) for name in self.names)):
+            return False
+        return any(near is None or any(map(has_other_elements, near, outputs)) for near in self._near(arguments))
+
+    def _near(self, arguments: list[Any]) -> Iterator[list[torch.Tensor] | None]:
+        """What the reference makes of arguments that differ from these by a rounding; None where it refuses them."""
         for _ in range(NEIGHBOURS):
             pairs = zip(flatten(nudged(arguments, 2 * ROUNDING)), flatten(arguments), strict=True)
             try:
-                self.expected(list(rebuilt(arguments, [near.to(one.dtype) for near, one in pairs])))
+                yield self.expected(list(rebuilt(arguments, [near.to(one.dtype) for near, one in pairs]))).tensors
             except Refused:
-                return True
-        return False
+                yield None
 
     def other_choices(self, arguments: list[Any]) -> list[list[torch.Tensor]]:
         """What the reference makes of arguments where of equal values it chooses the first, and the last; nothing where

@@ -21,6 +21,9 @@ from workers.referee.comparison.usual_magnitudes import Slots
 from workers.referee.inputs.distributions import COARSE, ROUNDING
 from workers.referee.inputs.float8 import is_eight_bit, widened
 
+ANOTHER = 1e-2
+"""Of an output's largest magnitude, by which no rounding changes an element."""
+
 
 def lies_in(tensor: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether a tensor begins in another one's memory."""
@@ -86,6 +89,20 @@ def jumps(moved: torch.Tensor, exact: torch.Tensor) -> bool:
     if exact.is_floating_point() or exact.is_complex() or moved.shape != exact.shape or exact.numel() == 0:
         return False
     return int((moved.long() - exact.long()).abs().max()) > 1
+
+
+def other_elements(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """Which elements of an output are others than in one of nearly the same arguments: places, or values from
+    elsewhere. Both have one shape."""
+    wide, known = (real_pairs(widened(tensor)) for tensor in (one, other))
+    if is_counted(other) or not other.numel():
+        return wide != known
+    return ~((wide.double() - known.double()).abs() <= ANOTHER * known.double().abs().max())
+
+
+def has_other_elements(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether it has such elements, or others by number."""
+    return one.shape != other.shape or bool(other_elements(one, other).any())
 
 
 def with_steps(scale: ErrorScale, moved: torch.Tensor, exact: torch.Tensor, own: torch.Tensor) -> ErrorScale:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -13,7 +13,7 @@ import torch
 from workers.ipc.tensors import TensorMeta, flatten, shares_memory
 from workers.referee.comparison.call_outputs import Fetched, Output
 from workers.referee.comparison.error_log import Account
-from workers.referee.comparison.error_scales import same_bytes
+from workers.referee.comparison.error_scales import other_elements, same_bytes
 from workers.referee.comparison.one_sided import one_sided
 from workers.referee.comparison.output_structure import Answer, ContractError, Selection, places
 from workers.referee.comparison.tolerance import ErrorScale, Tolerance, examine, finite_slices, worse
@@ -24,6 +24,8 @@ LEAST_TURNED = 64 << 10
 """Bytes of an output from which on its order in memory is looked at: turning less takes microseconds."""
 LEAST_CHOSEN, CHOSEN_OF = 2, 256
 """Elements, of any output and for each so many of a larger one, in which equal values met by chance."""
+SLICES_OF = 64
+"""Leading slices, in one of which values of which one is chosen were as good as equal."""
 NOT_PASSED_ON = "a NaN or infinity among the inputs gives another output than the reference's (other slices are right)"
 
 
@@ -60,8 +62,9 @@ class Standard(Protocol):
         """How exact the reference is on these very arguments; None where a rounding decides too much. With `in_place`,
         `outputs` are the arguments' tensors as the reference leaves them."""
 
-    def exact_outputs_on(self, arguments: list[Any], outputs: list[torch.Tensor]) -> list[torch.Tensor] | None:
-        """What the reference makes of them in float64, in the outputs' dtypes; None where it cannot be run so."""
+    def otherwise_rounded(self, arguments: list[Any], outputs: list[torch.Tensor]) -> list[list[torch.Tensor]]:
+        """What the reference makes of them in float64, in the outputs' dtypes; and, where it chooses among values that
+        it computes, of arguments that are rounded once more. Empty where it cannot be run so."""
 
     def other_choices(self, arguments: list[Any]) -> list[list[torch.Tensor]]:
         """What the reference makes of them where it chooses others of equal values; empty where it does not choose."""
@@ -149,13 +152,47 @@ def judged_on_values(
     chosen = _as_chosen(fetched, answer, lambda: standard.other_choices(arguments))
     if chosen is not None:
         judgement = judged_outputs(standard, fetched, chosen, scales, finite_only=partly)
-    exact = standard.exact_outputs_on(arguments, answer.tensors) if judgement.wrong is not None else None
-    if exact is not None:  # who agrees with the exact results is right, wherever roundings led the reference
+    if judgement.wrong is None:
+        return judgement
+    rounded = standard.otherwise_rounded(arguments, answer.tensors)
+    for other in (*rounded[:1], *_by_slices(fetched, answer, rounded)):
         again = judged_outputs(
-            standard, fetched, dataclasses.replace(answer, tensors=exact), scales, finite_only=partly
+            standard, fetched, dataclasses.replace(answer, tensors=other), scales, finite_only=partly
         )
-        judgement = again if again.wrong is None else judgement
+        if again.wrong is None:
+            return again
     return judgement
+
+
+def _by_slices(fetched: Fetched, answer: Answer, others: Sequence[list[torch.Tensor]]) -> Iterator[list[torch.Tensor]]:
+    """The answer with few leading slices of it as in others, where the candidate's are like those."""
+    counts = {one.shape[0] if one.dim() else 0 for one in answer.tensors}
+    if not others or len(counts) != 1 or counts == {0}:
+        return
+    try:
+        outputs = [fetched.outputs[place].value for place in places(fetched.structure, answer.shape)]
+    except (ContractError, IndexError):
+        return
+    values = [one for one in outputs if one is not None]
+    if [TensorMeta.of(one) for one in values] != [TensorMeta.of(one) for one in answer.tensors]:
+        return
+    apart = ~_alike(values, answer.tensors)
+    if not 0 < int(apart.sum()) <= max(LEAST_CHOSEN, apart.numel() // SLICES_OF):
+        return
+    mixed = [one.clone() for one in answer.tensors]
+    for other in others:
+        chosen = apart & _alike(values, other)
+        for tensor, source in zip(mixed, other, strict=True):
+            tensor[chosen] = source[chosen]
+    yield mixed
+
+
+def _alike(values: Sequence[torch.Tensor], others: Sequence[torch.Tensor]) -> torch.Tensor:
+    """Which leading slices of all tensors are alike but for roundings."""
+    kept = torch.ones(values[0].shape[0], dtype=torch.bool, device=values[0].device)
+    for value, other in zip(values, others, strict=True):
+        kept &= ~other_elements(value, other).reshape(kept.numel(), -1).any(dim=1)
+    return kept
 
 
 def _as_chosen(fetched: Fetched, answer: Answer, others: Callable[[], list[list[torch.Tensor]]]) -> Answer | None:

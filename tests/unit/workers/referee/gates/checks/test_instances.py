@@ -57,7 +57,7 @@ def examined(source: str) -> tuple[Any, list[str]]:
             scales=lambda *_given: (ErrorScale(),),
             known_scales=lambda *_given: (ErrorScale(),),
             scales_on=lambda *_given: None,
-            exact_outputs_on=lambda *_given: None,
+            otherwise_rounded=lambda *_given: [],
             expected=lambda arguments: Answer.of(arguments[0] * problem.weight),
             draw=lambda *_given: [torch.rand(3, 4)],
             metas=lambda _number: [TensorMeta(dtype="float32", shape=(3, 4))],
