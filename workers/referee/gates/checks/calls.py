@@ -17,7 +17,7 @@ from workers.referee.comparison.judgement import Judgement, judged_inputs, judge
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale
 from workers.referee.errors import FaultKind, RunnerFault
-from workers.referee.gates.checks.manners import call_as_a_caller
+from workers.referee.gates.checks.manners import call_as_a_caller, said_of
 from workers.referee.gates.finding import GateFinding, failed
 from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.trial import Held, Trial
@@ -52,11 +52,12 @@ def try_draw(
         place = f"{where}, called again" if turn == "repeated" else where
         keep = may_hold and (hold or turn == "repeated")
         if turn == "observed":
-            place += call_as_a_caller(trial, slot, tensors, functools.partial(_observe, trial, slot), own_memory=False)
+            manner = call_as_a_caller(trial, slot, tensors, functools.partial(_observe, trial, slot), own_memory=False)
         elif team is ThreadTeam.USUAL:
             call = functools.partial(_call, trial, slot, hold=keep, at_once=_by_chance())
-            place += call_as_a_caller(trial, slot, tensors, call)
+            manner = call_as_a_caller(trial, slot, tensors, call)
         else:
+            manner = Manner.USUAL
             slot.write(tensors)
             trial.session.call(slot, hold=keep, at_once=_by_chance(), team=team)
         fetched = trial.session.fetch(slot)
@@ -68,7 +69,7 @@ def try_draw(
             trial, fetched, arguments, answer, distribution, scales, place
         )
         if finding is not None:
-            return finding
+            return said_of(finding, manner)
     return None
 
 
@@ -105,15 +106,16 @@ def try_values(
     with opened(trial, number, arguments, wanted) as slot:
         observed = _by_chance()  # no figure is taken; nobody knows which calls have guards around what they allocate
         ask: Callable[..., object] = trial.session.observe if observed else trial.session.call
-        where += call_as_a_caller(
+        manner = call_as_a_caller(
             trial, slot, flatten(arguments), lambda manner: ask(slot, manner=manner), own_memory=not observed
         )
         fetched = trial.session.fetch(slot)
         known = state.known_scales(kind) if scales is None else scales
         scales = [dataclasses.replace(scale, usual=()) for scale in known]  # another shape's outputs are not so large
-        return judge_inputs(trial, slot, arguments, wanted, kind, where) or judge_on_values(
+        finding = judge_inputs(trial, slot, arguments, wanted, kind, where) or judge_on_values(
             trial, fetched, arguments, wanted, kind, scales, where
         )
+        return said_of(finding, manner)
 
 
 @contextlib.contextmanager

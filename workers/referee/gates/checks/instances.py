@@ -14,7 +14,7 @@ from workers.referee.boundary.slots import Slot
 from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import judge_on_values, judge_outputs, try_draw
-from workers.referee.gates.checks.manners import call_as_a_caller
+from workers.referee.gates.checks.manners import call_as_a_caller, said_of
 from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.distributions import OWN
 from workers.referee.trial import LOAD_LIMIT_S, Trial
@@ -55,8 +55,8 @@ def two_instances(trial: Trial) -> GateFinding | None:
             return None
         fetched = trial.session.fetch(slot)
         scales = trial.state.scales(0, OWN) or ()
-        where = "of two models in one process, with weights of their own, the second" + manner
-        finding = judge_on_values(trial, fetched, arguments, answer, OWN, scales, where)
+        where = "of two models in one process, with weights of their own, the second"
+        finding = said_of(judge_on_values(trial, fetched, arguments, answer, OWN, scales, where), manner)
     if finding is None:
         finding = try_draw(trial, 0, OWN, trial.draw(0, OWN), observe=False)
     trial.session.drop_instance()

@@ -7,6 +7,7 @@ for each call, independently of the others.
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Callable, Sequence
 
@@ -14,6 +15,7 @@ import torch
 
 from workers.referee.boundary.slots import Slot
 from workers.referee.errors import FaultKind, RunnerFault
+from workers.referee.gates.finding import GateFinding
 from workers.referee.trial import Trial
 from workers.runner.protocol import Manner
 
@@ -35,9 +37,9 @@ def call_as_a_caller(
     call: Callable[[Manner], object],
     *,
     own_memory: bool = True,
-) -> str:
-    """Put the arguments in and make a call in a manner that is drawn; in which one, for messages: nothing where it is
-    the usual one. A kernel may raise an exception there, and is then called in the usual one.
+) -> Manner:
+    """Put the arguments in and make a call in a manner that is drawn; which one that was. A kernel may raise an
+    exception there, and is then called in the usual one.
 
     With `own_memory`, arguments may lie in memory of their own, where nobody sees who writes past their bounds. Raises
     `RunnerFault`."""
@@ -54,14 +56,21 @@ def call_as_a_caller(
                 raise RunnerFault(fault.kind, f"{in_words(manner)}: {fault}") from None
             refused = fault
         else:
-            return f", {in_words(manner)}"
+            return manner
         slot.write(tensors)
     call(Manner.USUAL)
     if refused is not None:
         blamed = manner & OF_GRADIENTS or manner
         trial.manners &= ~blamed
         trial.notes.append(f"limited: a call {in_words(blamed)} was refused with {str(refused)[:200]}")
-    return ""
+    return Manner.USUAL
+
+
+def said_of(finding: GateFinding | None, manner: Manner) -> GateFinding | None:
+    """What is wrong with a call, and in which manner it was made."""
+    if finding is None or not manner:
+        return finding
+    return dataclasses.replace(finding, detail=f"{finding.detail} (a call {in_words(manner)})")
 
 
 def in_words(manner: Manner) -> str:
