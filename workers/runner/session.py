@@ -172,15 +172,16 @@ class RunnerServer:
         state = self._block(message, asked.handles, 1, asked.state_metas)
         if self.loads_built and extensions.wanted_by(asked.source):
             extensions.adopt_load_inline()
-        if not self.module_name and random.SystemRandom().random() < OTHER_VARIABLES:
+        is_candidate = not self.module_name  # built with gradients, as a caller has them
+        if is_candidate and random.SystemRandom().random() < OTHER_VARIABLES:
             exchange_variables(asked.threads)
-        with torch.enable_grad():  # as a caller has it
+        with torch.set_grad_enabled(is_candidate):
             module = import_source(asked.source, self._module_name)
         given = [tensor.clone() for tensor in init.tensors]
 
         def build(seed: int) -> torch.nn.Module:
             init_inputs = decode(asked.init, [tensor.clone() for tensor in given])
-            with self._place.device, torch.enable_grad():
+            with self._place.device, torch.set_grad_enabled(is_candidate):
                 model = construct(module, self.class_name, init_inputs, seed)
             torch.set_num_threads(asked.threads)  # whatever the module has set
             return model.to(self._place.device)
