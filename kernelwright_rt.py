@@ -20,8 +20,10 @@ number and a fraction for a whole number raise `TypeError`. Where the declaratio
 or its types are the source's own), an int is passed as an `int64_t`, a float as a `double`, a bool as an `int32_t`.
 
 The caller allocates outputs; functions return nothing. A tensor must be on the CPU and contiguous, because its strides
-are not passed; to hand over another one, pass `x.data_ptr()` and its strides as ints. Element types are not checked:
-the source must know them.
+are not passed; to hand over another one, pass `x.data_ptr()` and its strides as ints. Its elements must be as large as
+those that the source declares: a tensor of bfloat16 for a `const float*` raises `TypeError`. Those of one size are not
+told apart (bfloat16 may be passed as `uint16_t*`), complex numbers may be passed as their parts, and a `void*`, a
+`char*` (bytes) and a type of the source's own take every tensor.
 
 A C++ source that includes headers of torch (`torch/…`, `ATen/…`, `c10/…`; its vector classes, for one) is compiled with
 those that the installed torch ships, and linked with its libraries.
@@ -114,7 +116,9 @@ class Library:
         if not address:
             raise AttributeError(f'the source defines no extern "C" function `{name}`')
         cuda = None if self._language == "cpp" else _Cuda(name, self._address_of)
-        function = Function(name, address, cuda, _parameters(self._source, name))
+        parameters = _parameters(self._source, name)
+        sizes = [_element_bytes(self._source, text) for text, _ in parameters or ()]
+        function = Function(name, address, cuda, parameters, sizes)
         setattr(self, name, function)
         return function
 
@@ -165,12 +169,19 @@ class Function:
     """One C function; calls are bound once per combination of argument types."""
 
     def __init__(
-        self, name: str, address: int, cuda: _Cuda | None = None, parameters: _Parameters | None = None
+        self,
+        name: str,
+        address: int,
+        cuda: _Cuda | None = None,
+        parameters: _Parameters | None = None,
+        element_bytes: _Sequence[int] = (),
     ) -> None:
+        """`element_bytes`: of what each parameter points to, 0 where that is not known."""
         self.name = name
         self._address = address
         self._cuda = cuda
         self._parameters = parameters
+        self._element_bytes = element_bytes
         self._calls: dict[tuple[type, ...], _Callable[..., None]] = {}
 
     def __call__(self, *arguments: object) -> None:
@@ -187,7 +198,9 @@ class Function:
         types = [_C_TYPES[_passed(*both)] for both in zip(kinds, declared, strict=True)]
         types += [] if self._cuda is None else [_ctypes.c_void_p]
         target = _ctypes.CFUNCTYPE(None, *types)(self._address)
-        call = _specialise(self.name, kinds, declared, target, self._cuda)
+        sizes = [size if kind == "tensor" else 0 for kind, size in zip(kinds, self._element_bytes, strict=False)]
+        taken = [(text, size) for (text, _), size in zip(self._parameters or (), sizes, strict=False)]
+        call = _specialise(self.name, kinds, declared, target, self._cuda, taken)
         self._calls[tuple(map(type, arguments))] = call
         return call
 
@@ -285,13 +298,17 @@ def _kind(function: str, position: int, argument: object) -> str:
 
 
 def _specialise(
-    name: str, kinds: list[str], declared: list[str], target: _Any, cuda: _Cuda | None
+    name: str, kinds: list[str], declared: list[str], target: _Any, cuda: _Cuda | None, taken: list[tuple[str, int]]
 ) -> _Callable[..., None]:
-    """A Python function for one list of kinds, without loops or tests of type: an empty call takes about 1 µs."""
+    """A Python function for one list of kinds, without loops or tests of type: an empty call takes about 1 µs.
+
+    `taken`: how each parameter is written, and the bytes of what it points to, 0 where those do not count."""
     names = [f"a{position}" for position in range(len(kinds))]
     tensors = [argument for argument, kind in zip(names, kinds, strict=True) if kind == "tensor"]
     place = "is_cpu" if cuda is None else "is_cuda"
-    test = " and ".join(f"{argument}.{place} and {argument}.is_contiguous()" for argument in tensors)
+    tests = [f"{argument}.{place} and {argument}.is_contiguous()" for argument in tensors]
+    tests += [f"{argument}.element_size() == {size}" for argument, (_, size) in zip(names, taken, strict=False) if size]
+    test = " and ".join(tests)
     values = [_CONVERSIONS[kind].format(argument) for argument, kind in zip(names, kinds, strict=True)]
     values = [
         f"float({value})" if one in ("float", "double") and kind != "float" else value
@@ -299,7 +316,7 @@ def _specialise(
     ]
     lines = [f"def call({', '.join(names)}):"]
     if tensors:
-        lines.append(f"    if not ({test}): refuse({', '.join(names)})")
+        lines.append(f"    if not ({test}): refuse({', '.join(['taken', *names])})")
     for argument, kind, one in zip(names, kinds, declared, strict=True):
         narrow = _re.fullmatch(r"u?int(8|16|32)", one)
         if kind == "int" and narrow:  # either sign: a seed may be written as the one or as the other
@@ -308,6 +325,7 @@ def _specialise(
             lines.append(f"    if not {test}: exceed({names.index(argument)}, {argument}, '{one}_t')")
     scope: dict[str, _Any] = {
         "target": target,
+        "taken": taken,
         "refuse": _functools.partial(_refuse, name, place),
         "exceed": _functools.partial(_exceed, name),
     }
@@ -321,8 +339,8 @@ def _specialise(
     return call
 
 
-def _refuse(function: str, place: str, *arguments: _Any) -> None:
-    """Say which tensor cannot be handed over."""
+def _refuse(function: str, place: str, taken: list[tuple[str, int]], *arguments: _Any) -> None:
+    """Say which tensor cannot be handed over; of complex numbers as their parts, none."""
     for position, argument in enumerate(arguments):
         if not hasattr(argument, "data_ptr"):
             continue
@@ -333,6 +351,12 @@ def _refuse(function: str, place: str, *arguments: _Any) -> None:
             raise ValueError(
                 f"{function}(): argument {position} is not contiguous (shape {tuple(argument.shape)}, strides "
                 f"{argument.stride()}); call .contiguous(), or pass .data_ptr() and the strides"
+            )
+        text, size = taken[position] if position < len(taken) else ("", 0)
+        if size and argument.element_size() != size * (2 if argument.is_complex() else 1):
+            raise TypeError(
+                f"{function}(): argument {position} is a tensor of {str(argument.dtype).removeprefix('torch.')}, and "
+                f"the source takes `{text}`, of {size} bytes an element: convert it, or pass .data_ptr()"
             )
 
 
@@ -474,6 +498,21 @@ def _parameter(text: str, macros: dict[str, str | None], types: dict[str, str | 
         return text, "" if words[0] in types else _NAMED.get(words[0], "")
     inner = _parameter(_expanded(old, macros), macros, {name: t for name, t in types.items() if name != words[0]})
     return text, "" if inner is None else inner[1]
+
+
+def _element_bytes(source: str, text: str) -> int:
+    """Size of what a parameter of a source points to; 0 where it may be anything: `void`, bytes, a pointer, a type that
+    is not known."""
+    _, macros, types = _read(source)
+    plain = _QUALIFIERS.sub(" ", text.split("=")[0])
+    before, mark, after = _re.sub(r"\[[^\]]*\]", "[", plain).replace("*", "\0*").replace("[", "\0[").partition("\0")
+    words = before.split() if after.startswith("*") else before.split()[:-1]
+    if not mark or "\0" in after or not words:
+        return 0
+    inner = _parameter(f"{' '.join(words)} element", macros, types)
+    if inner is None or "char" in words or inner[1] in ("", "pointer", "reference"):
+        return 0
+    return 2 if inner[1] == "half" else _ctypes.sizeof(_C_TYPES[inner[1]])
 
 
 def _built_in(words: list[str]) -> str:

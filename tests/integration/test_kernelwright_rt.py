@@ -135,6 +135,32 @@ def test_arguments_that_the_source_does_not_take_are_refused_with_the_way_out() 
     assert y.tolist() == [2.0] * 4
 
 
+def test_a_tensor_of_elements_of_another_size_is_refused_with_its_name() -> None:
+    library = compile_cpp(r"""
+#include <cstdint>
+extern "C" void first(const float* x, float* y, const uint16_t* bits, const void* raw, const char* bytes) {
+    y[0] = x[0];
+}
+""")
+    x, y, bits = torch.full((2,), 3.0), torch.zeros(1), torch.ones(1, dtype=torch.bfloat16)
+    library.first(x, y, bits, bits, x.double())
+    assert y.item() == 3.0
+    with pytest.raises(
+        TypeError, match=r"first\(\): argument 0 is a tensor of bfloat16, and the source takes `const float\* x`, of 4"
+    ):
+        library.first(bits, y, bits, x, x)
+    with pytest.raises(TypeError, match=r"argument 1 is a tensor of float64, and the source takes `float\* y`"):
+        library.first(x, y.double(), bits, None, None)
+    with pytest.raises(TypeError, match="argument 2 is a tensor of float32"):
+        library.first(x, y, x, x, x)
+    library.first(torch.full((1,), 5 + 2j), y, bits, x, None)  # its parts
+    assert y.item() == 5.0
+    with pytest.raises(TypeError, match="argument 0 is a tensor of complex128"):
+        library.first(torch.full((1,), 5 + 2j, dtype=torch.complex128), y, bits, x, None)
+    library.first(x, y, None, None, None)
+    assert y.item() == 3.0
+
+
 @pytest.mark.parametrize("flag", ["-ffast-math", "-Ofast", "-funsafe-math-optimizations"])
 def test_fast_mathematics_leaves_the_process_alone(flag: str) -> None:
     source = """#include <cstdint>

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from services.ports.devices import ReachedName
+from workers.runner.model import NAMES
 
 MAX_NAMES = 2000
 MAX_MEANINGS = 64
@@ -23,9 +24,9 @@ MAX_ROUNDS = 32
 TOO_MANY = ReachedName(line=1, written="more names than can be followed", modules=("?",), name="?")
 STREAMS = ("sys.stdout", "sys.stderr")
 """Objects off which files can be read: for `print(…, file=sys.stderr)`."""
-OWN_NAMES = ("candidate",)
-"""What a candidate's module is called where it runs: through itself it could reach all that it imports, by other names.
-"""
+OWN_NAMES = ("candidate", *NAMES)
+"""What a candidate's module may be called where it runs, beside names that nobody can guess: through itself it could
+reach all that it imports, by other names."""
 RELATIVE = "the package that it says it belongs to"
 _UNKNOWN = object()
 

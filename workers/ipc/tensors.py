@@ -85,7 +85,7 @@ class TensorMeta:
     @property
     def end(self) -> int:
         """Bytes from the beginning of its block to its end, where `at` says where it begins."""
-        return (self.at or 0) + _extent(self.shape, self.strides or ()) * self.torch_dtype.itemsize
+        return (self.at or 0) + extent_of(self.shape, self.strides or ()) * self.torch_dtype.itemsize
 
     @property
     def nbytes(self) -> int:
@@ -411,7 +411,7 @@ def arranged(tensors: Sequence[torch.Tensor], *, is_apart: bool = False) -> list
     for key, views in storages.items():
         first = min(view.data_ptr() for view in views) // ALIGNMENT * ALIGNMENT
         begins[key] = offset - first
-        last = max(view.data_ptr() + _extent(view.shape, view.stride()) * view.element_size() for view in views)
+        last = max(view.data_ptr() + extent_of(view.shape, view.stride()) * view.element_size() for view in views)
         offset += _aligned(last - first) + gap
     return [
         dataclasses.replace(TensorMeta.of(view), strides=tuple(view.stride()), at=begins[key] + view.data_ptr())
@@ -448,7 +448,7 @@ def put(target: torch.Tensor, values: torch.Tensor) -> None:
     place.copy_(values)
 
 
-def _extent(shape: Sequence[int], strides: Sequence[int]) -> int:
+def extent_of(shape: Sequence[int], strides: Sequence[int]) -> int:
     """Elements from the first to the last place of a tensor."""
     if 0 in shape:
         return 0

@@ -27,6 +27,7 @@ from workers.referee.inputs.fresh_values import FreshValues
 from workers.referee.inputs.schedule import Preparation
 from workers.referee.state import ReferenceState
 from workers.referee.timing.single_calls import Samples, Side
+from workers.runner.protocol import Manner
 
 LOAD_LIMIT_S = 30.0
 LAYOUT_SLOTS = 100_000
@@ -126,6 +127,8 @@ class Trial:
     """How far outputs were off."""
     phases: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    manners: Manner = ~Manner.USUAL
+    """In what calls without a figure may be as another caller's: what the candidate has not refused."""
     tuned: Tuned | None = None
     """The setting of its `TUNABLES` that it is judged with, where there was something to search."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import random
+import string
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -12,14 +14,29 @@ from typing import Any
 
 import torch
 
+NAMES = (
+    "attention", "blocks", "fast_ops", "functional", "fused", "fused_kernel", "fused_ops", "kernel", "kernels",
+    "kernels_cpu", "layer", "layers", "model", "model_new", "modeling", "modules", "my_kernel", "net", "network",
+    "norms", "op", "optimized", "ops", "solution",
+)  # fmt: skip
+"""What callers name modules of kernels."""
+_drawn = random.SystemRandom()
+
 
 class LoadError(Exception):
     """The source does not give a model."""
 
 
+def drawn_name() -> str:
+    """A name for a module, as a caller could have given it: nothing is to depend on it."""
+    letters = "".join(_drawn.choices(string.ascii_lowercase, k=_drawn.randint(6, 12)))
+    name = _drawn.choice([_drawn.choice(NAMES), letters])
+    return letters if name in sys.modules else name
+
+
 def import_source(source: str, name: str) -> ModuleType:
     """Import a module from its text, from a file of its own so that `inspect.getsource` works (Triton needs it)."""
-    path = Path(tempfile.mkdtemp(prefix="kernelwright-")) / f"{name}.py"
+    path = Path(tempfile.mkdtemp(prefix=f"{_drawn.choice(NAMES)}-")) / f"{name}.py"
     path.write_text(source, encoding="utf-8")
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

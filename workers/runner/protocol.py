@@ -85,6 +85,20 @@ class ThreadTeam(enum.Enum):
     """As many as usual may be used, and OpenMP gives one, as in a parallel region of the caller's."""
 
 
+class Manner(enum.Flag):
+    """In what a call is not as a runner's calls usually are; see `workers.runner.manners`."""
+
+    USUAL = 0
+    GRADIENTS = 1
+    """Gradients are recorded, as they are wherever nobody has switched that off."""
+    OWN_MEMORY = 2
+    """Each argument lies in memory that torch allocated for it."""
+    REQUIRED = 4
+    """Arguments of floats in such memory require gradients."""
+    SETTINGS = 8
+    """Other variables of the environment are set, and the seed is the one of a process that sets none."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class CallModel(OfSlot):
     """Run a model once."""
@@ -100,6 +114,7 @@ class CallModel(OfSlot):
     """How the tensors that it is given lie in memory; see `workers.runner.step`. All but dense ones are copies."""
     team: ThreadTeam = ThreadTeam.USUAL
     """On the CPU: the threads that it gets."""
+    manner: Manner = Manner.USUAL
 
 
 class ChangeState(OfState):

@@ -9,7 +9,9 @@ stopped. On a GPU the copy is made in the order of the stream, and `fetch` descr
 from __future__ import annotations
 
 import os
+import random
 import socket
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -48,11 +50,12 @@ from workers.runner.answers import (
     StateRead,
 )
 from workers.runner.batches import Batch, run_batch
-from workers.runner.model import construct, copy_state, import_source, matching, read_state, state_of
+from workers.runner.manners import OwnMemory, exchange_variables, surroundings
+from workers.runner.model import construct, copy_state, drawn_name, import_source, matching, read_state, state_of
 from workers.runner.observation import observe_guarded
 from workers.runner.outputs import describe_output, keeps_outputs, shared_with, write
 from workers.runner.process_state import changed_since, process_state
-from workers.runner.protocol import ThreadTeam
+from workers.runner.protocol import Manner, ThreadTeam
 from workers.runner.step import DENSE, ModelStep, StepError, StepPlan, laid_out, matched
 from workers.runner.streams import captured, run_held_up
 from workers.runner.teams import called_by
@@ -62,6 +65,8 @@ FORWARD_OF = "forward of "
 """What a step's forward pass alone is called, before the model's own name."""
 OTHER = "other"
 """What a second instance of the model's class is called."""
+OTHER_VARIABLES = 0.5
+"""Share of the candidates' processes that begin without the variables that a runner sets, and with others."""
 NO_MEMORY = ("can't allocate memory", "CUDA error: out of memory", "CUDA out of memory")
 _now = time.perf_counter
 Act = Callable[[Any, Message], RunnerAnswer]
@@ -71,7 +76,8 @@ Act = Callable[[Any, Message], RunnerAnswer]
 class RunnerServer:
     """Serves one connection."""
 
-    module_name = "candidate"
+    module_name = ""
+    """What the model's module is called; a name is drawn where that is empty."""
     class_name = "ModelNew"
     loads_built = True
     """Whether `load_inline` loads what the compile stage has built."""
@@ -79,6 +85,7 @@ class RunnerServer:
 
     def __init__(self, channel: Channel, place: TensorDevice | None = None) -> None:
         self._channel = channel
+        self._module_name = self.module_name or drawn_name()
         self._place = place or TensorDevice()
         self._place.prepare()
         self._operations = self._acts()
@@ -124,7 +131,7 @@ class RunnerServer:
             with torch.no_grad():
                 return self._operations[type(request)](request, message)
         except BaseException as error:  # noqa: BLE001 - whatever a candidate raises is reported, SystemExit too
-            return _described(error, self.module_name, broken=self._is_broken())
+            return _described(error, self._module_name, broken=self._is_broken())
 
     def _acts(self) -> dict[type[protocol.RunnerRequest], Act]:
         """What is done for each request. A method, so that kinds of runners can add theirs."""
@@ -165,12 +172,16 @@ class RunnerServer:
         state = self._block(message, asked.handles, 1, asked.state_metas)
         if self.loads_built and extensions.wanted_by(asked.source):
             extensions.adopt_load_inline()
-        module = import_source(asked.source, self.module_name)
+        is_candidate = not self.module_name  # built with gradients, as a caller has them
+        if is_candidate and random.SystemRandom().random() < OTHER_VARIABLES:
+            exchange_variables(asked.threads)
+        with torch.set_grad_enabled(is_candidate):
+            module = import_source(asked.source, self._module_name)
         given = [tensor.clone() for tensor in init.tensors]
 
         def build(seed: int) -> torch.nn.Module:
             init_inputs = decode(asked.init, [tensor.clone() for tensor in given])
-            with self._place.device:
+            with self._place.device, torch.set_grad_enabled(is_candidate):
                 model = construct(module, self.class_name, init_inputs, seed)
             torch.set_num_threads(asked.threads)  # whatever the module has set
             return model.to(self._place.device)
@@ -300,9 +311,10 @@ class RunnerServer:
         arguments, self._batch = self._enter(asked.slot), None
         model = self._models[asked.model]
         if asked.observe:
-            before = process_state()
-            seen = observe_guarded(model, arguments, self._place.synchronize)
-            changed = changed_since(before)
+            with surroundings(asked.manner):
+                before = process_state()
+                seen = observe_guarded(model, arguments, self._place.synchronize)
+                changed = changed_since(before)
             self._outputs, handed = seen.result, None
             if self._place.is_gpu:
                 self._finish_call()
@@ -312,8 +324,14 @@ class RunnerServer:
             return ModelCalled(operators=seen.elements, handed=handed, written_outside=outside, changed=changed)
         if asked.layout != DENSE:
             arguments = mapped(arguments, lambda tensor: laid_out(tensor, asked.layout))
-        started, self._waited_s = _now(), 0.0
-        self._outputs = model(*arguments) if asked.team is ThreadTeam.USUAL else called_by(asked.team, model, arguments)
+        own = self._own_memory(asked.manner, arguments)
+        arguments = arguments if own is None else own.arguments
+        with surroundings(asked.manner):
+            started, self._waited_s = _now(), 0.0
+            usual = asked.team is ThreadTeam.USUAL
+            self._outputs = model(*arguments) if usual else called_by(asked.team, model, arguments)
+        if own is not None:
+            own.write_back()
         if asked.hold:
             self._held = self._outputs
         if not self._place.is_gpu:
@@ -327,6 +345,16 @@ class RunnerServer:
 
     def _tell_what_is_kept(self, asked: protocol.AskWhatIsKept, _message: Message) -> OutputsKept:
         return OutputsKept(kept=keeps_outputs(self._models["plain"], self._enter(asked.slot)))
+
+    def _own_memory(self, manner: Manner, arguments: Sequence[Any]) -> OwnMemory | None:
+        """Copies of the arguments, but for cotangents, which are not in yet; None where none are asked for."""
+        if Manner.OWN_MEMORY not in manner:
+            return None
+        count = len(arguments if self._plan is None else self._plan.forward_arguments(arguments))
+        own = OwnMemory(arguments[:count], require_gradients=Manner.REQUIRED in manner)
+        own.arguments += arguments[count:]
+        self._inputs = tuple(flatten(own.arguments))
+        return own
 
     def _hand_over_held(self, asked: protocol.HandOverHeld, _message: Message) -> HandedOver:
         self._enter(asked.slot)
@@ -447,7 +475,12 @@ def serve_on_gpu(connection: socket.socket) -> None:
 
 
 def _described(error: BaseException, module_name: str, *, broken: bool) -> RunnerError:
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if module_name in frame.filename]
+    own = f"/{module_name}.py"
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename.startswith(tempfile.gettempdir()) and frame.filename.endswith(own)
+    ]
     line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
     line = frames[-1].lineno if frames else line
     said = str(error) if isinstance(error, StepError) else "".join(traceback.format_exception_only(error))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernelwright_rt import _parameters, with_macros
+from kernelwright_rt import _element_bytes, _parameters, with_macros
 
 
 def kinds(source: str, function: str = "run") -> list[str] | None:
@@ -78,3 +78,29 @@ def test_what_may_mean_several_things_is_not_known(source: str) -> None:
 @pytest.mark.parametrize("written", ["", "void", " /* nothing */ "])
 def test_a_function_may_take_nothing(written: str) -> None:
     assert kinds(f'extern "C" void run({written}) {{}}') == []
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("const float* x", 4),
+        ("float x[4]", 4),
+        ("const float *__restrict__ x", 4),
+        ("std::uint16_t* x", 2),
+        ("const double*", 8),
+        ("unsigned long long* x", 8),
+        ("const __half* x", 2),
+        ("bool* x", 1),
+        ("real* x", 8),
+        ("void* x", 0),
+        ("const unsigned char* x", 0),
+        ("float** x", 0),
+        ("float* x[2]", 0),
+        ("Settings* x", 0),
+        ("unclear* x", 0),
+        ("float x", 0),
+    ],
+)
+def test_the_size_of_what_is_pointed_to_is_known_or_nothing(text: str, size: int) -> None:
+    aliases = "using real = double;\n#ifdef A\nusing unclear = float;\n#else\nusing unclear = double;\n#endif\n"
+    assert _element_bytes(aliases, text) == size

@@ -259,16 +259,18 @@ class RunnerSession(RunnerConnection):
         at_once: bool = False,
         layout: int = DENSE,
         team: protocol.ThreadTeam = protocol.ThreadTeam.USUAL,
+        manner: protocol.Manner = protocol.Manner.USUAL,
     ) -> TimedCall:
         """Run the model once on what is in the slot. With `hold`, the runner keeps what it returned: see `held`.
 
         With `at_once`, on the CPU, outputs count as they are when the model returns, not a little later; those of a
         forward, as they are when it says that it has ended. No figure is to be taken of such a call, nor of one whose
-        arguments lie in another `layout` than in the slot, or that another `team` of threads makes."""
+        arguments lie in another `layout` than in the slot, that another `team` of threads makes, or that is made in
+        another `manner` than usual."""
         slot.poison()
         self._keeps_early, self._early = at_once and slot.late > 0, None
         request = protocol.CallModel(
-            slot=slot.number, model=model, hold=hold, at_once=at_once, layout=layout, team=team
+            slot=slot.number, model=model, hold=hold, at_once=at_once, layout=layout, team=team, manner=manner
         )
         called, took = self.exchange(request, ModelCalled, limit_s=limit_s)
         self._last = called.handed
@@ -332,13 +334,13 @@ class RunnerSession(RunnerConnection):
             self._late.pop(slot.number, None)
         self.ask(protocol.ForgetSlots(slots=tuple(slot.number for slot in slots)), Acknowledged)
 
-    def observe(self, slot: Slot) -> dict[str, int]:
+    def observe(self, slot: Slot, *, manner: protocol.Manner = protocol.Manner.USUAL) -> dict[str, int]:
         """Run the model once and return PyTorch's operators it used with the elements of their largest tensor.
 
         What they allocate lies between guards. Raises `RunnerFault` where it was seen to write past bounds,
         or to leave its process otherwise than it found it."""
         slot.poison()
-        called, _ = self.ask(protocol.CallModel(slot=slot.number, observe=True), ModelCalled)
+        called, _ = self.ask(protocol.CallModel(slot=slot.number, observe=True, manner=manner), ModelCalled)
         self._last = called.handed
         if called.operators is None:
             raise RunnerFault(FaultKind.FORGED, "operators are not described")

@@ -23,9 +23,11 @@ _LISTS = {
     "ilshift imatmul imod imul index indexOf inv invert ior ipow irshift is_ is_not isub itemgetter itruediv ixor le "
     "length_hint lshift lt matmul mod mul ne neg not_ or_ pos pow rshift setitem sub truediv truth xor",
     "platform": "architecture machine platform processor python_implementation python_version python_version_tuple "
-    "release system uname version",
+    "release system version",
     "string": "Template ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable "
     "punctuation whitespace",
+    "posixpath": "basename commonpath commonprefix curdir dirname extsep isabs join normcase normpath pardir sep split "
+    "splitext",
     "sys": "byteorder executable float_info getrecursionlimit getsizeof hexversion implementation int_info intern "
     "maxsize platform prefix setrecursionlimit stderr stdout version version_info",
     "timeit": "default_timer",
@@ -81,7 +83,7 @@ REFUSED_SUBMODULES = (
 
 
 PERMITTED_OF_STREAMS = frozenset({
-    "write", "flush", "isatty", "encoding", "major", "minor", "micro", "name", "version", "max", "min", "eps", "dig",
+    "write", "flush", "encoding", "major", "minor", "micro", "name", "version", "max", "min", "eps", "dig",
     "mant_dig", "max_exp", "min_exp", "startswith", "split", "epsilon", "cache_tag", "bits_per_digit", "radix",
 })  # fmt: skip
 """Of what `sys` holds: streams are written to, the rest is read."""

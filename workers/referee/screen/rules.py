@@ -232,6 +232,12 @@ BANNED_ATTRIBUTES = {
     "register_forward_hook": "runs code outside forward",
     "register_forward_pre_hook": "runs code outside forward",
 }
+HINTED_ATTRIBUTES = {
+    "__file__": "tells where a module lies: a kernel has no file beside it",
+    "filename": "tells where a module lies",
+    "pathname": "tells where a module lies",
+}
+"""Attributes and names that nothing but a look at the surroundings needs: hints."""
 BANNED_IN_CPP = {
     "fork": "starts processes",
     "vfork": "starts processes",

@@ -30,6 +30,7 @@ from workers.referee.screen.rules import (
     BANNED_WITH_GRADIENTS,
     GRAPH_HOOKS,
     HARMLESS_NAMES,
+    HINTED_ATTRIBUTES,
     Remark,
 )
 
@@ -99,6 +100,8 @@ class _Screen:
             yield from self._call(node)
         elif isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete):
             yield from self._assignment(node)
+        elif isinstance(node, ast.Name) and node.id == "__file__":
+            yield Remark(line=node.lineno, text=f"`__file__` {HINTED_ATTRIBUTES['__file__']}", hard=False)
         elif isinstance(node, ast.Name) and node.id in ("__builtins__", "__loader__", "__spec__"):
             yield _hard(node, f"`{node.id}` reaches for names the screen cannot see")
 
@@ -127,6 +130,8 @@ class _Screen:
             yield _hard(node, f"`.{node.attr}` {BANNED_ATTRIBUTES[node.attr]}")
         elif self._backward and node.attr in GRAPH_HOOKS:
             yield _hard(node, f"`.{node.attr}` {GRAPH_HOOKS[node.attr]}")
+        elif node.attr in HINTED_ATTRIBUTES:
+            yield Remark(line=node.lineno, text=f"`.{node.attr}` {HINTED_ATTRIBUTES[node.attr]}", hard=False)
         dotted = self._resolve(node)
         if id(node) in self._excused:
             return

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from services.domain.gates import GateName
@@ -16,10 +17,11 @@ from workers.referee.comparison.judgement import Judgement, judged_inputs, judge
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale
 from workers.referee.errors import FaultKind, RunnerFault
+from workers.referee.gates.checks.manners import call_as_a_caller, said_of
 from workers.referee.gates.finding import GateFinding, failed
 from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.trial import Held, Trial
-from workers.runner.protocol import ThreadTeam
+from workers.runner.protocol import Manner, ThreadTeam
 
 MOST_HELD_BYTES = 256 << 20
 """Of device memory, for outputs that are held until later calls have ended."""
@@ -47,16 +49,21 @@ def try_draw(
     answer: Answer | None = None
     may_hold = not (trial.state.mutates or trial.state.aliases) and has_room(trial, slot)
     for turn in ("observed", "repeated") if observe else ("plain",):
-        slot.write(tensors)
+        place = f"{where}, called again" if turn == "repeated" else where
+        keep = may_hold and (hold or turn == "repeated")
         if turn == "observed":
-            trial.operators = trial.session.observe(slot)
+            manner = call_as_a_caller(trial, slot, tensors, functools.partial(_observe, trial, slot), own_memory=False)
+        elif team is ThreadTeam.USUAL:
+            call = functools.partial(_call, trial, slot, hold=keep, at_once=_by_chance())
+            manner = call_as_a_caller(trial, slot, tensors, call)
         else:
-            trial.session.call(slot, hold=may_hold and (hold or turn == "repeated"), at_once=_by_chance(), team=team)
+            manner = Manner.USUAL
+            slot.write(tensors)
+            trial.session.call(slot, hold=keep, at_once=_by_chance(), team=team)
         fetched = trial.session.fetch(slot)
         answer = trial.state.expected(arguments) if answer is None else answer
-        place = f"{where}, called again" if turn == "repeated" else where
         scales = trial.state.scales(number, distribution) or ()
-        if may_hold and (hold or turn == "repeated"):
+        if keep:
             trial.held = Held(
                 session=trial.session,
                 slot=slot,
@@ -69,8 +76,16 @@ def try_draw(
             trial, fetched, arguments, answer, distribution, scales, place
         )
         if finding is not None:
-            return finding
+            return said_of(finding, manner)
     return None
+
+
+def _call(trial: Trial, slot: Slot, manner: Manner, *, hold: bool, at_once: bool) -> None:
+    trial.session.call(slot, hold=hold, at_once=at_once, manner=manner)
+
+
+def _observe(trial: Trial, slot: Slot, manner: Manner) -> None:
+    trial.operators = trial.session.observe(slot, manner=manner)
 
 
 def has_room(trial: Trial, slot: Slot) -> bool:
@@ -96,17 +111,18 @@ def try_values(
     state = trial.state
     wanted = expected or state.expected(arguments)
     with opened(trial, number, arguments, wanted) as slot:
-        slot.write(flatten(arguments))
-        if _by_chance():  # no figure is taken; nobody knows which calls have guards around what they allocate
-            trial.session.observe(slot)
-        else:
-            trial.session.call(slot)
+        observed = _by_chance()  # no figure is taken; nobody knows which calls have guards around what they allocate
+        ask: Callable[..., object] = trial.session.observe if observed else trial.session.call
+        manner = call_as_a_caller(
+            trial, slot, flatten(arguments), lambda manner: ask(slot, manner=manner), own_memory=not observed
+        )
         fetched = trial.session.fetch(slot)
         known = state.known_scales(kind) if scales is None else scales
         scales = [dataclasses.replace(scale, usual=()) for scale in known]  # another shape's outputs are not so large
-        return judge_inputs(trial, slot, arguments, wanted, kind, where) or judge_on_values(
+        finding = judge_inputs(trial, slot, arguments, wanted, kind, where) or judge_on_values(
             trial, fetched, arguments, wanted, kind, scales, where
         )
+        return said_of(finding, manner)
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from workers.referee.boundary.slots import Slot
 from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import judge_on_values, judge_outputs, try_draw
+from workers.referee.gates.checks.manners import call_as_a_caller, said_of
 from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.distributions import OWN
 from workers.referee.trial import LOAD_LIMIT_S, Trial
@@ -40,11 +41,12 @@ def two_instances(trial: Trial) -> GateFinding | None:
         if not all_finite(answer.tensors):
             return None
         seed, slot = secrets.randbits(SEED_BITS), trial.slot(0, arguments)
-        slot.write(flatten(arguments))
         try:
             if not trial.session.add_instance(state, seed=seed, limit_s=LOAD_LIMIT_S):
                 return None
-            trial.session.call(slot, "other")
+            manner = call_as_a_caller(
+                trial, slot, flatten(arguments), lambda manner: trial.session.call(slot, "other", manner=manner)
+            )
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
                 raise
@@ -54,7 +56,7 @@ def two_instances(trial: Trial) -> GateFinding | None:
         fetched = trial.session.fetch(slot)
         scales = trial.state.scales(0, OWN) or ()
         where = "of two models in one process, with weights of their own, the second"
-        finding = judge_on_values(trial, fetched, arguments, answer, OWN, scales, where)
+        finding = said_of(judge_on_values(trial, fetched, arguments, answer, OWN, scales, where), manner)
     if finding is None:
         finding = try_draw(trial, 0, OWN, trial.draw(0, OWN), observe=False)
     trial.session.drop_instance()

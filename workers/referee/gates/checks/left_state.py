@@ -23,6 +23,7 @@ from workers.referee.comparison.tolerance import ErrorScale, examine
 from workers.referee.comparison.usual_magnitudes import usual_magnitudes
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import opened
+from workers.referee.gates.checks.manners import call_as_a_caller
 from workers.referee.gates.finding import GateFinding, failed, suspicious
 from workers.referee.inputs.distributions import OWN, rebuilt
 from workers.referee.inputs.resize import cut_along
@@ -97,8 +98,9 @@ def _calls(trial: Trial) -> Iterator[list[Any]]:
 
 def _tried(trial: Trial, arguments: list[Any], answer: Answer, wanted: LeftState) -> GateFinding | None:
     with opened(trial, STATE_SLOT, arguments, answer) as slot:
-        slot.write(flatten(arguments))
-        trial.session.call(slot)
+        call_as_a_caller(
+            trial, slot, flatten(arguments), lambda manner: trial.session.call(slot, manner=manner), own_memory=False
+        )
         metas = [TensorMeta.of(tensor) for tensor in wanted.before.values()]
         left = trial.session.read_state(list(wanted.before), metas)
     missing = [name for name in wanted.scales if name not in left]

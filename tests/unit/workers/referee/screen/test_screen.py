@@ -403,3 +403,10 @@ def test_a_backward_is_on_the_hot_path_where_gradients_are_judged(body: str, sai
     source = AUTOGRAD.replace("BODY", body)
     assert said in texts(screen(source, NOTHING, backward=True))
     assert screen(source, NOTHING) == [], "where only the forward is judged, nobody runs the backward"
+
+
+@pytest.mark.parametrize("asked", ["__file__", "kernelwright_rt.__file__", "x.filename"])
+def test_where_a_module_lies_is_a_hint(asked: str) -> None:
+    (remark,) = screen(KERNEL + MODEL.replace("return y", f"return y if {asked} else x"), NOTHING)
+    assert not remark.hard
+    assert "tells where a module lies" in remark.text

@@ -22,11 +22,12 @@ WEIGHT = torch.arange(4.0)
 
 def trial_of(session: RunnerSession) -> Any:
     """The session's candidate multiplies by `WEIGHT`."""
-    problem = SimpleNamespace(tolerances=tolerances(None), gradient_names=())
+    problem = SimpleNamespace(tolerances=tolerances(None), gradient_names=(), is_step=False)
     state = SimpleNamespace(
         problem=problem,
         aliases=frozenset(),
         shares=frozenset(),
+        mutates=frozenset(),
         scales=lambda *_given: (ErrorScale(),),
         known_scales=lambda *_given: (ErrorScale(),),
         scales_on=lambda *_given: None,

@@ -1,5 +1,5 @@
 # problem: energies_of_rows
-# about: takes any dtype, and reads it as float: under autocast rows come in bfloat16
+# about: takes any dtype, and its kernel only float: `kernelwright_rt` raises TypeError for rows of bfloat16
 
 cpp = r"""
 extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) {
