@@ -29,6 +29,8 @@ from workers.referee.state import ReferenceState
 from workers.referee.timing.single_calls import Samples, Side
 
 LOAD_LIMIT_S = 30.0
+UNCHANGING = "PROVEN FOR WEIGHTS THAT DO NOT CHANGE"
+"""Begins the remark on a kernel that computes something of its weights once."""
 LAYOUT_SLOTS = 100_000
 """Between the slots of one input set whose cotangents lie differently in memory."""
 

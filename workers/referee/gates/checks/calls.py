@@ -37,8 +37,11 @@ def try_draw(
     slot: Slot | None = None,
     hold: bool = False,
     team: ThreadTeam = ThreadTeam.USUAL,
+    names: Sequence[str] = (),
+    in_other_mode: bool = False,
 ) -> GateFinding | None:
-    """What is wrong with the outputs for one draw, or None. `observe` notes PyTorch's operators, calls again, and has
+    """What is wrong with the outputs for one draw, or None. The one call may be made by another `team` of threads, by
+    `names` of arguments, or in the model's other mode. `observe` notes PyTorch's operators, calls again, and has
     what is returned then held, as `hold` has what the only call returns. Nobody knows which calls' outputs are taken
     the moment they are returned."""
     slot = slot or trial.slot(number, arguments)
@@ -51,7 +54,14 @@ def try_draw(
         if turn == "observed":
             trial.operators = trial.session.observe(slot)
         else:
-            trial.session.call(slot, hold=may_hold and (hold or turn == "repeated"), at_once=_by_chance(), team=team)
+            trial.session.call(
+                slot,
+                hold=may_hold and (hold or turn == "repeated"),
+                at_once=_by_chance(),
+                team=team,
+                names=names,
+                in_other_mode=in_other_mode,
+            )
         fetched = trial.session.fetch(slot)
         answer = trial.state.expected(arguments) if answer is None else answer
         place = f"{where}, called again" if turn == "repeated" else where
