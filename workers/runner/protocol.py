@@ -134,7 +134,8 @@ class AddInstance(OfState):
 
 @dataclass(frozen=True, kw_only=True)
 class CrowdIn(OfSlot):
-    """Build more models with the values of `other`, and call each once; all stay until `DropInstance`."""
+    """Build up to `count` more models with the values of `other`, and call each once, for a tenth of a second; all stay
+    until `DropInstance`."""
 
     count: int
     seed: int

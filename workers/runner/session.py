@@ -72,6 +72,8 @@ from workers.runner.teams import called_by
 IDLE_LIMIT_S = 3600.0
 FORWARD_OF = "forward of "
 """What a step's forward pass alone is called, before the model's own name."""
+CROWD_S = 0.1
+"""How long more models are built and called, in seconds; the last one may take longer."""
 OTHER = "other"
 """What a second instance of the model's class is called."""
 NO_MEMORY = ("can't allocate memory", "CUDA error: out of memory", "CUDA out of memory")
@@ -231,7 +233,10 @@ class RunnerServer:
         arguments = self._enter(asked.slot)
         if self._plan is not None:
             arguments = self._plan.forward_arguments(arguments)
+        ends = _now() + CROWD_S
         for index in range(asked.count):
+            if _now() > ends:
+                break
             model = self._build(asked.seed + index, None)
             copy_state(model, names, values)
             self._others.append(model)

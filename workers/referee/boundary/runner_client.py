@@ -177,7 +177,8 @@ class RunnerSession(RunnerConnection):
         return added.matched
 
     def crowd_in(self, slot: Slot, count: int, *, seed: int, limit_s: float) -> None:
-        """Have `count` more models, with the values of `other`, each called once on what is in the slot."""
+        """Have up to `count` more models, with the values of `other`, each called once on what is in the slot, for a
+        tenth of a second."""
         self.ask(protocol.CrowdIn(slot=slot.number, count=count, seed=seed), Acknowledged, limit_s=limit_s)
 
     def drop_instance(self) -> None:

@@ -44,7 +44,7 @@ def other_parameters(problem: ReferenceProblem) -> Iterator[bool]:
 def another_model(problem: ReferenceProblem, seed: int, part: Part) -> Iterator[bool]:
     """Inside, the reference is one built under `seed`, whose parameters have moved besides, as after a step of
     training, and so have the statistics of norms; or only a `part` holds these values. Whether any are other ones
-    than before. The model is as it was afterwards. What is the same under every seed (tables, masks, positions) stays."""
+    than before. The model is as it was afterwards. What is the same under every seed (tables, masks) stays."""
     usual, drawn = copy.deepcopy(problem.model), problem.built_under(seed)
     generator = torch.Generator(device=problem.place.device).manual_seed(seed)
     trained = _trained_names(problem)

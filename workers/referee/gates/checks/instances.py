@@ -7,9 +7,7 @@ A layer may be called twice before the first backward, and a graph that is retai
 from __future__ import annotations
 
 import dataclasses
-import math
 import secrets
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,7 +30,6 @@ MOST_BYTES = 256 << 20
 SLOT, SETTINGS_SLOT = 700_000, 700_010
 CROWD = 20
 """Models beside the first two, as a network has layers."""
-MOST_CROWD_S = 0.1
 AGAIN = 3
 """Models that are built once the others are gone."""
 OTHER_WEIGHTS = "of two models in one process, with weights of their own, the second"
@@ -67,7 +64,7 @@ def two_instances(trial: Trial) -> GateFinding | None:
 
 
 def _beside(trial: Trial, arguments: list[Any]) -> GateFinding | None:
-    """What is wrong with a model beside the first; many more like it are called once, where that takes no time."""
+    """What is wrong with a model beside the first; many more like it are called once, as many as take little time."""
     problem = trial.state.problem
     with problem.another_model(secrets.randbits(SEED_BITS)) as has_any:
         state = problem.state() if has_any else []
@@ -75,9 +72,8 @@ def _beside(trial: Trial, arguments: list[Any]) -> GateFinding | None:
         if answer is None:
             return None
         try:
-            finding, took_s = _other(trial, arguments, answer, state, OTHER_WEIGHTS)
-            size = sum(tensor.nbytes for _, tensor in state)
-            if finding is None and took_s < MOST_CROWD_S / CROWD and size < MOST_BYTES // CROWD:
+            finding = _other(trial, arguments, answer, state, OTHER_WEIGHTS)
+            if finding is None and sum(tensor.nbytes for _, tensor in state) < MOST_BYTES // CROWD:
                 seed = secrets.randbits(SEED_BITS)
                 trial.session.crowd_in(trial.slot(0, arguments), CROWD, seed=seed, limit_s=LOAD_LIMIT_S)
         except RunnerFault as fault:
@@ -91,7 +87,7 @@ def _once_they_are_gone(
 ) -> GateFinding | None:
     """What is wrong with models that are built, with other weights again, where others lay; with a deep copy; and where
     another tensor stands in the place of a parameter."""
-    problem, session = trial.state.problem, trial.session
+    problem = trial.state.problem
     with problem.another_model(secrets.randbits(SEED_BITS)) as has_any:
         state, origins = problem.state() if has_any else [], [Origin.BUILT] * AGAIN
         answer = _answer(trial, arguments) if has_any else None
@@ -99,28 +95,36 @@ def _once_they_are_gone(
             return None
         if not any(note.startswith(UNCHANGING) for note in trial.notes):
             origins += [Origin.ASSIGNED, Origin.COPIED]
+        finding = None
         for origin in origins:
             try:
-                if origin is Origin.BUILT:
-                    session.drop_instance()
-                if origin is not Origin.COPIED:  # a kernel has seen tensors of the same version in the same place
-                    session.add_instance(usual, seed=0, limit_s=LOAD_LIMIT_S, origin=origin)
-                    session.call(trial.slot(0, arguments), "other")
-                if origin is Origin.BUILT:
-                    session.drop_instance()
-                finding, _ = _other(trial, arguments, answer, state, WHERE[origin], origin)
+                _used_before(trial, arguments, usual, origin)
+                finding = _other(trial, arguments, answer, state, WHERE[origin], origin)
             except RunnerFault as fault:
                 _remark(trial, fault, f"{REMARK[origin]}: it refused others")
                 if origin is Origin.BUILT:
                     return None
                 continue
             if finding is not None and origin is Origin.BUILT:
-                session.drop_instance()
-                return finding
+                break
             if finding is not None:
                 trial.notes.append(f"PROVEN FOR {REMARK[origin]}: {finding.detail}")
+                finding = None
+    trial.session.drop_instance()
+    return finding
+
+
+def _used_before(trial: Trial, arguments: list[Any], usual: Sequence[tuple[str, torch.Tensor]], origin: Origin) -> None:
+    """Have a kernel see other weights where a model's are to lie, and of the version that they are to have."""
+    session = trial.session
+    if origin is Origin.COPIED:
+        return
     session.drop_instance()
-    return None
+    for each in [Origin.BUILT] if origin is Origin.BUILT else [Origin.BUILT, origin]:
+        session.add_instance(usual, seed=0, limit_s=LOAD_LIMIT_S, origin=each)
+        session.call(trial.slot(0, arguments), "other")
+    if origin is Origin.BUILT:
+        session.drop_instance()
 
 
 def with_settings_beside(trial: Trial, number: int) -> GateFinding | None:
@@ -138,7 +142,7 @@ def with_settings_beside(trial: Trial, number: int) -> GateFinding | None:
         metas = [TensorMeta.of(tensor) for tensor in answer.tensors]
         slot = trial.session.open_slot(SETTINGS_SLOT, arguments, metas)
         try:
-            finding, _ = _other(trial, arguments, answer, state, where, init=problem.init_inputs, slot=slot)
+            finding = _other(trial, arguments, answer, state, where, init=problem.init_inputs, slot=slot)
         except RunnerFault as fault:
             _remark(trial, fault, "ONE SETTING IN A PROCESS: it refused another one")
             return None
@@ -173,20 +177,19 @@ def _other(
     *,
     init: Any = None,
     slot: Slot | None = None,
-) -> tuple[GateFinding | None, float]:
-    """What is wrong with another model's outputs, and how long it took to build and call it, in seconds."""
-    session, started = trial.session, time.monotonic()
+) -> GateFinding | None:
+    """What is wrong with another model's outputs."""
+    session = trial.session
     known, slot = slot is None, slot or trial.slot(0, arguments)
     slot.write(flatten(arguments))
     seed = secrets.randbits(SEED_BITS)
     if not session.add_instance(state, seed=seed, limit_s=LOAD_LIMIT_S, origin=origin, init=init):
-        return None, math.inf
+        return None
     session.call(slot, "other")
-    took_s = time.monotonic() - started
     scales = trial.state.scales(0, OWN) or ()
     if not known:  # another setting's outputs may be of another size
         scales = tuple(dataclasses.replace(scale, usual=()) for scale in trial.state.known_scales(OWN))
-    return judge_on_values(trial, session.fetch(slot), arguments, answer, OWN, scales, where), took_s
+    return judge_on_values(trial, session.fetch(slot), arguments, answer, OWN, scales, where)
 
 
 def _remark(trial: Trial, fault: RunnerFault, proven: str) -> None:
