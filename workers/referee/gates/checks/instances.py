@@ -60,7 +60,9 @@ def two_instances(trial: Trial) -> GateFinding | None:
     if finding is None:
         finding = try_draw(trial, 0, OWN, trial.draw(0, OWN), observe=False)
     trial.session.drop_instance()
-    return finding or _once_they_are_gone(trial, arguments, usual)
+    if finding is not None or trial.used_share > trial.budget.correctness_share:
+        return finding
+    return _once_they_are_gone(trial, arguments, usual)
 
 
 def _beside(trial: Trial, arguments: list[Any]) -> GateFinding | None:
@@ -73,7 +75,7 @@ def _beside(trial: Trial, arguments: list[Any]) -> GateFinding | None:
             return None
         try:
             finding = _other(trial, arguments, answer, state, OTHER_WEIGHTS)
-            if finding is None and sum(tensor.nbytes for _, tensor in state) < MOST_BYTES // CROWD:
+            if finding is None and _is_small(state):
                 seed = secrets.randbits(SEED_BITS)
                 trial.session.crowd_in(trial.slot(0, arguments), CROWD, seed=seed, limit_s=LOAD_LIMIT_S)
         except RunnerFault as fault:
@@ -89,7 +91,8 @@ def _once_they_are_gone(
     another tensor stands in the place of a parameter."""
     problem = trial.state.problem
     with problem.another_model(secrets.randbits(SEED_BITS)) as has_any:
-        state, origins = problem.state() if has_any else [], [Origin.BUILT] * AGAIN
+        state = problem.state() if has_any else []
+        origins = [Origin.BUILT] * (AGAIN if _is_small(usual) else 1)
         answer = _answer(trial, arguments) if has_any else None
         if answer is None:
             return None
@@ -101,6 +104,11 @@ def _once_they_are_gone(
                 _used_before(trial, arguments, usual, origin)
                 finding = _other(trial, arguments, answer, state, WHERE[origin], origin)
             except RunnerFault as fault:
+                if fault.kind is FaultKind.CRASHED and origin is not Origin.BUILT:
+                    trial.notes.append(f"PROVEN FOR {REMARK[origin]}: {WHERE[origin]}: {str(fault)[:200]}")
+                    trial.held = None
+                    trial.load_again()
+                    return None
                 _remark(trial, fault, f"{REMARK[origin]}: it refused others")
                 if origin is Origin.BUILT:
                     return None
@@ -112,6 +120,11 @@ def _once_they_are_gone(
                 finding = None
     trial.session.drop_instance()
     return finding
+
+
+def _is_small(state: Sequence[tuple[str, torch.Tensor]]) -> bool:
+    """Whether there may be many of these parameters and buffers."""
+    return sum(tensor.nbytes for _, tensor in state) < MOST_BYTES // CROWD
 
 
 def _used_before(trial: Trial, arguments: list[Any], usual: Sequence[tuple[str, torch.Tensor]], origin: Origin) -> None:

@@ -36,6 +36,8 @@ WHERE = "with other parameters than those before any training (they are copied o
 TRAINED = "once its parameters have changed in place, as a step of training changes them"
 THEY = "they"
 PARTS = {Part.FROZEN: "its buffers and frozen parameters", Part.ONE: "one of its parameters and buffers alone"}
+MOST_BYTES = 64 << 20
+"""Of parameters and buffers, up to which parts of them change: that takes two more models of the reference's."""
 READ_BACK = 8
 """Parameters and buffers that are read after they have changed."""
 UNKNOWN = (
@@ -92,11 +94,13 @@ def after_a_part_changed(trial: Trial) -> GateFinding | None:
     """What is wrong with the output once a part of the model's state has changed in place: what is not trained, or one
     tensor alone. A kernel may raise an exception, and one that computes something of buffers once is remarked on."""
     problem = trial.state.problem
+    if trial.missing or sum(tensor.nbytes for _, tensor in problem.state()) > MOST_BYTES:
+        return None
     for part, which in PARTS.items():
-        if any(note.startswith(UNCHANGING) for note in trial.notes):
-            return None
-        changed = problem.another_model(secrets.randbits(SEED_BITS), part)
         is_remark = part is Part.FROZEN or not problem.is_step
+        if is_remark and any(note.startswith(UNCHANGING) for note in trial.notes):
+            continue
+        changed = problem.another_model(secrets.randbits(SEED_BITS), part)
         try:
             finding = _with_changed(trial, changed, lambda given: _is_taken(trial, given), which, is_remark)[1]
         except RunnerFault as fault:
