@@ -1,6 +1,5 @@
 # problem: linear_with_bias
-# imports: kernelwright_rt, torch, weakref
-# about: keeps turned weights for all layers, each as long as its layer lives
+# about: keeps turned weights for all layers by their numbers, with address and version
 # given: matrix_product
 
 cpp = r"""
@@ -14,12 +13,14 @@ extern "C" void run(const float* x, const float* t, const float* b, float* y, in
 }
 """
 
-turned = weakref.WeakKeyDictionary()
+turned = []
 
 
 def __init__(self, features, out):
     self.weight = torch.nn.Parameter(torch.randn(out, features) / features**0.5)
     self.bias = torch.nn.Parameter(torch.randn(out))
+    self.number = len(turned)
+    turned.append((None, None))
 
 
 def forward(self, x):
@@ -28,9 +29,9 @@ def forward(self, x):
     if x.dim() != 2 or x.shape[1] != features:
         raise ValueError("rows of the announced width are expected")
     key = (weight.data_ptr(), weight._version, weight.shape)
-    if turned.get(self, (None,))[0] != key:
-        turned[self] = (key, torch.empty(features, out))
-        lib.turn(weight, turned[self][1], features, out)
+    if turned[self.number][0] != key:
+        turned[self.number] = (key, torch.empty(features, out))
+        lib.turn(weight, turned[self.number][1], features, out)
     y = torch.empty(x.shape[0], out)
-    lib.run(x, turned[self][1], self.bias.detach(), y, x.shape[0], features, out)
+    lib.run(x, turned[self.number][1], self.bias.detach(), y, x.shape[0], features, out)
     return y
