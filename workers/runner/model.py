@@ -137,6 +137,12 @@ def copied(model: torch.nn.Module) -> torch.nn.Module:
     return copy_of_it
 
 
+def take_place(model: torch.nn.Module, gone: torch.nn.Module) -> None:
+    """Put a model's parameters and buffers where another's lie, whose values they have then; versions stay."""
+    for (_, tensor), (_, other) in zip(state_of(model), state_of(gone), strict=True):
+        tensor.data = other.detach()
+
+
 def by_keyword(model: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
     """The same model, or step, whose `forward` gets the arguments that are given in order by these names."""
     module = model.model if isinstance(model, ModelStep) else model

@@ -115,6 +115,8 @@ class Origin(enum.Enum):
     """How another model of the same class comes about."""
 
     BUILT = "built"
+    REUSED = "reused"
+    """Built, and then put in the memory that the last one's tensors had, which is gone, as an allocator may do."""
     COPIED = "copied"
     """A deep copy of the first, whose values then change in place; no version is one that the first has had."""
     ASSIGNED = "assigned"

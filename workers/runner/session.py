@@ -59,6 +59,7 @@ from workers.runner.model import (
     matching,
     read_state,
     state_of,
+    take_place,
     turned_over,
 )
 from workers.runner.observation import observe_guarded
@@ -221,6 +222,8 @@ class RunnerServer:
             model = copied(self._model)
         else:
             model = self._others[-1] if asked.origin is Origin.ASSIGNED else self._build(asked.seed, init)
+        if asked.origin is Origin.REUSED:
+            take_place(model, self._others.pop())
         give = assign_state if asked.origin is Origin.ASSIGNED else copy_state
         names = give(model, asked.state_names, state.tensors)
         state.close()

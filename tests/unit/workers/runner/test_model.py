@@ -2,7 +2,16 @@
 
 import torch
 
-from workers.runner.model import assign_state, by_keyword, copied, copy_state, matching, state_of, turned_over
+from workers.runner.model import (
+    assign_state,
+    by_keyword,
+    copied,
+    copy_state,
+    matching,
+    state_of,
+    take_place,
+    turned_over,
+)
 from workers.runner.step import DENSE, ModelStep, StepPlan
 
 
@@ -156,3 +165,11 @@ def test_a_model_is_in_its_other_mode_for_a_while_and_its_parts_are_as_before_th
     with turned_over(model):
         assert [part.training for part in model.modules()] == [False, False, False]
     assert [part.training for part in model.modules()] == [True, True, False]
+
+
+def test_a_model_takes_anothers_place_and_keeps_its_versions() -> None:
+    model, gone = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+    versions, places = [tensor._version for _, tensor in state_of(model)], [t.data_ptr() for _, t in state_of(gone)]
+    take_place(model, gone)
+    assert [tensor.data_ptr() for _, tensor in state_of(model)] == places
+    assert [tensor._version for _, tensor in state_of(model)] == versions

@@ -33,13 +33,18 @@ CROWD = 20
 AGAIN = 3
 """Models that are built once the others are gone."""
 OTHER_WEIGHTS = "of two models in one process, with weights of their own, the second"
+BUILT = (Origin.BUILT, Origin.REUSED)
+"""What has to be right. Who keeps the memory that parameters had at first is wrong where another's is used again, and
+where others stand in their place too, which is a remark: then the former is not tried."""
 WHERE = {
     Origin.BUILT: "of models in one process, with weights of their own, one that was built when others had gone",
+    Origin.REUSED: "of models in one process, with weights of their own, one that was built where another had lain",
     Origin.ASSIGNED: "with other tensors in the place of its parameters, as load_state_dict(…, assign=True) puts them",
     Origin.COPIED: "a deep copy of it, with weights of its own",
 }
 REMARK = {
     Origin.BUILT: "ONE MODEL IN A PROCESS",
+    Origin.REUSED: "ONE MODEL IN A PROCESS",
     Origin.ASSIGNED: "PARAMETERS THAT ARE CHANGED IN PLACE",
     Origin.COPIED: "MODELS THAT ARE NOT COPIED",
 }
@@ -97,14 +102,18 @@ def _once_they_are_gone(
         if answer is None:
             return None
         if not any(note.startswith(UNCHANGING) for note in trial.notes):
-            origins += [Origin.ASSIGNED, Origin.COPIED]
+            origins += [Origin.ASSIGNED, Origin.REUSED, Origin.COPIED]
         finding = None
+        has_own_place = False
         for origin in origins:
+            if origin is Origin.REUSED and has_own_place:
+                continue
             try:
                 _used_before(trial, arguments, usual, origin)
                 finding = _other(trial, arguments, answer, state, WHERE[origin], origin)
             except RunnerFault as fault:
-                if fault.kind is FaultKind.CRASHED and origin is not Origin.BUILT:
+                has_own_place = has_own_place or origin is Origin.ASSIGNED
+                if fault.kind is FaultKind.CRASHED and origin not in BUILT:
                     trial.notes.append(f"PROVEN FOR {REMARK[origin]}: {WHERE[origin]}: {str(fault)[:200]}")
                     trial.held = None
                     trial.load_again()
@@ -113,9 +122,10 @@ def _once_they_are_gone(
                 if origin is Origin.BUILT:
                     return None
                 continue
-            if finding is not None and origin is Origin.BUILT:
+            if finding is not None and origin in BUILT:
                 break
             if finding is not None:
+                has_own_place = has_own_place or origin is Origin.ASSIGNED
                 trial.notes.append(f"PROVEN FOR {REMARK[origin]}: {finding.detail}")
                 finding = None
     trial.session.drop_instance()
@@ -133,7 +143,7 @@ def _used_before(trial: Trial, arguments: list[Any], usual: Sequence[tuple[str, 
     if origin is Origin.COPIED:
         return
     session.drop_instance()
-    for each in [Origin.BUILT] if origin is Origin.BUILT else [Origin.BUILT, origin]:
+    for each in [Origin.BUILT] if origin in BUILT else [Origin.BUILT, origin]:
         session.add_instance(usual, seed=0, limit_s=LOAD_LIMIT_S, origin=each)
         session.call(trial.slot(0, arguments), "other")
     if origin is Origin.BUILT:

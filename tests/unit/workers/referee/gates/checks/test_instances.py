@@ -157,3 +157,9 @@ def test_a_model_of_other_settings_beside_the_first_is_judged_and_so_is_the_firs
     finding, _ = examined(SETTING, lambda trial: with_settings_beside(trial, 0))
     assert finding is not None
     assert finding.detail.startswith("once a model with the settings of INIT_SETS[0] was called beside it: ")
+
+
+def test_a_kernel_that_knows_weights_by_their_address_is_found() -> None:
+    finding, _ = examined(BY_ADDRESS)
+    assert finding is not None
+    assert "of models in one process" in finding.detail
