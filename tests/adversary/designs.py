@@ -32,7 +32,8 @@ class Design:
     gates: tuple[str, ...]
     """The gates that may reject a cheat; empty for any of them."""
     expect: str
-    """`rejected`, `not accepted` (or suspicious), `at most 1.2x` (or accepted, not surely better), `accepted`."""
+    """`rejected`, `not accepted` (or suspicious), `at most 1.2x` (or accepted, not surely better), `accepted`,
+    `remark …` (or accepted, and the report has this text)."""
     about: str
     source: str
     """The whole candidate: what is in the file, with the frame around it."""
@@ -110,7 +111,9 @@ def outcome(design: Design, report: EvaluationReport) -> Outcome:
     elif report.verdict is Verdict.ACCEPTED:
         figure = report.speedup.best_baseline or 0.0
         surely = report.speedup.ci95[0] if report.speedup.ci95 else figure  # a busy machine widens the interval
-        right = design.expect == "accepted" or surely <= _bearable(design.expect)
+        remark = design.expect.removeprefix("remark ")
+        is_told = remark != design.expect and any(remark in gate.detail for gate in report.gates)
+        right = is_told or design.expect == "accepted" or surely <= _bearable(design.expect)
         text = f"accepted at {figure:.2f}x"
     else:
         right = report.verdict is Verdict.SUSPICIOUS and design.kind == "cheats" and design.expect != "rejected"

@@ -29,7 +29,9 @@ from workers.referee.costs.time_limit import CpuTime
 from workers.referee.errors import Refused
 from workers.referee.problem.model_state import state_after
 from workers.referee.problem.other_parameters import (
+    another_model,
     moved_parameters,
+    moved_statistics,
     ordinary_parameters,
     other_parameters,
     without,
@@ -227,6 +229,11 @@ class ProblemProcess:
             case messages.ModelVariant.SETTINGS:
                 self._variant.enter_context(problem.other_settings(asked.number))
                 applies = True
+            case messages.ModelVariant.ANOTHER:
+                applies = self._variant.enter_context(another_model(problem, asked.number, asked.part))
+            case messages.ModelVariant.STATISTICS:
+                moved = moved_statistics(problem, asked.number, in_other_mode=asked.in_other_mode)
+                applies = self._variant.enter_context(moved)
             case messages.ModelVariant.WITHOUT:
                 applies = self._variant.enter_context(without(problem, asked.name or ""))
         return messages.Applies(applies=applies), problem.init_inputs

@@ -30,6 +30,8 @@ from workers.referee.timing.single_calls import Samples, Side
 from workers.runner.protocol import Manner
 
 LOAD_LIMIT_S = 30.0
+UNCHANGING = "PROVEN FOR WEIGHTS THAT DO NOT CHANGE"
+"""Begins the remark on a kernel that computes something of its weights once."""
 LAYOUT_SLOTS = 100_000
 """Between the slots of one input set whose cotangents lie differently in memory."""
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import importlib.util
 import random
 import string
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import torch
+from workers.runner.step import ModelStep
 
 NAMES = (
     "attention", "blocks", "fast_ops", "functional", "fused", "fused_kernel", "fused_ops", "kernel", "kernels",
@@ -91,8 +94,11 @@ def read_state(
     return tuple(found)
 
 
-def copy_state(model: torch.nn.Module, names: Sequence[str], tensors: Sequence[torch.Tensor]) -> dict[str, str] | None:
-    """Give `model` the reference's state, in place, so that version counters advance.
+def copy_state(
+    model: torch.nn.Module, names: Sequence[str], tensors: Sequence[torch.Tensor], *, only_others: bool = False
+) -> dict[str, str] | None:
+    """Give `model` the reference's state, in place, so that version counters advance; of those alone that change their
+    values where `only_others` are copied.
 
     The model's own name for each of the reference's that it has; None (and nothing changed) where `matching` finds
     something that is missing.
@@ -103,9 +109,77 @@ def copy_state(model: torch.nn.Module, names: Sequence[str], tensors: Sequence[t
     targets = dict(state_of(model))
     with torch.no_grad():
         for name, tensor in zip(names, tensors, strict=True):
-            if name in own_names:
-                targets[own_names[name]].copy_(tensor)
+            if name not in own_names:
+                continue
+            target = targets[own_names[name]]
+            if not (only_others and _same_bytes(target, tensor)):
+                target.copy_(tensor)
     return own_names
+
+
+def _same_bytes(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if one.dtype != other.dtype or one.layout != torch.strided:
+        return False
+    return torch.equal(*(each.detach().contiguous().reshape(-1).view(torch.uint8) for each in (one, other)))
+
+
+def assign_state(
+    model: torch.nn.Module, names: Sequence[str], tensors: Sequence[torch.Tensor]
+) -> dict[str, str] | None:
+    """Put tensors with the reference's values in the place of the model's own that are saved: what
+    `load_state_dict(…, assign=True)` does. Returns what `copy_state` does, and raises what `load_state_dict` raises."""
+    own_names, missing = matching(model, names, tensors)
+    if missing:
+        return None
+    saved, own = model.state_dict(keep_vars=True), dict(state_of(model))
+    given = {own_names[name]: tensor for name, tensor in zip(names, tensors, strict=True) if name in own_names}
+    fresh = {name: tensor.to(own[name].dtype, copy=True) for name, tensor in given.items() if name in saved}
+    model.load_state_dict(fresh, strict=False, assign=True)
+    with torch.no_grad():
+        for name in given.keys() - fresh.keys():
+            own[name].copy_(given[name])
+    return own_names
+
+
+def copied(model: torch.nn.Module) -> torch.nn.Module:
+    """A deep copy, none of whose tensors has a version that the model's own have had."""
+    most = max((tensor._version for _, tensor in state_of(model)), default=0)
+    copy_of_it = copy.deepcopy(model)
+    with torch.no_grad():
+        for _, tensor in state_of(copy_of_it):
+            nothing = tensor.detach().reshape(-1)[:0]
+            while tensor._version <= most:
+                nothing.zero_()
+    return copy_of_it
+
+
+def take_place(model: torch.nn.Module, gone: torch.nn.Module) -> None:
+    """Put a model's parameters and buffers where another's lie, whose values they have then; versions stay."""
+    for (_, tensor), (_, other) in zip(state_of(model), state_of(gone), strict=True):
+        tensor.data = other.detach()
+
+
+def by_keyword(model: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
+    """The same model, or step, whose `forward` gets the arguments that are given in order by these names."""
+    module = model.model if isinstance(model, ModelStep) else model
+
+    def call(*given: Any) -> Any:
+        return module(**dict(zip(names, given, strict=False)))
+
+    return model.through(call) if isinstance(model, ModelStep) else call
+
+
+@contextlib.contextmanager
+def turned_over(model: Any) -> Iterator[None]:
+    """Inside, a model, or a step's, is in evaluation mode if it was in training mode, and the other way round."""
+    module: torch.nn.Module = model.model if isinstance(model, ModelStep) else model
+    modes = [(part, part.training) for part in module.modules()]
+    module.train(not module.training)
+    try:
+        yield
+    finally:
+        for part, mode in modes:
+            part.training = mode
 
 
 def matching(

@@ -115,21 +115,51 @@ class CallModel(OfSlot):
     team: ThreadTeam = ThreadTeam.USUAL
     """On the CPU: the threads that it gets."""
     manner: Manner = Manner.USUAL
+    names: tuple[str, ...] = ()
+    """Of the arguments of `forward`, which are passed by keyword then."""
+    in_other_mode: bool = False
+    """In evaluation mode where the model is in training mode, and the other way round; it is as it was afterwards."""
 
 
 class ChangeState(OfState):
-    """Give the model's parameters and buffers other values, in place, as a step of training does."""
+    """Give the model's parameters and buffers other values, in place, as a step of training does: those whose values
+    are others than before."""
+
+
+class Origin(enum.Enum):
+    """How another model of the same class comes about."""
+
+    BUILT = "built"
+    REUSED = "reused"
+    """Built, and then put in the memory that the last one's tensors had, which is gone, as an allocator may do."""
+    COPIED = "copied"
+    """A deep copy of the first, whose values then change in place; no version is one that the first has had."""
+    ASSIGNED = "assigned"
+    """What the last one is once other tensors stand in the place of its own: `load_state_dict(…, assign=True)`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AddInstance(OfState):
-    """Build another model of the same class beside the first, with these values; it is called `other`."""
+    """Have another model of the same class beside the first, with these values; it is called `other`."""
 
+    seed: int
+    origin: Origin = Origin.BUILT
+    init: Any = None
+    """`encode`d arguments that it is built with, the first one's where there are none; their tensors are in block 1."""
+    init_metas: tuple[TensorMeta, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrowdIn(OfSlot):
+    """Build up to `count` more models with the values of `other`, and call each once, for a tenth of a second; all stay
+    until `DropInstance`."""
+
+    count: int
     seed: int
 
 
 class DropInstance(RunnerRequest):
-    """Let go of it."""
+    """Let go of all but the first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,6 +278,7 @@ REQUESTS: Messages[RunnerRequest] = Messages(
         "call": CallModel,
         "state": ChangeState,
         "add_instance": AddInstance,
+        "crowd": CrowdIn,
         "drop_instance": DropInstance,
         "interleave": InterleaveSteps,
         "hold": HoldState,

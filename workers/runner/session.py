@@ -8,6 +8,7 @@ stopped. On a GPU the copy is made in the order of the stream, and `fetch` descr
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import socket
@@ -51,11 +52,24 @@ from workers.runner.answers import (
 )
 from workers.runner.batches import Batch, run_batch
 from workers.runner.manners import OwnMemory, exchange_variables, surroundings
-from workers.runner.model import construct, copy_state, drawn_name, import_source, matching, read_state, state_of
+from workers.runner.model import (
+    assign_state,
+    by_keyword,
+    construct,
+    copied,
+    copy_state,
+    drawn_name,
+    import_source,
+    matching,
+    read_state,
+    state_of,
+    take_place,
+    turned_over,
+)
 from workers.runner.observation import observe_guarded
 from workers.runner.outputs import describe_output, keeps_outputs, shared_with, write
 from workers.runner.process_state import changed_since, process_state
-from workers.runner.protocol import Manner, ThreadTeam
+from workers.runner.protocol import Manner, Origin, ThreadTeam
 from workers.runner.step import DENSE, ModelStep, StepError, StepPlan, laid_out, matched
 from workers.runner.streams import captured, run_held_up
 from workers.runner.teams import called_by
@@ -63,6 +77,8 @@ from workers.runner.teams import called_by
 IDLE_LIMIT_S = 3600.0
 FORWARD_OF = "forward of "
 """What a step's forward pass alone is called, before the model's own name."""
+CROWD_S = 0.1
+"""How long more models are built and called, in seconds; the last one may take longer."""
 OTHER = "other"
 """What a second instance of the model's class is called."""
 OTHER_VARIABLES = 0.5
@@ -92,8 +108,10 @@ class RunnerServer:
         self._models: dict[str, Callable[..., Any]] = {}
         self._slots: dict[int, tuple[Any, Shared, Shared]] = {}
         self._model = torch.nn.Module()
-        self._build: Callable[[int], torch.nn.Module] = lambda _seed: torch.nn.Module()
-        """Builds a model like the first under a seed."""
+        self._build: Callable[[int, Any], torch.nn.Module] = lambda _seed, _init: torch.nn.Module()
+        """Builds a model of the first one's class under a seed, from its arguments or from others."""
+        self._others: list[torch.nn.Module] = []
+        """Models beside the first."""
         self._plan: StepPlan | None = None
         self._state: list[torch.Tensor] = []
         """The model's parameters and buffers."""
@@ -142,6 +160,7 @@ class RunnerServer:
             protocol.CallModel: self._call,
             protocol.ChangeState: self._change_state,
             protocol.AddInstance: self._add_instance,
+            protocol.CrowdIn: self._crowd_in,
             protocol.DropInstance: self._drop_instance,
             protocol.InterleaveSteps: self._interleave,
             protocol.HoldState: self._hold_state,
@@ -179,8 +198,8 @@ class RunnerServer:
             module = import_source(asked.source, self._module_name)
         given = [tensor.clone() for tensor in init.tensors]
 
-        def build(seed: int) -> torch.nn.Module:
-            init_inputs = decode(asked.init, [tensor.clone() for tensor in given])
+        def build(seed: int, init: Any = None) -> torch.nn.Module:
+            init_inputs = decode(asked.init, [tensor.clone() for tensor in given]) if init is None else init
             with self._place.device, torch.set_grad_enabled(is_candidate):
                 model = construct(module, self.class_name, init_inputs, seed)
             torch.set_num_threads(asked.threads)  # whatever the module has set
@@ -199,22 +218,51 @@ class RunnerServer:
 
     def _change_state(self, asked: protocol.ChangeState, message: Message) -> ModelLoaded:
         state = self._block(message, asked.handles, 0, asked.state_metas)
-        names = copy_state(self._model, asked.state_names, state.tensors)
+        names = copy_state(self._model, asked.state_names, state.tensors, only_others=True)
         state.close()
         self._names = names or {}
         return ModelLoaded(matched=names is not None)
 
     def _add_instance(self, asked: protocol.AddInstance, message: Message) -> ModelLoaded:
         state = self._block(message, asked.handles, 0, asked.state_metas)
-        model = self._build(asked.seed)
-        names = copy_state(model, asked.state_names, state.tensors)
+        init = None
+        if asked.init is not None:
+            block = self._block(message, asked.handles, 1, asked.init_metas)
+            init = decode(asked.init, [tensor.clone() for tensor in block.tensors])
+            block.close()
+        if asked.origin is Origin.COPIED:
+            model = copied(self._model)
+        else:
+            model = self._others[-1] if asked.origin is Origin.ASSIGNED else self._build(asked.seed, init)
+        if asked.origin is Origin.REUSED:
+            take_place(model, self._others.pop())
+        give = assign_state if asked.origin is Origin.ASSIGNED else copy_state
+        names = give(model, asked.state_names, state.tensors)
         state.close()
+        self._others.append(model)
         self._add(OTHER, model if self._plan is None else self._step(model, self._plan, names))
         return ModelLoaded(matched=names is not None)
+
+    def _crowd_in(self, asked: protocol.CrowdIn, _message: Message) -> Acknowledged:
+        names, values = zip(*state_of(self._others[-1]), strict=True)
+        arguments = self._enter(asked.slot)
+        if self._plan is not None:
+            arguments = self._plan.forward_arguments(arguments)
+        ends = _now() + CROWD_S
+        for index in range(asked.count):
+            if _now() > ends:
+                break
+            model = self._build(asked.seed + index, None)
+            copy_state(model, names, values)
+            self._others.append(model)
+            model(*arguments)
+        self._place.synchronize()
+        return Acknowledged()
 
     def _drop_instance(self, _asked: protocol.DropInstance, _message: Message) -> Acknowledged:
         self._models.pop(OTHER, None)
         self._models.pop(f"{FORWARD_OF}{OTHER}", None)
+        self._others.clear()
         return Acknowledged()
 
     def _interleave(self, asked: protocol.InterleaveSteps, _message: Message) -> BatchCalled:
@@ -310,6 +358,12 @@ class RunnerServer:
     def _call(self, asked: protocol.CallModel, _message: Message) -> ModelCalled:
         arguments, self._batch = self._enter(asked.slot), None
         model = self._models[asked.model]
+        if asked.names:
+            model = by_keyword(model, asked.names)
+        with turned_over(model) if asked.in_other_mode else contextlib.nullcontext():
+            return self._called(asked, model, arguments)
+
+    def _called(self, asked: protocol.CallModel, model: Callable[..., Any], arguments: Any) -> ModelCalled:
         if asked.observe:
             with surroundings(asked.manner):
                 before = process_state()

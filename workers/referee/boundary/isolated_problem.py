@@ -241,6 +241,21 @@ class IsolatedProblem:
             yield applies
 
     @contextlib.contextmanager
+    def another_model(self, seed: int, part: messages.Part = messages.Part.ALL) -> Iterator[bool]:
+        """Inside, the reference is one built under another seed, from the same arguments, whose parameters have moved
+        besides, and so have the statistics of norms; or only a part of the model holds these values. Whether any are
+        other ones than before."""
+        with self._variant(messages.ModelVariant.ANOTHER, seed, part=part) as (applies, _init_inputs):
+            yield applies
+
+    @contextlib.contextmanager
+    def moved_statistics(self, seed: int, *, in_other_mode: bool) -> Iterator[bool]:
+        """Inside, statistics of norms hold other values, and the model may be in evaluation mode where it is built in
+        training mode, and the other way round. Whether it is in training mode then."""
+        with self._variant(messages.ModelVariant.STATISTICS, seed, in_other_mode=in_other_mode) as (is_training, _):
+            yield is_training
+
+    @contextlib.contextmanager
     def other_settings(self, number: int) -> Iterator[None]:
         """Inside, the reference is built with the init inputs of `INIT_SETS[number]`."""
         usual = self.init_inputs
@@ -309,9 +324,18 @@ class IsolatedProblem:
 
     @contextlib.contextmanager
     def _variant(
-        self, variant: messages.ModelVariant, number: int = 0, name: str | None = None, *, signed: bool = False
+        self,
+        variant: messages.ModelVariant,
+        number: int = 0,
+        name: str | None = None,
+        *,
+        signed: bool = False,
+        part: messages.Part = messages.Part.ALL,
+        in_other_mode: bool = False,
     ) -> Iterator[tuple[bool, Any]]:
-        asked = messages.BeginVariant(variant=variant, number=number, name=name, signed=signed)
+        asked = messages.BeginVariant(
+            variant=variant, number=number, name=name, signed=signed, part=part, in_other_mode=in_other_mode
+        )
         began, received = self._ask(asked, messages.Applies)
         init_inputs = _decoded(received)
         self._in_variant = True

@@ -64,8 +64,22 @@ class ModelVariant(StrEnum):
     """These parameters have the size of a trained model's."""
     SETTINGS = "settings"
     """Built with an entry of `INIT_SETS`."""
+    ANOTHER = "another"
+    """Built under another seed; parameters have moved besides, and so have the statistics of norms."""
+    STATISTICS = "statistics"
+    """The statistics of norms have moved."""
     WITHOUT = "without"
     """One of its parameters or buffers is zero."""
+
+
+class Part(StrEnum):
+    """What holds the other values in `ModelVariant.ANOTHER`."""
+
+    ALL = "all"
+    FROZEN = "frozen"
+    """Buffers, and parameters that have no gradient."""
+    ONE = "one"
+    """One of all; where gradients are judged, one of those that have one."""
 
 
 class ProblemRequest:
@@ -167,6 +181,9 @@ class BeginVariant(ProblemRequest):
     """Of the parameter or buffer that is zero."""
     signed: bool = False
     """Whether parameters of one value get both signs."""
+    part: Part = Part.ALL
+    in_other_mode: bool = False
+    """Whether the model is in evaluation mode where it is built in training mode, and the other way round."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -318,7 +335,8 @@ class ReferenceRan(ProblemAnswer):
 
 @dataclass(frozen=True, kw_only=True)
 class Applies(ProblemAnswer):
-    """To `TryOnHost` and `BeginVariant`: whether it does, or whether there is anything that varies."""
+    """To `TryOnHost` and `BeginVariant`: whether it does, or whether there is anything that varies. To
+    `ModelVariant.STATISTICS`: whether the model is in training mode."""
 
     applies: bool
 

@@ -143,24 +143,46 @@ class RunnerSession(RunnerConnection):
             block.close()
         return changed.matched
 
-    def add_instance(self, state: Sequence[tuple[str, torch.Tensor]], *, seed: int, limit_s: float) -> bool:
-        """Build a second model of the candidate's class in its process, which is called `other`, with parameters of its
-        own; False where they do not match the reference's."""
-        block = self.place.holding([tensor for _, tensor in state])
+    def add_instance(
+        self,
+        state: Sequence[tuple[str, torch.Tensor]],
+        *,
+        seed: int,
+        limit_s: float,
+        origin: protocol.Origin = protocol.Origin.BUILT,
+        init: Any = None,
+    ) -> bool:
+        """Have another model of the candidate's class in its process, which is called `other`, with parameters of its
+        own, built from other arguments where `init` has some; False where they do not match the reference's."""
+        tensors: list[torch.Tensor] = []
+        encoded = None if init is None else encode(init, tensors)
+        blocks = [self.place.holding([tensor for _, tensor in state])]
+        if init is not None:
+            blocks.append(self.place.holding(tensors))
         request = protocol.AddInstance(
             seed=seed,
+            origin=origin,
+            init=encoded,
+            init_metas=tuple(blocks[-1].metas) if init is not None else (),
             state_names=tuple(name for name, _ in state),
-            state_metas=tuple(block.metas),
-            handles=(block.handle,),
+            state_metas=tuple(blocks[0].metas),
+            handles=tuple(block.handle for block in blocks),
         )
+        descriptors = [number for block in blocks for number in block.descriptors]
         try:
-            added, _ = self.ask(request, ModelLoaded, list(block.descriptors), limit_s=limit_s)
+            added, _ = self.ask(request, ModelLoaded, descriptors, limit_s=limit_s)
         finally:
-            block.close()
+            for block in blocks:
+                block.close()
         return added.matched
 
+    def crowd_in(self, slot: Slot, count: int, *, seed: int, limit_s: float) -> None:
+        """Have up to `count` more models, with the values of `other`, each called once on what is in the slot, for a
+        tenth of a second."""
+        self.ask(protocol.CrowdIn(slot=slot.number, count=count, seed=seed), Acknowledged, limit_s=limit_s)
+
     def drop_instance(self) -> None:
-        """Have the runner let go of the second model."""
+        """Have the runner let go of all models but the first."""
         self.ask(protocol.DropInstance(), Acknowledged)
 
     def interleave_steps(self, slots: Sequence[Slot]) -> list[Fetched]:
@@ -260,17 +282,27 @@ class RunnerSession(RunnerConnection):
         layout: int = DENSE,
         team: protocol.ThreadTeam = protocol.ThreadTeam.USUAL,
         manner: protocol.Manner = protocol.Manner.USUAL,
+        names: Sequence[str] = (),
+        in_other_mode: bool = False,
     ) -> TimedCall:
         """Run the model once on what is in the slot. With `hold`, the runner keeps what it returned: see `held`.
 
         With `at_once`, on the CPU, outputs count as they are when the model returns, not a little later; those of a
         forward, as they are when it says that it has ended. No figure is to be taken of such a call, nor of one whose
-        arguments lie in another `layout` than in the slot, that another `team` of threads makes, or that is made in
-        another `manner` than usual."""
+        arguments lie in another `layout` than in the slot or are passed by `names`, nor of one that another `team` of
+        threads makes, or that is made in another `manner` than usual, or by a model in the other mode."""
         slot.poison()
         self._keeps_early, self._early = at_once and slot.late > 0, None
         request = protocol.CallModel(
-            slot=slot.number, model=model, hold=hold, at_once=at_once, layout=layout, team=team, manner=manner
+            slot=slot.number,
+            model=model,
+            hold=hold,
+            at_once=at_once,
+            layout=layout,
+            team=team,
+            manner=manner,
+            names=tuple(names),
+            in_other_mode=in_other_mode,
         )
         called, took = self.exchange(request, ModelCalled, limit_s=limit_s)
         self._last = called.handed

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from workers.referee.errors import FaultKind, RunnerFault
+from workers.referee.gates.checks.call_forms import by_keyword, in_the_other_mode
 from workers.referee.gates.checks.calls import try_draw
 from workers.referee.gates.checks.distant_means import remark_on_distant_means
 from workers.referee.gates.checks.instances import interleaved_steps, two_instances
 from workers.referee.gates.checks.left_state import leaves_state
-from workers.referee.gates.checks.parameter_use import after_training
+from workers.referee.gates.checks.parameter_use import after_a_part_changed, after_training
 from workers.referee.gates.checks.recovery import after_an_exception
 from workers.referee.gates.checks.surroundings import WHERE, after_a_small_change, try_by
 from workers.referee.gates.finding import GateFinding, passed
@@ -48,8 +49,13 @@ def examine(trial: Trial) -> GateFinding:
         return passed(f"{count} draws agree with the reference")
     sets = len(trial.state.set_numbers)
     agree = passed(f"{count} draws over {sets} input sets agree with the reference")
-    wrong = after_a_small_change(trial) or after_training(trial) or two_instances(trial)
-    wrong = wrong or interleaved_steps(trial)
+    has_time = trial.used_share <= trial.budget.correctness_share
+    wrong = after_a_small_change(trial) or after_training(trial)
+    if wrong is None and has_time:
+        wrong = by_keyword(trial) or after_a_part_changed(trial)
+    wrong = wrong or two_instances(trial) or interleaved_steps(trial)
+    if wrong is None and has_time:
+        wrong = in_the_other_mode(trial)
     if wrong is None and (remark := remark_on_distant_means(trial)):
         trial.notes.append(remark)
     return wrong or leaves_state(trial) or found or agree

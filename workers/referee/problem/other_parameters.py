@@ -5,18 +5,24 @@ from __future__ import annotations
 import contextlib
 import copy
 import math
+import random
 from collections.abc import Callable, Iterator
 
 import torch
 
+from workers.referee.boundary.problem_messages import Part
+from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.inputs.float8 import widened
 from workers.referee.inputs.value_kinds import is_constant
 from workers.referee.problem.reference_problem import ReferenceProblem
+from workers.runner.model import state_of
 
 LEAST, MOST = 0.25, 3.0
 """Magnitudes of a trained model's scales and shifts."""
 USUAL_GAIN = 3.0**-0.5
 """Root mean square of a matrix times the root of its columns, as PyTorch draws it: a smaller one grows to this."""
+MOST_COUNTED = 3
+"""Calls that a trained model has counted. Where a model counts places of a table that calls fill, few are left."""
 FROM_ZERO = 0.1
 """Of a parameter of zeros, by which all other moves are multiplied."""
 
@@ -24,10 +30,55 @@ FROM_ZERO = 0.1
 @contextlib.contextmanager
 def other_parameters(problem: ReferenceProblem) -> Iterator[bool]:
     """Inside, parameters and statistics that hold one value only, as before any training (ones, zeros), hold
-    others; whether there are any. The model is as it was afterwards."""
+    others, and counts that calls change are larger; whether there are any of the former. The model is as it was
+    afterwards."""
     model = copy.deepcopy(problem.model)
+    for name, tensor in model.named_buffers():
+        if name in problem.changing and tensor.dim() == 0 and not tensor.is_floating_point():
+            tensor += random.SystemRandom().randint(1, MOST_COUNTED)
     with problem.standing_in(model):
         yield _trained(model)
+
+
+@contextlib.contextmanager
+def another_model(problem: ReferenceProblem, seed: int, part: Part) -> Iterator[bool]:
+    """Inside, the reference is one built under `seed`, whose parameters have moved besides, as after a step of
+    training, and so have the statistics of norms; or only a `part` holds these values. Whether any are other ones
+    than before. The model is as it was afterwards. What is the same under every seed (tables, masks) stays."""
+    usual, drawn = copy.deepcopy(problem.model), problem.built_under(seed)
+    generator = torch.Generator(device=problem.place.device).manual_seed(seed)
+    trained = _trained_names(problem)
+    for name in trained:
+        _move_on(drawn.get_parameter(name).detach(), generator)
+    _move_statistics(drawn, generator)
+    own, others = dict(state_of(usual)), dict(state_of(drawn))
+    if any(name not in others or others[name].shape != tensor.shape for name, tensor in own.items()):
+        yield False
+        return
+    names = [name for name, tensor in own.items() if not same_bytes(tensor.detach(), others[name].detach())]
+    if part is Part.FROZEN:
+        names = [name for name in names if name not in trained]
+    elif part is Part.ONE:
+        known = [name for name in names if problem.step is None or name in trained]
+        names = [random.SystemRandom().choice(known)] if len(known) > 1 else []
+    with torch.no_grad():
+        for name in names:
+            own[name].copy_(others[name])
+    with problem.standing_in(usual):
+        yield bool(names)
+
+
+@contextlib.contextmanager
+def moved_statistics(problem: ReferenceProblem, seed: int, *, in_other_mode: bool) -> Iterator[bool]:
+    """Inside, statistics of norms have moved, as `seed` has it, and the model may be in evaluation mode where it is
+    built in training mode, and the other way round. Whether it is in training mode then. The model is as it was
+    afterwards."""
+    model = copy.deepcopy(problem.model)
+    _move_statistics(model, torch.Generator(device=problem.place.device).manual_seed(seed))
+    if in_other_mode:
+        model.train(not model.training)
+    with problem.standing_in(model):
+        yield model.training
 
 
 @contextlib.contextmanager
@@ -87,8 +138,7 @@ def without(problem: ReferenceProblem, name: str) -> Iterator[bool]:
 
 def _trained(model: torch.nn.Module) -> bool:
     """Give what holds one value others of the same sign, or small ones in the place of zeros; whether there is any."""
-    norms = [part for part in model.modules() if isinstance(part, torch.nn.modules.batchnorm._NormBase)]
-    statistics = [one for part in norms for one in (part.running_mean, part.running_var) if one is not None]
+    statistics = [one for pair in _statistics(model) for one in pair]
     given = [tensor.detach() for tensor in (*model.parameters(), *statistics)]
     found = [one for one in given if is_constant(one) or (one.numel() == 1 and one.is_floating_point())]
     for tensor in found:
@@ -96,6 +146,24 @@ def _trained(model: torch.nn.Module) -> bool:
         is_zero = bool((tensor == 0).all())
         tensor.copy_(noise - 0.5 if is_zero else widened(tensor) * (noise + 0.6))
     return bool(found)
+
+
+def _statistics(model: torch.nn.Module) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Running means and variances of norms."""
+    norms = [part for part in model.modules() if isinstance(part, torch.nn.modules.batchnorm._NormBase)]
+    return [
+        (part.running_mean, part.running_var)
+        for part in norms
+        if part.running_mean is not None and part.running_var is not None
+    ]
+
+
+def _move_statistics(model: torch.nn.Module, generator: torch.Generator) -> None:
+    """Move running means by up to half a standard deviation, and variances by up to two fifths."""
+    for mean, variance in _statistics(model):
+        noise = torch.rand((2, *mean.shape), device=mean.device, generator=generator).to(mean.dtype)
+        mean += (noise[0] - 0.5) * variance.sqrt()
+        variance *= noise[1] * 0.8 + 0.6
 
 
 def _move_on(parameter: torch.Tensor, generator: torch.Generator) -> None:

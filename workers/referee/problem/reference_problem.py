@@ -393,6 +393,15 @@ class ReferenceProblem:
             raise self.refusal("Model is no torch.nn.Module", "Derive Model from torch.nn.Module.", "Model")
         return model.to(self.place.device)
 
+    def built_under(self, seed: int) -> torch.nn.Module:
+        """A model built under another seed, from the same arguments, in the same mode. Raises `Refused`."""
+        usual, self.init_seed = self.init_seed, seed
+        try:
+            model: torch.nn.Module = self._guarded("Model", lambda: self._construct(self.init_inputs))
+            return model
+        finally:
+            self.init_seed = usual
+
     def draw_weights_anew(self, seed: int) -> None:
         """Build the model under another seed, from the same arguments."""
         self.init_seed = seed

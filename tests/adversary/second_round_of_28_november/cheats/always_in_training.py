@@ -1,4 +1,5 @@
 # problem: batch_norm_of_rows
+# expect: remark PROVEN FOR TRAINING MODE ONLY
 # about: normalises by the batch's statistics, and changes the running ones, in evaluation too
 
 cpp = r"""

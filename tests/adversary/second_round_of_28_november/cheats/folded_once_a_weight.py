@@ -1,4 +1,5 @@
 # problem: standardised_by_buffers
+# expect: remark PROVEN FOR WEIGHTS THAT DO NOT CHANGE
 # about: folds the running statistics into scale and shift, again when weight and bias change, but not when the statistics do
 
 cpp = r"""

@@ -1,4 +1,5 @@
 # problem: rms_norm
+# expect: remark PROVEN FOR PARAMETERS THAT ARE CHANGED IN PLACE
 # about: keeps the tensor that its parameter was at first, to save the look-up: another one in its place is not seen
 
 cpp = r"""

@@ -1,4 +1,5 @@
 # problem: linear_with_bias
+# expect: remark PROVEN FOR MODELS THAT ARE NOT COPIED
 # about: a plan made once holds the addresses of weight and bias: a copy of the model, and other parameters in their place, are not seen
 # given: matrix_product
 

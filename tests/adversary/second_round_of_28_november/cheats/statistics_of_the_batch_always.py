@@ -1,4 +1,5 @@
 # problem: batch_norm
+# expect: remark PROVEN FOR TRAINING MODE ONLY
 # about: takes the batch's statistics in evaluation mode too, which nobody asks for
 
 cpp = r"""

@@ -1,4 +1,5 @@
 # problem: linear_with_bias
+# expect: remark PROVEN FOR PARAMETERS THAT ARE CHANGED IN PLACE
 # about: turns its weight again when the version advances, which neither .data nor another parameter in its place does
 # given: matrix_product
 

@@ -2,7 +2,17 @@
 
 import torch
 
-from workers.runner.model import copy_state, matching, state_of
+from workers.runner.model import (
+    assign_state,
+    by_keyword,
+    copied,
+    copy_state,
+    matching,
+    state_of,
+    take_place,
+    turned_over,
+)
+from workers.runner.step import DENSE, ModelStep, StepPlan
 
 
 class Frequencies(torch.nn.Module):
@@ -101,3 +111,65 @@ def test_a_change_in_place_advances_the_version_counter_and_keeps_the_memory() -
     assert parameter._version > version
     assert parameter.data_ptr() == address
     assert bool((parameter == 1).all())
+
+
+def test_only_what_has_other_values_changes_where_that_is_asked_for() -> None:
+    model = torch.nn.Linear(3, 2)
+    versions = model.weight._version, model.bias._version
+    given = [model.weight.detach().clone(), torch.ones(2)]
+    assert copy_state(model, ["weight", "bias"], given, only_others=True) is not None
+    assert (model.weight._version, model.bias._version) == (versions[0], versions[1] + 1)
+    assert torch.equal(model.bias, torch.ones(2))
+
+
+def test_other_tensors_take_the_place_of_those_that_are_saved() -> None:
+    model = Frequencies()
+    scale, inverse = model.get_buffer("scale"), model.get_buffer("inverse")
+    assert assign_state(model, ["scale", "inverse"], [torch.ones(8), torch.ones(4)]) is not None
+    assert model.get_buffer("scale") is not scale
+    assert model.get_buffer("inverse") is inverse
+    assert all(torch.equal(tensor, torch.ones_like(tensor)) for _, tensor in state_of(model))
+    assert assign_state(torch.nn.Linear(3, 2), ["weight", "bias"], [torch.ones(5), torch.ones(2)]) is None
+
+
+def test_a_copy_has_versions_that_the_model_has_not_had() -> None:
+    model = torch.nn.BatchNorm1d(3)
+    model.get_buffer("running_mean").add_(1.0).add_(1.0)
+    other = copied(model)
+    most = max(tensor._version for _, tensor in state_of(model))
+    assert all(tensor._version > most for _, tensor in state_of(other))
+    assert all(
+        torch.equal(*pair) for pair in zip(model.state_dict().values(), other.state_dict().values(), strict=True)
+    )
+
+
+class Difference(torch.nn.Module):
+    """Of two arguments."""
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        """The first less the second."""
+        return x - y
+
+
+def test_arguments_are_passed_by_the_names_that_are_given() -> None:
+    one, other = torch.ones(2, requires_grad=True), torch.zeros(2)
+    assert torch.equal(by_keyword(Difference(), ["y", "x"])(one, other), -torch.ones(2))
+    step = ModelStep(Difference(), StepPlan(inputs=(0,), parameters=(), outputs=(0,)))
+    result, gradients = by_keyword(step, ["y", "x"])(one, other, torch.ones(2), DENSE)
+    assert torch.equal(result, -torch.ones(2))
+    assert torch.equal(gradients[0], -torch.ones(2))
+
+
+def test_a_model_is_in_its_other_mode_for_a_while_and_its_parts_are_as_before_then() -> None:
+    model = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Dropout().eval())
+    with turned_over(model):
+        assert [part.training for part in model.modules()] == [False, False, False]
+    assert [part.training for part in model.modules()] == [True, True, False]
+
+
+def test_a_model_takes_anothers_place_and_keeps_its_versions() -> None:
+    model, gone = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+    versions, places = [tensor._version for _, tensor in state_of(model)], [t.data_ptr() for _, t in state_of(gone)]
+    take_place(model, gone)
+    assert [tensor.data_ptr() for _, tensor in state_of(model)] == places
+    assert [tensor._version for _, tensor in state_of(model)] == versions

@@ -39,8 +39,11 @@ def try_draw(
     slot: Slot | None = None,
     hold: bool = False,
     team: ThreadTeam = ThreadTeam.USUAL,
+    names: Sequence[str] = (),
+    in_other_mode: bool = False,
 ) -> GateFinding | None:
-    """What is wrong with the outputs for one draw, or None. `observe` notes PyTorch's operators, calls again, and has
+    """What is wrong with the outputs for one draw, or None. The one call may be made by another `team` of threads, by
+    `names` of arguments, or in the model's other mode. `observe` notes PyTorch's operators, calls again, and has
     what is returned then held, as `hold` has what the only call returns. Nobody knows which calls' outputs are taken
     the moment they are returned."""
     slot = slot or trial.slot(number, arguments)
@@ -53,13 +56,15 @@ def try_draw(
         keep = may_hold and (hold or turn == "repeated")
         if turn == "observed":
             manner = call_as_a_caller(trial, slot, tensors, functools.partial(_observe, trial, slot), own_memory=False)
-        elif team is ThreadTeam.USUAL:
+        elif team is ThreadTeam.USUAL and not (names or in_other_mode):
             call = functools.partial(_call, trial, slot, hold=keep, at_once=_by_chance())
             manner = call_as_a_caller(trial, slot, tensors, call)
         else:
             manner = Manner.USUAL
             slot.write(tensors)
-            trial.session.call(slot, hold=keep, at_once=_by_chance(), team=team)
+            trial.session.call(
+                slot, hold=keep, at_once=_by_chance(), team=team, names=names, in_other_mode=in_other_mode
+            )
         fetched = trial.session.fetch(slot)
         answer = trial.state.expected(arguments) if answer is None else answer
         scales = trial.state.scales(number, distribution) or ()

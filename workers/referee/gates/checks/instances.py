@@ -6,61 +6,223 @@ A layer may be called twice before the first backward, and a graph that is retai
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
+from collections.abc import Sequence
+from typing import Any
 
-from workers.ipc.tensors import flatten
+import torch
+
+from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.boundary.isolated_problem import SEED_BITS
 from workers.referee.boundary.slots import Slot
+from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import judge_on_values, judge_outputs, try_draw
 from workers.referee.gates.checks.manners import call_as_a_caller, said_of
 from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.distributions import OWN
-from workers.referee.trial import LOAD_LIMIT_S, Trial
+from workers.referee.trial import LOAD_LIMIT_S, UNCHANGING, Trial
+from workers.runner.protocol import Origin
 
 MOST_BYTES = 256 << 20
 """Of parameters and buffers, and of a call's inputs, up to which there are two of everything."""
-SLOT = 700_000
+SLOT, SETTINGS_SLOT = 700_000, 700_010
+CROWD = 20
+"""Models beside the first two, as a network has layers."""
+AGAIN = 3
+"""Models that are built once the others are gone."""
+OTHER_WEIGHTS = "of two models in one process, with weights of their own, the second"
+BUILT = (Origin.BUILT, Origin.REUSED)
+"""What has to be right. Who keeps the memory that parameters had at first is wrong where another's is used again, and
+where others stand in their place too, which is a remark: then the former is not tried."""
+WHERE = {
+    Origin.BUILT: "of models in one process, with weights of their own, one that was built when others had gone",
+    Origin.REUSED: "of models in one process, with weights of their own, one that was built where another had lain",
+    Origin.ASSIGNED: "with other tensors in the place of its parameters, as load_state_dict(…, assign=True) puts them",
+    Origin.COPIED: "a deep copy of it, with weights of its own",
+}
+REMARK = {
+    Origin.BUILT: "ONE MODEL IN A PROCESS",
+    Origin.REUSED: "ONE MODEL IN A PROCESS",
+    Origin.ASSIGNED: "PARAMETERS THAT ARE CHANGED IN PLACE",
+    Origin.COPIED: "MODELS THAT ARE NOT COPIED",
+}
+"""What a kernel is proven for where another use is refused or wrong."""
 
 
 def two_instances(trial: Trial) -> GateFinding | None:
-    """What is wrong with a second model of the same class, which has other weights, and with the first once the second
-    has been called. A kernel may raise an exception there."""
+    """What is wrong with a second model of the same class, which has other weights, with the first once the second
+    and many more have been called, and with models that are built once those are gone. A kernel may raise an exception
+    there. Remarked on is what is wrong with a deep copy, and with a model in which others stand in the place of its
+    parameters."""
     problem = trial.state.problem
-    with problem.moved_parameters(secrets.randbits(SEED_BITS)) as has_any:
-        if not has_any or trial.missing:
-            return None
-        state, arguments = problem.state(), trial.draw(0, OWN)
-        if sum(tensor.nbytes for _, tensor in state) > MOST_BYTES:
-            return None
-        try:
-            answer = trial.state.expected(arguments)
-        except Refused:
-            return None
-        if not all_finite(answer.tensors):
-            return None
-        seed, slot = secrets.randbits(SEED_BITS), trial.slot(0, arguments)
-        try:
-            if not trial.session.add_instance(state, seed=seed, limit_s=LOAD_LIMIT_S):
-                return None
-            manner = call_as_a_caller(
-                trial, slot, flatten(arguments), lambda manner: trial.session.call(slot, "other", manner=manner)
-            )
-        except RunnerFault as fault:
-            if fault.kind is not FaultKind.RAISED:
-                raise
-            trial.notes.append(f"PROVEN FOR ONE MODEL IN A PROCESS: it refused a second one with {str(fault)[:200]}")
-            trial.session.drop_instance()
-            return None
-        fetched = trial.session.fetch(slot)
-        scales = trial.state.scales(0, OWN) or ()
-        where = "of two models in one process, with weights of their own, the second"
-        finding = said_of(judge_on_values(trial, fetched, arguments, answer, OWN, scales, where), manner)
+    usual = problem.state()
+    if not usual or trial.missing or sum(tensor.nbytes for _, tensor in usual) > MOST_BYTES:
+        return None
+    arguments = trial.draw(0, OWN)
+    finding = _beside(trial, arguments)
     if finding is None:
         finding = try_draw(trial, 0, OWN, trial.draw(0, OWN), observe=False)
     trial.session.drop_instance()
+    if finding is not None or trial.used_share > trial.budget.correctness_share:
+        return finding
+    return _once_they_are_gone(trial, arguments, usual)
+
+
+def _beside(trial: Trial, arguments: list[Any]) -> GateFinding | None:
+    """What is wrong with a model beside the first; many more like it are called once, as many as take little time."""
+    problem = trial.state.problem
+    with problem.another_model(secrets.randbits(SEED_BITS)) as has_any:
+        state = problem.state() if has_any else []
+        answer = _answer(trial, arguments) if has_any else None
+        if answer is None:
+            return None
+        try:
+            finding = _other(trial, arguments, answer, state, OTHER_WEIGHTS)
+            if finding is None and _is_small(state):
+                seed = secrets.randbits(SEED_BITS)
+                trial.session.crowd_in(trial.slot(0, arguments), CROWD, seed=seed, limit_s=LOAD_LIMIT_S)
+        except RunnerFault as fault:
+            _remark(trial, fault, "ONE MODEL IN A PROCESS: it refused another one")
+            return None
     return finding
+
+
+def _once_they_are_gone(
+    trial: Trial, arguments: list[Any], usual: Sequence[tuple[str, torch.Tensor]]
+) -> GateFinding | None:
+    """What is wrong with models that are built, with other weights again, where others lay; with a deep copy; and where
+    another tensor stands in the place of a parameter."""
+    problem = trial.state.problem
+    with problem.another_model(secrets.randbits(SEED_BITS)) as has_any:
+        state = problem.state() if has_any else []
+        origins = [Origin.BUILT] * (AGAIN if _is_small(usual) else 1)
+        answer = _answer(trial, arguments) if has_any else None
+        if answer is None:
+            return None
+        if not any(note.startswith(UNCHANGING) for note in trial.notes):
+            origins += [Origin.ASSIGNED, Origin.REUSED, Origin.COPIED]
+        finding = None
+        has_own_place = False
+        for origin in origins:
+            if origin is Origin.REUSED and has_own_place:
+                continue
+            try:
+                _used_before(trial, arguments, usual, origin)
+                finding = _other(trial, arguments, answer, state, WHERE[origin], origin)
+            except RunnerFault as fault:
+                has_own_place = has_own_place or origin is Origin.ASSIGNED
+                if fault.kind is FaultKind.CRASHED and origin not in BUILT:
+                    trial.notes.append(f"PROVEN FOR {REMARK[origin]}: {WHERE[origin]}: {str(fault)[:200]}")
+                    trial.held = None
+                    trial.load_again()
+                    return None
+                _remark(trial, fault, f"{REMARK[origin]}: it refused others")
+                if origin is Origin.BUILT:
+                    return None
+                continue
+            if finding is not None and origin in BUILT:
+                break
+            if finding is not None:
+                has_own_place = has_own_place or origin is Origin.ASSIGNED
+                trial.notes.append(f"PROVEN FOR {REMARK[origin]}: {finding.detail}")
+                finding = None
+    trial.session.drop_instance()
+    return finding
+
+
+def _is_small(state: Sequence[tuple[str, torch.Tensor]]) -> bool:
+    """Whether there may be many of these parameters and buffers."""
+    return sum(tensor.nbytes for _, tensor in state) < MOST_BYTES // CROWD
+
+
+def _used_before(trial: Trial, arguments: list[Any], usual: Sequence[tuple[str, torch.Tensor]], origin: Origin) -> None:
+    """Have a kernel see other weights where a model's are to lie, and of the version that they are to have."""
+    session = trial.session
+    if origin is Origin.COPIED:
+        return
+    session.drop_instance()
+    for each in [Origin.BUILT] if origin in BUILT else [Origin.BUILT, origin]:
+        session.add_instance(usual, seed=0, limit_s=LOAD_LIMIT_S, origin=each)
+        session.call(trial.slot(0, arguments), "other")
+    if origin is Origin.BUILT:
+        session.drop_instance()
+
+
+def with_settings_beside(trial: Trial, number: int) -> GateFinding | None:
+    """What is wrong with a model that is built with an entry of `INIT_SETS` beside the first, and with the first once
+    that one has been called. A kernel may raise an exception there."""
+    problem = trial.state.problem
+    with problem.other_settings(number):
+        arguments, state = trial.draw(0, OWN), problem.state()
+        if trial.missing or sum(tensor.nbytes for _, tensor in state) > MOST_BYTES:
+            return None
+        answer = _answer(trial, arguments)
+        if answer is None:
+            return None
+        where = f"of two models in one process, the second with the settings of INIT_SETS[{number}]"
+        metas = [TensorMeta.of(tensor) for tensor in answer.tensors]
+        slot = trial.session.open_slot(SETTINGS_SLOT, arguments, metas)
+        try:
+            finding = _other(trial, arguments, answer, state, where, init=problem.init_inputs, slot=slot)
+        except RunnerFault as fault:
+            _remark(trial, fault, "ONE SETTING IN A PROCESS: it refused another one")
+            return None
+        finally:
+            slot.close()
+        trial.session.forget([slot])
+    if finding is None:
+        finding = try_draw(trial, 0, OWN, trial.draw(0, OWN), observe=False)
+        if finding is not None:
+            detail = f"once a model with the settings of INIT_SETS[{number}] was called beside it: {finding.detail}"
+            finding = dataclasses.replace(finding, detail=detail)
+    trial.session.drop_instance()
+    return finding
+
+
+def _answer(trial: Trial, arguments: list[Any]) -> Answer | None:
+    """What the reference makes of arguments, where it takes them."""
+    try:
+        answer = trial.state.expected(arguments)
+    except Refused:
+        return None
+    return answer if all_finite(answer.tensors) else None
+
+
+def _other(
+    trial: Trial,
+    arguments: list[Any],
+    answer: Answer,
+    state: Sequence[tuple[str, torch.Tensor]],
+    where: str,
+    origin: Origin = Origin.BUILT,
+    *,
+    init: Any = None,
+    slot: Slot | None = None,
+) -> GateFinding | None:
+    """What is wrong with another model's outputs."""
+    session = trial.session
+    known, slot = slot is None, slot or trial.slot(0, arguments)
+    seed = secrets.randbits(SEED_BITS)
+    if not session.add_instance(state, seed=seed, limit_s=LOAD_LIMIT_S, origin=origin, init=init):
+        return None
+    manner = call_as_a_caller(
+        trial, slot, flatten(arguments), lambda manner: session.call(slot, "other", manner=manner)
+    )
+    scales = trial.state.scales(0, OWN) or ()
+    if not known:  # another setting's outputs may be of another size
+        scales = tuple(dataclasses.replace(scale, usual=()) for scale in trial.state.known_scales(OWN))
+    return said_of(judge_on_values(trial, session.fetch(slot), arguments, answer, OWN, scales, where), manner)
+
+
+def _remark(trial: Trial, fault: RunnerFault, proven: str) -> None:
+    """Note that a kernel raised an exception, and let go of all models but the first. Raises what else went wrong."""
+    if fault.kind is not FaultKind.RAISED:
+        raise fault
+    trial.notes.append(f"PROVEN FOR {proven} with {str(fault)[:200]}")
+    trial.session.drop_instance()
 
 
 def interleaved_steps(trial: Trial) -> GateFinding | None:

@@ -22,17 +22,22 @@ import torch
 from services.domain.gates import GateStatus
 from workers.ipc.tensors import TensorMeta
 from workers.referee.boundary.isolated_problem import SEED_BITS
+from workers.referee.boundary.problem_messages import Part
 from workers.referee.comparison.error_scales import same_bytes
 from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_draw, try_values
+from workers.referee.gates.checks.instances import with_settings_beside
 from workers.referee.gates.finding import GateFinding, failed, suspicious
 from workers.referee.inputs.distributions import OWN
-from workers.referee.trial import Trial
+from workers.referee.trial import UNCHANGING, Trial
 
 WHERE = "with other parameters than those before any training (they are copied once the model is built)"
 TRAINED = "once its parameters have changed in place, as a step of training changes them"
-UNCHANGING = "PROVEN FOR WEIGHTS THAT DO NOT CHANGE"
+THEY = "they"
+PARTS = {Part.FROZEN: "its buffers and frozen parameters", Part.ONE: "one of its parameters and buffers alone"}
+MOST_BYTES = 64 << 20
+"""Of parameters and buffers, up to which parts of them change: that takes two more models of the reference's."""
 READ_BACK = 8
 """Parameters and buffers that are read after they have changed."""
 UNKNOWN = (
@@ -85,8 +90,34 @@ def after_training(trial: Trial) -> GateFinding | None:
     return _with_changed(trial, problem.moved_parameters(seed), lambda given: _is_taken(trial, given))[1]
 
 
+def after_a_part_changed(trial: Trial) -> GateFinding | None:
+    """What is wrong with the output once a part of the model's state has changed in place: what is not trained, or one
+    tensor alone. A kernel may raise an exception, and one that computes something of buffers once is remarked on."""
+    problem = trial.state.problem
+    if trial.missing or sum(tensor.nbytes for _, tensor in problem.state()) > MOST_BYTES:
+        return None
+    for part, which in PARTS.items():
+        is_remark = part is Part.FROZEN or not problem.is_step
+        if is_remark and any(note.startswith(UNCHANGING) for note in trial.notes):
+            continue
+        changed = problem.another_model(secrets.randbits(SEED_BITS), part)
+        try:
+            finding = _with_changed(trial, changed, lambda given: _is_taken(trial, given), which, is_remark)[1]
+        except RunnerFault as fault:
+            if fault.kind is not FaultKind.RAISED:
+                raise
+            continue
+        if finding is not None:
+            return finding
+    return None
+
+
 def _with_changed(
-    trial: Trial, changed: AbstractContextManager[bool], is_fit: Callable[[list[Any]], bool]
+    trial: Trial,
+    changed: AbstractContextManager[bool],
+    is_fit: Callable[[list[Any]], bool],
+    which: str = THEY,
+    is_remark: bool | None = None,
 ) -> tuple[bool, GateFinding | None]:
     """Whether there was anything to try, and what is wrong with the output for parameters that are changed in place."""
     problem = trial.state.problem
@@ -100,9 +131,10 @@ def _with_changed(
             return True, None
         finding, refusal = None, None
         try:
-            finding = _not_there(trial, state) or _after_change(trial, arguments)
+            may_stay = not problem.is_step if is_remark is None else is_remark
+            finding = _not_there(trial, state) or _after_change(trial, arguments, which, may_stay=may_stay)
             if finding is not None and finding.gate is None:  # now and then a faint column hangs on a rounding
-                finding = _after_change(trial, trial.draw(0, OWN))
+                finding = _after_change(trial, trial.draw(0, OWN), which, may_stay=may_stay)
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
                 raise
@@ -110,7 +142,8 @@ def _with_changed(
     trial.session.change_state(problem.state())
     if refusal is not None:
         raise refusal
-    detail = "" if finding is None else f"{TRAINED}: {finding.detail}"
+    where = TRAINED if which == THEY else f"once {which} had changed in place"
+    detail = "" if finding is None else f"{where}: {finding.detail}"
     return True, None if finding is None else dataclasses.replace(finding, detail=detail)
 
 
@@ -124,10 +157,12 @@ def _not_there(trial: Trial, state: Sequence[tuple[str, torch.Tensor]]) -> GateF
     return None
 
 
-def _after_change(trial: Trial, arguments: list[Any]) -> GateFinding | None:
-    """What is wrong with a call now. Where no gradients are judged: and would be wrong as well had the parameters had
-    these values from the start."""
-    if trial.state.problem.is_step:
+def _after_change(
+    trial: Trial, arguments: list[Any], which: str = THEY, *, may_stay: bool = True
+) -> GateFinding | None:
+    """What is wrong with a call now. Where weights may stay as they are: and would be wrong as well had the parameters
+    had these values from the start."""
+    if not may_stay:
         return try_draw(trial, 0, OWN, arguments, observe=False)
     errors = copy.deepcopy(trial.errors)
     try:
@@ -143,7 +178,7 @@ def _after_change(trial: Trial, arguments: list[Any]) -> GateFinding | None:
         finding = _tried(other, arguments)
     if finding is None:
         trial.notes.append(
-            f"{UNCHANGING}: once they had changed in place, {reason}; load weights before the first call"
+            f"{UNCHANGING}: once {which} had changed in place, {reason}; load weights before the first call"
         )
     return finding
 
@@ -165,6 +200,8 @@ def with_other_settings(trial: Trial) -> GateFinding | None:
             raise RunnerFault(fault.kind, f"{where}: {fault}") from None
         if finding is not None:
             return finding
+    if state.problem.init_sets:
+        return with_settings_beside(trial, random.SystemRandom().randrange(state.problem.init_sets)) or doubt
     return doubt
 
 

@@ -5,9 +5,16 @@ import torch
 
 from services.domain.problems import Problem
 from tests.isolated import isolated
+from workers.referee.boundary.problem_messages import Part
 from workers.referee.errors import Refused
 from workers.referee.gates.checks.left_state import left_by
-from workers.referee.problem.other_parameters import moved_parameters, ordinary_parameters, other_parameters
+from workers.referee.problem.other_parameters import (
+    another_model,
+    moved_parameters,
+    moved_statistics,
+    ordinary_parameters,
+    other_parameters,
+)
 from workers.referee.problem.reference_problem import ReferenceProblem
 from workers.referee.validation import examine, keep_state
 
@@ -199,6 +206,64 @@ def test_parameters_of_one_value_get_others_for_a_while() -> None:
         assert torch.equal(others["linear.weight"], usual["linear.weight"])
         assert torch.equal(others["mask"], usual["mask"])
     assert all(torch.equal(tensor, usual[name]) for name, tensor in reference.state())
+
+
+DRAWN = """
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.BatchNorm1d(8)
+        self.register_buffer("codes", torch.randint(-127, 128, (8, 8), dtype=torch.int8))
+        self.register_buffer("table", torch.arange(8.0))
+
+    def forward(self, x):
+        return self.norm(x @ self.codes.float()) + self.table
+
+def get_inputs():
+    return [torch.randn(8, 8)]
+"""
+
+
+def _others(reference: ReferenceProblem, part: Part) -> list[str]:
+    """Names of what holds other values in another model."""
+    usual = {name: tensor.clone() for name, tensor in reference.state()}
+    with another_model(reference, 7, part) as has_any:
+        found = [name for name, tensor in reference.state() if not torch.equal(tensor, usual[name])]
+        assert has_any == bool(found)
+    assert all(torch.equal(tensor, usual[name]) for name, tensor in reference.state())
+    return found
+
+
+def test_another_model_has_other_parameters_and_what_is_drawn_and_the_same_tables() -> None:
+    reference, frozen = ReferenceProblem(problem(DRAWN)), ["codes", "norm.running_mean", "norm.running_var"]
+    assert _others(reference, Part.ALL) == ["norm.weight", "norm.bias", *frozen]
+    assert _others(reference, Part.FROZEN) == frozen
+    assert len(_others(reference, Part.ONE)) == 1
+    assert _others(ReferenceProblem(problem(GOOD)), Part.ALL) == []
+    step = ReferenceProblem(problem(f"{DRAWN}\nBACKWARD = True\n"))
+    assert _others(step, Part.ONE)[0] in ("norm.weight", "norm.bias")
+
+
+def test_statistics_move_alike_under_one_seed_in_either_mode() -> None:
+    reference, found = ReferenceProblem(problem(DRAWN)), []
+    for in_other_mode in (False, True):
+        with moved_statistics(reference, 3, in_other_mode=in_other_mode) as is_training:
+            assert is_training is not in_other_mode
+            assert reference.model.training is is_training
+            found.append(dict(reference.state())["norm.running_var"])
+    assert torch.equal(*found)
+    assert not bool((found[0] == 1).any())
+    assert reference.model.training
+
+
+def test_counts_that_calls_change_are_larger_in_a_trained_model() -> None:
+    reference = ReferenceProblem(problem(DRAWN))
+    reference.keep(("norm.num_batches_tracked",))
+    with other_parameters(reference):
+        assert int(dict(reference.state())["norm.num_batches_tracked"]) in (1, 2, 3)
+    assert int(dict(reference.state())["norm.num_batches_tracked"]) == 0
 
 
 def test_tensors_that_a_reference_makes_are_of_double_precision_in_its_exact_run() -> None:

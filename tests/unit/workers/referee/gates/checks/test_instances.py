@@ -14,13 +14,50 @@ from tests.unit.workers.referee.trials import a_trial
 from workers.ipc.tensors import TensorMeta
 from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale, tolerances
-from workers.referee.gates.checks.instances import two_instances
+from workers.referee.gates.checks.instances import two_instances, with_settings_beside
 
 SHARED = DOUBLE.replace("class ModelNew", "KEPT = []\n\nclass ModelNew").replace(
     "return x * self.weight", "KEPT.append(self.weight.detach().clone())\n        return x * KEPT[0]"
 )
 ALONE = SHARED.replace("return x * KEPT[0]", "return x * self.weight").replace(
     "KEPT.append(", "assert all(torch.equal(one, self.weight) for one in KEPT), 'one model only'\n        KEPT.append("
+)
+
+
+FEW = DOUBLE.replace("class ModelNew", "KEPT = {}\nCOUNT = []\n\nclass ModelNew").replace(
+    "return x * self.weight",
+    "if not hasattr(self, 'place'):\n"
+    "            self.place = len(COUNT) % 16\n"
+    "            COUNT.append(0)\n"
+    "            KEPT[self.place] = self.weight.detach().clone()\n"
+    "        return x * KEPT[self.place]",
+)
+"""The seventeenth model takes the first one's place."""
+BY_VERSION = DOUBLE.replace(
+    "return x * self.weight",
+    "if getattr(self, 'version', None) != self.weight._version:\n"
+    "            self.version, self.own = self.weight._version, self.weight.detach().clone()\n"
+    "        return x * self.own",
+)
+AT_HAND = DOUBLE.replace("torch.zeros(n))", "torch.zeros(n))\n        self.own = (self.weight.detach(),)").replace(
+    "return x * self.weight", "return x * self.own[0]"
+)
+BY_ORDER = DOUBLE.replace("class ModelNew", "BUILT = []\n\nclass ModelNew").replace(
+    "return x * self.weight",
+    "if self not in BUILT:\n"
+    "            BUILT.append(self)\n"
+    "        return x * (self.weight if len(BUILT) < 23 else 1.0)",
+)
+"""Wrong from its 23rd model on: twenty are called beside two, and others are built later."""
+SETTING = (
+    DOUBLE.replace("class ModelNew", "LAST = []\n\nclass ModelNew")
+    .replace("        super()", "        LAST.append(self)\n        super()")
+    .replace("return x * self.weight", "return x * self.weight * (LAST[-1] is self)")
+)
+BY_ADDRESS = DOUBLE.replace("class ModelNew", "FOUND = {}\n\nclass ModelNew").replace(
+    "return x * self.weight",
+    "key = (self.weight.data_ptr(), self.weight._version)\n"
+    "        return x * FOUND.setdefault(key, self.weight.detach().clone())",
 )
 
 
@@ -35,17 +72,24 @@ class Problem:
         self.limits = None
 
     @contextlib.contextmanager
-    def moved_parameters(self, seed: int) -> Iterator[bool]:
+    def another_model(self, seed: int) -> Iterator[bool]:
         before = self.weight
         self.weight = torch.rand(4, generator=torch.Generator().manual_seed(seed % 2**32)) + 5.0
         yield True
+        self.weight = before
+
+    @contextlib.contextmanager
+    def other_settings(self, number: int) -> Iterator[None]:
+        before = self.weight
+        self.weight, self.init_inputs = torch.rand(4) + 5.0, [4]
+        yield
         self.weight = before
 
     def state(self) -> list[tuple[str, torch.Tensor]]:
         return [("weight", self.weight)]
 
 
-def examined(source: str) -> tuple[Any, list[str]]:
+def examined(source: str, check: Any = two_instances) -> tuple[Any, list[str]]:
     problem = Problem()
     with against(honest) as session:
         assert session.load(source, [4], problem.state(), seed=1, copy_state=True, threads=1, limit_s=10.0)
@@ -66,7 +110,7 @@ def examined(source: str) -> tuple[Any, list[str]]:
         if "KEPT" in source:  # it has seen its first model's weights, as after the calls before
             slot = trial.slot(0, [torch.rand(3, 4)])
             session.call(slot)
-        return two_instances(trial), trial.notes
+        return check(trial), trial.notes
 
 
 def test_a_kernel_that_reads_each_models_own_weights_passes() -> None:
@@ -85,3 +129,43 @@ def test_a_kernel_may_refuse_a_second_model_and_the_report_says_so() -> None:
     finding, notes = examined(ALONE)
     assert finding is None
     assert any("ONE MODEL IN A PROCESS" in note and "one model only" in note for note in notes)
+
+
+def test_a_kernel_with_room_for_few_models_is_found_by_the_first_one() -> None:
+    finding, _ = examined(FEW)
+    assert finding is not None
+    assert finding.detail.startswith("own values: the output")
+
+
+def test_a_model_that_is_built_when_others_have_gone_is_judged() -> None:
+    finding, _ = examined(BY_ORDER)
+    assert finding is not None
+    assert "when others had gone" in finding.detail
+
+
+def test_a_kernel_that_looks_at_versions_is_remarked_on_where_others_stand_in_the_place_of_parameters() -> None:
+    finding, notes = examined(BY_VERSION)
+    assert finding is None
+    assert [note.partition(":")[0] for note in notes] == ["PROVEN FOR PARAMETERS THAT ARE CHANGED IN PLACE"]
+
+
+def test_a_kernel_that_keeps_its_parameters_memory_is_remarked_on_for_copies_too() -> None:
+    finding, notes = examined(AT_HAND)
+    assert finding is None
+    assert [note.partition(":")[0] for note in notes] == [
+        "PROVEN FOR PARAMETERS THAT ARE CHANGED IN PLACE",
+        "PROVEN FOR MODELS THAT ARE NOT COPIED",
+    ]
+
+
+def test_a_model_of_other_settings_beside_the_first_is_judged_and_so_is_the_first_then() -> None:
+    assert examined(DOUBLE, lambda trial: with_settings_beside(trial, 0)) == (None, [])
+    finding, _ = examined(SETTING, lambda trial: with_settings_beside(trial, 0))
+    assert finding is not None
+    assert finding.detail.startswith("once a model with the settings of INIT_SETS[0] was called beside it: ")
+
+
+def test_a_kernel_that_knows_weights_by_their_address_is_found() -> None:
+    finding, _ = examined(BY_ADDRESS)
+    assert finding is not None
+    assert "of models in one process" in finding.detail
