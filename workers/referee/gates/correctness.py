@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from workers.referee.gates.checks.calls import try_draw
 from workers.referee.gates.checks.distant_means import remark_on_distant_means
+from workers.referee.gates.checks.graph_uses import used_otherwise
 from workers.referee.gates.checks.instances import interleaved_steps, two_instances
 from workers.referee.gates.checks.left_state import leaves_state
 from workers.referee.gates.checks.parameter_use import after_training
@@ -44,7 +45,7 @@ def examine(trial: Trial) -> GateFinding:
     sets = len(trial.state.set_numbers)
     agree = passed(f"{count} draws over {sets} input sets agree with the reference")
     wrong = after_a_small_change(trial) or after_training(trial) or two_instances(trial)
-    wrong = wrong or interleaved_steps(trial)
+    wrong = wrong or interleaved_steps(trial) or used_otherwise(trial)
     if wrong is None and (remark := remark_on_distant_means(trial)):
         trial.notes.append(remark)
     return wrong or leaves_state(trial) or found or agree
