@@ -62,6 +62,7 @@ def _steps(trial: Trial, arguments: list[Any]) -> Iterator[Step]:
     state, names, plan = trial.state, trial.state.problem.gradient_names, trial.state.problem.step_plan
     assert plan is not None
     yield "a forward without gradients", GraphUse(gradients=()), arguments
+    yield "a step on results of other operations", GraphUse(), arguments
     if len(names) > 1:
         for place in _some(len(names)):
             yield f"a step in which {names[place]} alone requires a gradient", GraphUse(gradients=(place,)), arguments

@@ -6,25 +6,31 @@ A layer may be called many times before the first backward, and a graph that is 
 
 from __future__ import annotations
 
+import dataclasses
+import random
 import secrets
+from typing import Any
 
 import torch
 
-from workers.ipc.tensors import flatten
+from workers.ipc.tensors import TensorMeta, flatten
 from workers.referee.boundary.isolated_problem import SEED_BITS
+from workers.referee.boundary.runner_client import RunnerSession
 from workers.referee.boundary.slots import Slot
 from workers.referee.comparison.call_outputs import Fetched
 from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import judge_on_values, try_draw
+from workers.referee.gates.checks.other_values import taken
 from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.distributions import OWN
+from workers.referee.inputs.resize import cut_along
 from workers.referee.trial import LOAD_LIMIT_S, Trial
 
 MOST_BYTES = 256 << 20
 """Of parameters and buffers, and of a call's inputs, up to which there are two of everything."""
 SLOT = 700_000
-MOST_GRAPHS, GRAPH_BYTES = 20, 64 << 20
+MOST_GRAPHS, GRAPH_BYTES = 20, 48 << 20
 """Graphs that are open at once, and bytes of the inputs of all of them."""
 
 
@@ -69,52 +75,75 @@ def two_instances(trial: Trial) -> GateFinding | None:
 def interleaved_steps(trial: Trial) -> GateFinding | None:
     """What is wrong with gradients where other forwards come between a forward and its backward, or where a graph has a
     second backward, of cotangents that are others and zero in some rows. What all return is held to the end. A kernel
-    may raise an exception there."""
+    may raise an exception there. Where inputs are large, many graphs are open of a small shape only."""
     if not trial.state.problem.is_step:
         return None
     pair = [trial.draw(0, OWN) for _ in range(2)]
-    count = len(trial.state.problem.forward_arguments(pair[0]))
-    again = [*pair[0][:count], *map(_without_rows, pair[1][count:-1]), pair[1][-1]]
     size = sum(tensor.nbytes for tensor in flatten(pair))
     if size > MOST_BYTES:
         return None
-    like, session = trial.slot(0, pair[0]), trial.session
-    slots, found = list[Slot](), list[Fetched]()
-    given = [pair[0], pair[1], again]
+    most = MOST_GRAPHS - 2
+    more = min(most, GRAPH_BYTES // max(1, size))
+    finding = _judge_interleaved(trial, pair, more, trial.notes)
+    small = [_cut(trial, arguments) for arguments in pair] if finding is None and more < most else []
+    sizes = {trial.shapes_of(arguments) for arguments in small if arguments is not None}
+    if len(sizes) == 1 and all(small):
+        return _judge_interleaved(trial, [one for one in small if one is not None], most, [])
+    return finding
+
+
+def _cut(trial: Trial, arguments: list[Any]) -> list[Any] | None:
+    """A call of fewer rows, where the reference takes it."""
+    state, forward = trial.state, trial.state.problem.forward_arguments(arguments)
+    steps, rows = state.problem.limits.steps(forward), random.Random(0)  # noqa: S311 - the same for both
+    cut = cut_along(flatten(forward), last=False, generator=rows, steps=steps)
+    return None if cut is None else taken(state, forward, cut)
+
+
+def _judge_interleaved(trial: Trial, pair: list[list[Any]], more: int, notes: list[str]) -> GateFinding | None:
+    """What is wrong with two steps and a second backward of the first; `notes` gets what is refused."""
+    state, session = trial.state, trial.session
+    count = len(state.problem.forward_arguments(pair[0]))
+    given = [*pair, [*pair[0][:count], *map(_without_rows, pair[1][count:-1]), pair[1][-1]]]
+    answers = [state.expected(arguments) for arguments in given]
+    slots = list[Slot]()
     try:
-        for index in range(3):
-            slots.append(session.open_sibling(like, SLOT + index, own_outputs=True))
-        for several in (3, 2):  # a kernel that refuses a second backward is judged without
-            for slot, arguments in zip(slots, given, strict=True):
-                slot.write(flatten(arguments))
-            try:
-                found = session.interleave_steps(
-                    slots[:several], more=min(MOST_GRAPHS - 2, GRAPH_BYTES // max(1, size))
-                )
-                break
-            except RunnerFault as fault:
-                if fault.kind is not FaultKind.RAISED:
-                    raise
-                refused = f"PROVEN FOR ONE BACKWARD AFTER EACH FORWARD: it refused others with {str(fault)[:200]}"
-                trial.notes += [] if refused in trial.notes else [refused]
+        for index, (arguments, answer) in enumerate(zip(given, answers, strict=True)):
+            metas = [TensorMeta.of(tensor) for tensor in answer.tensors]
+            slots.append(session.open_slot(SLOT + index, arguments, metas))
+            slots[-1].write(flatten(arguments))
+        found = _interleaved(session, slots, more, notes)
         session.forget(slots)
     finally:
         for slot in slots:
             slot.close()
-    scales = trial.state.scales(0, OWN) or ()
+    scales = [dataclasses.replace(scale, usual=()) for scale in state.scales(0, OWN) or ()]
     places = ("the first of several steps", "the second of several steps", "a second backward of the first of them")
-    for fetched, arguments, place in zip(found, given, places, strict=False):
+    for fetched, arguments, answer, place in zip(found, given, answers, places, strict=False):
         where = f"{place}, whose forward passes come before all backward passes"
-        finding = judge_on_values(trial, fetched, arguments, trial.state.expected(arguments), OWN, scales, where)
+        finding = judge_on_values(trial, fetched, arguments, answer, OWN, scales, where)
         if finding is not None:
             return finding
     return None
 
 
+def _interleaved(session: RunnerSession, slots: list[Slot], more: int, notes: list[str]) -> list[Fetched]:
+    """What the steps hand over, without the second backward where a kernel refuses that; nothing where it refuses
+    others too."""
+    for several in (len(slots), 2):
+        try:
+            return session.interleave_steps(slots[:several], more=more)
+        except RunnerFault as fault:
+            if fault.kind is not FaultKind.RAISED:
+                raise
+            note = f"PROVEN FOR ONE BACKWARD AFTER EACH FORWARD: it refused others with {str(fault)[:200]}"
+            notes += [] if note in notes else [note]
+    return []
+
+
 def _without_rows(cotangent: torch.Tensor) -> torch.Tensor:
     """A cotangent that is zero in about half of its rows, as where a loss leaves them out."""
-    return (
-        cotangent * (torch.rand(cotangent.shape[:-1], device=cotangent.device) < 0.5).unsqueeze(-1).to(cotangent.dtype)
-        if cotangent.dim() > 1
-        else cotangent
-    )
+    if cotangent.dim() < 2:
+        return cotangent
+    kept = torch.rand(cotangent.shape[:-1], device=cotangent.device) < 0.5
+    return cotangent * kept.unsqueeze(-1).to(cotangent.dtype)
