@@ -10,28 +10,43 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from workers.ipc.tensors import flatten
-from workers.referee.comparison.tolerance import ErrorScale, all_finite, worse
+from workers.referee.comparison.output_structure import Answer
+from workers.referee.comparison.tolerance import all_finite, worse
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import judge_outputs
 from workers.referee.gates.finding import GateFinding
 from workers.referee.inputs.constraints import is_same
-from workers.referee.inputs.distributions import EQUAL, OWN, rebuilt
+from workers.referee.inputs.distributions import EQUAL, OWN
 from workers.referee.inputs.relations import equal
 from workers.referee.trial import Trial
 from workers.runner.step import GraphUse
 
 MOST_BYTES = 64 << 20
 """Of a step's arguments, up to which other uses are tried."""
+ALL_BYTES, FEW = 16 << 20, 4
+"""Up to which all of them are; and how many of them, drawn at random, beyond."""
 MOST_ALONE = 4
 """Gradients, and outputs, that are tried alone; others are left out by chance."""
 SHOWN = 200
 """Characters of what a kernel says when it refuses."""
-Step = tuple[str, GraphUse, list[Any]]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step whose graph is used otherwise."""
+
+    where: str
+    """What a finding calls it."""
+    use: GraphUse
+    arguments: list[Any]
+    answer: Answer | None = None
+    """What has to come out; None: what the reference makes of such a step."""
 
 
 def used_otherwise(trial: Trial) -> GateFinding | None:
@@ -40,16 +55,20 @@ def used_otherwise(trial: Trial) -> GateFinding | None:
     if not state.problem.is_step or state.mutates or state.aliases or state.shares:
         return None
     arguments = trial.draw(0, OWN)
-    if sum(tensor.nbytes for tensor in flatten(arguments)) > MOST_BYTES:
+    size = sum(tensor.nbytes for tensor in flatten(arguments))
+    if size > MOST_BYTES:
         return None
     refused = dict[str, str]()
-    for where, use, given in _steps(trial, arguments):
+    steps = list(_steps(trial, arguments))
+    for step in steps if size <= ALL_BYTES else random.SystemRandom().sample(steps, min(len(steps), FEW)):
         try:
-            finding = _tried(trial, where, use, given)
+            finding = _tried(trial, step)
+        except Refused:
+            continue
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
                 raise
-            refused.setdefault(str(fault)[:SHOWN], where)
+            refused.setdefault(str(fault)[:SHOWN], step.where)
             continue
         if finding is not None:
             return finding
@@ -58,70 +77,78 @@ def used_otherwise(trial: Trial) -> GateFinding | None:
 
 
 def _steps(trial: Trial, arguments: list[Any]) -> Iterator[Step]:
-    """Uses of a graph, each with what it is called and its arguments."""
+    """Uses of a graph, each with what it is called, its arguments, and what has to come out."""
     state, names, plan = trial.state, trial.state.problem.gradient_names, trial.state.problem.step_plan
-    assert plan is not None
-    yield "a forward without gradients", GraphUse(gradients=()), arguments
-    yield "a step on results of other operations", GraphUse(), arguments
-    if len(names) > 1:
-        for place in _some(len(names)):
-            yield f"a step in which {names[place]} alone requires a gradient", GraphUse(gradients=(place,)), arguments
-    if len(plan.outputs) > 1:
-        for place in _some(len(plan.outputs)):
-            where = f"a step whose loss has output {plan.outputs[place]} alone"
-            yield where, GraphUse(cotangents=(place,)), arguments
+    usual = state.expected(arguments)
+    if plan is None or not all_finite(usual.tensors):
+        return
     forward = state.problem.forward_arguments(arguments)
-    count = len(flatten(forward))
+    outputs = len(usual.tensors) - len(names)
+    may_change = state.overwritable(len(flatten(forward)), outputs)
+    yield Step("a forward without gradients", GraphUse(gradients=()), arguments, _with_gradients(usual, outputs, ()))
     zeros = [torch.zeros_like(one) for one in arguments[len(forward) : -1]]
-    yield "a step whose cotangents are zeros", GraphUse(), [*forward, *zeros, arguments[-1]]
-    inputs, outputs = state.overwritable(count, len(state.metas(0)) - len(names))
-    for one in inputs:
+    given = [*forward, *zeros, arguments[-1]]
+    yield Step("a step whose cotangents are zeros", GraphUse(), given, _with_gradients(usual, outputs, ()))
+    for place in _some(len(names)):
+        where = f"a step in which {names[place]} alone requires a gradient"
+        wanted = _with_gradients(usual, outputs, (place,))
+        yield Step(where, GraphUse(gradients=(place,)), arguments, wanted)
+    for place in _some(len(plan.outputs)) if len(plan.outputs) > 1 else ():
+        where, use = f"a step whose loss has output {plan.outputs[place]} alone", GraphUse(cotangents=(place,))
+        yield Step(where, use, arguments)
+    for one in may_change[0]:
         where = f"a step of which argument {one} is overwritten between forward and backward"
-        yield where, GraphUse(overwritten=(one,)), arguments
-    for one in outputs:
+        yield Step(where, GraphUse(overwritten=(one,)), arguments, usual)
+    for one in may_change[1]:
         where = f"a step of which output {one} is overwritten before backward"
-        yield where, GraphUse(overwritten_outputs=(one,)), arguments
-    yield from _given_twice(trial, forward)
+        yield Step(where, GraphUse(overwritten_outputs=(one,)), arguments, usual)
+    equals = _given_twice(trial, forward)
+    tensors = [] if equals is None else [flatten(equals)[index] for index in plan.inputs]
+    pairs = [(one, two) for two in range(len(tensors)) for one in range(two) if torch.equal(tensors[one], tensors[two])]
+    if equals is not None and pairs:
+        yield Step("a step with one tensor given twice", GraphUse(same=pairs[0]), equals)
 
 
 def _some(count: int) -> Sequence[int]:
     return random.SystemRandom().sample(range(count), min(count, MOST_ALONE))
 
 
-def _given_twice(trial: Trial, forward: list[Any]) -> Iterator[Step]:
-    """A step in which two inputs are one tensor, where the reference's gradient of it is known."""
-    state, plan = trial.state, trial.state.problem.step_plan
+def _with_gradients(usual: Answer, outputs: int, places: Sequence[int]) -> Answer:
+    """What a step hands over of which only gradients in these places are asked for, or none are other than zero."""
+    kept = [
+        one if index < outputs or index - outputs in places else torch.zeros_like(one)
+        for index, one in enumerate(usual.tensors)
+    ]
+    return dataclasses.replace(usual, tensors=kept)
+
+
+def _given_twice(trial: Trial, forward: list[Any]) -> list[Any] | None:
+    """Arguments of which some are equal, where the reference's gradients are known there."""
+    state = trial.state
     changed = equal(forward, shared=False) if state.knows_ties else None
-    if changed is None or plan is None:
-        return
-    if state.problem.limits and not is_same(state.problem.limits.kept(forward, changed), changed):
-        return
-    tensors = flatten(changed)
-    wanted = [tensors[index] for index in plan.inputs]
-    pairs = [(one, two) for two in range(len(wanted)) for one in range(two) if torch.equal(wanted[one], wanted[two])]
-    if pairs:
-        given = state.problem.with_cotangents(list(rebuilt(forward, tensors)))
-        yield "a step with one tensor given twice", GraphUse(same=pairs[0]), given
-
-
-def _tried(trial: Trial, where: str, use: GraphUse, given: list[Any]) -> GateFinding | None:
-    state, kind = trial.state, EQUAL if use.same else OWN
+    if changed is None or (state.problem.limits and not is_same(state.problem.limits.kept(forward, changed), changed)):
+        return None
     try:
-        answer = state.expected(given, use)
+        return state.problem.with_cotangents(changed)
     except Refused:
         return None
+
+
+def _tried(trial: Trial, step: Step) -> GateFinding | None:
+    state, use = trial.state, step.use
+    answer = step.answer or state.expected(step.arguments, use)
     if not all_finite(answer.tensors):
         return None
-    slot = trial.slot(0, given)
-    slot.write(flatten(given))
+    slot = trial.slot(0, step.arguments)
+    slot.write(flatten(step.arguments))
     trial.session.call(slot, use=use)
     fetched = trial.session.fetch(slot)
     known = [dataclasses.replace(scale, usual=()) for scale in state.scales(0, OWN) or ()]
-    finding = judge_outputs(trial, fetched, answer, known, where)
+    finding = judge_outputs(trial, fetched, answer, known, step.where)
     if finding is None:
         return None
-    own = state.scales_on(given, answer.tensors, kind, use=use)
-    if own is None or state.is_ill_conditioned(own, answer.tensors):
+    own = state.scales_on(step.arguments, answer.tensors, EQUAL if use.same else OWN, use=use)
+    if own is None or (use.same and state.is_ill_conditioned(own, answer.tensors)):
         return None
-    scales: list[ErrorScale] = [worse(one, other) for one, other in zip(own, known, strict=True)]
-    return judge_outputs(trial, fetched, answer, scales, where)
+    scales = [worse(one, other) for one, other in zip(own, known, strict=True)]
+    return judge_outputs(trial, fetched, answer, scales, step.where)

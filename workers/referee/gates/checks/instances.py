@@ -30,6 +30,8 @@ from workers.referee.trial import LOAD_LIMIT_S, Trial
 MOST_BYTES = 256 << 20
 """Of parameters and buffers, and of a call's inputs, up to which there are two of everything."""
 SLOT = 700_000
+PLACES = ("the first of several steps", "the second of several steps", "a second backward of the first of them")
+BEFORE_ALL = "whose forward passes come before all backward passes"
 MOST_GRAPHS, GRAPH_BYTES = 20, 48 << 20
 """Graphs that are open at once, and bytes of the inputs of all of them."""
 
@@ -100,11 +102,16 @@ def _cut(trial: Trial, arguments: list[Any]) -> list[Any] | None:
     return None if cut is None else taken(state, forward, cut)
 
 
-def _judge_interleaved(trial: Trial, pair: list[list[Any]], more: int, notes: list[str]) -> GateFinding | None:
-    """What is wrong with two steps and a second backward of the first; `notes` gets what is refused."""
+def _judge_interleaved(
+    trial: Trial, pair: list[list[Any]], more: int, notes: list[str], *, is_repeated: bool = True
+) -> GateFinding | None:
+    """What is wrong with two steps and, where it `is_repeated`, a second backward of the first; `notes` gets what is
+    refused. Where only that one changes what the first returned, it is a remark: a graph may have one memory for its
+    gradients, of which hardly anybody holds two."""
     state, session = trial.state, trial.session
     count = len(state.problem.forward_arguments(pair[0]))
-    given = [*pair, [*pair[0][:count], *map(_without_rows, pair[1][count:-1]), pair[1][-1]]]
+    again = [*pair[0][:count], *map(_without_rows, pair[1][count:-1]), pair[1][-1]]
+    given = [*pair, again] if is_repeated else pair
     answers = [state.expected(arguments) for arguments in given]
     slots = list[Slot]()
     try:
@@ -118,13 +125,17 @@ def _judge_interleaved(trial: Trial, pair: list[list[Any]], more: int, notes: li
         for slot in slots:
             slot.close()
     scales = [dataclasses.replace(scale, usual=()) for scale in state.scales(0, OWN) or ()]
-    places = ("the first of several steps", "the second of several steps", "a second backward of the first of them")
-    for fetched, arguments, answer, place in zip(found, given, answers, places, strict=False):
-        where = f"{place}, whose forward passes come before all backward passes"
-        finding = judge_on_values(trial, fetched, arguments, answer, OWN, scales, where)
-        if finding is not None:
-            return finding
-    return None
+    findings = [
+        judge_on_values(trial, fetched, arguments, answer, OWN, scales, f"{place}, {BEFORE_ALL}")
+        for fetched, arguments, answer, place in zip(found, given, answers, PLACES, strict=False)
+    ]
+    first = next((finding for finding in findings if finding is not None), None)
+    if first is None or len(findings) < len(PLACES) or findings != [first, None, None]:
+        return first
+    alone = _judge_interleaved(trial, pair, more, notes, is_repeated=False)
+    if alone is None:
+        notes.append("PROVEN FOR GRADIENTS NOT HELD: a graph's second backward changes what its first returned")
+    return alone
 
 
 def _interleaved(session: RunnerSession, slots: list[Slot], more: int, notes: list[str]) -> list[Fetched]:
