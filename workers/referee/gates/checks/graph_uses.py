@@ -52,7 +52,7 @@ class Step:
 def used_otherwise(trial: Trial) -> GateFinding | None:
     """What is wrong with a step whose graph is used otherwise. A kernel may raise an exception there."""
     state = trial.state
-    if not state.problem.is_step or state.mutates or state.aliases or state.shares:
+    if not state.problem.is_step or state.mutates:
         return None
     arguments = trial.draw(0, OWN)
     size = sum(tensor.nbytes for tensor in flatten(arguments))
@@ -84,7 +84,8 @@ def _steps(trial: Trial, arguments: list[Any]) -> Iterator[Step]:
         return
     forward = state.problem.forward_arguments(arguments)
     outputs = len(usual.tensors) - len(names)
-    may_change = state.overwritable(len(flatten(forward)), outputs)
+    has_own_memory = not state.shares and all(index >= outputs for index, _ in state.aliases)
+    may_change = state.overwritable(len(flatten(forward)), outputs if has_own_memory else 0)
     yield Step("a forward without gradients", GraphUse(gradients=()), arguments, _with_gradients(usual, outputs, ()))
     zeros = [torch.zeros_like(one) for one in arguments[len(forward) : -1]]
     given = [*forward, *zeros, arguments[-1]]
