@@ -61,6 +61,8 @@ def used_otherwise(trial: Trial) -> GateFinding | None:
     refused = dict[str, str]()
     steps = list(_steps(trial, arguments))
     for step in steps if size <= ALL_BYTES else random.SystemRandom().sample(steps, min(len(steps), FEW)):
+        if trial.used_share > trial.budget.correctness_share:
+            break
         try:
             finding = _tried(trial, step)
         except Refused:

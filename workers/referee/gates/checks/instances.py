@@ -34,6 +34,8 @@ PLACES = ("the first of several steps", "the second of several steps", "a second
 BEFORE_ALL = "whose forward passes come before all backward passes"
 MOST_GRAPHS, GRAPH_BYTES = 20, 48 << 20
 """Graphs that are open at once, and bytes of the inputs of all of them."""
+GRAPHS_S = 0.3
+"""Seconds that so many quick calls may take; twenty of a small shape that take as long each are not too slow yet."""
 
 
 def two_instances(trial: Trial) -> GateFinding | None:
@@ -85,9 +87,11 @@ def interleaved_steps(trial: Trial) -> GateFinding | None:
     if size > MOST_BYTES:
         return None
     most = MOST_GRAPHS - 2
-    more = min(most, GRAPH_BYTES // max(1, size))
+    call_s = min((ended - began for began, ended in trial.session.calls), default=0.0)
+    more = min(most, GRAPH_BYTES // max(1, size), int(GRAPHS_S / max(call_s, 1e-6)))
     finding = _judge_interleaved(trial, pair, more, trial.notes)
-    small = [_cut(trial, arguments) for arguments in pair] if finding is None and more < most else []
+    has_time = call_s < GRAPHS_S and trial.used_share <= trial.budget.correctness_share
+    small = [_cut(trial, arguments) for arguments in pair] if finding is None and more < most and has_time else []
     sizes = {trial.shapes_of(arguments) for arguments in small if arguments is not None}
     if len(sizes) == 1 and all(small):
         return _judge_interleaved(trial, [one for one in small if one is not None], most, [])

@@ -130,7 +130,7 @@ def examined(
         }
         trial = a_trial(session=session, problem=problem, state=SimpleNamespace(**{**known, **state}))
         finding = check(trial)
-        return finding and finding.detail, trial.notes
+        return None if finding is None else finding.detail, trial.notes
 
 
 def test_a_kernel_that_does_as_pytorch_does_passes() -> None:
