@@ -193,11 +193,11 @@ class ProblemProcess:
         match asked.way:
             case messages.Way.USUAL:
                 with torch.sparse.check_sparse_tensor_invariants(True):  # type: ignore[no-untyped-call]
-                    outputs = self._problem.run(arguments)
+                    outputs = self._problem.run(arguments, asked.use)
             case messages.Way.FORWARD:
                 outputs = self._problem.run_first_pass(arguments)
             case messages.Way.DOUBLE:
-                found = self._problem.run_double_in_place(arguments)
+                found = self._problem.run_double_in_place(arguments, asked.use)
                 if found is None:
                     return messages.ReferenceRan(outputs=None, peak_bytes=0), NOTHING
                 outputs, arguments = found

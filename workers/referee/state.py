@@ -26,6 +26,7 @@ from workers.referee.comparison.error_scales import (
     is_counted,
     jumps,
     largest_finite,
+    same_bytes,
     scales_of,
     with_shift,
     with_steps,
@@ -101,6 +102,7 @@ from workers.referee.inputs.large_inputs import is_large, telling_part
 from workers.referee.inputs.transforms import FARTHEST
 from workers.referee.inputs.unvarying import unvarying
 from workers.referee.inputs.value_kinds import hold_any_whole, is_code, is_constant, is_whole
+from workers.runner.step import GraphUse
 
 SEED_BITS = 31
 TIMED_HELD_OUT = 8
@@ -195,6 +197,7 @@ class ReferenceState:
         self._unvarying: list[int] | None = None
         self._is_large: bool | None = None
         self._manners: Manners | None = None
+        self._overwritable: tuple[tuple[int, ...], tuple[int, ...]] | None = None
         self._exact = exact_outputs(analysis).intersection(*map(exact_outputs, analysis.other_forms))
         """Outputs that no rounding has a share in; see `exact_outputs`."""
         self._settles_ties = all(map(settles_ties, (analysis, *analysis.other_forms)))
@@ -230,9 +233,9 @@ class ReferenceState:
         changed = drawn(arguments, distribution)
         return self.problem.limits.kept(arguments, changed) if self.problem.limits else changed
 
-    def expected(self, arguments: list[Any]) -> Answer:
-        """What the reference makes of arguments, which stay as they are."""
-        answer = self.problem.run(arguments, with_inputs=self.mutates)
+    def expected(self, arguments: list[Any], use: GraphUse | None = None) -> Answer:
+        """What the reference makes of arguments, which stay as they are; of a step, with such a use of its graph."""
+        answer = self.problem.run(arguments, with_inputs=self.mutates, use=use)
         self.reference_bytes = max(self.reference_bytes, answer.peak_bytes)
         if self._choices:
             return dataclasses.replace(answer, selections=self._selections(arguments, answer))
@@ -394,6 +397,26 @@ class ReferenceState:
             self._manners = self.problem.manners(self.draw(0, OWN))
         return self._manners
 
+    def overwritable(self, count: int, outputs: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Of a step with so many tensors among its arguments and outputs: those of either that may change in place
+        between forward and backward, as the reference has the same gradients then."""
+        if self._overwritable is None:
+            arguments = self.draw(0, OWN)
+            usual = self.expected(arguments).tensors
+
+            def keeps(use: GraphUse) -> bool:
+                try:
+                    made = self.expected(arguments, use).tensors
+                except Refused:
+                    return False
+                return all(map(same_bytes, made, usual))
+
+            self._overwritable = (
+                tuple(one for one in range(count) if keeps(GraphUse(overwritten=(one,)))),
+                tuple(one for one in range(outputs) if keeps(GraphUse(overwritten_outputs=(one,)))),
+            )
+        return self._overwritable
+
     @property
     def set_numbers(self) -> list[int]:
         """All open input sets: 0 for `get_inputs`, then INPUT_SETS, then those announced of SHAPES."""
@@ -496,19 +519,25 @@ class ReferenceState:
         return any(scale.relative > ILL_CONDITIONED.get(one.dtype, ILL_CONDITIONED_HALF) for scale, one in judged)
 
     def scales_on(
-        self, arguments: list[Any], outputs: list[torch.Tensor], distribution: Distribution, *, in_place: bool = False
+        self,
+        arguments: list[Any],
+        outputs: list[torch.Tensor],
+        distribution: Distribution,
+        *,
+        in_place: bool = False,
+        use: GraphUse | None = None,
     ) -> tuple[ErrorScale, ...] | None:
-        """How exact the reference's outputs are for these very arguments, or a part of large ones; None where a
-        rounding decides too much. With `in_place`, `outputs` are the arguments' tensors as the reference leaves
-        them."""
+        """How exact the reference's outputs are for these very arguments, or a part of large ones, and such a use of a
+        step's graph; None where a rounding decides too much. With `in_place`, `outputs` are the arguments' tensors as
+        the reference leaves them."""
         wholes = outputs
 
         def run(given: list[Any]) -> list[torch.Tensor]:
-            answer = self.expected(given)
+            answer = self.expected(given, use)
             return answer.inputs or [] if in_place else answer.tensors
 
         def run_double(given: list[Any]) -> list[torch.Tensor]:
-            return self.problem.run_double(given, with_inputs=in_place)
+            return self.problem.run_double(given, with_inputs=in_place, use=use)
 
         arguments, outputs = self._in_part(arguments, outputs, run)
         exact_tensors = run_double(arguments)

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 import torch
+
 from workers.runner.step import ModelStep
 
 NAMES = (

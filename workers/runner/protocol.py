@@ -8,7 +8,7 @@ from typing import Any
 
 from workers.ipc.messages import Messages
 from workers.ipc.tensors import TensorMeta
-from workers.runner.step import DENSE, StepPlan
+from workers.runner.step import DENSE, GraphUse, StepPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +119,8 @@ class CallModel(OfSlot):
     """Of the arguments of `forward`, which are passed by keyword then."""
     in_other_mode: bool = False
     """In evaluation mode where the model is in training mode, and the other way round; it is as it was afterwards."""
+    use: GraphUse | None = None
+    """Of a step: how its graph is used; None where that is usual."""
 
 
 class ChangeState(OfState):
@@ -164,8 +166,12 @@ class DropInstance(RunnerRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class InterleaveSteps(OfSlots):
-    """Of a step on three slots: forward of the first, forward of the second, then the backward of the first, of the
-    second, and of the first again, with the third's cotangents, whose outcome is the third's."""
+    """Of a step on two or three slots: forward of the first, forwards of the second, then the backward of the first, of
+    the second, and of the first again, with the third's cotangents, whose outcome is the third's. All outcomes are held
+    to the end."""
+
+    more: int = 0
+    """How many further graphs of the second are open meanwhile, of which each has its backward."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ stopped. On a GPU the copy is made in the order of the stream, and `fetch` descr
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import random
 import socket
@@ -268,19 +269,16 @@ class RunnerServer:
     def _interleave(self, asked: protocol.InterleaveSteps, _message: Message) -> BatchCalled:
         model: Any = self._models["plain"]
         slots = [self._slots[number] for number in asked.slots]
-        first, second, again = asked.slots
-        passes = [model.begin(self._enter(number)) for number in (first, second)]
-        outcomes, calls = list[Any](), list[HandedOver]()
-        for walks in (
-            ((0, first), (1, second)),
-            ((0, again),),
-        ):  # a graph's later gradient may lie in its earlier's place
-            ended = [model.finish(*passes[one], self._slots[number][0], retain=True) for one, number in walks]
-            for (_, number), outcome in zip(walks, ended, strict=True):
-                self._enter(number)
-                self._outputs, self._written = outcome, False
-                calls.append(self._hand_over())
-            outcomes += ended
+        first, second, *again = asked.slots
+        numbers = [first, second, *[second] * asked.more]
+        passes = [model.begin(self._enter(number)) for number in numbers]
+        walks = [*enumerate(numbers), *((0, number) for number in again)]
+        ended = [model.finish(*passes[one], self._slots[number][0], retain=True) for one, number in walks]
+        outcomes, calls = [*ended[:2], *ended[len(numbers) :]], list[HandedOver]()
+        for number, outcome in zip(asked.slots, outcomes, strict=True):
+            self._enter(number)
+            self._outputs, self._written = outcome, False
+            calls.append(self._hand_over())
         self._place.synchronize()
         self._batch = Batch(outputs=outcomes, seconds=[], slots=slots)
         return BatchCalled(calls=tuple(calls))
@@ -358,6 +356,8 @@ class RunnerServer:
     def _call(self, asked: protocol.CallModel, _message: Message) -> ModelCalled:
         arguments, self._batch = self._enter(asked.slot), None
         model = self._models[asked.model]
+        if asked.use is not None and isinstance(model, ModelStep):
+            model = functools.partial(model.used, asked.use)
         if asked.names:
             model = by_keyword(model, asked.names)
         with turned_over(model) if asked.in_other_mode else contextlib.nullcontext():

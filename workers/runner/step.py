@@ -11,6 +11,7 @@ its own. Standard library and torch only.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,8 @@ import torch
 
 from workers.ipc.tensors import flatten, mapped
 
+FILLED = 3
+"""Tensors that are made in place of one that is gone, so that one of them lies where it lay."""
 DENSE, TURNED, EXPANDED = 0, 1, 2
 """How cotangents lie in memory: row by row; with gaps or another order of dimensions, as behind a transposition; and
 with one slice in place of all the leading ones, as behind a sum."""
@@ -47,6 +50,24 @@ class StepPlan:
         """Of a step's arguments, the cotangents, laid out as the last argument has it."""
         given = arguments[len(arguments) - len(self.outputs) - 1 : -1]
         return [laid_out(cotangent, arguments[-1]) for cotangent in given]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphUse:
+    """What a caller does otherwise than in a usual step. `forward` gets results of an earlier operation, which nobody
+    holds any more when it has ended, and whose memory others have then."""
+
+    gradients: tuple[int, ...] | None = None
+    """Those that are asked for, by their places among the step's: no others require any, and zeros stand for them. None
+    is all of them; where there are none, the forward runs under no_grad."""
+    cotangents: tuple[int, ...] | None = None
+    """Places of those of the plan's outputs that are used; None is all of them."""
+    overwritten: tuple[int, ...] = ()
+    """Tensors among the arguments that are changed in place between forward and backward."""
+    overwritten_outputs: tuple[int, ...] = ()
+    """The same among what `forward` returns."""
+    same: tuple[int, int] | None = None
+    """Two of the plan's inputs, by their places there, that are one tensor: the gradient of each is that of both."""
 
 
 class ModelStep(torch.nn.Module):
@@ -89,6 +110,75 @@ class ModelStep(torch.nn.Module):
         with torch.enable_grad():
             result, leaves = self._first_pass(arguments)
         return mapped(result, torch.Tensor.detach), tuple(leaf.detach() for leaf in leaves)
+
+    def used(self, use: GraphUse, *arguments: Any) -> tuple[Any, tuple[torch.Tensor, ...]]:
+        """What `forward` returns, with the graph used otherwise."""
+        given, plan = self.plan.forward_arguments(arguments), self.plan
+        tensors = flatten(given)
+        parameters = [self.model.get_parameter(name) for name in plan.parameters]
+        count = len(plan.inputs) + len(parameters)
+        asked = range(count) if use.gradients is None else use.gradients
+        sources = [tensors[index].detach().requires_grad_(place in asked) for place, index in enumerate(plan.inputs)]
+        if use.same is not None:
+            sources[use.same[1]] = sources[use.same[0]]
+        idle = [one for place, one in enumerate(parameters, len(plan.inputs)) if place not in asked] if asked else []
+        for parameter in idle:
+            parameter.requires_grad_(False)
+        try:
+            with torch.set_grad_enabled(bool(asked)):
+                result, outputs = self._used_once(use, given, dict(zip(plan.inputs, sources, strict=True)))
+                filling = [torch.full_like(one, _other(one)) for one in tensors for _ in range(FILLED)]
+                found = self._gradients_of(use, outputs, [*sources, *parameters], asked, arguments)
+            del filling
+        finally:
+            for parameter in idle:
+                parameter.requires_grad_(True)
+        return result, found
+
+    def _used_once(
+        self, use: GraphUse, given: list[Any], sources: Mapping[int, torch.Tensor]
+    ) -> tuple[Any, list[torch.Tensor]]:
+        """What the forward returned, and the outputs as they are for the backward. Nothing else is held."""
+        tensors = flatten(given)
+        origins = [sources.get(index, one) for index, one in enumerate(tensors)]
+        made = {id(one): _result_of(one) for one in origins}
+        handed = [made[id(one)] for one in origins]
+        following = iter(handed)
+        call = self.model if self._call is None else self._call
+        result = call(*mapped(given, lambda _: next(following)))
+        outputs = flatten(result)
+        shown = mapped(result, torch.Tensor.detach)
+        if use.overwritten_outputs:
+            shown = mapped(shown, torch.Tensor.clone)
+        if self.before_backward is not None:
+            self.before_backward(shown)
+        with torch.no_grad():
+            for one in (*(handed[index] for index in use.overwritten), *_chosen(outputs, use.overwritten_outputs)):
+                one.fill_(_other(one))
+        return shown, _chosen(outputs, self.plan.outputs)
+
+    def _gradients_of(
+        self,
+        use: GraphUse,
+        outputs: list[torch.Tensor],
+        sources: list[torch.Tensor],
+        asked: Sequence[int],
+        arguments: Sequence[Any],
+    ) -> tuple[torch.Tensor, ...]:
+        """The gradients of sources, zeros where they were not asked for."""
+        found = [torch.zeros_like(one) for one in sources]
+        pairs = list(zip(outputs, self.plan.cotangents(arguments), strict=False))
+        pairs = pairs if use.cotangents is None else [pairs[place] for place in use.cotangents if place < len(pairs)]
+        pairs = [(output, cotangent) for output, cotangent in pairs if output.requires_grad]
+        if pairs and asked:
+            ends, cotangents = zip(*pairs, strict=True)
+            wanted = [sources[place] for place in asked]
+            gradients = torch.autograd.grad(ends, wanted, cotangents, allow_unused=True, materialize_grads=True)
+            for place, gradient in zip(asked, gradients, strict=True):
+                found[place] = gradient
+        if use.same is not None:
+            found[use.same[1]] = found[use.same[0]].clone()
+        return tuple(found)
 
     def through(self, call: Callable[..., Any]) -> ModelStep:
         """The same with another way to run the forward."""
@@ -142,6 +232,21 @@ def matched(model: torch.nn.Module, plan: StepPlan, theirs: Mapping[str, str]) -
     return StepPlan(
         inputs=plan.inputs, parameters=tuple(theirs[name] for name in plan.parameters), outputs=plan.outputs
     )
+
+
+def _result_of(leaf: torch.Tensor) -> torch.Tensor:
+    """A tensor like one, that an operation made of it; the same one where that would lie otherwise in memory."""
+    made = leaf.clone()
+    return made if made.stride() == leaf.stride() else leaf
+
+
+def _chosen(tensors: Sequence[torch.Tensor], places: Sequence[int]) -> list[torch.Tensor]:
+    return [tensors[place] for place in places if place < len(tensors)]
+
+
+def _other(tensor: torch.Tensor) -> float:
+    """What is put in place of values that nobody may read any more."""
+    return math.nan if tensor.is_floating_point() and tensor.itemsize > 1 else 0
 
 
 def laid_out(cotangent: torch.Tensor, layout: int) -> torch.Tensor:

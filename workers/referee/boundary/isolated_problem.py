@@ -36,7 +36,7 @@ from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import self_attested, tolerances
 from workers.referee.errors import Refused
 from workers.referee.inputs.constraints import Limits
-from workers.runner.step import DENSE
+from workers.runner.step import DENSE, GraphUse
 
 A = TypeVar("A", bound=messages.ProblemAnswer)
 SEED_BITS = 31
@@ -179,20 +179,22 @@ class IsolatedProblem:
         )
         return [*arguments, *_list_in(received)]
 
-    def run(self, arguments: Sequence[Any], *, with_inputs: bool = False) -> Answer:
-        """What the reference returns, and the gradients where they are asked for; on request the arguments as they are
-        then. Those that are given are left alone."""
-        return self._run(arguments, messages.Way.USUAL, with_inputs=with_inputs)
+    def run(self, arguments: Sequence[Any], *, with_inputs: bool = False, use: GraphUse | None = None) -> Answer:
+        """What the reference returns, and the gradients where they are asked for, with another `use` of a step's graph
+        than the usual one; on request the arguments as they are then. Those that are given are left alone."""
+        return self._run(arguments, messages.Way.USUAL, with_inputs=with_inputs, use=use)
 
     def run_first_pass(self, arguments: Sequence[Any]) -> Answer:
         """What a step's forward pass alone hands over. Of problems with a backward pass only."""
         return self._run(arguments, messages.Way.FORWARD)
 
-    def run_double(self, arguments: Sequence[Any], *, with_inputs: bool = False) -> list[torch.Tensor]:
+    def run_double(
+        self, arguments: Sequence[Any], *, with_inputs: bool = False, use: GraphUse | None = None
+    ) -> list[torch.Tensor]:
         """What the reference returns in float64, which tensors that it makes itself have too where it does not say;
         nothing where it cannot be run so (a dtype written into the code). On request, the tensors among the arguments
         as the call leaves them instead."""
-        asked = messages.RunReference(way=messages.Way.DOUBLE, with_inputs=with_inputs)
+        asked = messages.RunReference(way=messages.Way.DOUBLE, with_inputs=with_inputs, use=use)
         ran, received = self._ask(asked, messages.ReferenceRan, list(arguments), gives=True)
         if ran.outputs is None:
             return []
@@ -317,8 +319,15 @@ class IsolatedProblem:
         if self._connection is not None:
             self._end()
 
-    def _run(self, arguments: Sequence[Any], way: messages.Way, *, with_inputs: bool = False) -> Answer:
-        asked = messages.RunReference(way=way, with_inputs=with_inputs)
+    def _run(
+        self,
+        arguments: Sequence[Any],
+        way: messages.Way,
+        *,
+        with_inputs: bool = False,
+        use: GraphUse | None = None,
+    ) -> Answer:
+        asked = messages.RunReference(way=way, with_inputs=with_inputs, use=use)
         answer, received = self._ask(asked, messages.ReferenceRan, list(arguments), gives=True)
         return _answer_in(answer, received, with_inputs=with_inputs)
 

@@ -17,7 +17,7 @@ from services.domain.problems import Problem, ProblemAnalysis
 from workers.ipc.messages import Messages
 from workers.ipc.packed import Packed
 from workers.referee.boundary.worker_messages import StepBegun
-from workers.runner.step import StepPlan
+from workers.runner.step import GraphUse, StepPlan
 
 LONGEST_S = 80.0
 """Seconds after which a step is given up however busy the machine is; below the worker's own limit."""
@@ -150,6 +150,8 @@ class RunReference(ProblemRequest):
 
     way: Way
     with_inputs: bool
+    use: GraphUse | None = None
+    """Of a problem with a backward pass: how a step's graph is used; None where that is usual."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,7 @@ from workers.runner.answers import (
     RunnerAnswer,
     StateRead,
 )
-from workers.runner.step import DENSE, StepPlan
+from workers.runner.step import DENSE, GraphUse, StepPlan
 
 A = TypeVar("A", bound=RunnerAnswer)
 
@@ -185,14 +185,15 @@ class RunnerSession(RunnerConnection):
         """Have the runner let go of all models but the first."""
         self.ask(protocol.DropInstance(), Acknowledged)
 
-    def interleave_steps(self, slots: Sequence[Slot]) -> list[Fetched]:
-        """Of steps on three slots, each with memory of its own, the last of which has the first's inputs: both forward
-        passes, then the backward of the first, of the second and of the first again, with the last one's cotangents;
-        what they hand over."""
+    def interleave_steps(self, slots: Sequence[Slot], *, more: int = 0) -> list[Fetched]:
+        """Of steps on two or three slots, each with memory of its own, a third of which has the first's inputs: both
+        forward passes, then the backward of the first, of the second and of the first again, with the last one's
+        cotangents; what they hand over. With `more`, so many further graphs of the second are open meanwhile."""
         for slot in slots:
             slot.poison()
-        slots[-1].deliver()
-        request = protocol.InterleaveSteps(slots=tuple(slot.number for slot in slots))
+        for slot in slots[2:]:
+            slot.deliver()
+        request = protocol.InterleaveSteps(slots=tuple(slot.number for slot in slots), more=more)
         done, _ = self.ask(request, BatchCalled)
         if len(done.calls) != len(slots):
             raise RunnerFault(FaultKind.FORGED, "the steps are not described")
@@ -284,13 +285,15 @@ class RunnerSession(RunnerConnection):
         manner: protocol.Manner = protocol.Manner.USUAL,
         names: Sequence[str] = (),
         in_other_mode: bool = False,
+        use: GraphUse | None = None,
     ) -> TimedCall:
         """Run the model once on what is in the slot. With `hold`, the runner keeps what it returned: see `held`.
 
         With `at_once`, on the CPU, outputs count as they are when the model returns, not a little later; those of a
         forward, as they are when it says that it has ended. No figure is to be taken of such a call, nor of one whose
         arguments lie in another `layout` than in the slot or are passed by `names`, nor of one that another `team` of
-        threads makes, or that is made in another `manner` than usual, or by a model in the other mode."""
+        threads makes, or that is made in another `manner` than usual, by a model in the other mode, or whose graph has
+        another `use`."""
         slot.poison()
         self._keeps_early, self._early = at_once and slot.late > 0, None
         request = protocol.CallModel(
@@ -303,6 +306,7 @@ class RunnerSession(RunnerConnection):
             manner=manner,
             names=tuple(names),
             in_other_mode=in_other_mode,
+            use=use,
         )
         called, took = self.exchange(request, ModelCalled, limit_s=limit_s)
         self._last = called.handed

@@ -10,6 +10,7 @@ from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.gates.checks.call_forms import by_keyword, in_the_other_mode
 from workers.referee.gates.checks.calls import try_draw
 from workers.referee.gates.checks.distant_means import remark_on_distant_means
+from workers.referee.gates.checks.graph_uses import used_otherwise
 from workers.referee.gates.checks.instances import interleaved_steps, two_instances
 from workers.referee.gates.checks.left_state import leaves_state
 from workers.referee.gates.checks.parameter_use import after_a_part_changed, after_training
@@ -53,7 +54,7 @@ def examine(trial: Trial) -> GateFinding:
     wrong = after_a_small_change(trial) or after_training(trial)
     if wrong is None and has_time:
         wrong = by_keyword(trial) or after_a_part_changed(trial)
-    wrong = wrong or two_instances(trial) or interleaved_steps(trial)
+    wrong = wrong or two_instances(trial) or interleaved_steps(trial) or used_otherwise(trial)
     if wrong is None and has_time:
         wrong = in_the_other_mode(trial)
     if wrong is None and (remark := remark_on_distant_means(trial)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import functools
 import inspect
 import linecache
 import math
@@ -43,7 +44,7 @@ from workers.referee.problem.listed_shapes import ListedShapes, arranged, source
 from workers.referee.problem.problem_file import line_in, line_of, parsed
 from workers.referee.problem.process_state import as_found
 from workers.runner.model import state_of
-from workers.runner.step import DENSE, ModelStep, StepPlan
+from workers.runner.step import DENSE, GraphUse, ModelStep, StepPlan
 
 MODULE_NAME = "kernelwright_problem"
 PLAIN = (bool, int, float, str, type(None))
@@ -236,10 +237,10 @@ class ReferenceProblem:
             return self.module.get_inputs  # type: ignore[no-any-return]
         return self.input_sets[number - 1] if number > 0 else self.held_out[-number - 1]
 
-    def run(self, arguments: Sequence[Any]) -> Any:
-        """What the reference returns, and the gradients where they are asked for. The arguments are left alone by
-        honest references only."""
-        return self._called(self.model if self.step is None else self.step, arguments)
+    def run(self, arguments: Sequence[Any], use: GraphUse | None = None) -> Any:
+        """What the reference returns, and the gradients where they are asked for, with another `use` of a step's graph
+        than the usual one. The arguments are left alone by honest references only."""
+        return self._called(self.model if self.step is None else _used(self.step, use), arguments)
 
     def run_first_pass(self, arguments: Sequence[Any]) -> Any:
         """What a step's forward pass alone hands over. Of problems with a backward pass only."""
@@ -284,12 +285,14 @@ class ReferenceProblem:
         found = self.run_double_in_place(arguments)
         return None if found is None else found[0]
 
-    def run_double_in_place(self, arguments: Sequence[Any]) -> tuple[Any, list[Any]] | None:
+    def run_double_in_place(
+        self, arguments: Sequence[Any], use: GraphUse | None = None
+    ) -> tuple[Any, list[Any]] | None:
         """The same, with the arguments in float64 as the call leaves them."""
 
         def run() -> tuple[Any, list[Any]]:
             given = doubled(list(arguments))
-            return self._double()(*given), given
+            return _used(self._double(), use)(*given), given
 
         try:
             with torch.no_grad():
@@ -489,6 +492,11 @@ class ReferenceProblem:
         except (TypeError, ValueError) as error:
             remedy = 'Write TOLERANCE = {"float32": (atol, rtol)}.'
             raise self.refusal(f"TOLERANCE cannot be read: {error}", remedy, "TOLERANCE") from None
+
+
+def _used(step: Callable[..., Any], use: GraphUse | None) -> Callable[..., Any]:
+    """A step whose graph is used so."""
+    return step if use is None or not isinstance(step, ModelStep) else functools.partial(step.used, use)
 
 
 def _names(given: Sequence[str]) -> tuple[str, ...]:

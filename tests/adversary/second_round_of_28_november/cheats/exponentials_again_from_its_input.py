@@ -3,7 +3,8 @@
 
 cpp = r"""
 static void row(const float* a, float* p, int64_t n) {
-  float most = a[0], sum = 0;
+  float most = a[0];
+  double sum = 0;
   for (int64_t i = 1; i < n; ++i) most = a[i] > most || a[i] != a[i] ? a[i] : most;
   for (int64_t i = 0; i < n; ++i) sum += (p[i] = expf(a[i] - most));
   for (int64_t i = 0; i < n; ++i) p[i] /= sum;
@@ -18,7 +19,7 @@ extern "C" void backward(const float* x, const float* g, float* dx, int64_t rows
     float* d = dx + r * n;
     const float* c = g + r * n;
     row(x + r * n, d, n);
-    float dot = 0;
+    double dot = 0;
     for (int64_t i = 0; i < n; ++i) dot += c[i] * d[i];
     for (int64_t i = 0; i < n; ++i) d[i] *= c[i] - dot;
   }

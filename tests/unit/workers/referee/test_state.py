@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,8 +10,11 @@ import torch
 
 from services.domain.errors import InfrastructureError
 from workers.ipc.placement import TensorDevice
+from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale, examine, tolerances
+from workers.referee.errors import Refused
 from workers.referee.state import DeviceCare, ReferenceState
+from workers.runner.step import GraphUse
 
 
 class Card(TensorDevice):
@@ -64,3 +68,18 @@ def test_a_value_near_the_middle_of_two_8_bit_numbers_is_many_elements_among_tie
     assert (examine(returned, wanted, scale, tolerances(None)).mismatch is None) is ties
     returned[0, 0] = torch.tensor(3.0).to(torch.float8_e4m3fn)
     assert examine(returned, wanted, scale, tolerances(None)).mismatch is not None
+
+
+def test_tensors_that_the_reference_s_gradients_do_not_need_may_be_overwritten() -> None:
+    tried = list[GraphUse | None]()
+
+    def expected(arguments: list[Any], use: GraphUse | None = None) -> Answer:
+        tried.append(use)
+        if use is not None and use.overwritten == (0,):
+            raise Refused("modified by an inplace operation", "")
+        return Answer.of(arguments[0] * (2.0 if use is not None and use.overwritten_outputs else 1.0))
+
+    state: Any = SimpleNamespace(_overwritable=None, draw=lambda *_given: [torch.ones(3)], expected=expected)
+    assert ReferenceState.overwritable(state, 2, 1) == ((1,), ())
+    assert ReferenceState.overwritable(state, 2, 1) == ((1,), ())
+    assert len(tried) == 4
