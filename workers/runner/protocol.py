@@ -83,6 +83,8 @@ class ThreadTeam(enum.Enum):
     """More than there are cores."""
     FEWER = "fewer"
     """As many as usual may be used, and OpenMP gives one, as in a parallel region of the caller's."""
+    ANOTHER = "another"
+    """As many as usual, in a call from a thread that has made none before."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +102,10 @@ class CallModel(OfSlot):
     """How the tensors that it is given lie in memory; see `workers.runner.step`. All but dense ones are copies."""
     team: ThreadTeam = ThreadTeam.USUAL
     """On the CPU: the threads that it gets."""
+    overwrite: bool = False
+    """Once what it returned is handed over, write over it and let go, as a caller may who needs it no more."""
+    read_only: bool = False
+    """On the CPU: its arguments lie in memory that can only be read, and a write ends the process."""
 
 
 class ChangeState(OfState):

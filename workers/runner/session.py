@@ -8,6 +8,7 @@ stopped. On a GPU the copy is made in the order of the stream, and `fetch` descr
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import time
@@ -20,6 +21,7 @@ import torch
 from workers import extensions
 from workers.ipc.placement import CudaTensorDevice, TensorDevice
 from workers.ipc.tensors import (
+    Block,
     Shared,
     TensorMeta,
     decode,
@@ -50,8 +52,8 @@ from workers.runner.answers import (
 from workers.runner.batches import Batch, run_batch
 from workers.runner.model import construct, copy_state, import_source, matching, read_state, state_of
 from workers.runner.observation import observe_guarded
-from workers.runner.outputs import describe_output, keeps_outputs, shared_with, write
-from workers.runner.process_state import changed_since, process_state
+from workers.runner.outputs import describe_output, keeps_outputs, overwrite, shared_with, write
+from workers.runner.process_state import FREE_TO_BUILD, changed_since, process_state
 from workers.runner.protocol import ThreadTeam
 from workers.runner.step import DENSE, ModelStep, StepError, StepPlan, laid_out, matched
 from workers.runner.streams import captured, run_held_up
@@ -94,11 +96,15 @@ class RunnerServer:
         """The model's own names of the reference's parameters and buffers."""
         self._states: dict[int, tuple[tuple[str, ...], list[torch.Tensor]]] = {}
         """Values for the model's parameters and buffers, with the reference's names."""
+        self._changed: tuple[str, ...] = ()
+        """What the module's import and the latest model's building left otherwise than they found it."""
         self._token: Any = None
         """Of the request that is being answered."""
         self._slot = 0
         """Where the arguments of the call lie that is being made."""
         self._waited_s = 0.0
+        self._overwrites = False
+        """Whether the outputs of the last call are written over when they are handed over."""
         self._outputs: Any = None
         self._batch: Batch | None = None
         self._inputs: tuple[torch.Tensor, ...] = ()
@@ -165,13 +171,19 @@ class RunnerServer:
         state = self._block(message, asked.handles, 1, asked.state_metas)
         if self.loads_built and extensions.wanted_by(asked.source):
             extensions.adopt_load_inline()
-        module = import_source(asked.source, self.module_name)
+        with torch.enable_grad():  # as whoever imports and builds it has it
+            before = process_state()
+            module = import_source(asked.source, self.module_name)
+            self._changed = changed_since(before, free=FREE_TO_BUILD)
         given = [tensor.clone() for tensor in init.tensors]
 
         def build(seed: int) -> torch.nn.Module:
             init_inputs = decode(asked.init, [tensor.clone() for tensor in given])
-            with self._place.device:
+            torch.manual_seed(seed)
+            with torch.enable_grad(), self._place.device:
+                before = process_state()
                 model = construct(module, self.class_name, init_inputs, seed)
+                self._changed += changed_since(before, free=FREE_TO_BUILD)
             torch.set_num_threads(asked.threads)  # whatever the module has set
             return model.to(self._place.device)
 
@@ -184,7 +196,7 @@ class RunnerServer:
         self._model, self._state = model, [tensor for _, tensor in state_of(model)]
         self._names = names or {}
         self._add("plain", model if asked.step is None else self._step(model, asked.step, names))
-        return ModelLoaded(matched=names is not None, missing=missing)
+        return ModelLoaded(matched=names is not None, missing=missing, changed=self._changed)
 
     def _change_state(self, asked: protocol.ChangeState, message: Message) -> ModelLoaded:
         state = self._block(message, asked.handles, 0, asked.state_metas)
@@ -195,11 +207,12 @@ class RunnerServer:
 
     def _add_instance(self, asked: protocol.AddInstance, message: Message) -> ModelLoaded:
         state = self._block(message, asked.handles, 0, asked.state_metas)
+        self._changed = ()
         model = self._build(asked.seed)
         names = copy_state(model, asked.state_names, state.tensors)
         state.close()
         self._add(OTHER, model if self._plan is None else self._step(model, self._plan, names))
-        return ModelLoaded(matched=names is not None)
+        return ModelLoaded(matched=names is not None, changed=self._changed)
 
     def _drop_instance(self, _asked: protocol.DropInstance, _message: Message) -> Acknowledged:
         self._models.pop(OTHER, None)
@@ -298,7 +311,7 @@ class RunnerServer:
 
     def _call(self, asked: protocol.CallModel, _message: Message) -> ModelCalled:
         arguments, self._batch = self._enter(asked.slot), None
-        model = self._models[asked.model]
+        model, self._overwrites = self._models[asked.model], asked.overwrite
         if asked.observe:
             before = process_state()
             seen = observe_guarded(model, arguments, self._place.synchronize)
@@ -313,9 +326,12 @@ class RunnerServer:
         if asked.layout != DENSE:
             arguments = mapped(arguments, lambda tensor: laid_out(tensor, asked.layout))
         started, self._waited_s = _now(), 0.0
-        self._outputs = model(*arguments) if asked.team is ThreadTeam.USUAL else called_by(asked.team, model, arguments)
+        inputs = self._slots[asked.slot][1]
+        with inputs.read_only() if asked.read_only and isinstance(inputs, Block) else contextlib.nullcontext():
+            usual = asked.team is ThreadTeam.USUAL
+            self._outputs = model(*arguments) if usual else called_by(asked.team, model, arguments)
         if asked.hold:
-            self._held = self._outputs
+            self._held = mapped(self._outputs, torch.Tensor.detach)  # nothing else that the call returned lives on
         if not self._place.is_gpu:
             seconds = _now() - started - self._waited_s
             if asked.at_once and self._out is not None:
@@ -346,6 +362,9 @@ class RunnerServer:
             describe_output(item, self._inputs, self._place.device, shared_with(item, items[:index], self._state))
             for index, item in enumerate(items)
         )
+        if self._overwrites and written:
+            overwrite(items, described)
+        self._overwrites = False
         return HandedOver(outputs=described, structure=nesting, written=written)
 
     def _finish_call(self) -> None:

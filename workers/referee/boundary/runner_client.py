@@ -32,6 +32,7 @@ from workers.runner.answers import (
 from workers.runner.step import DENSE, StepPlan
 
 A = TypeVar("A", bound=RunnerAnswer)
+BUILT = "the module was imported and its model built"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +129,7 @@ class RunnerSession(RunnerConnection):
                 block.close()
         if not set(loaded.missing) <= {name for name, _ in state}:
             raise RunnerFault(FaultKind.FORGED, "it misses parameters that nobody has")
+        _refuse_changes(BUILT, loaded.changed)
         self.missing = loaded.missing
         return loaded.matched
 
@@ -157,6 +159,7 @@ class RunnerSession(RunnerConnection):
             added, _ = self.ask(request, ModelLoaded, list(block.descriptors), limit_s=limit_s)
         finally:
             block.close()
+        _refuse_changes("another model was built", added.changed)
         return added.matched
 
     def drop_instance(self) -> None:
@@ -259,16 +262,26 @@ class RunnerSession(RunnerConnection):
         at_once: bool = False,
         layout: int = DENSE,
         team: protocol.ThreadTeam = protocol.ThreadTeam.USUAL,
+        overwrite: bool = False,
+        read_only: bool = False,
     ) -> TimedCall:
         """Run the model once on what is in the slot. With `hold`, the runner keeps what it returned: see `held`.
 
         With `at_once`, on the CPU, outputs count as they are when the model returns, not a little later; those of a
         forward, as they are when it says that it has ended. No figure is to be taken of such a call, nor of one whose
-        arguments lie in another `layout` than in the slot, or that another `team` of threads makes."""
+        arguments lie in another `layout` than in the slot or in memory that is `read_only`, or that another `team` of
+        threads makes. With `overwrite`, what it returned is written over once it has been handed over."""
         slot.poison()
         self._keeps_early, self._early = at_once and slot.late > 0, None
         request = protocol.CallModel(
-            slot=slot.number, model=model, hold=hold, at_once=at_once, layout=layout, team=team
+            slot=slot.number,
+            model=model,
+            hold=hold,
+            at_once=at_once,
+            layout=layout,
+            team=team,
+            overwrite=overwrite,
+            read_only=read_only,
         )
         called, took = self.exchange(request, ModelCalled, limit_s=limit_s)
         self._last = called.handed
@@ -332,20 +345,18 @@ class RunnerSession(RunnerConnection):
             self._late.pop(slot.number, None)
         self.ask(protocol.ForgetSlots(slots=tuple(slot.number for slot in slots)), Acknowledged)
 
-    def observe(self, slot: Slot) -> dict[str, int]:
+    def observe(self, slot: Slot, *, overwrite: bool = False) -> dict[str, int]:
         """Run the model once and return PyTorch's operators it used with the elements of their largest tensor.
 
         What they allocate lies between guards. Raises `RunnerFault` where it was seen to write past bounds,
         or to leave its process otherwise than it found it."""
         slot.poison()
-        called, _ = self.ask(protocol.CallModel(slot=slot.number, observe=True), ModelCalled)
+        called, _ = self.ask(protocol.CallModel(slot=slot.number, observe=True, overwrite=overwrite), ModelCalled)
         self._last = called.handed
         if called.operators is None:
             raise RunnerFault(FaultKind.FORGED, "operators are not described")
         _refuse_writes(called.written_outside)
-        if called.changed:
-            text = f"after the call, {', '.join(called.changed)} was not as before it: put back what the call changes"
-            raise RunnerFault(FaultKind.FORGED, text)
+        _refuse_changes("the call", called.changed)
         return dict(called.operators)
 
     def drop(self) -> None:
@@ -389,6 +400,13 @@ def _refuse_writes(outside: str | None) -> None:
     """Raise `RunnerFault` where a call wrote past the bounds of a tensor."""
     if outside is not None:
         raise RunnerFault(FaultKind.FORGED, f"it wrote {outside}")
+
+
+def _refuse_changes(when: str, changed: tuple[str, ...]) -> None:
+    """Raise `RunnerFault` where modes of the process are not as they were."""
+    if changed:
+        text = f"after {when}, {', '.join(dict.fromkeys(changed))} was not as before: put back what it changes"
+        raise RunnerFault(FaultKind.FORGED, text)
 
 
 def _same_value(one: Output, other: Output) -> bool:

@@ -18,11 +18,14 @@ from workers.referee.comparison.tolerance import ErrorScale
 from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.gates.finding import GateFinding, failed
 from workers.referee.inputs.distributions import OWN, Distribution
+from workers.referee.state import ReferenceState
 from workers.referee.trial import Held, Trial
 from workers.runner.protocol import ThreadTeam
 
 MOST_HELD_BYTES = 256 << 20
 """Of device memory, for outputs that are held until later calls have ended."""
+READ_ONLY = "called again on arguments in memory that can only be read"
+OVERWRITTEN = " when its caller had written to what the first call returned"
 AT_ONCE = 0.5
 """Share of the calls that leave no figure whose outputs are copied before anything is said."""
 
@@ -46,15 +49,26 @@ def try_draw(
     where = f"input set {number}, {distribution.name} values" if number else f"{distribution.name} values"
     answer: Answer | None = None
     may_hold = not (trial.state.mutates or trial.state.aliases) and has_room(trial, slot)
+    are_the_callers = _are_the_callers(trial.state)
     for turn in ("observed", "repeated") if observe else ("plain",):
         slot.write(tensors)
         if turn == "observed":
-            trial.operators = trial.session.observe(slot)
+            trial.operators = trial.session.observe(slot, overwrite=are_the_callers)
         else:
-            trial.session.call(slot, hold=may_hold and (hold or turn == "repeated"), at_once=_by_chance(), team=team)
+            holds = may_hold and (hold or turn == "repeated")
+            written_over = are_the_callers and not holds
+            reads = not trial.state.mutates and turn == "repeated"
+            try:
+                trial.session.call(
+                    slot, hold=holds, at_once=_by_chance(), team=team, overwrite=written_over, read_only=reads
+                )
+            except RunnerFault as fault:
+                if reads and fault.kind is FaultKind.CRASHED:
+                    raise RunnerFault(fault.kind, f"{where}, {READ_ONLY}: {fault}") from None
+                raise
         fetched = trial.session.fetch(slot)
         answer = trial.state.expected(arguments) if answer is None else answer
-        place = f"{where}, called again" if turn == "repeated" else where
+        place = where if turn != "repeated" else f"{where}, called again{OVERWRITTEN if are_the_callers else ''}"
         scales = trial.state.scales(number, distribution) or ()
         if may_hold and (hold or turn == "repeated"):
             trial.held = Held(session=trial.session, slot=slot, answer=answer, scales=scales)
@@ -69,6 +83,11 @@ def try_draw(
 def has_room(trial: Trial, slot: Slot) -> bool:
     """Whether a call's outputs may be held: on a GPU, whose memory is short, those that are not large."""
     return not trial.state.place.is_gpu or slot.outputs.raw.numel() <= MOST_HELD_BYTES
+
+
+def _are_the_callers(state: ReferenceState) -> bool:
+    """Whether what the reference returns is its caller's alone, who may write to it."""
+    return not (state.aliases or state.shares)
 
 
 def _by_chance() -> bool:
@@ -91,9 +110,9 @@ def try_values(
     with opened(trial, number, arguments, wanted) as slot:
         slot.write(flatten(arguments))
         if _by_chance():  # no figure is taken; nobody knows which calls have guards around what they allocate
-            trial.session.observe(slot)
+            trial.session.observe(slot, overwrite=_are_the_callers(state))
         else:
-            trial.session.call(slot)
+            trial.session.call(slot, overwrite=_are_the_callers(state))
         fetched = trial.session.fetch(slot)
         known = state.known_scales(kind) if scales is None else scales
         scales = [dataclasses.replace(scale, usual=()) for scale in known]  # another shape's outputs are not so large
