@@ -79,6 +79,18 @@ class OutputsKept:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CalledRepeatedly:
+    """To `CallRepeatedly`."""
+
+    own_bytes: int
+    """Resident memory that the process shares with nobody; 0 where nothing says that."""
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` for what no process has."""
+        _check(0 <= self.own_bytes < MAX_ELEMENTS, "memory has a number of bytes")
+
+
+@dataclass(frozen=True, kw_only=True)
 class OutputClaim:
     """What a runner says of one output."""
 
@@ -253,6 +265,7 @@ RunnerAnswer = (
     | ModelLoaded
     | StateRead
     | OutputsKept
+    | CalledRepeatedly
     | HandedOver
     | ModelCalled
     | BatchTimed
@@ -270,6 +283,7 @@ ANSWERS: Messages[RunnerAnswer] = Messages(
         "loaded": ModelLoaded,
         "left": StateRead,
         "kept": OutputsKept,
+        "repeated": CalledRepeatedly,
         "outputs": HandedOver,
         "called": ModelCalled,
         "timed": BatchTimed,

@@ -7,6 +7,7 @@ that calls. What the runner says of this can only count against the candidate.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection
 
 import torch
@@ -40,6 +41,16 @@ _READ: dict[str, Callable[[], object]] = {
 """Bound before a candidate is loaded."""
 FREE_TO_BUILD = ("the number of threads", "the state of the random numbers")
 """What a module's import and a model's building may change: parameters are drawn then."""
+
+
+def own_bytes() -> int:
+    """Resident memory of this process that it shares with nobody, in bytes; 0 where the system does not say."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            resident, shared = map(int, file.read().split()[1:3])
+    except OSError:
+        return 0
+    return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
 
 
 def process_state() -> dict[str, object]:

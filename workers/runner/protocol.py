@@ -155,6 +155,17 @@ class AskWhatIsKept(OfSlot):
     """Run the model once, let go of what it returns, and say whether the memory of that is still there."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class CallRepeatedly(OfSlot):
+    """On the CPU: run the model's forward so many times, whatever it raises, and let go of what it returns."""
+
+    count: int
+    axes: tuple[tuple[int, int], ...] = ()
+    """Tensors of the slot and their dimensions that are one longer in each call; none where all calls are alike."""
+    least: int = 0
+    """Their size in the first call; the slot has that of the last."""
+
+
 class HandOverHeld(OfSlot):
     """Hand over what an early call returned, as it is now, and let go of it."""
 
@@ -246,6 +257,7 @@ REQUESTS: Messages[RunnerRequest] = Messages(
         "drop_states": DropStates,
         "left": ReadState,
         "kept": AskWhatIsKept,
+        "repeat": CallRepeatedly,
         "held": HandOverHeld,
         "time": TimeBatch,
         "look": CallLate,
@@ -261,5 +273,5 @@ REQUESTS: Messages[RunnerRequest] = Messages(
         "draft": DraftCode,
     },
 )
-RUNNING = (CallModel, AskWhatIsKept, TimeBatch, InterleaveSteps, CallLate)
+RUNNING = (CallModel, AskWhatIsKept, CallRepeatedly, TimeBatch, InterleaveSteps, CallLate)
 """Requests in which the model runs."""

@@ -40,6 +40,7 @@ from workers.runner.answers import (
     Acknowledged,
     BatchCalled,
     BatchTimed,
+    CalledRepeatedly,
     GraphCaptured,
     HandedOver,
     ModelCalled,
@@ -53,9 +54,9 @@ from workers.runner.batches import Batch, run_batch
 from workers.runner.model import construct, copy_state, import_source, matching, read_state, state_of
 from workers.runner.observation import observe_guarded
 from workers.runner.outputs import describe_output, keeps_outputs, overwrite, shared_with, write
-from workers.runner.process_state import FREE_TO_BUILD, changed_since, process_state
+from workers.runner.process_state import FREE_TO_BUILD, changed_since, own_bytes, process_state
 from workers.runner.protocol import ThreadTeam
-from workers.runner.step import DENSE, ModelStep, StepError, StepPlan, laid_out, matched
+from workers.runner.step import DENSE, ModelStep, StepError, StepPlan, laid_out, matched, shortened
 from workers.runner.streams import captured, run_held_up
 from workers.runner.teams import called_by
 
@@ -148,6 +149,7 @@ class RunnerServer:
             protocol.DropStates: self._drop_states,
             protocol.ReadState: self._read_state,
             protocol.AskWhatIsKept: self._tell_what_is_kept,
+            protocol.CallRepeatedly: self._repeat,
             protocol.HandOverHeld: self._hand_over_held,
             protocol.TimeBatch: self._time,
             protocol.CallLate: self._call_late,
@@ -343,6 +345,15 @@ class RunnerServer:
 
     def _tell_what_is_kept(self, asked: protocol.AskWhatIsKept, _message: Message) -> OutputsKept:
         return OutputsKept(kept=keeps_outputs(self._models["plain"], self._enter(asked.slot)))
+
+    def _repeat(self, asked: protocol.CallRepeatedly, _message: Message) -> CalledRepeatedly:
+        arguments = self._enter(asked.slot)
+        given = arguments if self._plan is None else self._plan.forward_arguments(arguments)
+        for size in range(asked.least, asked.least + asked.count):
+            call = shortened(given, asked.axes, size) if asked.axes else given
+            with contextlib.suppress(Exception):
+                self._model(*call)
+        return CalledRepeatedly(own_bytes=own_bytes())
 
     def _hand_over_held(self, asked: protocol.HandOverHeld, _message: Message) -> HandedOver:
         self._enter(asked.slot)
