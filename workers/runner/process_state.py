@@ -1,4 +1,5 @@
-"""What a candidate must leave in its process as it found it, in a call, as it is imported and built: modes of the processor and of torch that change later results.
+"""What a candidate must leave in its process as it found it: modes of the processor and of torch that change later
+results. It may change none for good in a call, nor as it is imported and its model is built.
 
 A kernel may round otherwise or flush denormal numbers while it runs, as long as it puts the mode back. The processor's
 modes are read by their effects on Python's own floats, so that no native code is needed; they are those of the thread
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection
+from pathlib import Path
 
 import torch
 
@@ -46,8 +48,7 @@ FREE_TO_BUILD = ("the number of threads", "the state of the random numbers")
 def own_bytes() -> int:
     """Resident memory of this process that it shares with nobody, in bytes; 0 where the system does not say."""
     try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            resident, shared = map(int, file.read().split()[1:3])
+        resident, shared = map(int, Path("/proc/self/statm").read_text(encoding="ascii").split()[1:3])
     except OSError:
         return 0
     return (resident - shared) * os.sysconf("SC_PAGE_SIZE")

@@ -110,8 +110,8 @@ def keeps_memory(trial: Trial) -> GateFinding | None:
         return None
     each = sum(grown) // (len(grown) * count)
     return failed(
-        f"after calls of the same shapes, its process has {each >> 10} KiB more for each of them, without end: give back "
-        "what a call allocates"
+        f"each call of the same shapes leaves its process with {each >> 10} KiB more, without end: give back what a "
+        "call allocates"
     )
 
 

@@ -15,7 +15,7 @@ from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale
 from workers.referee.errors import Refused
 from workers.referee.gates import generalization
-from workers.referee.gates.generalization import LONG, SHORT, _again, _long, _on_derived
+from workers.referee.gates.generalization import LONG, SHORT, _again, _exchanged, _long, _on_derived
 from workers.referee.inputs.constraints import Limits
 
 
@@ -31,7 +31,7 @@ def trial_on(session: RunnerSession, answer: torch.Tensor) -> Any:
     state.expected = problem.run
     state.usable = lambda _number: ()
     state.left_out = ()
-    state.chooses = problem.is_step = False
+    state.chooses = state.mutates = problem.is_step = False
     trial.is_called_on = True  # an ordinary call takes more of a state than there is here
     return trial
 
@@ -102,3 +102,14 @@ def test_a_dimension_grows_only_as_long_as_the_reference_takes_it(monkeypatch: p
     again = change([torch.rand(80, 4)])
     assert again is not None
     assert again[0].shape == (320, 4)
+
+
+@pytest.mark.parametrize(("most", "shapes"), [(20, [(4, 80)]), (4, [])])
+def test_sizes_are_exchanged_where_neither_is_far_larger(
+    monkeypatch: pytest.MonkeyPatch, most: int, shapes: list[tuple[int, ...]]
+) -> None:
+    monkeypatch.setattr(generalization, "MOST_EXCHANGED", most)
+    with against(honest) as session:
+        trial = trial_on(session, WEIGHT)
+        calls = list(_exchanged(trial, [[(0, 0)], [(0, 1)]]))
+    assert [tuple(arguments[0].shape) for arguments, _ in calls] == shapes
