@@ -157,7 +157,8 @@ class AskWhatIsKept(OfSlot):
 
 @dataclass(frozen=True, kw_only=True)
 class CallRepeatedly(OfSlot):
-    """On the CPU: run the model's forward so many times, whatever it raises, and let go of what it returns."""
+    """On the CPU: run the model's forward so many times by one thread, whatever it raises, and let go of what it
+    returns."""
 
     count: int
     axes: tuple[tuple[int, int], ...] = ()

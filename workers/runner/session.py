@@ -349,10 +349,13 @@ class RunnerServer:
     def _repeat(self, asked: protocol.CallRepeatedly, _message: Message) -> CalledRepeatedly:
         arguments = self._enter(asked.slot)
         given = arguments if self._plan is None else self._plan.forward_arguments(arguments)
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # calls are small: on a busy machine, a team of threads costs a hundred times as much
         for size in range(asked.least, asked.least + asked.count):
             call = shortened(given, asked.axes, size) if asked.axes else given
             with contextlib.suppress(Exception):
                 self._model(*call)
+        torch.set_num_threads(threads)
         return CalledRepeatedly(own_bytes=own_bytes())
 
     def _hand_over_held(self, asked: protocol.HandOverHeld, _message: Message) -> HandedOver:

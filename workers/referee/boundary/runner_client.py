@@ -306,9 +306,9 @@ class RunnerSession(RunnerConnection):
         return self.ask(protocol.AskWhatIsKept(slot=slot.number), OutputsKept)[0].kept
 
     def repeat(self, slot: Slot, count: int, axes: Sequence[tuple[int, int]] = (), least: int = 0) -> int:
-        """Run the model's forward so many times on what is in the slot; with `axes`, tensors and dimensions that are
-        `least` long in the first call and one longer in each. What is raised is passed over. The memory of the process
-        that nobody shares, in bytes; 0 where it is unknown."""
+        """Run the model's forward so many times, by one thread, on what is in the slot; with `axes`, tensors and
+        dimensions that are `least` long in the first call and one longer in each. What is raised is passed over. The
+        memory of the process that nobody shares, in bytes; 0 where it is unknown."""
         request = protocol.CallRepeatedly(slot=slot.number, count=count, axes=tuple(axes), least=least)
         return self.ask(request, CalledRepeatedly)[0].own_bytes
 

@@ -84,12 +84,16 @@ def examine(trial: Trial) -> GateFinding:
     be refused by an exception: silence fails. Fails with the first mismatch."""
     notes = list[str]()
     promised = sentences(trial.state.problem.limits.constraints)
+    groups = list[Axes]()
     finding = (
-        _on_held_out(trial) or _on_derived(trial, notes) or on_left_kinds(trial, notes) or on_other_values(trial, notes)
+        _on_held_out(trial)
+        or _on_derived(trial, notes, groups)
+        or on_left_kinds(trial, notes)
+        or on_other_values(trial, notes)
     )
     if finding is not None:
         return finding
-    finding = None if _is_enough(trial) else _on_many_calls(trial)
+    finding = None if _is_enough(trial) else _on_many_calls(trial, groups)
     if finding is not None:
         return finding
     doubt = with_other_settings(trial)
@@ -127,16 +131,15 @@ def _on_held_out(trial: Trial) -> GateFinding | None:
     return None
 
 
-def _on_many_calls(trial: Trial) -> GateFinding | None:
-    """What is wrong with an ordinary call after many others, of small shapes and of growing ones; memory that each call
-    keeps."""
+def _on_many_calls(trial: Trial, groups: list[Axes]) -> GateFinding | None:
+    """What is wrong with an ordinary call after many others, of small shapes and of growing ones along `groups`; memory
+    that each call keeps."""
     if trial.state.place.is_gpu or trial.state.mutates or trial.mode is not Mode.FULL:
         return None
     finding = keeps_memory(trial)
-    arguments = _announced(trial)
-    if finding is not None or holds_sparse(structure(arguments, [])) or index_structure(flatten(arguments)) is not None:
+    if finding is not None or not groups:
         return finding
-    groups = [axes for axes, _cut in _groups(trial, arguments)]
+    arguments = _announced(trial)
     cuts = [_to_size(trial, axes, min(SHORT, _size(flatten(arguments), axes)), apart=False) for axes in groups]
     small = _cut_by(trial, arguments, cuts)
     finding = None if small is None else after_many_calls(trial, small)
@@ -157,11 +160,11 @@ def _cut_by(trial: Trial, arguments: list[Any], changes: Sequence[Change]) -> li
     return taken(trial.state, arguments, tensors)
 
 
-def _on_derived(trial: Trial, notes: list[str]) -> GateFinding | None:
-    """What is wrong on other shapes; `notes` gets what became of each. Before each comes a call of the announced
-    ones."""
+def _on_derived(trial: Trial, notes: list[str], groups: list[Axes]) -> GateFinding | None:
+    """What is wrong on other shapes; `notes` gets what became of each, `groups` the dimensions that change together.
+    Before each comes a call of the announced ones."""
     before = call_before(trial)
-    for index, (arguments, change) in enumerate(_each_once(trial, _derived(trial))):
+    for index, (arguments, change) in enumerate(_each_once(trial, _derived(trial, groups))):
         if notes and _is_enough(trial):
             notes.append("there was no time for other shapes")
             break
@@ -266,7 +269,7 @@ def _each_once(trial: Trial, calls: Iterator[Derived]) -> Iterator[Derived]:
             yield arguments, change
 
 
-def _derived(trial: Trial) -> Iterator[Derived]:
+def _derived(trial: Trial, groups: list[Axes]) -> Iterator[Derived]:
     """Other shapes that the reference takes: each dimension smaller, larger, of few places and, on a CPU, of none and
     of very many; then what broadcasts as large as what it meets. One after the other, since cuts of large inputs may
     be large."""
@@ -275,7 +278,7 @@ def _derived(trial: Trial) -> Iterator[Derived]:
     if indices is not None or holds_sparse(structure(arguments, [])):
         yield from ((call, None) for call in _fewer_rows(state, arguments, indices))
         return
-    groups, part = list[Axes](), arguments
+    part = arguments
     for axes, cut in _groups(trial, arguments):
         groups.append(axes)
         part = min(part, state.problem.forward_arguments(cut), key=_bytes)

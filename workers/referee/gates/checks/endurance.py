@@ -36,6 +36,8 @@ LEAST_GROWING = 17
 """The first of growing sizes: references that take it take larger ones."""
 MOST_BYTES = 8 << 20
 """Of inputs, up to which a call with NaNs comes before each one of other shapes."""
+BEFORE_S = 0.1
+"""For all of these calls."""
 WINDOWS = 6
 """In a row, in each of which memory must grow to be called growing."""
 WINDOW_S = 2e-3
@@ -51,13 +53,16 @@ def call_before(trial: Trial) -> Callable[[], None]:
     is_large = trial.bytes_of(arguments) > MOST_BYTES
     if is_large or trial.mode is not Mode.FULL or trial.state.mutates or holds_sparse(structure(arguments, [])):
         return lambda: None
-    given = _with_nans(trial, arguments) or arguments
+    given, left_s = _with_nans(trial, arguments) or arguments, BEFORE_S
 
     def call() -> None:
+        nonlocal left_s
+        if left_s <= 0:
+            return
         slot = trial.slot(0, arguments)
         slot.write(flatten(given))
         try:
-            trial.session.call(slot)
+            left_s -= trial.session.call(slot).wall_s
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
                 raise RunnerFault(fault.kind, f"arguments of which every other number is no number: {fault}") from None

@@ -45,7 +45,7 @@ def _as_wide(answer: torch.Tensor, width: int) -> torch.Tensor:
 def test_who_is_wrong_on_derived_shapes_is_told_that_a_kernel_may_raise() -> None:
     with against(honest) as session:
         assert loaded(session, [("weight", WEIGHT)])
-        finding = _on_derived(trial_on(session, WEIGHT + 1.0), [])
+        finding = _on_derived(trial_on(session, WEIGHT + 1.0), [], [])
     assert finding is not None
     assert finding.detail.startswith("derived shapes ")
     assert finding.detail.endswith(". A kernel may raise an exception for shapes that it does not support")
@@ -56,7 +56,7 @@ def test_who_raises_on_derived_shapes_passes() -> None:
     notes: list[str] = []
     with against(honest) as session:
         assert loaded(session, [("weight", WEIGHT)])
-        assert _on_derived(trial_on(session, WEIGHT), notes) is None
+        assert _on_derived(trial_on(session, WEIGHT), notes, []) is None
     assert any("refused with" in note for note in notes)
     assert any(note.startswith("passed on derived shapes ") for note in notes)
 

@@ -14,6 +14,7 @@ from workers.referee.errors import Refused
 from workers.referee.gates.checks import endurance
 from workers.referee.gates.checks.endurance import after_many_calls, after_many_shapes, call_before, keeps_memory
 from workers.referee.gates.finding import GateFinding
+from workers.referee.inputs.distributions import OWN
 from workers.referee.trial import Mode, Trial
 
 LEAKING = DOUBLE.replace(
@@ -94,7 +95,7 @@ def test_no_call_with_nans_comes_where_the_reference_refuses_them() -> None:
 
     with against(honest) as session:
         trial = on_trial(session, FINITE, usable=lambda _number: [SimpleNamespace(finite=False)], expected=refused)
-        assert endurance._with_nans(trial, trial.draw(0, endurance.OWN)) is None
+        assert endurance._with_nans(trial, trial.draw(0, OWN)) is None
 
 
 def test_other_modes_than_full_ones_have_no_call_before(monkeypatch: pytest.MonkeyPatch) -> None:
