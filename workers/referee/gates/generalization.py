@@ -335,6 +335,7 @@ def _exchanged(trial: Trial, groups: list[Axes]) -> Iterator[Derived]:
     change = _chain([_to_size(trial, axes, other, apart=True), _to_size(trial, others, size, apart=True)])
     changed = change(tensors)
     if changed is not None and (call := taken(trial.state, arguments, changed)):
+        call_before(trial)()  # whatever others have cost: what is kept for the announced sizes is there
         yield call, None
 
 
