@@ -6,7 +6,9 @@ side can neither cut the memory away under our feet (SIGBUS) nor let it grow wit
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import ctypes
 import dataclasses
 import fcntl
 import inspect
@@ -14,7 +16,7 @@ import math
 import mmap
 import os
 from collections import namedtuple
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import MemberDescriptorType
 from typing import Any, Protocol
@@ -170,11 +172,26 @@ class Block:
         """Overwrite everything with a pattern that no result has by chance."""
         self.raw.fill_(POISON)
 
+    @contextlib.contextmanager
+    def read_only(self) -> Iterator[None]:
+        """Have this process read the memory only: a write raises SIGSEGV."""
+        _protect(self.raw, mmap.PROT_READ)
+        try:
+            yield
+        finally:
+            _protect(self.raw, mmap.PROT_READ | mmap.PROT_WRITE)
+
     def close(self) -> None:
         """Close the descriptor; the mapping goes with the last tensor."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
+
+
+def _protect(raw: torch.Tensor, access: int) -> None:
+    """Set what this process may do with the pages of a mapping."""
+    if raw.numel():
+        ctypes.CDLL(None).mprotect(ctypes.c_void_p(raw.data_ptr()), ctypes.c_size_t(raw.numel()), access)
 
 
 def descriptors_of(descriptors: Sequence[int], handles: Sequence[Any], index: int) -> tuple[int, ...]:

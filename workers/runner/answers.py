@@ -36,6 +36,11 @@ def _check(holds: bool, what: str) -> None:
         raise ValueError(what)
 
 
+def _check_names(names: tuple[str, ...]) -> None:
+    _check(len(names) <= MAX_OUTPUTS, "there are too many names")
+    _check(all(len(name) <= MAX_NAME for name in names), "a name is too long")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Acknowledged:
     """It was done."""
@@ -49,6 +54,12 @@ class ModelLoaded:
     """Whether its parameters could be matched with the reference's."""
     missing: tuple[str, ...] = ()
     """Where not: those of the reference in whose place it may keep something of another shape."""
+    changed: tuple[str, ...] = ()
+    """What the module's import and the model's building left otherwise in the process than they found it."""
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` for too many names."""
+        _check_names(self.changed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +76,18 @@ class OutputsKept:
 
     kept: bool
     """Whether the model holds memory that it has returned."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalledRepeatedly:
+    """To `CallRepeatedly`."""
+
+    own_bytes: int
+    """Resident memory that the process shares with nobody; 0 where nothing says that."""
+
+    def __post_init__(self) -> None:
+        """Raises `ValueError` for what no process has."""
+        _check(0 <= self.own_bytes < MAX_ELEMENTS, "memory has a number of bytes")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,8 +157,7 @@ class ModelCalled:
         """Raises `ValueError` for what no call is."""
         _check(0 <= self.seconds <= MAX_CLAIM_S, "a call takes a number of seconds")
         _check(len(self.written_outside or "") <= MAX_TEXT, "the text is too long")
-        _check(len(self.changed) <= MAX_OUTPUTS, "there are too many names")
-        _check(all(len(name) <= MAX_NAME for name in self.changed), "a name is too long")
+        _check_names(self.changed)
         operators = self.operators or {}
         _check(len(operators) <= MAX_OPERATORS, "there are too many operators")
         _check(all(len(name) <= MAX_NAME for name in operators), "an operator's name is too long")
@@ -243,6 +265,7 @@ RunnerAnswer = (
     | ModelLoaded
     | StateRead
     | OutputsKept
+    | CalledRepeatedly
     | HandedOver
     | ModelCalled
     | BatchTimed
@@ -260,6 +283,7 @@ ANSWERS: Messages[RunnerAnswer] = Messages(
         "loaded": ModelLoaded,
         "left": StateRead,
         "kept": OutputsKept,
+        "repeated": CalledRepeatedly,
         "outputs": HandedOver,
         "called": ModelCalled,
         "timed": BatchTimed,

@@ -80,6 +80,21 @@ def _strides(item: torch.Tensor) -> tuple[int, ...]:
     return tuple(stride if stride < MAX_ELEMENTS else 0 for stride in item.stride())
 
 
+def overwrite(items: Sequence[Any], described: Sequence[OutputClaim]) -> None:
+    """Write other values over outputs that lie in memory of their own, as their caller may: no kernel's later result
+    depends on what becomes of them."""
+    for item, claim in zip(items, described, strict=True):
+        if claim.kind != "tensor" or claim.alias is not None or claim.shared is not None or not claim.written_out:
+            continue
+        own = item.detach()
+        if item.dtype is torch.bool:
+            own.logical_not_()
+        elif item.is_floating_point() or item.is_complex():
+            own.fill_(float("nan"))
+        else:
+            own.bitwise_not_()
+
+
 def shared_with(item: torch.Tensor, earlier: Sequence[torch.Tensor], state: Sequence[torch.Tensor]) -> str | None:
     """What an output has elements in common with, beside the inputs: an earlier output, or the model itself."""
     if type(item) is not torch.Tensor or item.layout is not torch.strided:

@@ -83,6 +83,8 @@ class ThreadTeam(enum.Enum):
     """More than there are cores."""
     FEWER = "fewer"
     """As many as usual may be used, and OpenMP gives one, as in a parallel region of the caller's."""
+    ANOTHER = "another"
+    """As many as usual, in a call from a thread that has made none before."""
 
 
 class Manner(enum.Flag):
@@ -121,6 +123,10 @@ class CallModel(OfSlot):
     """In evaluation mode where the model is in training mode, and the other way round; it is as it was afterwards."""
     use: GraphUse | None = None
     """Of a step: how its graph is used; None where that is usual."""
+    overwrite: bool = False
+    """Once what it returned is handed over, write over it and let go, as a caller may who needs it no more."""
+    read_only: bool = False
+    """On the CPU: its arguments lie in memory that can only be read, and a write ends the process."""
 
 
 class ChangeState(OfState):
@@ -198,6 +204,18 @@ class ReadState(OfState):
 
 class AskWhatIsKept(OfSlot):
     """Run the model once, let go of what it returns, and say whether the memory of that is still there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallRepeatedly(OfSlot):
+    """On the CPU: run the model's forward so many times by one thread, whatever it raises, and let go of what it
+    returns."""
+
+    count: int
+    axes: tuple[tuple[int, int], ...] = ()
+    """Tensors of the slot and their dimensions that are one longer in each call; none where all calls are alike."""
+    least: int = 0
+    """Their size in the first call; the slot has that of the last."""
 
 
 class HandOverHeld(OfSlot):
@@ -292,6 +310,7 @@ REQUESTS: Messages[RunnerRequest] = Messages(
         "drop_states": DropStates,
         "left": ReadState,
         "kept": AskWhatIsKept,
+        "repeat": CallRepeatedly,
         "held": HandOverHeld,
         "time": TimeBatch,
         "look": CallLate,
@@ -307,5 +326,5 @@ REQUESTS: Messages[RunnerRequest] = Messages(
         "draft": DraftCode,
     },
 )
-RUNNING = (CallModel, AskWhatIsKept, TimeBatch, InterleaveSteps, CallLate)
+RUNNING = (CallModel, AskWhatIsKept, CallRepeatedly, TimeBatch, InterleaveSteps, CallLate)
 """Requests in which the model runs."""

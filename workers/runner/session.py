@@ -24,6 +24,7 @@ import torch
 from workers import extensions
 from workers.ipc.placement import CudaTensorDevice, TensorDevice
 from workers.ipc.tensors import (
+    Block,
     Shared,
     TensorMeta,
     decode,
@@ -42,6 +43,7 @@ from workers.runner.answers import (
     Acknowledged,
     BatchCalled,
     BatchTimed,
+    CalledRepeatedly,
     GraphCaptured,
     HandedOver,
     ModelCalled,
@@ -68,10 +70,10 @@ from workers.runner.model import (
     turned_over,
 )
 from workers.runner.observation import observe_guarded
-from workers.runner.outputs import describe_output, keeps_outputs, shared_with, write
-from workers.runner.process_state import changed_since, process_state
+from workers.runner.outputs import describe_output, keeps_outputs, overwrite, shared_with, write
+from workers.runner.process_state import FREE_TO_BUILD, changed_since, own_bytes, process_state
 from workers.runner.protocol import Manner, Origin, ThreadTeam
-from workers.runner.step import DENSE, ModelStep, StepError, StepPlan, laid_out, matched
+from workers.runner.step import DENSE, ModelStep, StepError, StepPlan, laid_out, matched, shortened
 from workers.runner.streams import captured, run_held_up
 from workers.runner.teams import called_by
 
@@ -120,11 +122,15 @@ class RunnerServer:
         """The model's own names of the reference's parameters and buffers."""
         self._states: dict[int, tuple[tuple[str, ...], list[torch.Tensor]]] = {}
         """Values for the model's parameters and buffers, with the reference's names."""
+        self._changed: tuple[str, ...] = ()
+        """What the module's import and the latest model's building left otherwise than they found it."""
         self._token: Any = None
         """Of the request that is being answered."""
         self._slot = 0
         """Where the arguments of the call lie that is being made."""
         self._waited_s = 0.0
+        self._overwrites = False
+        """Whether the outputs of the last call are written over when they are handed over."""
         self._outputs: Any = None
         self._batch: Batch | None = None
         self._inputs: tuple[torch.Tensor, ...] = ()
@@ -169,6 +175,7 @@ class RunnerServer:
             protocol.DropStates: self._drop_states,
             protocol.ReadState: self._read_state,
             protocol.AskWhatIsKept: self._tell_what_is_kept,
+            protocol.CallRepeatedly: self._repeat,
             protocol.HandOverHeld: self._hand_over_held,
             protocol.TimeBatch: self._time,
             protocol.CallLate: self._call_late,
@@ -196,13 +203,18 @@ class RunnerServer:
         if is_candidate and random.SystemRandom().random() < OTHER_VARIABLES:
             exchange_variables(asked.threads)
         with torch.set_grad_enabled(is_candidate):
+            before = process_state()
             module = import_source(asked.source, self._module_name)
+            self._changed = changed_since(before, free=FREE_TO_BUILD)
         given = [tensor.clone() for tensor in init.tensors]
 
         def build(seed: int, init: Any = None) -> torch.nn.Module:
             init_inputs = decode(asked.init, [tensor.clone() for tensor in given]) if init is None else init
-            with self._place.device, torch.set_grad_enabled(is_candidate):
+            torch.manual_seed(seed)
+            with torch.set_grad_enabled(is_candidate), self._place.device:
+                before = process_state()
                 model = construct(module, self.class_name, init_inputs, seed)
+                self._changed += changed_since(before, free=FREE_TO_BUILD)
             torch.set_num_threads(asked.threads)  # whatever the module has set
             return model.to(self._place.device)
 
@@ -215,7 +227,7 @@ class RunnerServer:
         self._model, self._state = model, [tensor for _, tensor in state_of(model)]
         self._names = names or {}
         self._add("plain", model if asked.step is None else self._step(model, asked.step, names))
-        return ModelLoaded(matched=names is not None, missing=missing)
+        return ModelLoaded(matched=names is not None, missing=missing, changed=self._changed)
 
     def _change_state(self, asked: protocol.ChangeState, message: Message) -> ModelLoaded:
         state = self._block(message, asked.handles, 0, asked.state_metas)
@@ -231,6 +243,7 @@ class RunnerServer:
             block = self._block(message, asked.handles, 1, asked.init_metas)
             init = decode(asked.init, [tensor.clone() for tensor in block.tensors])
             block.close()
+        self._changed = ()
         if asked.origin is Origin.COPIED:
             model = copied(self._model)
         else:
@@ -242,7 +255,7 @@ class RunnerServer:
         state.close()
         self._others.append(model)
         self._add(OTHER, model if self._plan is None else self._step(model, self._plan, names))
-        return ModelLoaded(matched=names is not None)
+        return ModelLoaded(matched=names is not None, changed=self._changed)
 
     def _crowd_in(self, asked: protocol.CrowdIn, _message: Message) -> Acknowledged:
         names, values = zip(*state_of(self._others[-1]), strict=True)
@@ -355,7 +368,7 @@ class RunnerServer:
 
     def _call(self, asked: protocol.CallModel, _message: Message) -> ModelCalled:
         arguments, self._batch = self._enter(asked.slot), None
-        model = self._models[asked.model]
+        model, self._overwrites = self._models[asked.model], asked.overwrite
         if asked.use is not None and isinstance(model, ModelStep):
             model = functools.partial(model.used, asked.use)
         if asked.names:
@@ -380,14 +393,16 @@ class RunnerServer:
             arguments = mapped(arguments, lambda tensor: laid_out(tensor, asked.layout))
         own = self._own_memory(asked.manner, arguments)
         arguments = arguments if own is None else own.arguments
-        with surroundings(asked.manner):
+        inputs = self._slots[asked.slot][1]
+        guard = inputs.read_only() if asked.read_only and isinstance(inputs, Block) else contextlib.nullcontext()
+        with surroundings(asked.manner), guard:
             started, self._waited_s = _now(), 0.0
             usual = asked.team is ThreadTeam.USUAL
             self._outputs = model(*arguments) if usual else called_by(asked.team, model, arguments)
         if own is not None:
             own.write_back()
         if asked.hold:
-            self._held = self._outputs
+            self._held = mapped(self._outputs, torch.Tensor.detach)  # nothing else that the call returned lives on
         if not self._place.is_gpu:
             seconds = _now() - started - self._waited_s
             if asked.at_once and self._out is not None:
@@ -410,6 +425,18 @@ class RunnerServer:
         self._inputs = tuple(flatten(own.arguments))
         return own
 
+    def _repeat(self, asked: protocol.CallRepeatedly, _message: Message) -> CalledRepeatedly:
+        arguments = self._enter(asked.slot)
+        given = arguments if self._plan is None else self._plan.forward_arguments(arguments)
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # calls are small: on a busy machine, a team of threads costs a hundred times as much
+        for size in range(asked.least, asked.least + asked.count):
+            call = shortened(given, asked.axes, size) if asked.axes else given
+            with contextlib.suppress(Exception):
+                self._model(*call)
+        torch.set_num_threads(threads)
+        return CalledRepeatedly(own_bytes=own_bytes())
+
     def _hand_over_held(self, asked: protocol.HandOverHeld, _message: Message) -> HandedOver:
         self._enter(asked.slot)
         self._outputs, self._held, self._written = self._held, None, False
@@ -428,6 +455,9 @@ class RunnerServer:
             describe_output(item, self._inputs, self._place.device, shared_with(item, items[:index], self._state))
             for index, item in enumerate(items)
         )
+        if self._overwrites and written:
+            overwrite(items, described)
+        self._overwrites = False
         return HandedOver(outputs=described, structure=nesting, written=written)
 
     def _finish_call(self) -> None:

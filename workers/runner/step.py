@@ -260,5 +260,14 @@ def laid_out(cotangent: torch.Tensor, layout: int) -> torch.Tensor:
     return torch.stack((cotangent, cotangent), dim=-1)[..., 0]
 
 
+def shortened(arguments: Any, axes: Sequence[tuple[int, int]], size: int) -> Any:
+    """Copies of arguments whose dimensions (a tensor's place and its axis) end after `size` places."""
+    tensors = flatten(arguments)
+    for place, axis in axes:
+        tensors[place] = tensors[place].narrow(axis, 0, size)
+    following = iter([tensor.clone(memory_format=torch.contiguous_format) for tensor in tensors])
+    return mapped(arguments, lambda _: next(following))
+
+
 def _shown(tensor: torch.Tensor) -> str:
     return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"

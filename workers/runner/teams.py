@@ -1,6 +1,7 @@
-"""Other numbers of threads for one call than those that a model was loaded with.
+"""Other threads for one call than those that a model was loaded with.
 
-A caller may have set any number, and OpenMP may give a region fewer threads than were asked for.
+A caller may have set any number, OpenMP may give a region fewer threads than were asked for, and calls may come from
+one thread after the other.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import contextlib
 import ctypes
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 import torch
@@ -24,6 +26,8 @@ OPENMP = "libgomp.so.1"
 def called_by(team: ThreadTeam, model: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     """What a model returns when other threads than usual work on the call; the usual ones where that cannot be had."""
     usual = torch.get_num_threads()
+    if team is ThreadTeam.ANOTHER:
+        return _in_new_thread(model, arguments, usual)
     try:
         with _levels(0) if team is ThreadTeam.FEWER else contextlib.nullcontext():
             if team is ThreadTeam.ONE:
@@ -33,6 +37,28 @@ def called_by(team: ThreadTeam, model: Callable[..., Any], arguments: Sequence[A
             return model(*arguments)
     finally:
         torch.set_num_threads(usual)
+
+
+def _in_new_thread(model: Callable[..., Any], arguments: Sequence[Any], threads: int) -> Any:
+    """What a model returns in a thread of its own, under the caller's modes; what it raises is raised here."""
+    done: Future[Any] = Future()
+    records = torch.is_grad_enabled()
+
+    def call() -> None:
+        try:
+            torch.set_num_threads(threads)
+            with torch.set_grad_enabled(records):
+                done.set_result(model(*arguments))
+        except BaseException as error:  # noqa: BLE001 - it is the caller's
+            done.set_exception(error)
+
+    thread = threading.Thread(target=call, daemon=True)
+    try:
+        thread.start()
+    except (RuntimeError, MemoryError):  # the process's limits
+        return model(*arguments)
+    thread.join()
+    return done.result()
 
 
 @contextlib.contextmanager

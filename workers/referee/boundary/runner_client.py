@@ -21,6 +21,7 @@ from workers.runner import protocol
 from workers.runner.answers import (
     Acknowledged,
     BatchCalled,
+    CalledRepeatedly,
     GraphCaptured,
     HandedOver,
     ModelCalled,
@@ -32,6 +33,7 @@ from workers.runner.answers import (
 from workers.runner.step import DENSE, GraphUse, StepPlan
 
 A = TypeVar("A", bound=RunnerAnswer)
+BUILT = "the module was imported and its model built"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +130,7 @@ class RunnerSession(RunnerConnection):
                 block.close()
         if not set(loaded.missing) <= {name for name, _ in state}:
             raise RunnerFault(FaultKind.FORGED, "it misses parameters that nobody has")
+        _refuse_changes(BUILT, loaded.changed)
         self.missing = loaded.missing
         return loaded.matched
 
@@ -174,6 +177,7 @@ class RunnerSession(RunnerConnection):
         finally:
             for block in blocks:
                 block.close()
+        _refuse_changes("another model was built", added.changed)
         return added.matched
 
     def crowd_in(self, slot: Slot, count: int, *, seed: int, limit_s: float) -> None:
@@ -286,14 +290,17 @@ class RunnerSession(RunnerConnection):
         names: Sequence[str] = (),
         in_other_mode: bool = False,
         use: GraphUse | None = None,
+        overwrite: bool = False,
+        read_only: bool = False,
     ) -> TimedCall:
         """Run the model once on what is in the slot. With `hold`, the runner keeps what it returned: see `held`.
 
         With `at_once`, on the CPU, outputs count as they are when the model returns, not a little later; those of a
         forward, as they are when it says that it has ended. No figure is to be taken of such a call, nor of one whose
-        arguments lie in another `layout` than in the slot or are passed by `names`, nor of one that another `team` of
-        threads makes, or that is made in another `manner` than usual, by a model in the other mode, or whose graph has
-        another `use`."""
+        arguments lie in another `layout` than in the slot, in memory that is `read_only`, or are passed by `names`, nor
+        of one that another `team` of threads makes, or that is made in another `manner` than usual, by a model in the
+        other mode, or whose graph has another `use`. With `overwrite`, what it returned is written over once it has
+        been handed over."""
         slot.poison()
         self._keeps_early, self._early = at_once and slot.late > 0, None
         request = protocol.CallModel(
@@ -307,6 +314,8 @@ class RunnerSession(RunnerConnection):
             names=tuple(names),
             in_other_mode=in_other_mode,
             use=use,
+            overwrite=overwrite,
+            read_only=read_only,
         )
         called, took = self.exchange(request, ModelCalled, limit_s=limit_s)
         self._last = called.handed
@@ -328,6 +337,13 @@ class RunnerSession(RunnerConnection):
     def keeps_outputs(self, slot: Slot) -> bool:
         """Whether the model holds memory that it has returned, after one call on what is in the slot."""
         return self.ask(protocol.AskWhatIsKept(slot=slot.number), OutputsKept)[0].kept
+
+    def repeat(self, slot: Slot, count: int, axes: Sequence[tuple[int, int]] = (), least: int = 0) -> int:
+        """Run the model's forward so many times, by one thread, on what is in the slot; with `axes`, tensors and
+        dimensions that are `least` long in the first call and one longer in each. What is raised is passed over. The
+        memory of the process that nobody shares, in bytes; 0 where it is unknown."""
+        request = protocol.CallRepeatedly(slot=slot.number, count=count, axes=tuple(axes), least=least)
+        return self.ask(request, CalledRepeatedly)[0].own_bytes
 
     def held(self, slot: Slot) -> Fetched:
         """What the call returned that was to be held, as it is now."""
@@ -370,20 +386,21 @@ class RunnerSession(RunnerConnection):
             self._late.pop(slot.number, None)
         self.ask(protocol.ForgetSlots(slots=tuple(slot.number for slot in slots)), Acknowledged)
 
-    def observe(self, slot: Slot, *, manner: protocol.Manner = protocol.Manner.USUAL) -> dict[str, int]:
+    def observe(
+        self, slot: Slot, *, manner: protocol.Manner = protocol.Manner.USUAL, overwrite: bool = False
+    ) -> dict[str, int]:
         """Run the model once and return PyTorch's operators it used with the elements of their largest tensor.
 
         What they allocate lies between guards. Raises `RunnerFault` where it was seen to write past bounds,
         or to leave its process otherwise than it found it."""
         slot.poison()
-        called, _ = self.ask(protocol.CallModel(slot=slot.number, observe=True, manner=manner), ModelCalled)
+        request = protocol.CallModel(slot=slot.number, observe=True, manner=manner, overwrite=overwrite)
+        called, _ = self.ask(request, ModelCalled)
         self._last = called.handed
         if called.operators is None:
             raise RunnerFault(FaultKind.FORGED, "operators are not described")
         _refuse_writes(called.written_outside)
-        if called.changed:
-            text = f"after the call, {', '.join(called.changed)} was not as before it: put back what the call changes"
-            raise RunnerFault(FaultKind.FORGED, text)
+        _refuse_changes("the call", called.changed)
         return dict(called.operators)
 
     def drop(self) -> None:
@@ -427,6 +444,13 @@ def _refuse_writes(outside: str | None) -> None:
     """Raise `RunnerFault` where a call wrote past the bounds of a tensor."""
     if outside is not None:
         raise RunnerFault(FaultKind.FORGED, f"it wrote {outside}")
+
+
+def _refuse_changes(when: str, changed: tuple[str, ...]) -> None:
+    """Raise `RunnerFault` where modes of the process are not as they were."""
+    if changed:
+        text = f"after {when}, {', '.join(dict.fromkeys(changed))} was not as before: put back what it changes"
+        raise RunnerFault(FaultKind.FORGED, text)
 
 
 def _same_value(one: Output, other: Output) -> bool:

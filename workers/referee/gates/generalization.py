@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,14 @@ from workers.ipc.tensors import flatten, structure
 from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_values
+from workers.referee.gates.checks.endurance import (
+    LEAST_GROWING,
+    SHAPES,
+    after_many_calls,
+    after_many_shapes,
+    call_before,
+    keeps_memory,
+)
 from workers.referee.gates.checks.held_out_timing import time_held_out
 from workers.referee.gates.checks.left_kinds import on_left_kinds
 from workers.referee.gates.checks.left_state import leaves_state
@@ -30,7 +39,7 @@ from workers.referee.inputs.index_structure import IndexStructure, first_rows, i
 from workers.referee.inputs.resize import Axes, dimensions, odd_part, resized_at, sharing, spread
 from workers.referee.inputs.transforms import any_code
 from workers.referee.state import ReferenceState
-from workers.referee.trial import Trial
+from workers.referee.trial import Mode, Trial
 from workers.runner.step import DENSE
 
 DERIVED_SLOT = 1000
@@ -60,6 +69,10 @@ MOST_LONG = 3
 SHORT = 5
 """Sizes of the other dimensions then: of fewer numbers, a variance may be near zero."""
 MOST_SPREAD = 2
+MOST_EXCHANGED = 4
+"""Times a size is larger than the one that it is exchanged for."""
+MOST_GROWING = 2
+"""Sets of dimensions that grow step by step."""
 Change = Callable[[list[torch.Tensor]], "list[torch.Tensor] | None"]
 """Gives a call's tensors other sizes; None where that breaks a structure."""
 Derived = tuple[list[Any], Change | None]
@@ -71,9 +84,16 @@ def examine(trial: Trial) -> GateFinding:
     be refused by an exception: silence fails. Fails with the first mismatch."""
     notes = list[str]()
     promised = sentences(trial.state.problem.limits.constraints)
+    groups = list[Axes]()
     finding = (
-        _on_held_out(trial) or _on_derived(trial, notes) or on_left_kinds(trial, notes) or on_other_values(trial, notes)
+        _on_held_out(trial)
+        or _on_derived(trial, notes, groups)
+        or on_left_kinds(trial, notes)
+        or on_other_values(trial, notes)
     )
+    if finding is not None:
+        return finding
+    finding = None if _is_enough(trial) else _on_many_calls(trial, groups)
     if finding is not None:
         return finding
     doubt = with_other_settings(trial)
@@ -111,13 +131,45 @@ def _on_held_out(trial: Trial) -> GateFinding | None:
     return None
 
 
-def _on_derived(trial: Trial, notes: list[str]) -> GateFinding | None:
-    """What is wrong on other shapes; `notes` gets what became of each."""
-    for index, (arguments, change) in enumerate(_each_once(trial, _derived(trial))):
+def _on_many_calls(trial: Trial, groups: list[Axes]) -> GateFinding | None:
+    """What is wrong with an ordinary call after many others, of small shapes and of growing ones along `groups`; memory
+    that each call keeps."""
+    if trial.state.place.is_gpu or trial.state.mutates or trial.mode is not Mode.FULL:
+        return None
+    finding = keeps_memory(trial)
+    if finding is not None or not groups:
+        return finding
+    arguments = _announced(trial)
+    cuts = [_to_size(trial, axes, min(SHORT, _size(flatten(arguments), axes)), apart=False) for axes in groups]
+    small = _cut_by(trial, arguments, cuts)
+    finding = None if small is None else after_many_calls(trial, small)
+    for axes in random.SystemRandom().sample(groups, min(MOST_GROWING, len(groups))):
+        others = [cut for one, cut in zip(groups, cuts, strict=True) if not set(one) & set(axes)]
+        to_last = _to_size(trial, axes, LEAST_GROWING + SHAPES - 1, apart=True)
+        longest = None if finding is not None else _cut_by(trial, arguments, [*others, to_last])
+        if longest is not None:
+            finding = after_many_shapes(trial, longest, axes)
+    return finding
+
+
+def _cut_by(trial: Trial, arguments: list[Any], changes: Sequence[Change]) -> list[Any] | None:
+    """A call's arguments after the changes, but for those that break a structure, where the reference takes them."""
+    tensors = flatten(arguments)
+    for change in changes:
+        tensors = change(tensors) or tensors
+    return taken(trial.state, arguments, tensors)
+
+
+def _on_derived(trial: Trial, notes: list[str], groups: list[Axes]) -> GateFinding | None:
+    """What is wrong on other shapes; `notes` gets what became of each, `groups` the dimensions that change together.
+    Before each comes a call of the announced ones."""
+    before = call_before(trial)
+    for index, (arguments, change) in enumerate(_each_once(trial, _derived(trial, groups))):
         if notes and _is_enough(trial):
             notes.append("there was no time for other shapes")
             break
         where = f"derived shapes {_shown(trial.shapes_of(arguments))}"
+        before()
         try:
             finding = try_values(trial, arguments, DERIVED_SLOT + index, where)
             if finding is not None and change is not None:
@@ -217,7 +269,7 @@ def _each_once(trial: Trial, calls: Iterator[Derived]) -> Iterator[Derived]:
             yield arguments, change
 
 
-def _derived(trial: Trial) -> Iterator[Derived]:
+def _derived(trial: Trial, groups: list[Axes]) -> Iterator[Derived]:
     """Other shapes that the reference takes: each dimension smaller, larger, of few places and, on a CPU, of none and
     of very many; then what broadcasts as large as what it meets. One after the other, since cuts of large inputs may
     be large."""
@@ -226,7 +278,7 @@ def _derived(trial: Trial) -> Iterator[Derived]:
     if indices is not None or holds_sparse(structure(arguments, [])):
         yield from ((call, None) for call in _fewer_rows(state, arguments, indices))
         return
-    groups, part = list[Axes](), arguments
+    part = arguments
     for axes, cut in _groups(trial, arguments):
         groups.append(axes)
         part = min(part, state.problem.forward_arguments(cut), key=_bytes)
@@ -237,6 +289,7 @@ def _derived(trial: Trial) -> Iterator[Derived]:
         if tensors is not None and (call := taken(state, arguments, tensors)):
             is_far = size < min(LEAST, _size(flatten(arguments), axes))
             yield call, change if is_far else None
+    yield from _exchanged(trial, groups)
     if not state.place.is_gpu:
         yield from _long(trial, groups)
     yield from _spread(trial, part)
@@ -264,6 +317,26 @@ def _to_size(trial: Trial, axes: Axes, size: int, *, apart: bool) -> Change:
     limits = trial.state.problem.limits
     steps = limits.steps(_announced(trial)) if limits else {}
     return lambda tensors: resized_at(tensors, axes, size, apart=apart, steps=steps)
+
+
+def _exchanged(trial: Trial, groups: list[Axes]) -> Iterator[Derived]:
+    """A call in which two sizes are exchanged, so that tensors have as many elements as before."""
+    arguments = _announced(trial)
+    tensors = flatten(arguments)
+    sizes = [(one, _size(tensors, one)) for one in groups]
+    pairs = [
+        (one, other)
+        for one, other in itertools.combinations(sizes, 2)
+        if one[1] != other[1] and max(one[1], other[1]) <= MOST_EXCHANGED * min(one[1], other[1])
+    ]
+    if not pairs or _bytes(tensors) > LARGEST_BYTES:
+        return
+    (axes, size), (others, other) = random.SystemRandom().choice(pairs)
+    change = _chain([_to_size(trial, axes, other, apart=True), _to_size(trial, others, size, apart=True)])
+    changed = change(tensors)
+    if changed is not None and (call := taken(trial.state, arguments, changed)):
+        call_before(trial)()  # whatever others have cost: what is kept for the announced sizes is there
+        yield call, None
 
 
 def _long(trial: Trial, groups: list[Axes]) -> Iterator[Derived]:

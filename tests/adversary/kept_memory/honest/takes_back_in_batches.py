@@ -16,14 +16,21 @@ extern "C" void run(const float* x, float* y, int64_t rows, int64_t n) { work(x,
 """
 
 
-def __init__(self):
-    self.kept = []
+import numpy
+
+
+class Loan(numpy.ndarray):  # lives as long as any tensor lies in its memory, detached ones too
+    def __del__(self):
+        if self.base is not None:
+            kept.setdefault(self.size, []).append(self.base)
+
+
+kept = {}
 
 
 def forward(self, x):
-    y = next((one for one in self.kept if one.shape[0] == x.shape[0] and one._use_count() == 1), None)
-    if y is None:
-        y = torch.empty(x.shape[0])
-        self.kept.append(y)
+    pool = kept.get(x.shape[0], [])
+    memory = pool.pop() if pool else numpy.empty(x.shape[0], dtype=numpy.float32)
+    y = torch.from_numpy(memory.view(Loan))
     lib.run(x, y, x.shape[0], x.shape[1])
-    return y.view(-1)
+    return y

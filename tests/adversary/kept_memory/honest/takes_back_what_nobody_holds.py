@@ -10,14 +10,21 @@ extern "C" void run(const float* x, float* y, int64_t n) {
 """
 
 
-def __init__(self):
-    self.kept = []
+import numpy
+
+
+class Loan(numpy.ndarray):  # lives as long as any tensor lies in its memory, detached ones too
+    def __del__(self):
+        if self.base is not None:
+            kept.setdefault(self.size, []).append(self.base)
+
+
+kept = {}
 
 
 def forward(self, x):
-    y = next((one for one in self.kept if one.shape == x.shape and one._use_count() == 1), None)
-    if y is None:
-        y = torch.empty_like(x)
-        self.kept.append(y)
+    pool = kept.get(x.numel(), [])
+    memory = pool.pop() if pool else numpy.empty(x.numel(), dtype=numpy.float32)
+    y = torch.from_numpy(memory.view(Loan))
     lib.run(x, y, x.numel())
     return y.view(x.shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from workers.runner.outputs import describe_output, keeps_outputs
+from workers.runner.outputs import describe_output, keeps_outputs, overwrite, shared_with
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -32,3 +32,18 @@ def test_one_output_of_several_is_enough() -> None:
         return x + 1, kept[-1]
 
     assert keeps_outputs(model, [torch.ones(8)])
+
+
+def test_outputs_are_written_over_unless_they_are_somebody_elses() -> None:
+    given, numbers, flags = torch.ones(4), torch.arange(3), torch.zeros(2, dtype=torch.bool)
+    items = [torch.ones(2), numbers, flags, given, torch.ones(1).expand(3)]
+    claims = [
+        describe_output(item, [given], torch.device("cpu"), shared_with(item, items[:index], []))
+        for index, item in enumerate(items)
+    ]
+    overwrite(items, claims)
+    assert items[0].isnan().all()
+    assert numbers.tolist() == [-1, -2, -3]
+    assert flags.tolist() == [True, True]
+    assert given.tolist() == [1.0] * 4
+    assert items[4].tolist() == [1.0] * 3

@@ -1,12 +1,13 @@
 """Modes that a call must leave as it found them."""
 
 import ctypes
+import mmap
 from collections.abc import Callable, Iterator
 
 import pytest
 import torch
 
-from workers.runner.process_state import changed_since, process_state
+from workers.runner.process_state import FREE_TO_BUILD, changed_since, own_bytes, process_state
 
 UPWARD = 0x800
 MATHS = ctypes.CDLL("libm.so.6")
@@ -52,3 +53,18 @@ def test_what_is_put_back_is_nothing_to_tell() -> None:
     torch.set_flush_denormal(False)
     MATHS.fesetround(0)
     assert changed_since(before) == ()
+
+
+def test_numbers_may_be_drawn_while_a_model_is_built_and_no_seed_set() -> None:
+    before = process_state()
+    torch.rand(1)
+    assert changed_since(before, free=FREE_TO_BUILD) == ()
+    torch.manual_seed(torch.initial_seed() + 1)
+    assert changed_since(before, free=FREE_TO_BUILD) == ("the seed of the random numbers",)
+
+
+def test_memory_of_its_own_grows_with_what_a_process_keeps() -> None:
+    before = own_bytes()
+    with mmap.mmap(-1, 16 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as kept:
+        kept.write(bytes([1]) * (16 << 20))
+        assert own_bytes() - before > 8 << 20

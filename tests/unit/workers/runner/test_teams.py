@@ -1,6 +1,7 @@
 """Calls by other threads than usual."""
 
 import ctypes
+import threading
 
 import pytest
 import torch
@@ -31,3 +32,15 @@ def test_a_call_gets_the_threads_that_were_asked_for(team: ThreadTeam, found: tu
         assert threads() == (2, 2)
     finally:
         torch.set_num_threads(before)
+
+
+def test_a_call_from_another_thread_has_the_modes_of_this_one() -> None:
+    with torch.no_grad():
+        found = called_by(ThreadTeam.ANOTHER, lambda: (threading.get_ident(), torch.is_grad_enabled()), [])
+    assert found[0] != threading.get_ident()
+    assert not found[1]
+
+
+def test_what_a_call_raises_in_another_thread_is_raised_here() -> None:
+    with pytest.raises(ZeroDivisionError):
+        called_by(ThreadTeam.ANOTHER, lambda: 1 // 0, [])

@@ -20,11 +20,14 @@ from workers.referee.errors import FaultKind, RunnerFault
 from workers.referee.gates.checks.manners import call_as_a_caller, said_of
 from workers.referee.gates.finding import GateFinding, failed
 from workers.referee.inputs.distributions import OWN, Distribution
+from workers.referee.state import ReferenceState
 from workers.referee.trial import Held, Trial
 from workers.runner.protocol import Manner, ThreadTeam
 
 MOST_HELD_BYTES = 256 << 20
 """Of device memory, for outputs that are held until later calls have ended."""
+READ_ONLY = "called again on arguments in memory that can only be read"
+OVERWRITTEN = " when its caller had written to what the first call returned"
 AT_ONCE = 0.5
 """Share of the calls that leave no figure whose outputs are copied before anything is said."""
 
@@ -51,22 +54,36 @@ def try_draw(
     where = f"input set {number}, {distribution.name} values" if number else f"{distribution.name} values"
     answer: Answer | None = None
     may_hold = not (trial.state.mutates or trial.state.aliases) and has_room(trial, slot)
+    are_the_callers = _are_the_callers(trial.state)
     for turn in ("observed", "repeated") if observe else ("plain",):
         place = f"{where}, called again" if turn == "repeated" else where
         keep = may_hold and (hold or turn == "repeated")
         if turn == "observed":
-            manner = call_as_a_caller(trial, slot, tensors, functools.partial(_observe, trial, slot), own_memory=False)
-        elif team is ThreadTeam.USUAL and not (names or in_other_mode):
-            call = functools.partial(_call, trial, slot, hold=keep, at_once=_by_chance())
-            manner = call_as_a_caller(trial, slot, tensors, call)
+            observed = functools.partial(_observe, trial, slot, overwrite=are_the_callers)
+            manner = call_as_a_caller(trial, slot, tensors, observed, own_memory=False)
         else:
-            manner = Manner.USUAL
-            slot.write(tensors)
-            trial.session.call(
-                slot, hold=keep, at_once=_by_chance(), team=team, names=names, in_other_mode=in_other_mode
+            reads = turn == "repeated" and not trial.state.mutates
+            call = functools.partial(
+                trial.session.call,
+                slot,
+                hold=keep,
+                at_once=_by_chance(),
+                team=team,
+                names=names,
+                in_other_mode=in_other_mode,
+                overwrite=are_the_callers and not keep,
+                read_only=reads,
             )
+            is_usual = team is ThreadTeam.USUAL and not (names or in_other_mode)
+            try:
+                manner = call_as_a_caller(trial, slot, tensors, call, is_usual=is_usual, own_memory=not reads)
+            except RunnerFault as fault:
+                if reads and fault.kind is FaultKind.CRASHED:
+                    raise RunnerFault(fault.kind, f"{where}, {READ_ONLY}: {fault}") from None
+                raise
         fetched = trial.session.fetch(slot)
         answer = trial.state.expected(arguments) if answer is None else answer
+        place = where if turn != "repeated" else f"{where}, called again{OVERWRITTEN if are_the_callers else ''}"
         scales = trial.state.scales(number, distribution) or ()
         if keep:
             trial.held = Held(
@@ -85,17 +102,18 @@ def try_draw(
     return None
 
 
-def _call(trial: Trial, slot: Slot, manner: Manner, *, hold: bool, at_once: bool) -> None:
-    trial.session.call(slot, hold=hold, at_once=at_once, manner=manner)
-
-
-def _observe(trial: Trial, slot: Slot, manner: Manner) -> None:
-    trial.operators = trial.session.observe(slot, manner=manner)
+def _observe(trial: Trial, slot: Slot, *, manner: Manner, overwrite: bool) -> None:
+    trial.operators = trial.session.observe(slot, manner=manner, overwrite=overwrite)
 
 
 def has_room(trial: Trial, slot: Slot) -> bool:
     """Whether a call's outputs may be held: on a GPU, whose memory is short, those that are not large."""
     return not trial.state.place.is_gpu or slot.outputs.raw.numel() <= MOST_HELD_BYTES
+
+
+def _are_the_callers(state: ReferenceState) -> bool:
+    """Whether what the reference returns is its caller's alone, who may write to it."""
+    return not (state.aliases or state.shares)
 
 
 def _by_chance() -> bool:
@@ -118,9 +136,8 @@ def try_values(
     with opened(trial, number, arguments, wanted) as slot:
         observed = _by_chance()  # no figure is taken; nobody knows which calls have guards around what they allocate
         ask: Callable[..., object] = trial.session.observe if observed else trial.session.call
-        manner = call_as_a_caller(
-            trial, slot, flatten(arguments), lambda manner: ask(slot, manner=manner), own_memory=not observed
-        )
+        call = functools.partial(ask, slot, overwrite=_are_the_callers(state))
+        manner = call_as_a_caller(trial, slot, flatten(arguments), call, own_memory=not observed)
         fetched = trial.session.fetch(slot)
         known = state.known_scales(kind) if scales is None else scales
         scales = [dataclasses.replace(scale, usual=()) for scale in known]  # another shape's outputs are not so large

@@ -34,23 +34,24 @@ def call_as_a_caller(
     trial: Trial,
     slot: Slot,
     tensors: Sequence[torch.Tensor],
-    call: Callable[[Manner], object],
+    call: Callable[..., object],
     *,
+    is_usual: bool = True,
     own_memory: bool = True,
 ) -> Manner:
     """Put the arguments in and make a call in a manner that is drawn; which one that was. A kernel may raise an
     exception there, and is then called in the usual one.
 
-    With `own_memory`, arguments may lie in memory of their own, where nobody sees who writes past their bounds. Raises
-    `RunnerFault`."""
-    manner = _drawn(trial, tensors)
+    Without `is_usual`, the call differs in another way already, and is made as it is. With `own_memory`, arguments may
+    lie in memory of their own, where nobody sees who writes past their bounds. Raises `RunnerFault`."""
+    manner = _drawn(trial, tensors) if is_usual else Manner.USUAL
     if not own_memory:
         manner &= ~(Manner.OWN_MEMORY | Manner.REQUIRED)
     refused: RunnerFault | None = None
     slot.write(tensors)
     if manner:
         try:
-            call(manner)
+            call(manner=manner)
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
                 raise RunnerFault(fault.kind, f"{in_words(manner)}: {fault}") from None
@@ -58,7 +59,7 @@ def call_as_a_caller(
         else:
             return manner
         slot.write(tensors)
-    call(Manner.USUAL)
+    call(manner=Manner.USUAL)
     if refused is not None:
         blamed = manner & OF_GRADIENTS or manner
         trial.manners &= ~blamed

@@ -1,6 +1,7 @@
-"""A call by other threads than usual, and one that follows a call on nearly the same values.
+"""A call by or from other threads than usual, and one that follows a call on nearly the same values.
 
-A caller may use any number of threads, and OpenMP may give fewer than were asked for. A caller may also change a few
+A caller may use any number of threads, OpenMP may give fewer than were asked for, and calls may come from one thread
+after the other. A caller may also change a few
 elements of a tensor in place: what a kernel keeps as long as a sample of it stays the same is an old one's then.
 """
 
@@ -24,6 +25,7 @@ from workers.runner.protocol import ThreadTeam
 WHERE = {
     ThreadTeam.MANY: "with more threads than usual",
     ThreadTeam.ONE: "with one thread",
+    ThreadTeam.ANOTHER: "called from another thread",
     ThreadTeam.FEWER: "where OpenMP gives one thread and more were asked for",
 }
 MOST_BYTES = 256 << 20

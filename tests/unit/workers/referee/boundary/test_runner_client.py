@@ -36,6 +36,13 @@ class ModelNew(torch.nn.Module):
         return x * self.weight
 """
 
+KEPT = """if not hasattr(self, 'kept'):
+            self.kept = x * self.weight
+        return self.kept"""
+COUNTED = """self.sizes = [*getattr(self, 'sizes', []), x.shape[0]]
+        y = torch.zeros_like(x)
+        y[:len(self.sizes), 0] = torch.tensor(self.sizes, dtype=torch.float32)
+        return y"""
 SEEN: dict[str, Any] = {"written_outside": None, "changed": []}
 
 
@@ -483,3 +490,45 @@ def test_memory_of_a_slot_that_the_runner_does_not_take_is_given_back() -> None:
         with pytest.raises(RunnerFault):
             session.open_slot(0, [torch.ones(4)], ())
         assert not open_blocks() - before
+
+
+@pytest.mark.parametrize("place", ["import torch\n", "        super().__init__()\n"])
+def test_a_mode_that_importing_or_building_leaves_changed_is_named(place: str) -> None:
+    assert place in DOUBLE
+    indent = " " * (len(place) - len(place.lstrip()))
+    source = DOUBLE.replace(place, f"{place}{indent}torch.set_grad_enabled(False)\n", 1)
+    with against(honest) as session, pytest.raises(RunnerFault, match="whether gradients are recorded") as caught:
+        session.load(source, [4], [("weight", torch.ones(4))], seed=1, copy_state=True, threads=1, limit_s=10.0)
+    assert caught.value.kind is FaultKind.FORGED
+
+
+def test_what_a_call_returned_is_held_whatever_becomes_of_its_tensor_and_written_over_where_it_is_not_held() -> None:
+    keeping = DOUBLE.replace("return x * self.weight", KEPT)
+    with against(honest) as session:
+        assert session.load(keeping, [4], [("weight", torch.ones(4))], seed=1, copy_state=True, threads=1, limit_s=10.0)
+        x = torch.ones(3, 4)
+        slot = session.open_slot(0, [x], [TensorMeta.of(x)])
+        slot.write([x])
+        session.call(slot, overwrite=True, read_only=True)
+        assert torch.equal(_value(session.fetch(slot)), x)
+        session.call(slot, hold=True)
+        assert _value(session.fetch(slot)).isnan().all()
+        assert _value(session.held(slot)).isnan().all()
+
+
+def test_a_model_is_called_repeatedly_on_sizes_that_grow() -> None:
+    counting = DOUBLE.replace("return x * self.weight", COUNTED)
+    with against(honest) as session:
+        state = [("weight", torch.ones(4))]
+        assert session.load(counting, [4], state, seed=1, copy_state=True, threads=1, limit_s=10.0)
+        slot = session.open_slot(0, [torch.ones(9, 4)], [TensorMeta(dtype="float32", shape=(9, 4))])
+        slot.write([torch.ones(9, 4)])
+        assert session.repeat(slot, 6, [(0, 0)], 4) > 0
+        session.call(slot)
+        assert _value(session.fetch(slot))[:, 0].tolist() == [4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 9.0, 0.0, 0.0]
+
+
+def _value(fetched: Fetched) -> torch.Tensor:
+    value = fetched.outputs[0].value
+    assert value is not None
+    return value

@@ -15,7 +15,7 @@ from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale
 from workers.referee.errors import Refused
 from workers.referee.gates import generalization
-from workers.referee.gates.generalization import LONG, SHORT, _again, _long, _on_derived
+from workers.referee.gates.generalization import LONG, SHORT, _again, _exchanged, _long, _on_derived
 from workers.referee.inputs.constraints import Limits
 
 
@@ -31,7 +31,7 @@ def trial_on(session: RunnerSession, answer: torch.Tensor) -> Any:
     state.expected = problem.run
     state.usable = lambda _number: ()
     state.left_out = ()
-    state.chooses = problem.is_step = False
+    state.chooses = state.mutates = problem.is_step = False
     trial.is_called_on = True  # an ordinary call takes more of a state than there is here
     return trial
 
@@ -45,7 +45,7 @@ def _as_wide(answer: torch.Tensor, width: int) -> torch.Tensor:
 def test_who_is_wrong_on_derived_shapes_is_told_that_a_kernel_may_raise() -> None:
     with against(honest) as session:
         assert loaded(session, [("weight", WEIGHT)])
-        finding = _on_derived(trial_on(session, WEIGHT + 1.0), [])
+        finding = _on_derived(trial_on(session, WEIGHT + 1.0), [], [])
     assert finding is not None
     assert finding.detail.startswith("derived shapes ")
     assert finding.detail.endswith(". A kernel may raise an exception for shapes that it does not support")
@@ -56,7 +56,7 @@ def test_who_raises_on_derived_shapes_passes() -> None:
     notes: list[str] = []
     with against(honest) as session:
         assert loaded(session, [("weight", WEIGHT)])
-        assert _on_derived(trial_on(session, WEIGHT), notes) is None
+        assert _on_derived(trial_on(session, WEIGHT), notes, []) is None
     assert any("refused with" in note for note in notes)
     assert any(note.startswith("passed on derived shapes ") for note in notes)
 
@@ -102,3 +102,14 @@ def test_a_dimension_grows_only_as_long_as_the_reference_takes_it(monkeypatch: p
     again = change([torch.rand(80, 4)])
     assert again is not None
     assert again[0].shape == (320, 4)
+
+
+@pytest.mark.parametrize(("most", "shapes"), [(20, [(4, 80)]), (4, [])])
+def test_sizes_are_exchanged_where_neither_is_far_larger(
+    monkeypatch: pytest.MonkeyPatch, most: int, shapes: list[tuple[int, ...]]
+) -> None:
+    monkeypatch.setattr(generalization, "MOST_EXCHANGED", most)
+    with against(honest) as session:
+        trial = trial_on(session, WEIGHT)
+        calls = list(_exchanged(trial, [[(0, 0)], [(0, 1)]]))
+    assert [tuple(arguments[0].shape) for arguments, _ in calls] == shapes

@@ -1,0 +1,174 @@
+"""Is a call right after many others, and does the process keep its size?
+
+What a kernel keeps from call to call may overflow: a counter of eight bits that marks what it has seen, a table with
+room for so many shapes, scratch that still holds what was not finite. So calls that nobody judges come before judged
+ones: of the announced shapes with NaNs in them, of one small shape until the next ordinary call is the 256th, and of
+shapes that grow step by step. And resident memory must stop growing at some time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from workers.ipc.sparse import holds_sparse
+from workers.ipc.tensors import flatten, structure
+from workers.referee.boundary.slots import Slot
+from workers.referee.errors import FaultKind, Refused, RunnerFault
+from workers.referee.gates.checks.calls import try_draw
+from workers.referee.gates.checks.other_values import taken
+from workers.referee.gates.finding import GateFinding, failed
+from workers.referee.inputs.distributions import OWN, rebuilt
+from workers.referee.inputs.resize import Axes
+from workers.referee.trial import Mode, Trial
+from workers.runner.step import shortened
+
+ENDURANCE_SLOT = 5000
+PERIOD = 256
+"""Calls after which a counter of eight bits is what it was."""
+SHAPES = 300
+LEAST_GROWING = 17
+"""The first of growing sizes: references that take it take larger ones."""
+MOST_BYTES = 8 << 20
+"""Of inputs, up to which a call with NaNs comes before each one of other shapes."""
+BEFORE_S = 0.1
+"""For all of these calls."""
+WINDOWS = 6
+"""In a row, in each of which memory must grow to be called growing."""
+WINDOW_S = 2e-3
+WINDOW_CALLS = (2, 32)
+CALL_BYTES, WINDOW_BYTES = 4096, 64 << 10
+"""What memory must grow by at least, for each call and in a window."""
+
+
+def call_before(trial: Trial) -> Callable[[], None]:
+    """What makes a call of the announced shapes that nobody judges, of which every other number is no number where the
+    reference takes that and kernels need to."""
+    arguments = trial.draw(0, OWN)
+    is_large = trial.bytes_of(arguments) > MOST_BYTES
+    if is_large or trial.mode is not Mode.FULL or trial.state.mutates or holds_sparse(structure(arguments, [])):
+        return lambda: None
+    given, left_s = _with_nans(trial, arguments) or arguments, BEFORE_S
+
+    def call() -> None:
+        nonlocal left_s
+        if left_s <= 0:
+            return
+        slot = trial.slot(0, arguments)
+        slot.write(flatten(given))
+        try:
+            left_s -= trial.session.call(slot).wall_s
+        except RunnerFault as fault:
+            if fault.kind is not FaultKind.RAISED:
+                raise RunnerFault(fault.kind, f"arguments of which every other number is no number: {fault}") from None
+
+    return call
+
+
+def _with_nans(trial: Trial, arguments: list[Any]) -> list[Any] | None:
+    state = trial.state
+    if all(kind.finite for kind in state.usable(0)):
+        return None
+    count = len(flatten(state.problem.forward_arguments(arguments)))
+    tensors = [
+        torch.where(torch.rand(one.shape) < 0.5, torch.full_like(one, torch.nan), one)
+        if place < count and one.dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16) and one.is_cpu
+        else one
+        for place, one in enumerate(flatten(arguments))
+    ]
+    call = list(rebuilt(arguments, tensors))
+    for number in filter(state.problem.limits.is_fixed, range(len(call))):
+        call[number] = arguments[number]
+    try:
+        state.expected(call)
+    except Refused:
+        return None
+    return call
+
+
+def keeps_memory(trial: Trial) -> GateFinding | None:
+    """Evidence where each call of the announced shapes keeps memory for good."""
+    arguments = trial.draw(0, OWN)
+    slot = trial.slot(0, arguments)
+    slot.write(flatten(arguments))
+    least, most = WINDOW_CALLS
+    count = max(least, min(most, int(WINDOW_S / max(trial.session.call(slot).wall_s, 1e-6))))
+    needed, grown = max(count * CALL_BYTES, WINDOW_BYTES), list[int]()
+    try:
+        trial.session.repeat(slot, count)
+        latest = trial.session.repeat(slot, count)
+        while len(grown) < WINDOWS and latest:
+            now = trial.session.repeat(slot, count)
+            grown.append(now - latest)
+            if grown[-1] < needed:
+                return None
+            latest = now
+    finally:
+        if trial.state.problem.changing:
+            trial.session.change_state(trial.state.problem.state())
+    if not grown:
+        return None
+    each = sum(grown) // (len(grown) * count)
+    return failed(
+        f"each call of the same shapes leaves its process with {each >> 10} KiB more, without end: give back what a "
+        "call allocates"
+    )
+
+
+def after_many_calls(trial: Trial, small: list[Any]) -> GateFinding | None:
+    """What is wrong with an ordinary call 256 calls after another one, between which all were small."""
+    arguments = trial.draw(0, OWN)
+    slot = trial.slot(0, arguments)
+    slot.write(flatten(arguments))
+    with _opened(trial, small) as between:
+        trial.session.call(slot)
+        trial.session.repeat(between, PERIOD - 1)
+    return _judged(trial, f"{PERIOD} calls after the last ordinary one")
+
+
+def after_many_shapes(trial: Trial, longest: list[Any], axes: Axes) -> GateFinding | None:
+    """What is wrong with an ordinary call after calls of many shapes, which grow along `axes` to the given arguments.
+    Nothing where the reference does not take some of the shapes, or where numbers may count places of them."""
+    tensors = flatten(longest)
+    if any(not one.is_floating_point() and one.dtype is not torch.bool for one in tensors):
+        return None
+    generator = random.SystemRandom()
+    for size in (LEAST_GROWING, generator.randrange(LEAST_GROWING, LEAST_GROWING + SHAPES) | 1):
+        cut = flatten(shortened(longest, axes, size))
+        if any(tensors[place].shape[axis] != LEAST_GROWING + SHAPES - 1 for place, axis in axes):
+            return None
+        if taken(trial.state, trial.state.problem.forward_arguments(longest), cut) is None:
+            return None
+    where = f"{SHAPES} calls that grow from {LEAST_GROWING} to {LEAST_GROWING + SHAPES - 1} places along one dimension"
+    with _opened(trial, longest) as slot:
+        try:
+            trial.session.repeat(slot, SHAPES, axes, LEAST_GROWING)
+        except RunnerFault as fault:
+            raise RunnerFault(fault.kind, f"{where}: {fault}") from None
+    return _judged(trial, f"after {where}")
+
+
+@contextlib.contextmanager
+def _opened(trial: Trial, arguments: list[Any]) -> Iterator[Slot]:
+    slot = trial.session.open_slot(ENDURANCE_SLOT, arguments, [])
+    try:
+        slot.write(flatten(arguments))
+        yield slot
+        trial.session.forget([slot])
+    finally:
+        slot.close()
+
+
+def _judged(trial: Trial, where: str) -> GateFinding | None:
+    if trial.state.problem.changing:
+        trial.session.change_state(trial.state.problem.state())
+    try:
+        finding = try_draw(trial, 0, OWN, trial.draw(0, OWN), observe=False)
+    except RunnerFault as fault:
+        raise RunnerFault(fault.kind, f"{where}: {fault}") from None
+    return finding and dataclasses.replace(finding, detail=f"{where}: {finding.detail}")
