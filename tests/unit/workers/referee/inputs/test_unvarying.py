@@ -181,9 +181,9 @@ def test_a_text_changes_to_those_that_the_model_names_and_those_that_pytorch_tak
     assert varied(["relu"]) == []
 
 
-def test_none_changes_to_vectors_then_to_a_tensor_and_a_number() -> None:
+def test_none_changes_to_a_vector_a_tensor_other_vectors_and_a_number() -> None:
     found = [one[1] for one in varied([torch.randn(4, 8), None], 1)]
-    assert [tuple(one.shape) for one in found[:-1]] == [(8,), (4,), (4, 8)]
+    assert [tuple(one.shape) for one in found[:-1]] == [(8,), (4, 8), (4,)]
     assert found[-1] == 0.5
 
 
