@@ -241,3 +241,9 @@ def test_a_choice_takes_general_numbers_in_its_triangle() -> None:
     assert changed.unique().numel() > 100
     prefixes = (torch.arange(48) < torch.randint(1, 49, (16, 1))).float()
     assert "general numbers in" not in loose([prefixes])
+
+
+def test_a_number_that_divides_a_size_becomes_multiples_of_itself_that_do() -> None:
+    found = [one[1] for one in varied([torch.randn(4, 256), 8], 1)]
+    assert {16, 32, 128} <= set(found)
+    assert 256 % found[0] != 0  # numbers in no relation come first
