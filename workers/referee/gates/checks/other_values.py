@@ -233,7 +233,8 @@ def _on_shared_structure(trial: Trial, announced: list[Any], notes: list[str]) -
             notes.append(_became(where, refusal))
         elif finding.gate is None and removal.is_promise:
             only = f"PROVEN FOR {removal.structure.upper()} IN {name} ONLY"
-            notes.append(f"{only}: others are computed wrongly, without a word ({finding.detail[:SHOWN]})")
+            wrong = finding.detail.removeprefix(f"{where}: ").removesuffix(MAY_RAISE)
+            notes.append(f"{only}: others are computed wrongly, without a word ({wrong[:SHOWN]})")
         else:
             return finding
     return None

@@ -1,5 +1,7 @@
 # problem: sum_up_to_a_length
-# about: reads as many numbers as the length says, past the end of the row too
+# about: reads as many numbers as the length says, past the end of the row too; the report names the limit
+# expect: accepted
+# remark: PROVEN FOR NUMBERS UP TO 4096 IN `lengths` ONLY
 
 cpp = r"""
 extern "C" void run(const float* x, const int64_t* lengths, float* y, int64_t rows, int64_t n) {
