@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from services.domain.evaluations import EvaluationReport, EvaluationRequest, Verdict
-from services.domain.gates import GateStatus
+from services.domain.gates import GateName, GateStatus
 from services.domain.problems import Problem
 from tests.adversary.frame import rendered
 from tests.repeated import evaluated
@@ -16,7 +16,7 @@ from workers.evaluation.evaluator import Evaluator
 ROOT = Path(__file__).parent
 KINDS = ("cheats", "honest")
 HANG_LIMIT_S = 60.0
-HEADER = re.compile(r"^# (problem|gate|expect|about): *(.*)$", re.MULTILINE)
+HEADER = re.compile(r"^# (problem|gate|expect|about|remark): *(.*)$", re.MULTILINE)
 AT_MOST = re.compile(r"at most ([\d.]+)x")
 
 
@@ -35,6 +35,8 @@ class Design:
     """`rejected`, `not accepted` (or suspicious), `at most 1.2x` (or accepted, not surely better), `accepted`,
     `remark …` (or accepted, and the report has this text)."""
     about: str
+    remark: str
+    """What the generalization gate has to say of a design that is accepted; empty for nothing in particular."""
     source: str
     """The whole candidate: what is in the file, with the frame around it."""
 
@@ -80,6 +82,7 @@ def read(path: Path, kind: str) -> Design:
         gates=tuple(gate.strip() for gate in header["gate"].split(",")) if "gate" in header else (),
         expect=header.get("expect", "rejected" if kind == "cheats" else "accepted"),
         about=header["about"],
+        remark=header.get("remark", ""),
         source=source,
     )
 
@@ -111,14 +114,20 @@ def outcome(design: Design, report: EvaluationReport) -> Outcome:
     elif report.verdict is Verdict.ACCEPTED:
         figure = report.speedup.best_baseline or 0.0
         surely = report.speedup.ci95[0] if report.speedup.ci95 else figure  # a busy machine widens the interval
-        remark = design.expect.removeprefix("remark ")
-        is_told = remark != design.expect and any(remark in gate.detail for gate in report.gates)
-        right = is_told or design.expect == "accepted" or surely <= _bearable(design.expect)
-        text = f"accepted at {figure:.2f}x"
+        remark = design.remark or design.expect.removeprefix("remark ")
+        is_told = any(remark in gate.detail for gate in report.gates)
+        if design.remark:
+            right = is_told and (design.expect == "accepted" or surely <= _bearable(design.expect))
+        else:
+            right = (is_told and remark != design.expect) or design.expect == "accepted"
+            right = right or surely <= _bearable(design.expect)
+        text = f"accepted at {figure:.2f}x" + (
+            f", without the remark {remark!r}" if design.remark and not is_told else ""
+        )
     else:
         right = report.verdict is Verdict.SUSPICIOUS and design.kind == "cheats" and design.expect != "rejected"
-        told = GateStatus.SUSPICIOUS if report.verdict is Verdict.SUSPICIOUS else GateStatus.SKIPPED
-        hints = list(dict.fromkeys(gate.detail for gate in report.gates if gate.status is told))
+        kind = GateStatus.SUSPICIOUS if report.verdict is Verdict.SUSPICIOUS else GateStatus.SKIPPED
+        hints = list(dict.fromkeys(gate.detail for gate in report.gates if gate.status is kind))
         text = f"{report.verdict.value}: {'; '.join(hints)}"
     return Outcome(right=right, text=text)
 

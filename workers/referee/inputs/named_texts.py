@@ -1,4 +1,4 @@
-"""The texts that a problem's model compares an argument with."""
+"""The texts that a problem's model compares an argument with, and the keys that it asks a dict for."""
 
 from __future__ import annotations
 
@@ -10,6 +10,23 @@ def named_texts(source: str, name: str) -> tuple[str, ...]:
     """The texts that a module compares a value of this name with, or looks up by it in a dict; `name` may be an
     argument's, a field's or a key's."""
     return tuple(dict.fromkeys(_texts(ast.parse(source), name)))
+
+
+def asked_keys(source: str) -> tuple[str, ...]:
+    """The texts that a module looks for in something, which need not be there: `batch.get("weight")`, `"weight" in
+    batch`."""
+    return tuple(dict.fromkeys(_keys(ast.parse(source))))
+
+
+def _keys(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        key: ast.AST | None = None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+            key = node.args[0] if node.func.attr in ("get", "pop", "setdefault") else None
+        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+            key = node.left
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            yield key.value
 
 
 def _texts(tree: ast.Module, name: str) -> Iterator[str]:

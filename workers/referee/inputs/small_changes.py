@@ -33,11 +33,15 @@ def slightly_changed(arguments: Sequence[Any], other: Sequence[Any], *, whole: b
     whole numbers too. None where nothing can change that way."""
     found, others = ([value for _, value in leaves(list(one))] for one in (arguments, other))
     tensors = flatten(list(arguments))
-    if len(found) != len(others) or any(map(is_sparse, found)) or index_structure(tensors) is not None:
+    if len(found) != len(others) or any(map(is_sparse, found)):
         return None
+    together = index_structure(tensors)
+    fixed = [tensors[place] for place in together.places] if together is not None else []
     changed = list(found)
     for place, value in enumerate(found):
         if not isinstance(value, torch.Tensor) or not _may_change(value, tensors):
+            continue
+        if any(value is one for one in fixed):
             continue
         if value.is_floating_point() or (whole and value.numel() <= MOST_WHOLE and stands_alone(arguments, place)):
             ways = (_ways(value, source) for source in _sources(arguments, place, others[place]))

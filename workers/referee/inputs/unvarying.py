@@ -29,6 +29,8 @@ from workers.referee.inputs.value_structure import is_symmetric, prefix_kinds, p
 
 MOST_OTHERS = 2
 """Other values that are tried of one leaf."""
+MOST_FOR_NONE = 3
+"""The same of what stands for `None`."""
 MOST_NUMBERS = 10
 """Other values that are tried of all numbers together, where these are few; of each at least `MOST_OTHERS`."""
 MOST_OF_ONE = 5
@@ -111,7 +113,7 @@ def variations(
     if isinstance(found[place], str):
         others = _other_texts(found[place], texts, generator)
     elif found[place] is None:
-        others = _in_place_of_none(tensors)
+        others = in_place_of_none(tensors)
     for other in others:
         derived = _derived(found, place, other)
         surely = {index: value for index, value in derived.items() if isinstance(value, torch.Tensor)}
@@ -200,15 +202,16 @@ def _others(value: Any, sizes: set[int], generator: random.Random) -> Iterator[A
 
 
 def _other_whole(value: int, sizes: set[int], generator: random.Random) -> Iterator[int]:
-    """Whole numbers that are larger, up to the largest size, of the other sign, next to one, and smaller. A number that
-    is a size may only become smaller."""
+    """Whole numbers that are larger, up to the largest size, of the other sign, next to one, smaller, and multiples, of
+    which sizes may have to be ones. A number that is a size may only become smaller."""
     size, sign, most = abs(value), -1 if value < 0 else 1, max(sizes, default=0)
     larger = [generator.randint(2 * size + 1, 4 * size + 1)]
     larger += [generator.randint(larger[0], most)] if most > larger[0] else []
     near, smaller = [value - 1, value + 1], [value // 2, 0, 1]
     generator.shuffle(near)
     generator.shuffle(smaller)
-    found = [*(sign * one for one in larger), -value if value else -1, *near, *smaller]
+    multiples = [4 * value, 2 * value, *(sign * one // 2 for one in sizes if size and one % (2 * size) == 0)]
+    found = [*(sign * one for one in larger), -value if value else -1, *near, multiples[0], *smaller, *multiples[1:]]
     yield from dict.fromkeys(one for one in found if one != value and (abs(one) < value or value not in sizes))
 
 
@@ -240,12 +243,13 @@ def _other_texts(text: str, texts: Sequence[str], generator: random.Random) -> l
     return generator.sample([one for one in found if one != text], len(found) - (text in found))
 
 
-def _in_place_of_none(tensors: Sequence[torch.Tensor]) -> Iterator[Any]:
-    """What may be given where nothing was: a vector along one of the first tensor's dimensions, the last one first, a
-    tensor of its shape, and a number."""
+def in_place_of_none(tensors: Sequence[torch.Tensor]) -> Iterator[Any]:
+    """What may be given where nothing was: a vector along the first tensor's last dimension, a tensor of its shape,
+    vectors along its other dimensions, and a number."""
     like = next((one for one in tensors if is_continuous(one) and one.element_size() > 1), None)
     if like is not None:
-        for shape in dict.fromkeys([*((size,) for size in reversed(like.shape)), tuple(like.shape)]):
+        last, *vectors = ((size,) for size in reversed(like.shape))
+        for shape in dict.fromkeys([last, tuple(like.shape), *vectors]):
             yield torch.randn(shape, dtype=like.dtype, device=like.device)
     yield 0.5
 

@@ -53,9 +53,27 @@ def with_rows_of(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
     rows = rows_of(tensor)
     if rows.shape[1] < 2 or changed.numel() == 0 or tensor.is_complex():
         return changed
-    may_tell = max(rows.shape) >= FEW_VALUES  # few numbers are in order by chance
-    is_ordered = may_tell and _is_ordered(rows[:FEW_VALUES]) and _is_ordered(rows)
-    return _in_order(rows, changed) if is_ordered else _scaled(rows, changed)
+    return _in_order(rows, changed) if is_in_order(tensor) else _scaled(tensor, changed)
+
+
+def is_in_order(tensor: torch.Tensor) -> bool:
+    """Whether all rows rise, or all fall; few numbers do so by chance."""
+    rows = rows_of(tensor)
+    if rows.shape[1] < 2 or max(rows.shape) < FEW_VALUES:
+        return False
+    return _is_ordered(rows[:FEW_VALUES]) and _is_ordered(rows)
+
+
+def has_rows_of_sum_one(tensor: torch.Tensor) -> bool:
+    """Whether rows hold probabilities."""
+    few = rows_of(tensor)[:FEW_VALUES].double()
+    return few.shape[1] > 1 and bool((few >= 0).all()) and _is_one(few.sum(dim=1))
+
+
+def has_rows_of_length_one(tensor: torch.Tensor) -> bool:
+    """Whether rows hold unit vectors."""
+    few = rows_of(tensor)[:FEW_VALUES].double()
+    return few.shape[1] > 1 and _is_one(torch.linalg.vector_norm(few, dim=1))
 
 
 def _is_ordered(rows: torch.Tensor) -> bool:
@@ -69,13 +87,12 @@ def _in_order(rows: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
     return ordered
 
 
-def _scaled(rows: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
+def _scaled(tensor: torch.Tensor, changed: torch.Tensor) -> torch.Tensor:
     """The change with rows of sum one (probabilities) or length one, where rows had that."""
-    few = rows[:FEW_VALUES].double()
-    if bool((few >= 0).all()) and _is_one(few.sum(dim=1)):
+    if has_rows_of_sum_one(tensor):
         share = changed.double().abs()
         return (share / share.sum(dim=-1, keepdim=True)).to(changed.dtype)
-    if _is_one(torch.linalg.vector_norm(few, dim=1)):
+    if has_rows_of_length_one(tensor):
         exact = changed.double()
         length: torch.Tensor = torch.linalg.vector_norm(exact, dim=-1, keepdim=True)
         return (exact / length).to(changed.dtype)

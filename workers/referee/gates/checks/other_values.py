@@ -43,10 +43,13 @@ from workers.referee.inputs.distributions import (
     rebuilt,
     with_mark,
 )
-from workers.referee.inputs.named_texts import named_texts
+from workers.referee.inputs.named_texts import asked_keys, named_texts
+from workers.referee.inputs.nested import of_other_lengths, with_key
 from workers.referee.inputs.relations import close, equal
+from workers.referee.inputs.shared_structure import without_structure
 from workers.referee.inputs.transforms import as_it_is, within
 from workers.referee.inputs.unvarying import (
+    MOST_FOR_NONE,
     MOST_NUMBERS,
     MOST_OF_ONE,
     MOST_OTHERS,
@@ -64,7 +67,9 @@ SETTLED = 1e-4
 """Difference of two results, over the largest magnitude, up to which they are one."""
 OTHER_SETS = 2
 """Further input sets on which one other value of each such argument is tried."""
-VALUES_SLOT, CALLS_SLOT, RANGES_SLOT = 5000, 6000, 7000
+VALUES_SLOT, CALLS_SLOT, RANGES_SLOT, STRUCTURES_SLOT = 5000, 6000, 7000, 8000
+SHARING_DRAWS = 2
+"""Draws beside the first one that have a structure as well."""
 SLOWEST_S = 0.05
 """Seconds that the reference may take, by the time that it took for a smaller number."""
 ORDERED = frozenset(["clamp", "clip", "hardtanh"])
@@ -91,15 +96,18 @@ def on_other_values(trial: Trial, notes: list[str]) -> GateFinding | None:
     announced = state.problem.forward_arguments(trial.draw(0, OWN))
     marks = [one for one in (*map(with_mark, state.named_indices), FEW_FLOATS) if changes(announced, one)]
     ranges = _ranges(state, announced)
-    calls = [(f"{mark.name} values", VALUES, drawn(announced, mark)) for mark in marks] + _related(state, announced)
+    calls = [(f"{mark.name} values", VALUES, drawn(announced, mark)) for mark in marks]
+    calls += _related(state, announced)
     has_defaults = len(_with_defaults(state, announced)) > len(announced)
-    if not (state.unvarying or calls or ranges or has_defaults):
+    if not (state.unvarying or calls or ranges or has_defaults or flatten(announced)):
         return None
     others = state.set_numbers[1:]
     with _caller(trial) as caller:
         finding = (
             _on_unvarying(caller, 0, announced, notes)
+            or _on_shared_structure(caller, announced, notes)
             or _on_calls(caller, announced, calls, notes)
+            or _on_nested(caller, announced, notes)
             or _on_ranges(caller, announced, ranges, notes)
         )
         for number in random.SystemRandom().sample(others, min(OTHER_SETS, len(others))):
@@ -125,7 +133,7 @@ def _on_unvarying(trial: Trial, number: int, announced: list[Any], notes: list[s
         if place in varied or state.problem.limits.is_fixed(argument):
             continue
         given = whole[: max(len(announced), argument + 1)]
-        most = MOST_OTHERS
+        most = MOST_FOR_NONE if values[place] is None else MOST_OTHERS
         if isinstance(values[place], int | float):
             most = max(MOST_OTHERS, min(MOST_OF_ONE, MOST_NUMBERS // numbers))
         loosened_ones = _loosened_ones(state, announced, place) if number == 0 and argument < len(announced) else ()
@@ -196,6 +204,42 @@ def _on_ranges(
     return None
 
 
+def _on_shared_structure(trial: Trial, announced: list[Any], notes: list[str]) -> GateFinding | None:
+    """What is wrong with values that vary, where they lack a structure that all draws share. Of one that kernels may
+    rely on, only what breaks the process: the report says the rest."""
+    state = trial.state
+    paths = [path for path, _ in leaves(announced)]
+    fixed = {place for place, path in enumerate(paths) if state.problem.limits.is_fixed(_argument(path))}
+    removals = without_structure(
+        announced,
+        lambda: [state.problem.forward_arguments(trial.draw(0, OWN)) for _ in range(SHARING_DRAWS)],
+        [place for place in range(len(paths)) if place not in fixed and place not in state.unvarying],
+        _freedom(state),
+    )
+    for index, removal in enumerate(removals):
+        if state.problem.limits.excludes(announced, removal.arguments):
+            continue
+        found = _with_cotangents(state, removal.arguments, is_plain=False)
+        if found is None:
+            continue
+        name, gate = _called(state.problem.argument_names, paths[removal.place]), trial.errors.gate
+        where = f"{name} without {removal.structure}"
+        try:
+            trial.errors.gate = None if removal.is_promise else gate
+            finding, refusal = _tried(trial, found[0], STRUCTURES_SLOT + index, where, found[1])
+        finally:
+            trial.errors.gate = gate
+        if finding is None:
+            notes.append(_became(where, refusal))
+        elif finding.gate is None and removal.is_promise:
+            only = f"PROVEN FOR {removal.structure.upper()} IN {name} ONLY"
+            wrong = finding.detail.removeprefix(f"{where}: ").removesuffix(MAY_RAISE)
+            notes.append(f"{only}: others are computed wrongly, without a word ({wrong[:SHOWN]})")
+        else:
+            return finding
+    return None
+
+
 def _on_calls(
     trial: Trial, announced: list[Any], calls: Sequence[tuple[str, Distribution, list[Any]]], notes: list[str]
 ) -> GateFinding | None:
@@ -212,6 +256,23 @@ def _on_calls(
             return finding
         notes.append(_became(where, refusal))
     return None
+
+
+def _on_nested(trial: Trial, announced: list[Any], notes: list[str]) -> GateFinding | None:
+    """What is wrong with lists of other lengths, and with keys of dicts that the model asks for and that are absent."""
+    state = trial.state
+    calls = list[tuple[str, Distribution, list[Any]]]()
+    if any(isinstance(one, list | tuple | dict) for one in announced):
+        another = state.problem.forward_arguments(trial.draw(0, OWN))
+        calls += [(where, VALUES, one) for where, one in of_other_lengths(announced, another)]
+        for key in asked_keys(state.problem.problem.source):
+            given = ((f"a key {key!r}", VALUES, one) for one in with_key(announced, key))
+            calls += itertools.islice((one for one in given if _is_taken(state, one[2])), MOST_FOR_NONE)
+    return _on_calls(trial, announced, calls, notes)
+
+
+def _is_taken(state: ReferenceState, arguments: list[Any]) -> bool:
+    return _with_cotangents(state, arguments, is_plain=True) is not None
 
 
 def _related(state: ReferenceState, announced: list[Any]) -> list[tuple[str, Distribution, list[Any]]]:
@@ -291,8 +352,6 @@ def _taken_ones(state: ReferenceState, given: Sequence[Any], place: int) -> Iter
         call, answer = found
         if _is_fit(call, answer, leaf) and _is_settled(state, call, answer):
             yield dataclasses.replace(variation, arguments=call), answer
-            if leaf is None:
-                return
 
 
 def _is_fit(call: list[Any], answer: Answer, leaf: Any) -> bool:
@@ -338,13 +397,14 @@ def _last_name(state: ReferenceState, path: str) -> str:
     return names[number] if number < len(names) else ""
 
 
+def _freedom(state: ReferenceState) -> Freedom:
+    known, names = bool(state.names), state.names
+    return Freedom(repeats=known and not names & WRITES, restarts=not names & SEARCHES, empty_rows=not names & ATTENDS)
+
+
 def _loosened_ones(state: ReferenceState, announced: list[Any], place: int) -> Iterator[tuple[Variation, Answer]]:
     """Values that lack an announced structure, where the reference takes them."""
-    known, names = bool(state.names), state.names
-    freedom = Freedom(
-        repeats=known and not names & WRITES, restarts=not names & SEARCHES, empty_rows=not names & ATTENDS
-    )
-    for variation in loosened(announced, place, freedom):
+    for variation in loosened(announced, place, _freedom(state)):
         if not state.problem.limits.excludes(announced, variation.arguments):
             found = _with_cotangents(state, variation.arguments, is_plain=True)
             if found is not None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workers.referee.inputs.named_texts import named_texts
+from workers.referee.inputs.named_texts import asked_keys, named_texts
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,10 @@ from workers.referee.inputs.named_texts import named_texts
 )
 def test_what_a_name_is_compared_with(source: str) -> None:
     assert named_texts(source, "mode") == ("a", "b")
+
+
+def test_keys_that_need_not_be_there() -> None:
+    source = (
+        "batch.get('a')\nif 'b' not in batch: pass\nbatch.pop('c', None)\nbatch['d']\nname in ('e', 'f')\nx.get(key)"
+    )
+    assert asked_keys(source) == ("a", "b", "c")

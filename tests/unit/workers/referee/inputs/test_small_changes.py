@@ -48,3 +48,21 @@ def test_masks_stay_where_only_general_numbers_may_change() -> None:
     found = slightly_changed([x, labels], [torch.randn(64, 64), torch.randint(0, 7, (64,))], whole=False)
     assert found is not None
     assert torch.equal(found[1], labels)
+
+
+def test_columns_in_no_order_change_and_where_rows_start_does_not() -> None:
+    starts = torch.cat([torch.tensor([0]), torch.randperm(999)[:62].sort().values + 1, torch.tensor([1000])])
+    columns, other = torch.randint(0, 100, (1000,)), torch.randint(0, 100, (1000,))
+    found = slightly_changed([starts, columns], [starts, other])
+    assert found is not None
+    assert torch.equal(found[0], starts)
+    assert 0 < int((found[1] != columns).sum()) <= RUN
+
+
+def test_columns_in_order_stay_and_values_change() -> None:
+    starts = torch.arange(0, 1001, 10)
+    columns = torch.stack([torch.randperm(100)[:10].sort().values for _ in range(100)]).view(-1)
+    found = slightly_changed([starts, columns, torch.randn(1000)], [starts, columns, torch.randn(1000)])
+    assert found is not None
+    assert torch.equal(found[0], starts)
+    assert torch.equal(found[1], columns)

@@ -181,9 +181,9 @@ def test_a_text_changes_to_those_that_the_model_names_and_those_that_pytorch_tak
     assert varied(["relu"]) == []
 
 
-def test_none_changes_to_vectors_then_to_a_tensor_and_a_number() -> None:
+def test_none_changes_to_a_vector_a_tensor_other_vectors_and_a_number() -> None:
     found = [one[1] for one in varied([torch.randn(4, 8), None], 1)]
-    assert [tuple(one.shape) for one in found[:-1]] == [(8,), (4,), (4, 8)]
+    assert [tuple(one.shape) for one in found[:-1]] == [(8,), (4, 8), (4,)]
     assert found[-1] == 0.5
 
 
@@ -241,3 +241,9 @@ def test_a_choice_takes_general_numbers_in_its_triangle() -> None:
     assert changed.unique().numel() > 100
     prefixes = (torch.arange(48) < torch.randint(1, 49, (16, 1))).float()
     assert "general numbers in" not in loose([prefixes])
+
+
+def test_a_number_that_divides_a_size_becomes_multiples_of_itself_that_do() -> None:
+    found = [one[1] for one in varied([torch.randn(4, 256), 8], 1)]
+    assert {16, 32, 128} <= set(found)
+    assert 256 % found[0] != 0  # numbers in no relation come first

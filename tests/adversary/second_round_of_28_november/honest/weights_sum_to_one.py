@@ -1,5 +1,7 @@
 # problem: weighted_means
-# about: leaves out the division by the sum of the weights, which is one for those that the problem draws
+# about: leaves out the division by the sum of the weights, which is one for those that the problem draws; the report names the limit
+# expect: accepted
+# remark: PROVEN FOR ROWS OF SUM ONE IN `weights` ONLY
 
 cpp = r"""
 extern "C" void run(const float* x, const float* w, float* y, int64_t rows, int64_t n) {

