@@ -5,51 +5,57 @@ from __future__ import annotations
 import dataclasses
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 
 from services.domain.constraints import sentences
 from services.domain.gates import GateStatus
-from workers.ipc.sparse import holds_sparse
-from workers.ipc.tensors import flatten, structure
+from workers.ipc.tensors import flatten
 from workers.referee.comparison.tolerance import all_finite
 from workers.referee.errors import FaultKind, Refused, RunnerFault
 from workers.referee.gates.checks.calls import try_values
 from workers.referee.gates.checks.held_out_timing import time_held_out
 from workers.referee.gates.checks.left_kinds import on_left_kinds
 from workers.referee.gates.checks.left_state import leaves_state
+from workers.referee.gates.checks.mixed_calls import on_mixed, shown
 from workers.referee.gates.checks.other_values import on_other_values, taken
 from workers.referee.gates.checks.parameter_use import with_other_parameters, with_other_settings
 from workers.referee.gates.checks.recovery import after_an_exception
+from workers.referee.gates.checks.size_groups import (
+    LARGEST_BYTES,
+    Change,
+    SizeGroup,
+    announced,
+    bytes_of,
+    larger,
+    size_groups,
+    size_of,
+    to_size,
+)
 from workers.referee.gates.checks.strided_arguments import on_strided
 from workers.referee.gates.finding import GateFinding, passed
 from workers.referee.inputs.distributions import OWN, Distribution
 from workers.referee.inputs.index_structure import IndexStructure, first_rows, index_structure, row_count
-from workers.referee.inputs.resize import Axes, dimensions, odd_part, resized_at, sharing, spread
+from workers.referee.inputs.named_sizes import named_sizes
+from workers.referee.inputs.resize import Axes, spread
 from workers.referee.inputs.transforms import any_code
 from workers.referee.state import ReferenceState
 from workers.referee.trial import Trial
 from workers.runner.step import DENSE
 
 DERIVED_SLOT = 1000
-LARGEST_BYTES = 64 << 20
-"""Inputs of a call from which on nothing larger is tried: the reference and the candidate would take their time."""
-GROWTH = 1.5
 MORE_KINDS = 0.3
 """Share of the shapes that are tried on two further kinds of values."""
 MAY_RAISE = ". A kernel may raise an exception for shapes that it does not support"
 """What is said of a mismatch where nothing was announced: it need not be able to do everything."""
-IN_BETWEEN = 68
-"""Sizes from here on, up to the announced one, are tried beside smaller ones."""
-MOST_IN_BETWEEN = 2
-"""Sets of dimensions that get such a size."""
 FEW_PLACES = (1, 3, 5, 7, 11)
 LEAST = 12
 """Sizes below which a draw of few places is far from what was announced."""
-MOST_GROUPS = 6
-"""Sets of dimensions that change together."""
+MOST_ALONE = 6
+"""Groups of dimensions that take each kind of size alone."""
+
 LONG = (1 << 16, 5 << 14)
 """Sizes that 16 bits do not count."""
 LONG_BYTES = 8 << 20
@@ -60,8 +66,8 @@ MOST_LONG = 3
 SHORT = 5
 """Sizes of the other dimensions then: of fewer numbers, a variance may be near zero."""
 MOST_SPREAD = 2
-Change = Callable[[list[torch.Tensor]], "list[torch.Tensor] | None"]
-"""Gives a call's tensors other sizes; None where that breaks a structure."""
+MIXED_SETS, MIXED_OF_SET = 3, 2
+"""Further input sets, and calls of each, of which several things change."""
 Derived = tuple[list[Any], Change | None]
 """A call of other shapes; and, where they are far from the announced ones, what makes another one of a draw."""
 
@@ -113,11 +119,12 @@ def _on_held_out(trial: Trial) -> GateFinding | None:
 
 def _on_derived(trial: Trial, notes: list[str]) -> GateFinding | None:
     """What is wrong on other shapes; `notes` gets what became of each."""
-    for index, (arguments, change) in enumerate(_each_once(trial, _derived(trial))):
+    groups = list(size_groups(trial, announced(trial)))
+    for index, (arguments, change) in enumerate(_each_once(trial, _derived(trial, groups))):
         if notes and _is_enough(trial):
             notes.append("there was no time for other shapes")
             break
-        where = f"derived shapes {_shown(trial.shapes_of(arguments))}"
+        where = f"derived shapes {shown(trial.shapes_of(arguments))}"
         try:
             finding = try_values(trial, arguments, DERIVED_SLOT + index, where)
             if finding is not None and change is not None:
@@ -141,6 +148,17 @@ def _on_derived(trial: Trial, notes: list[str]) -> GateFinding | None:
         if finding is not None:
             return dataclasses.replace(finding, detail=finding.detail + MAY_RAISE) if finding.gate is None else finding
         notes.append(f"passed on {where}")
+    return on_mixed(trial, groups, notes) or _on_further_sets(trial, notes)
+
+
+def _on_further_sets(trial: Trial, notes: list[str]) -> GateFinding | None:
+    """What is wrong in calls of the other open input sets in which several things change."""
+    others = trial.state.set_numbers[1:]
+    for number in random.SystemRandom().sample(others, min(MIXED_SETS, len(others))):
+        groups = list(size_groups(trial, announced(trial, number), number))
+        finding = on_mixed(trial, groups, notes, number=number, most=MIXED_OF_SET, where=f"input set {number}, ")
+        if finding is not None:
+            return finding
     return None
 
 
@@ -153,7 +171,7 @@ def _reads_from_nothing(trial: Trial, arguments: list[Any], fault: RunnerFault) 
 def _again(trial: Trial, change: Change, number: int, where: str) -> GateFinding | None:
     """What is wrong on another draw of these shapes, by the reference's own error there: far from the announced sizes,
     now and then a row hangs on a rounding."""
-    state, arguments = trial.state, _announced(trial)
+    state, arguments = trial.state, announced(trial)
     tensors = change(flatten(arguments))
     call = None if tensors is None else taken(state, arguments, tensors)
     if call is None:
@@ -209,7 +227,7 @@ def _piling_up(trial: Trial) -> list[Distribution]:
 
 def _each_once(trial: Trial, calls: Iterator[Derived]) -> Iterator[Derived]:
     """Calls of the same shapes once: of small sizes, and of multiples of something, there are few."""
-    seen = {trial.shapes_of(_announced(trial))}
+    seen = {trial.shapes_of(announced(trial))}
     for arguments, change in calls:
         shapes = trial.shapes_of(arguments)
         if shapes not in seen:
@@ -217,62 +235,35 @@ def _each_once(trial: Trial, calls: Iterator[Derived]) -> Iterator[Derived]:
             yield arguments, change
 
 
-def _derived(trial: Trial) -> Iterator[Derived]:
+def _derived(trial: Trial, groups: list[SizeGroup]) -> Iterator[Derived]:
     """Other shapes that the reference takes: each dimension smaller, larger, of few places and, on a CPU, of none and
     of very many; then what broadcasts as large as what it meets. One after the other, since cuts of large inputs may
     be large."""
-    state, arguments = trial.state, _announced(trial)
+    state, arguments = trial.state, announced(trial)
     indices = index_structure(flatten(arguments))
-    if indices is not None or holds_sparse(structure(arguments, [])):
-        yield from ((call, None) for call in _fewer_rows(state, arguments, indices))
-        return
-    groups, part = list[Axes](), arguments
-    for axes, cut in _groups(trial, arguments):
-        groups.append(axes)
-        part = min(part, state.problem.forward_arguments(cut), key=_bytes)
-        yield cut, None
+    yield from ((call, None) for call in _fewer_rows(state, arguments, indices))
+    part = arguments
+    for group in groups:
+        part = min(part, state.problem.forward_arguments(group.call), key=bytes_of)
+        yield group.call, None
     for axes, size in _other_sizes(trial, flatten(arguments), groups):
-        change = _to_size(trial, axes, size, apart=state.chooses)
+        change = to_size(trial, axes, size, apart=state.chooses)
         tensors = change(flatten(arguments))
         if tensors is not None and (call := taken(state, arguments, tensors)):
-            is_far = size < min(LEAST, _size(flatten(arguments), axes))
+            is_far = size < min(LEAST, size_of(flatten(arguments), axes))
             yield call, change if is_far else None
-    if not state.place.is_gpu:
-        yield from _long(trial, groups)
+    if not state.place.is_gpu and indices is None:
+        yield from _long(trial, [group.axes for group in groups if not group.is_small])
     yield from _spread(trial, part)
-
-
-def _groups(trial: Trial, arguments: list[Any]) -> Iterator[tuple[Axes, list[Any]]]:
-    """Dimensions that the reference has change together, each set with a call in which they are cut."""
-    tensors, steps = flatten(arguments), trial.state.problem.limits.steps(arguments)
-    done, count = set[tuple[int, int]](), 0
-    for dimension in dimensions(tensors):
-        if dimension in done or count == MOST_GROUPS:
-            continue
-        size = odd_part(_size(tensors, [dimension]), random.SystemRandom())
-        for axes in sharing(tensors, dimension):
-            cut = resized_at(tensors, axes, size, steps=steps)
-            if cut is not None and (call := taken(trial.state, arguments, cut)):
-                done.update(axes)
-                count += 1
-                yield axes, call
-                break
-
-
-def _to_size(trial: Trial, axes: Axes, size: int, *, apart: bool) -> Change:
-    """What gives dimensions a size."""
-    limits = trial.state.problem.limits
-    steps = limits.steps(_announced(trial)) if limits else {}
-    return lambda tensors: resized_at(tensors, axes, size, apart=apart, steps=steps)
 
 
 def _long(trial: Trial, groups: list[Axes]) -> Iterator[Derived]:
     """Calls of which one dimension is longer than what 16 bits count, or as long as the reference takes in no time, the
     others short."""
     for axes in random.SystemRandom().sample(groups, min(MOST_LONG, len(groups))):
-        arguments = _announced(trial)
+        arguments = announced(trial)
         others = [one for one in groups if not set(one) & set(axes)]
-        short = [_to_size(trial, one, min(SHORT, _size(flatten(arguments), one)), apart=False) for one in others]
+        short = [to_size(trial, one, min(SHORT, size_of(flatten(arguments), one)), apart=False) for one in others]
         for before in (short, []):
             found = _longest(trial, arguments, axes, before)
             if found is not None:
@@ -285,12 +276,14 @@ def _longest(trial: Trial, arguments: list[Any], axes: Axes, before: list[Change
     state, found, started = trial.state, None, flatten(arguments)
     for change in before:
         started = change(started) or started
-    own = _size(started, axes)
-    most = min(random.SystemRandom().randrange(*LONG), own * LONG_BYTES // max(1, _bytes(started)))
+    own = size_of(started, axes)
+    named = [one + 1 for one in named_sizes(trial.request.source) if one >= LONG[0]]
+    size = random.SystemRandom().choice(named) if named else random.SystemRandom().randrange(*LONG)
+    most = min(size, own * LONG_BYTES // max(1, bytes_of(started)))
     size = own
     while size < most:
         size = min(most, 4 * size)
-        change = _chain([*before, _to_size(trial, axes, size, apart=True)])
+        change = _chain([*before, to_size(trial, axes, size, apart=True)])
         tensors = change(flatten(arguments))
         began = time.monotonic()
         call = None if tensors is None else taken(state, arguments, tensors)
@@ -341,39 +334,15 @@ def _fewer_rows(state: ReferenceState, arguments: list[Any], found: IndexStructu
     return [call for cut in cuts if (call := taken(state, arguments, cut))]
 
 
-def _announced(trial: Trial) -> list[Any]:
-    """Arguments of `forward` as the problem draws them; cotangents follow from their shapes."""
-    return trial.state.problem.forward_arguments(trial.draw(0, OWN))
-
-
-def _other_sizes(trial: Trial, tensors: list[torch.Tensor], groups: list[Axes]) -> Iterator[tuple[Axes, int]]:
-    """Sizes of dimensions: one, few places, less and more than announced, and on a CPU none."""
-    is_small = _bytes(tensors) <= LARGEST_BYTES
+def _other_sizes(trial: Trial, tensors: list[torch.Tensor], groups: list[SizeGroup]) -> Iterator[tuple[Axes, int]]:
+    """Sizes of dimensions: few places, more than announced, and on a CPU none; others come with `on_mixed`."""
+    is_small = bytes_of(tensors) <= LARGEST_BYTES
     generator = random.SystemRandom()
-    for number, axes in enumerate(groups):
-        size = _size(tensors, axes)
-        if number == 0:
-            yield axes, 1
-        yield axes, generator.choice(FEW_PLACES)
-        if is_small and size > IN_BETWEEN and number < MOST_IN_BETWEEN:
-            yield axes, generator.randrange(IN_BETWEEN, size)
-        if is_small:
-            yield axes, round(size * generator.uniform(1.0, GROWTH)) + 1
+    for group in groups[:MOST_ALONE]:
+        if group.may_shrink:
+            yield group.axes, generator.choice(FEW_PLACES)
+        if is_small and not group.is_small:
+            yield group.axes, larger(group.size, generator)
         # a grid of no blocks is an error of CUDA's that many kernels leave to the next launch
-        if not trial.state.place.is_gpu:
-            yield axes, 0
-
-
-def _bytes(arguments: list[Any]) -> int:
-    """Size of a call's tensors."""
-    return sum(tensor.nbytes for tensor in flatten(arguments))
-
-
-def _size(tensors: Sequence[torch.Tensor], axes: Axes) -> int:
-    """The size of dimensions that share one."""
-    return tensors[axes[0][0]].shape[axes[0][1]]
-
-
-def _shown(shapes: Sequence[Sequence[int]]) -> str:
-    """Shapes as people write them: `67×2048, 2048`."""
-    return ", ".join("×".join(str(size) for size in shape) or "scalar" for shape in shapes)
+        if not trial.state.place.is_gpu and group.may_shrink:
+            yield group.axes, 0
