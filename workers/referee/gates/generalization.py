@@ -253,7 +253,7 @@ def _derived(trial: Trial, groups: list[SizeGroup]) -> Iterator[Derived]:
             is_far = size < min(LEAST, size_of(flatten(arguments), axes))
             yield call, change if is_far else None
     if not state.place.is_gpu and indices is None:
-        yield from _long(trial, [group.axes for group in groups if not group.is_small])
+        yield from _long(trial, [group.axes for group in groups if not (group.is_small or group.is_square)])
     yield from _spread(trial, part)
 
 

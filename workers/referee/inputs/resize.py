@@ -218,7 +218,9 @@ def _grows_beyond_its_structure(tensor: torch.Tensor, axes: Sequence[int]) -> bo
 def _larger_matrix(tensor: torch.Tensor, axes: Sequence[int], new: int) -> torch.Tensor | None:
     """Larger triangles in the place of triangles, each row and column as often as the others; None for what is none."""
     last = (tensor.dim() - 2, tensor.dim() - 1)
-    if tuple(sorted(axes)) != last or tensor.is_complex() or is_eight_bit(tensor) or not tensor.is_contiguous():
+    if tuple(sorted(axes)) != last or tensor.shape[-1] != tensor.shape[-2]:
+        return None
+    if tensor.is_complex() or is_eight_bit(tensor) or not tensor.is_contiguous():
         return None
     is_lower, is_upper = not bool(tensor.triu(1).any()), not bool(tensor.tril(-1).any())
     if is_lower == is_upper or not bool((tensor.diagonal(dim1=-2, dim2=-1) != 0).all()):

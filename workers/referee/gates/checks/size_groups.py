@@ -23,6 +23,7 @@ from workers.referee.inputs.resize import (
     sharing,
     small_dimensions,
 )
+from workers.referee.inputs.value_structure import has_zeros_in_place
 from workers.referee.trial import Trial
 
 MOST_GROUPS = 10
@@ -45,6 +46,8 @@ class SizeGroup:
     call: list[Any]
     may_shrink: bool
     is_small: bool = False
+    is_square: bool = False
+    """Whether these are two groups that hold both dimensions of triangles, which grow as a whole only."""
 
 
 def announced(trial: Trial, number: int = 0) -> list[Any]:
@@ -89,11 +92,12 @@ def size_groups(trial: Trial, arguments: list[Any], number: int = 0) -> Iterator
     indices = index_structure(tensors)
     if indices is None and holds_sparse(structure(arguments, [])):
         return
-    done, count = set[tuple[int, int]](), 0
+    found = list[SizeGroup]()
+    done = set[tuple[int, int]]()
     may_grow = bytes_of(arguments) <= LARGEST_BYTES
     small = small_dimensions(tensors) if may_grow else []
     for dimension in [*dimensions(tensors), *small]:
-        if dimension in done or count == MOST_GROUPS:
+        if dimension in done or len(found) == MOST_GROUPS:
             continue
         size, is_small = size_of(tensors, [dimension]), dimension in small
         sizes = [generator.choice([one for one in FEW_MORE if one > size])] if is_small else [odd_part(size, generator)]
@@ -106,9 +110,26 @@ def size_groups(trial: Trial, arguments: list[Any], number: int = 0) -> Iterator
             call = None if cut is None else taken(trial.state, arguments, cut)
             if call is not None and (not is_small or _has_grown(trial, call, number)):
                 done.update(axes)
-                count += 1
-                yield SizeGroup(axes=axes, size=size, call=call, may_shrink=new < size, is_small=is_small)
+                group = SizeGroup(axes=axes, size=size, call=call, may_shrink=new < size, is_small=is_small)
+                found.append(group)
+                yield group
                 break
+    yield from _squares(trial, arguments, found) if may_grow else ()
+
+
+def _squares(trial: Trial, arguments: list[Any], found: Sequence[SizeGroup]) -> Iterator[SizeGroup]:
+    """Two groups as one, where triangles have a dimension in each."""
+    tensors, generator = flatten(arguments), random.SystemRandom()
+    for place, tensor in enumerate(tensors):
+        last = [(place, tensor.dim() - 2), (place, tensor.dim() - 1)]
+        both = [group for group in found if any(one in group.axes for one in last)]
+        if tensor.dim() > 1 and len(both) == 2 and both[0].size == both[1].size and has_zeros_in_place(tensor):
+            axes = tuple(dict.fromkeys([*both[0].axes, *both[1].axes]))
+            grown = to_size(trial, axes, larger(both[0].size, generator), apart=trial.state.chooses)(tensors)
+            call = None if grown is None else taken(trial.state, arguments, grown)
+            if call is not None:
+                yield SizeGroup(axes=axes, size=both[0].size, call=call, may_shrink=False, is_square=True)
+                return
 
 
 def _has_grown(trial: Trial, call: list[Any], number: int) -> bool:
