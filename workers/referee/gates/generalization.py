@@ -33,6 +33,7 @@ from workers.referee.gates.checks.size_groups import (
     size_groups,
     size_of,
     to_size,
+    unchanged,
 )
 from workers.referee.gates.checks.strided_arguments import on_strided
 from workers.referee.gates.finding import GateFinding, passed
@@ -65,6 +66,9 @@ LONG_S = 0.01
 MOST_LONG = 3
 SHORT = 5
 """Sizes of the other dimensions then: of fewer numbers, a variance may be near zero."""
+ANNOUNCED_ONLY = "PROVEN FOR THE ANNOUNCED SIZES OF"
+MOST_TOLD = 6
+"""Dimensions that are named."""
 MOST_SPREAD = 2
 MIXED_SETS, MIXED_OF_SET = 3, 2
 """Further input sets, and calls of each, of which several things change."""
@@ -120,6 +124,14 @@ def _on_held_out(trial: Trial) -> GateFinding | None:
 def _on_derived(trial: Trial, notes: list[str]) -> GateFinding | None:
     """What is wrong on other shapes; `notes` gets what became of each."""
     groups = list(size_groups(trial, announced(trial)))
+    finding = _on_each(trial, groups, notes) or on_mixed(trial, groups, notes) or _on_further_sets(trial, notes)
+    if finding is None and not _is_enough(trial):
+        _tell_unchanged(trial, groups)
+    return finding
+
+
+def _on_each(trial: Trial, groups: list[SizeGroup], notes: list[str]) -> GateFinding | None:
+    """The same where one thing changes at a time."""
     for index, (arguments, change) in enumerate(_each_once(trial, _derived(trial, groups))):
         if notes and _is_enough(trial):
             notes.append("there was no time for other shapes")
@@ -148,7 +160,18 @@ def _on_derived(trial: Trial, notes: list[str]) -> GateFinding | None:
         if finding is not None:
             return dataclasses.replace(finding, detail=finding.detail + MAY_RAISE) if finding.gate is None else finding
         notes.append(f"passed on {where}")
-    return on_mixed(trial, groups, notes) or _on_further_sets(trial, notes)
+    return None
+
+
+def _tell_unchanged(trial: Trial, groups: list[SizeGroup]) -> None:
+    """Note which sizes were the announced ones in every call, though others are possible."""
+    arguments = announced(trial)
+    shapes, named = trial.shapes_of(arguments), unchanged(trial, arguments, groups)
+    names = _owners(trial.state.problem.argument_names, arguments)
+    found = [f"`{names[place]}` (dimension {axis}: {shapes[place][axis]})" for place, axis in named]
+    if found:
+        rest = f" and {len(found) - MOST_TOLD} more" if len(found) > MOST_TOLD else ""
+        trial.notes.append(f"{ANNOUNCED_ONLY} {', '.join(found[:MOST_TOLD])}{rest}: no call had another one")
 
 
 def _on_further_sets(trial: Trial, notes: list[str]) -> GateFinding | None:
@@ -200,6 +223,15 @@ def _changed(
         if finding is not None and state.scales_on(changed, expected.tensors, kind) is not None:
             return finding
     return None
+
+
+def _owners(names: Sequence[str], arguments: Sequence[Any]) -> list[str]:
+    """For each tensor of a call the name of the argument that holds it."""
+    return [
+        names[number] if number < len(names) else f"argument {number}"
+        for number, one in enumerate(arguments)
+        for _ in flatten(one)
+    ]
 
 
 def _is_enough(trial: Trial) -> bool:

@@ -15,6 +15,7 @@ from workers.referee.gates.checks.other_values import taken
 from workers.referee.inputs.distributions import OWN
 from workers.referee.inputs.index_structure import INDEX_DTYPES, IndexStructure, index_structure, row_count
 from workers.referee.inputs.resize import (
+    SMALL,
     Axes,
     dimensions,
     growing_together,
@@ -115,6 +116,27 @@ def size_groups(trial: Trial, arguments: list[Any], number: int = 0) -> Iterator
                 yield group
                 break
     yield from _squares(trial, arguments, found) if may_grow else ()
+
+
+def unchanged(trial: Trial, arguments: list[Any], groups: Sequence[SizeGroup]) -> list[tuple[int, int]]:
+    """Dimensions in no group though the reference takes another size, or though nothing is known of that: where
+    arguments may broadcast, outputs do not grow, or a structure would break."""
+    tensors, known = flatten(arguments), {one for group in groups for one in group.axes}
+    if index_structure(tensors) is not None or holds_sparse(structure(arguments, [])):
+        return []
+    steps = trial.state.problem.limits.steps(arguments)
+    found = list[tuple[int, int]]()
+    for place, tensor in enumerate(tensors):
+        for axis, size in enumerate(tensor.shape):
+            if (place, axis) in known or size == 0 or steps.get((place, axis)) == 0 or tensor.dtype in INDEX_DTYPES:
+                continue
+            sets = [((place, axis),), *growing_together(tensors, (place, axis))]
+            made = [to_size(trial, axes, size + FEW_MORE[0], apart=False)(tensors) for axes in sets]
+            calls = [one for one in made if one is not None]
+            is_open = size < SMALL or len(groups) >= MOST_GROUPS
+            if not calls or (is_open and any(taken(trial.state, arguments, one) is not None for one in calls)):
+                found.append((place, axis))
+    return found
 
 
 def _squares(trial: Trial, arguments: list[Any], found: Sequence[SizeGroup]) -> Iterator[SizeGroup]:
