@@ -59,10 +59,14 @@ MOST_ALONE = 6
 
 LONG = (1 << 16, 5 << 14)
 """Sizes that 16 bits do not count."""
+BEYOND = 8
+"""Factor of a number in the candidate's source: a little behind an array's end there may be room by chance."""
 LONG_BYTES = 8 << 20
 """Inputs of such a call, at most."""
 LONG_S = 0.01
 """A reference's run from which on sizes grow no further: the next may take 16 times as long."""
+NAMED_S = 0.05
+"""The same where the candidate's source names a longer size: few do."""
 MOST_LONG = 3
 SHORT = 5
 """Sizes of the other dimensions then: of fewer numbers, a variance may be near zero."""
@@ -295,12 +299,18 @@ def _long(trial: Trial, groups: list[Axes]) -> Iterator[Derived]:
     for axes in random.SystemRandom().sample(groups, min(MOST_LONG, len(groups))):
         arguments = announced(trial)
         others = [one for one in groups if not set(one) & set(axes)]
-        short = [to_size(trial, one, min(SHORT, size_of(flatten(arguments), one)), apart=False) for one in others]
+        least = 1 if _long_names(trial) else SHORT
+        short = [to_size(trial, one, min(least, size_of(flatten(arguments), one)), apart=False) for one in others]
         for before in (short, []):
             found = _longest(trial, arguments, axes, before)
             if found is not None:
                 yield found
                 break
+
+
+def _long_names(trial: Trial) -> list[int]:
+    """Numbers in the candidate's source that are longer still: its arrays may have so many elements."""
+    return [one for one in named_sizes(trial.request.source) if one >= LONG[0]]
 
 
 def _longest(trial: Trial, arguments: list[Any], axes: Axes, before: list[Change]) -> Derived | None:
@@ -309,8 +319,8 @@ def _longest(trial: Trial, arguments: list[Any], axes: Axes, before: list[Change
     for change in before:
         started = change(started) or started
     own = size_of(started, axes)
-    named = [one + 1 for one in named_sizes(trial.request.source) if one >= LONG[0]]
-    size = random.SystemRandom().choice(named) if named else random.SystemRandom().randrange(*LONG)
+    named = _long_names(trial)
+    size = BEYOND * random.SystemRandom().choice(named) + 1 if named else random.SystemRandom().randrange(*LONG)
     most = min(size, own * LONG_BYTES // max(1, bytes_of(started)))
     size = own
     while size < most:
@@ -322,7 +332,7 @@ def _longest(trial: Trial, arguments: list[Any], axes: Axes, before: list[Change
         if call is None:
             break
         found = call, change
-        if time.monotonic() - began > LONG_S:
+        if time.monotonic() - began > (NAMED_S if named else LONG_S):
             break
     return found
 

@@ -15,7 +15,8 @@ from workers.referee.comparison.output_structure import Answer
 from workers.referee.comparison.tolerance import ErrorScale
 from workers.referee.errors import Refused
 from workers.referee.gates import generalization
-from workers.referee.gates.generalization import LONG, SHORT, _again, _long, _on_derived
+from workers.referee.gates.checks.size_groups import announced, size_groups
+from workers.referee.gates.generalization import LONG, LONG_BYTES, SHORT, _again, _long, _on_derived, _tell_unchanged
 from workers.referee.inputs.constraints import Limits
 
 
@@ -105,3 +106,27 @@ def test_a_dimension_grows_only_as_long_as_the_reference_takes_it(monkeypatch: p
     again = change([torch.rand(80, 4)])
     assert again is not None
     assert again[0].shape == (320, 4)
+
+
+def test_a_dimension_is_far_longer_than_a_number_in_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(generalization, "NAMED_S", 60.0)
+    trial = trial_on(None, WEIGHT)  # type: ignore[arg-type]
+    trial.request.source = "static float e[1 << 17];"
+    ((arguments, _),) = _long(trial, [((0, 0),)])
+    assert arguments[0].shape == (LONG_BYTES // 16, 4)  # a row has 16 bytes
+
+
+def test_sizes_that_may_broadcast_are_said_to_have_stayed() -> None:
+    trial = trial_on(None, WEIGHT)  # type: ignore[arg-type]
+    trial.draw = lambda *_given: [torch.rand(1, 8, 16), torch.rand(1, 8, 1)]
+    trial.state.problem.argument_names = ("x", "bias")
+
+    def total(arguments: list[Any]) -> Answer:
+        if arguments[0].shape[1:] != arguments[1].shape[1:] and 1 not in arguments[1].shape[1:]:
+            raise Refused("sizes differ", "give equal ones")
+        return Answer.of(arguments[0] + arguments[1])
+
+    trial.state.expected = total
+    _tell_unchanged(trial, list(size_groups(trial, announced(trial))))
+    (note,) = trial.notes
+    assert note.startswith("PROVEN FOR THE ANNOUNCED SIZES OF `x` (dimension 0: 1), `bias` (dimension 0: 1)")
