@@ -77,10 +77,12 @@ def on_mixed(
         if chosen is None:
             continue
         mixed, call = chosen
-        call = _with_kind(trial, mixed, _with_others(trial, mixed, call, [one for one in places if one in second]))
+        call, answer = _with_kind(
+            trial, mixed, _with_others(trial, mixed, call, [one for one in places if one in second])
+        )
         place = where + _told(trial, mixed, call)
         try:
-            finding = _tried(trial, mixed, call, number, MIXED_SLOT + index, place)
+            finding = _tried(trial, mixed, call, answer, number, MIXED_SLOT + index, place)
         except RunnerFault as fault:
             if fault.kind is not FaultKind.RAISED:
                 rest = "" if fault.kind is FaultKind.FORGED else MAY_RAISE
@@ -140,20 +142,20 @@ def _with_others(trial: Trial, mixed: _Mixed, call: list[Any], places: Sequence[
     return call
 
 
-def _with_kind(trial: Trial, mixed: _Mixed, call: list[Any]) -> list[Any]:
-    """The call with another kind of values, of those tried on the first input set, where the reference takes one."""
-    if not mixed.is_changed:
-        return call
+def _with_kind(trial: Trial, mixed: _Mixed, call: list[Any]) -> tuple[list[Any], Answer | None]:
+    """The call with another kind of values, of those tried on the first input set, where the reference takes one, and
+    what it makes of it."""
     kinds = [one for one in trial.state.usable(0) if one.finite and not one.has_ties and one.layout == DENSE]
-    kinds = [one for one in kinds if one.transform is not None]
+    kinds = [one for one in kinds if mixed.is_changed and one.transform is not None]
     generator = random.SystemRandom()
     for some in ([one for one in kinds if one.harsh], kinds):
         kind = generator.choice(some) if some else OWN
-        changed = trial.state.changed(call, kind)
-        if kind is not OWN and _answer(trial, changed) is not None:
+        changed = call if kind is OWN else trial.state.changed(call, kind)
+        answer = None if kind is OWN else _answer(trial, changed)
+        if answer is not None:
             mixed.kind = kind
-            return changed
-    return call
+            return changed, answer
+    return call, _answer(trial, call)
 
 
 def _size(group: SizeGroup, named: Sequence[int], generator: random.SystemRandom, *, is_long: bool) -> int:
@@ -204,10 +206,11 @@ def _with_values(trial: Trial, call: list[Any], values: Mapping[int, Any]) -> li
     return None if found is None else found[0]
 
 
-def _tried(trial: Trial, mixed: _Mixed, call: list[Any], number: int, slot: int, where: str) -> GateFinding | None:
+def _tried(
+    trial: Trial, mixed: _Mixed, call: list[Any], answer: Answer | None, number: int, slot: int, where: str
+) -> GateFinding | None:
     """What is wrong in a call, and in another one of a draw of its own, by the reference's own error there: in few
     places, now and then a row hangs on a rounding."""
-    answer = _answer(trial, call)
     finding = None if answer is None else try_values(trial, call, slot, where, mixed.kind, answer)
     if finding is None or finding.gate is not None:
         return finding
