@@ -124,3 +124,19 @@ def test_a_triangle_grows_as_a_whole_beside_its_parts() -> None:
     assert whole.is_square
     _, rows, columns = whole.call[0].shape
     assert rows == columns > 64
+
+
+def test_beside_rows_and_their_columns_only_dimensions_change_that_no_index_names() -> None:
+    trial = on_trial(None, DOUBLE, 40, 24)
+    starts, columns = torch.tensor([0, 30, 31, 90]), torch.randint(0, 40, (90,))
+    trial.draw = lambda *_given: [torch.rand(40, 24), columns, starts, torch.rand(90)]
+
+    def up_to_40(arguments: list[Any]) -> Answer:
+        if arguments[0].shape[0] < 40:
+            raise Refused("an index is out of range", "give more rows")
+        return Answer.of(2.0 * arguments[0])
+
+    trial.state.expected = up_to_40
+    rows, features = size_groups(trial, announced(trial))
+    assert (rows.axes, rows.may_shrink) == (((0, 0),), False)
+    assert (features.axes, features.may_shrink) == (((0, 1),), True)
