@@ -177,7 +177,8 @@ def _made(trial: Trial, mixed: _Mixed, number: int, room: int | None = None) -> 
     """A call of a draw of its own; None where the reference does not take it. No size leaves more bytes than `room`."""
     state, arguments = trial.state, announced(trial, number)
     tensors = flatten(arguments)
-    for group, size in sorted(mixed.sizes, key=lambda one: one[1] - one[0].size):
+    # larger ones first: what has been cut may no longer show its structure
+    for group, size in sorted(mixed.sizes, key=lambda one: one[0].size - one[1]):
         changed = to_size(trial, group.axes, size, apart=state.chooses)(tensors)
         if changed is not None and (room is None or size < group.size or sum(one.nbytes for one in changed) <= room):
             tensors = changed
